@@ -1,0 +1,39 @@
+#include <gtest/gtest.h>
+
+#include "sublet/base/clock.h"
+#include "sublet/base/random.h"
+#include "sublet/base/status.h"
+
+namespace sublet {
+namespace {
+
+TEST(Time, FormatsAndParses) {
+  const auto time = parse_time("2026-11-21T11:41:37.25+02:00");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(format_time(*time), "2026-11-21T09:41:37Z");
+  EXPECT_EQ(format_micro_time(*time), "2026-11-21T09:41:37.250000Z");
+  for (const char* wrong : {"", "2026-11-21", "2026-13-21T00:00:00Z", "2026-11-21T00:00:00", "2026-11-21T00:00:00Zx",
+                            "2026-11-21T00:00:00.Z", "2026-02-30T00:00:00Z"})
+    EXPECT_FALSE(parse_time(wrong)) << wrong;
+}
+
+TEST(Status, SpellsUpstreamMessages) {
+  EXPECT_EQ(not_found_status("apps", "deployments", "x").message, "deployments.apps \"x\" not found");
+  EXPECT_EQ(conflict_status("", "pods", "x", kObjectModified).http_code(), 409);
+  EXPECT_EQ(invalid_status("", "Pod", "x", {{"FieldValueRequired", "Required value", "spec"}}).message,
+            "Pod \"x\" is invalid: spec: Required value");
+  EXPECT_EQ(reason_from_name("Expired"), Reason::expired);
+  EXPECT_EQ(reason_from_http_code(409), Reason::conflict);
+}
+
+TEST(Random, MakesUuidsAndSuffixes) {
+  SeededRandom random(1);
+  const std::string uuid = uuid_v4(random);
+  ASSERT_EQ(uuid.size(), 36u);
+  EXPECT_EQ(uuid[14], '4');
+  EXPECT_NE(uuid, uuid_v4(random));
+  EXPECT_EQ(name_suffix(random, 5).find_first_not_of("bcdfghjklmnpqrstvwxz2456789"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sublet

@@ -1,0 +1,99 @@
+#include "sublet/base/log.h"
+
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <memory>
+
+namespace sublet::log {
+namespace {
+
+std::atomic<int> current_level{static_cast<int>(Level::info)};
+
+// Leaked on purpose: threads may still log while static objects are destroyed.
+spdlog::logger& backend() {
+  static auto* logger = [] {
+    auto* made = new spdlog::logger("sublet", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+    made->set_level(spdlog::level::trace);
+    made->flush_on(spdlog::level::trace);
+    return made;
+  }();
+  return *logger;
+}
+
+spdlog::level::level_enum backend_level(Level level) {
+  switch (level) {
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warning:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+bool needs_quotes(std::string_view value) {
+  if (value.empty()) return true;
+  for (const char c : value)
+    if (static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f) return true;
+  return false;
+}
+
+void append_value(std::string& line, std::string_view value) {
+  if (!needs_quotes(value)) {
+    line += value;
+    return;
+  }
+  static constexpr char kHex[] = "0123456789abcdef";
+  line += '"';
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      line += '\\';
+      line += c;
+    } else if (c == '\n') {
+      line += "\\n";
+    } else if (byte < ' ' || byte == 0x7f) {  // a value must not be able to forge a line or move a terminal's cursor
+      line += "\\x";
+      line += kHex[byte >> 4];
+      line += kHex[byte & 15];
+    } else {
+      line += c;
+    }
+  }
+  line += '"';
+}
+
+}  // namespace
+
+void set_level(Level level) { current_level = static_cast<int>(level); }
+
+bool set_level(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"debug", "info", "warning", "error"};
+  for (int i = 0; i < 4; ++i)
+    if (name == kNames[i]) {
+      current_level = i;
+      return true;
+    }
+  return false;
+}
+
+void write(Level level, std::string_view event, Fields fields) {
+  if (static_cast<int>(level) < current_level.load(std::memory_order_relaxed)) return;
+  std::string line(event);
+  for (const auto& field : fields) {
+    line += ' ';
+    line += field.key;
+    line += '=';
+    append_value(line, field.value);
+  }
+  backend().log(backend_level(level), spdlog::string_view_t(line.data(), line.size()));
+}
+
+}  // namespace sublet::log
