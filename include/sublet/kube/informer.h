@@ -1,0 +1,64 @@
+// Informer: a local, always-resuming copy of one resource.
+//
+// start() lists (pages of 500) and watches; a lost stream is resumed at the last seen revision (bookmarks included), an
+// expired one relists and reports the difference as events. Errors back off (full jitter, 100 ms .. 10 s, Retry-After
+// honoured) and never lose the copy. Cached objects are JSON text, not trees: parse what you need.
+// Handlers run on the informer's delivery thread (the transport's loop), in order; they must not block: put keys on a
+// WorkQueue. get()/list() are thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sublet/kube/client.h"
+#include "sublet/net/loop.h"
+
+namespace sublet::kube {
+
+struct CachedObject {
+  std::string namespace_name, name, uid, resource_version;
+  std::string json;                   // whole object; list items carry no apiVersion/kind, as the API sends them
+  schema::Document document() const;  // parsed anew at each call
+};
+using CachedPtr = std::shared_ptr<const CachedObject>;
+
+struct InformerOptions {
+  Resource resource;
+  std::string namespace_name;  // "": all
+  std::string label_selector, field_selector;
+};
+
+/// `before` is null for an addition, `after` for a deletion.
+using InformerHandler = std::function<void(const CachedPtr& before, const CachedPtr& after)>;
+
+class Informer {
+ public:
+  Informer(net::Loop& loop, const Client& client, InformerOptions options);
+  ~Informer();  // stops; no handler runs afterwards. Not from a handler.
+
+  /// Before start().
+  void add_handler(InformerHandler handler);
+  /// Extra index: `keys_of` gives the index keys of an object. Before start().
+  void add_index(std::string name, std::function<std::vector<std::string>(const CachedObject&)> keys_of);
+  void start();
+
+  bool synced() const;
+  /// Blocks until the first list is in; false on timeout.
+  bool wait_synced(std::chrono::milliseconds timeout) const;
+  CachedPtr get(std::string_view namespace_name, std::string_view name) const;
+  std::vector<CachedPtr> list() const;
+  std::vector<CachedPtr> by_index(std::string_view index, std::string_view key) const;
+  const InformerOptions& options() const;
+  /// Statistics: lists done (1 after a clean start) and events seen.
+  std::size_t lists() const;
+  std::size_t events() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace sublet::kube

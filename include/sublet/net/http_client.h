@@ -1,0 +1,34 @@
+// HttpClient: a Transport over TLS, plain TCP (tests) or a unix socket, with connection reuse.
+//
+// Runs on a loop that must outlive it. Idle connections are kept up to `idle_connections_max` and reused, newest first;
+// a request that fails on a reused connection before any byte of the answer is retried once on a new one when the
+// connection was closed by the peer (idle race); it is never sent twice once an answer began.
+// Streams (watches) hold a connection of their own. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "sublet/net/http.h"
+#include "sublet/net/loop.h"
+#include "sublet/net/tls_context.h"
+
+namespace sublet::net {
+
+struct Endpoint {
+  std::string host;  // name or address; empty for unix
+  int port = 0;
+  std::string unix_path;
+  std::shared_ptr<TlsContext> tls;  // null: plain
+};
+
+struct HttpClientOptions {
+  std::size_t connections_max = 64;  // streams included; further requests wait in line
+  std::size_t idle_connections_max = 16;
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::milliseconds idle_timeout{90'000};
+};
+
+std::shared_ptr<Transport> make_http_client(Loop& loop, Endpoint endpoint, HttpClientOptions options = {});
+
+}  // namespace sublet::net

@@ -1,0 +1,46 @@
+// HttpServer: HTTP/1.1 over TLS or a unix socket, on loops that the caller owns.
+//
+// listen_*() may be called several times before or while the loop runs; connections call the one handler. Streaming
+// answers, keep-alive, pipelining (answers in order), Expect: 100-continue, header and body limits, idle and header
+// timeouts. HTTP/2 will come behind ALPN as a second connection class with the same handler.
+// Lifecycle: stop() closes listeners, lets running exchanges finish within `grace`, then closes what is left; call it
+// from any thread and keep the loop running until it returns.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "sublet/net/http.h"
+#include "sublet/net/loop.h"
+#include "sublet/net/tls_context.h"
+
+namespace sublet::net {
+
+struct HttpServerLimits {
+  std::size_t header_bytes_max = 64 * 1024;
+  std::size_t body_bytes_max = 3 * 1024 * 1024 + 64 * 1024;  // above it: 413 with a Status body
+  std::size_t connections_max = 8192;                        // above it: accepted and closed at once
+  std::chrono::milliseconds header_timeout{10'000};          // TLS handshake and request head
+  std::chrono::milliseconds body_timeout{60'000};
+  std::chrono::milliseconds idle_timeout{180'000};          // between requests of a kept connection
+  std::chrono::milliseconds stalled_write_timeout{60'000};  // peer takes nothing while a backlog waits
+};
+
+class HttpServer {
+ public:
+  HttpServer(Loop& loop, Handler handler, HttpServerLimits limits = {});
+  ~HttpServer();
+
+  /// "127.0.0.1:6443", "[::1]:0"; port 0 picks one. Returns the bound "host:port".
+  Result<std::string> listen_tls(const std::string& address, std::shared_ptr<TlsContext> tls);
+  /// Removes a stale socket file; mode 0600. The peer is PeerIdentity::unix_socket.
+  Outcome listen_unix(const std::string& path);
+  std::size_t connections() const;
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace sublet::net

@@ -1,0 +1,54 @@
+// Loop: one thread that waits for sockets, timers and posted tasks (epoll).
+//
+// run() occupies the calling thread until stop(). post(), after(), cancel() and stop() are thread-safe; watch_fd() and
+// friends only from the loop's thread (or before run()). Callbacks run on the loop's thread and must not block.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace sublet::net {
+
+class Loop {
+ public:
+  Loop();
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  void run();
+  void stop();
+  bool in_loop_thread() const;
+  void post(std::function<void()> task);
+
+  using TimerId = std::uint64_t;  // 0 is never given
+  TimerId after(std::chrono::milliseconds delay, std::function<void()> task);
+  /// After cancel() returns on the loop's thread the task will not run. Unknown ids are ignored.
+  void cancel(TimerId id);
+
+  /// `events` as epoll's EPOLLIN | EPOLLOUT; the callback gets what is ready.
+  void watch_fd(int fd, std::uint32_t events, std::function<void(std::uint32_t)> callback);
+  void change_fd(int fd, std::uint32_t events);
+  /// The callback will not run again, also not for an event already fetched in this round.
+  void forget_fd(int fd);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A loop on a thread of its own; joins on destruction.
+class LoopThread {
+ public:
+  explicit LoopThread(const char* name);
+  ~LoopThread();
+  Loop& loop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sublet::net

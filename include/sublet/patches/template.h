@@ -1,0 +1,79 @@
+// Template: a platform team's file of parameters, configuration and patches, and the pure engine that applies it.
+//
+// load() reads YAML, checks every key, type, CEL expression and parameter, and reports mistakes with file, line, key,
+// cause and nearest valid key before anything starts. resolve() binds parameter values for one virtual cluster; the
+// result is immutable and shared. apply() runs the patches for one object: pure, no I/O, so the syncer, admission, dry
+// run and `explain` give one answer. docs/templates.md is the language's reference.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sublet/base/status.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::patches {
+
+/// What a patch's expressions can see beside the object.
+struct PatchContext {
+  std::string virtual_cluster;   // name of the virtual cluster
+  std::string tenant_namespace;  // of the object
+  std::string host_namespace;
+};
+
+/// What applying did.
+struct PatchReport {
+  std::vector<std::string> applied;   // names of the patches whose condition held
+  std::vector<std::string> warnings;  // for the tenant, e.g. an annotation without effect
+  std::vector<std::string> denials;   // not empty: refuse the object with these reasons
+};
+
+/// Configuration in vcluster.yaml's keys, as far as sublet reads it; every key is accepted or refused by name.
+struct SyncConfig {
+  bool set_owner = false;                 // experimental.syncSettings.setOwner; true is refused with the reason
+  bool runtime_classes_from_host = true;  // sync.fromHost.runtimeClasses.enabled
+  std::string runtime_classes_selector;   // sync.fromHost.runtimeClasses.selector.matchLabels as a label selector
+  bool nodes_from_host = true;            // sync.fromHost.nodes.enabled
+  std::string nodes_selector;             // sync.fromHost.nodes.selector.labels as a label selector
+};
+
+class ResolvedTemplate;
+
+class Template {
+ public:
+  /// Parses and checks. `file_name` only for messages.
+  static Result<Template> load(std::string_view yaml, const std::string& file_name);
+  /// The empty template: default configuration, no patches.
+  static Template none();
+  /// Binds parameters (`--set name=value`); built-in ones: virtualCluster, hostNamespace. Unknown, missing or ill-typed
+  /// parameters are errors that list what exists.
+  Result<std::shared_ptr<const ResolvedTemplate>> resolve(const std::map<std::string, std::string>& parameters,
+                                                          const std::string& virtual_cluster,
+                                                          const std::string& host_namespace) const;
+  Template(Template&&) noexcept;
+  Template& operator=(Template&&) noexcept;
+  ~Template();
+
+ private:
+  Template();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+class ResolvedTemplate {
+ public:
+  virtual ~ResolvedTemplate() = default;
+  virtual const SyncConfig& config() const = 0;
+  /// Applies the patches whose target matches (`kind` such as "Pod"). `object` is the translated host object, changed
+  /// in place; `tenant_object` is what the tenant wrote, for conditions. A patch that fails at run time (CEL error) is
+  /// a denial that names the patch: never half a host object.
+  virtual PatchReport apply(std::string_view kind, schema::Value object, const schema::Value& tenant_object,
+                            const PatchContext& context) const = 0;
+  /// A digest of everything that can change apply()'s result, for the syncer's desired-state hash.
+  virtual std::string digest() const = 0;
+};
+
+}  // namespace sublet::patches

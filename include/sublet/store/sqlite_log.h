@@ -1,0 +1,24 @@
+// The SQLite log: see store/sqlite_log.cpp for the file format. open_sqlite_log refuses damaged and foreign files.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "sublet/store/store.h"
+
+namespace sublet::store {
+
+struct SqliteLogOptions {
+  std::string path;                  // database file; its folder must exist
+  std::string vfs;                   // SQLite VFS name; empty: the default (tests inject faults here)
+  std::string synchronous = "FULL";  // the power-cut test proves itself with OFF; nothing else may
+};
+
+/// Creates the file (mode 0600) or opens an existing one exclusively. Errors name the file, the cause and what to do:
+/// not a sublet store (application_id), a newer format, damaged, locked by another process.
+Result<std::unique_ptr<Log>> open_sqlite_log(const SqliteLogOptions& options);
+
+/// A log in memory, for tests of what stands above it.
+std::unique_ptr<Log> make_memory_log();
+
+}  // namespace sublet::store

@@ -1,0 +1,218 @@
+// Store: the tenant's objects, durable before they are acknowledged, watched in revision order.
+//
+// Shape: a Log (durability seam: sqlite_log; later etcd, PostgreSQL) under a State (index in memory, snapshots, watch
+// hub, compaction), joined by Store, which runs the one commit thread.
+//
+//   submit(Txn) --guards checked against pending state, revisions given--> queue --> commit thread: one SQLite
+//   transaction and fsync for the whole batch --> durable state, snapshot, watch events in revision order --> callbacks
+//
+// Lifecycle: open() replays the log and starts the commit thread; close() (or the destructor) drains it.
+// Threads: everything is callable from any thread. Callbacks and watch deliveries come on the commit thread and must
+// not block: hand over to a loop.
+// Guarantees: Ordered, Unique, Atomic per Txn in visibility, Resumable within the compaction window, Bookmarkable; a
+// revision is never reused nor reversed, also across restarts and failed commits.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sublet/base/status.h"
+
+namespace sublet::store {
+
+/// The store's one counter. The first write of a new store gets kFirstRevision.
+using Revision = std::int64_t;
+inline constexpr Revision kFirstRevision = 2;  // an empty store is at revision 1, so that "0" never names a state
+
+/// Immutable, shared bytes.
+using Bytes = std::shared_ptr<const std::string>;
+
+/// What the index keeps beside an object's bytes, so that selectors need no parsing. Filled by the writer.
+/// Small on purpose: it is in memory for every object.
+struct Index {
+  std::string uid;
+  std::vector<std::pair<std::string, std::string>> labels;  // sorted by key
+  std::vector<std::pair<std::string, std::string>> fields;  // selectable fields beyond name and namespace, by path
+  std::vector<std::string> owner_uids;
+};
+
+/// One stored version of one object. Immutable; shared by snapshots, watchers and answers.
+/// `key` is "<resource>.<group>/<namespace>/<name>" or "<resource>.<group>/<name>"; the core group gives "pods/...".
+/// `bytes` is the JSON of the stored version without apiVersion and kind, with a hole of zero bytes for the value of
+/// metadata.resourceVersion at `hole`: the text is bytes[0,hole) + decimal(revision) + bytes[hole,end).
+struct Object {
+  std::string key;
+  std::string bytes;
+  std::uint32_t hole = 0;        // offset in `bytes`; kNoHole when the object carries no resourceVersion
+  Revision revision = 0;         // of this version
+  Revision create_revision = 0;  // of the first version under this key
+  Index index;
+  static constexpr std::uint32_t kNoHole = 0xffffffff;
+  /// The JSON text with the revision filled in.
+  std::string json() const;
+  void append_json(std::string& out) const;
+};
+using ObjectPtr = std::shared_ptr<const Object>;
+
+/// What a writer hands in for one key.
+struct Put {
+  std::string bytes;
+  std::uint32_t hole = Object::kNoHole;
+  Index index;
+};
+
+/// One op of a transaction: a put, or a delete when `put` is empty. Each op gets its own revision.
+struct Op {
+  std::string key;
+  std::optional<Put> put;
+  /// For a delete: the final state that watchers see (finalizers emptied etc.); empty: the stored version as it was.
+  std::optional<Put> last_state;
+};
+
+/// `revision` 0: the key must not exist. Otherwise the key's latest pending version must have this revision.
+struct Guard {
+  std::string key;
+  Revision revision = 0;
+};
+
+struct Txn {
+  std::vector<Guard> guards;
+  std::vector<Op> ops;
+};
+
+/// A committed change. `object` is the new version, or for a delete the last state stamped with the delete's revision.
+struct Event {
+  enum class Type : std::uint8_t { created, updated, deleted } type;
+  ObjectPtr object;
+  ObjectPtr previous;  // version before; null for created
+  Revision revision = 0;
+};
+using EventPtr = std::shared_ptr<const Event>;
+
+/// A consistent view at one revision. Cheap to copy and to hold; never changes.
+class Snapshot {
+ public:
+  Snapshot() = default;
+  Revision revision() const;
+  ObjectPtr get(std::string_view key) const;
+  /// Objects whose key starts with `prefix`, in key order, starting after `start_after` (empty: from the beginning);
+  /// stops when `visit` returns false.
+  void scan(std::string_view prefix, std::string_view start_after,
+            const std::function<bool(const ObjectPtr&)>& visit) const;
+  /// Number of objects under the prefix (O(log n)).
+  std::size_t count(std::string_view prefix) const;
+
+  struct Tree;  // persistent tree, store/tree.h
+  explicit Snapshot(std::shared_ptr<const Tree> tree, Revision revision);
+
+ private:
+  std::shared_ptr<const Tree> tree_;
+  Revision revision_ = 0;
+};
+
+/// Receives a watch's events. Called on the commit thread, one batch at a time, in revision order, already filtered by
+/// prefix. Must return quickly and must not call into the Store.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void on_events(const std::vector<EventPtr>& events) = 0;
+  /// The store's revision moved to `revision` and every event up to it has been delivered (for bookmarks).
+  virtual void on_progress(Revision revision) = 0;
+};
+
+/// Keeps a watch alive; destroying it ends the watch. After the destructor returns no callback runs or will run.
+class Subscription {
+ public:
+  virtual ~Subscription() = default;
+};
+
+struct Committed {
+  std::vector<Revision> revisions;  // one per op
+  std::vector<EventPtr> events;     // one per op
+};
+/// Called once, on the commit thread, after the batch is durable and published, or after it failed.
+using CommitCallback = std::function<void(Result<Committed>)>;
+
+/// Durability seam: an ordered, append-only log of rows. Implementations: SqliteLog (store/sqlite_log.h), MemoryLog
+/// (tests).
+struct Row {
+  Revision revision = 0;
+  std::string key;
+  bool deleted = false;
+  Revision create_revision = 0;
+  std::string value;  // encoded Put (store/row_codec.h): header with format version, encoding, transform id, checksum
+};
+
+class Log {
+ public:
+  virtual ~Log() = default;
+  /// Calls `visit` for every kept row in revision order. Fails (by name, with what to do) on damage.
+  virtual Outcome replay(const std::function<Outcome(Row&&)>& visit) = 0;
+  /// Revision below which rows were compacted; the log's last revision ever given (also of failed or compacted rows).
+  virtual Revision compacted() const = 0;
+  virtual Revision last() const = 0;
+  /// Makes all rows durable in one transaction, or none of them. An error other than `full` leaves the outcome unknown.
+  enum class AppendError { none, full, io };
+  virtual AppendError append(const std::vector<Row>& rows, std::string& error_text) = 0;
+  /// Removes the given superseded rows and records the new floor. Called in small steps on the commit thread.
+  virtual AppendError compact(const std::vector<Revision>& superseded, Revision floor, std::string& error_text) = 0;
+  /// Work for an idle moment (checkpoint). Called on the commit thread.
+  virtual void idle() {}
+};
+
+struct StoreOptions {
+  std::size_t batch_ops_max = 512;             // ops per commit batch; bounds latency of the first in a batch
+  std::chrono::seconds compact_interval{300};  // history is kept at least this long
+  std::size_t history_events_max = 100'000;    // in-memory events kept for resumed watches and exact lists
+  std::size_t compact_step_rows = 256;         // rows deleted per step, so that a step blocks writers only briefly
+};
+
+struct StoreStats {
+  Revision revision = 0, compacted = 0;
+  std::size_t objects = 0, watchers = 0, history_events = 0;
+  std::uint64_t commits = 0, ops = 0;
+  bool read_only = false;  // the disk is full; deletes still pass
+};
+
+class Store {
+ public:
+  /// Replays `log` and starts the commit thread.
+  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Log> log, StoreOptions options = {});
+  virtual ~Store() = default;
+
+  /// Latest durable state.
+  virtual Snapshot snapshot() const = 0;
+  /// Latest state including accepted, not yet durable writes: what a writer must prepare a Txn against.
+  virtual Snapshot pending() const = 0;
+  /// State at an older revision: expired below the compaction floor, timeout (ResourceVersionTooLarge) above the
+  /// latest.
+  virtual Result<Snapshot> snapshot_at(Revision revision) const = 0;
+  /// Checks the guards against the pending state at once: false when one fails (nothing happened; prepare again), or
+  /// true, and `done` is called when the batch is durable. When the store refuses writes (poisoned, read-only, closed)
+  /// returns true and calls `done` with the error.
+  virtual bool submit(Txn txn, CommitCallback done) = 0;
+  /// Blocking submit for tools and tests; conflict when a guard fails.
+  Result<Committed> commit(Txn txn);
+
+  /// Events after `from` for keys with `prefix`, history first, then live, without gap or repetition. expired when
+  /// `from` is below the compaction floor or out of the kept history; timeout when it is ahead of the store.
+  virtual Result<std::unique_ptr<Subscription>> watch(std::string_view prefix, Revision from,
+                                                      std::shared_ptr<Watcher> watcher) = 0;
+  /// Snapshot and watch in one step: the snapshot's revision is the watch's `from`.
+  virtual std::pair<Snapshot, std::unique_ptr<Subscription>> snapshot_and_watch(std::string_view prefix,
+                                                                                std::shared_ptr<Watcher> watcher) = 0;
+  /// Drops history below `revision` (at most the current one) and returns when the log is compacted.
+  virtual Outcome compact(Revision revision) = 0;
+  virtual Revision compacted() const = 0;
+  virtual StoreStats stats() const = 0;
+  /// Drains the queue, checkpoints and stops the commit thread. Later submits fail with service_unavailable.
+  virtual void close() = 0;
+};
+
+}  // namespace sublet::store

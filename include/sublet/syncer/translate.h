@@ -1,0 +1,87 @@
+// Translate: tenant object to host object, pure.
+//
+// Built from an explicit field table (syncer/translate/fields): every field of every synced type has one of copy,
+// rewrite, clamp, force, drop, deny; a field of the schema without an entry fails the build. The syncer, admission in
+// the tenant's apiserver, dry run and (later) `sublet explain` all call translate(), so there is one answer. Order:
+// tenant object -> field table -> template patches -> border rows (force, strip, refuse) that patches cannot get
+// around. No I/O, no clock, no globals. Threads: immutable inputs, any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sublet/base/status.h"
+#include "sublet/patches/template.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::syncer {
+
+inline constexpr std::string_view kLabelManagedBy = "sublet.dev/managed-by";           // virtual cluster's name
+inline constexpr std::string_view kLabelTenantUid = "sublet.dev/virtual-cluster-uid";  // uid of the virtual cluster
+inline constexpr std::string_view kLabelTenantNamespace = "sublet.dev/tenant-namespace";
+inline constexpr std::string_view kAnnotationTenantName = "sublet.dev/tenant-name";
+inline constexpr std::string_view kAnnotationTenantNamespace = "sublet.dev/tenant-namespace";
+inline constexpr std::string_view kAnnotationTenantUid = "sublet.dev/tenant-uid";
+inline constexpr std::string_view kAnnotationTenantKind = "sublet.dev/tenant-kind";
+inline constexpr std::string_view kAnnotationDesiredHash = "sublet.dev/desired-hash";
+
+/// `<name>-x-<namespace>-x-<virtual cluster>` when unambiguous and at most 63 characters, else
+/// `<prefix>-<26 base32 of SHA-256 over length-prefixed parts>`. Injective by construction.
+std::string host_name(std::string_view tenant_name, std::string_view tenant_namespace,
+                      std::string_view virtual_cluster);
+
+/// Everything translation may know beside the object. Immutable for the life of a virtual cluster's syncer, except
+/// `tenant_services` and node-independent facts, which the caller fills per object.
+struct TranslateContext {
+  std::string virtual_cluster;
+  std::string virtual_cluster_uid;
+  std::string host_namespace;
+  std::shared_ptr<const patches::ResolvedTemplate> resolved_template;
+  // Pods only:
+  std::string host_service_account;              // without rights
+  std::string api_server_host, api_server_port;  // the tenant's `kubernetes` Service as pods should see it
+  /// NAME_SERVICE_HOST=... of the tenant namespace's services, when the pod enables service links.
+  std::vector<std::pair<std::string, std::string>> service_environment;
+  std::string dns_service_ip;  // tenant DNS; empty: dnsPolicy None with no server but the tenant's search path
+};
+
+/// A reason why an object may not cross the border; becomes the admission error at the tenant's API server.
+struct Denied {
+  std::vector<Cause> causes;  // field, and why in a sentence
+};
+
+/// A host object that goes with another (ConfigMaps and Secrets a pod uses, its token Secret).
+struct Reference {
+  std::string kind;  // "ConfigMap", "Secret", "Service", "ServiceAccount", "PersistentVolumeClaim"
+  std::string tenant_name;
+  bool optional = false;
+  bool operator==(const Reference&) const = default;
+};
+
+/// A projected service-account token that the syncer must request and keep fresh.
+struct TokenRequest {
+  std::string service_account, audience;
+  int expiration_seconds = 3600;
+  std::string secret_name;  // host Secret that carries it
+  std::string secret_key;
+};
+
+struct Translated {
+  schema::Document host_object;
+  std::vector<Reference> references;
+  std::vector<TokenRequest> tokens;
+  std::vector<std::string> warnings;
+  std::string desired_hash;  // over the host object's owned content; also set as annotation
+};
+
+enum class Operation { create, update };
+
+/// Kinds: Pod, ConfigMap, Secret, Service. `tenant_object` is the object in its stored form with apiVersion and kind.
+tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind,
+                                           const schema::Value& tenant_object, Operation operation);
+
+}  // namespace sublet::syncer
