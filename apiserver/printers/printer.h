@@ -1,0 +1,31 @@
+// Printers: Table columns and cells per kind, as kubectl get shows them (spec section 12). Kinds without one get Name
+// and Created At. Pure; one file per family of kinds. Threads: any.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sublet/base/clock.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::apiserver {
+
+struct Column {
+  std::string_view name, type, format, description;
+  int priority = 0;  // 1: only with -o wide
+};
+
+struct Printer {
+  std::string_view group, resource;  // storage form
+  std::span<const Column> columns;
+  /// Appends one cell per column to `cells` (an array).
+  void (*cells)(const schema::Value& object, WallTime now, schema::Value cells);
+};
+
+const Printer& printer_for(std::string_view group, std::string_view resource);
+
+/// "5m30s", "3d4h", "<unknown>": kubectl's human durations.
+std::string human_duration(std::chrono::seconds duration);
+std::string age_of(std::string_view timestamp, WallTime now);
+
+}  // namespace sublet::apiserver

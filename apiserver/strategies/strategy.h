@@ -1,0 +1,81 @@
+// Strategy: what is particular to one kind, as one row of functions over documents; everything else is generic.
+//
+// The verbs call a strategy's functions in upstream's order (k8s.io/apiserver registry/rest): create = defaults,
+// admission, prepare_create, validation; update = defaults, prepare_update (or prepare_status_update), admission,
+// validation. A null function means "nothing particular". Rows live in one file per kind in this folder and are found
+// through strategy_for(); kinds without a row get the generic one.
+// All functions are straight-line and pure but for what WriteContext hands in. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sublet/apiserver/server.h"
+#include "sublet/schema/document.h"
+#include "sublet/schema/table.h"
+#include "sublet/store/store.h"
+
+namespace sublet::apiserver {
+
+/// What a strategy or admission plugin may know and add while a write is prepared.
+struct WriteContext {
+  const schema::ResourceFacts& resource;
+  std::string_view namespace_name;  // "" for cluster scope
+  std::string_view subresource;
+  const User& user;
+  const store::Snapshot& pending;  // latest state, accepted writes included
+  const ServerOptions& options;
+  Clock& clock;
+  Random& random;
+  bool dry_run = false;
+  store::Txn& txn;                     // extra guards and ops (IP allocations, counters), committed with the write
+  std::vector<std::string>& warnings;  // Warning headers
+
+  /// A stored object as Document (with apiVersion/kind unset), null when absent: "namespaces", "", "x".
+  std::optional<schema::Document> read(std::string_view group_resource, std::string_view namespace_name_,
+                                       std::string_view name) const;
+};
+
+/// How metadata.name is validated.
+enum class NameRule { dns_subdomain, dns_label, dns1035_label, path_segment };
+
+struct SelectableField {
+  std::string_view label;  // "spec.nodeName"
+  std::string_view path;   // dotted path in the stored object
+  std::string_view when_empty = "";
+};
+
+struct Strategy {
+  std::string_view group, resource;
+  NameRule name_rule = NameRule::dns_subdomain;
+  bool create_on_update = false;       // PUT of a missing name creates
+  bool unconditional_update = true;    // PUT without resourceVersion is allowed
+  bool delete_returns_object = false;  // final delete answers with the object instead of a Status
+  bool generation = false;             // metadata.generation 1 at create, +1 when spec changes
+  void (*defaults)(schema::Value object) = nullptr;
+  Outcome (*prepare_create)(WriteContext& context, schema::Value object) = nullptr;
+  Outcome (*prepare_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
+  Outcome (*prepare_status_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
+  void (*validate)(const schema::Value& object, std::vector<Cause>& causes) = nullptr;  // create and update
+  void (*validate_update)(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes) = nullptr;
+  void (*validate_status_update)(const schema::Value& object, const schema::Value& old,
+                                 std::vector<Cause>& causes) = nullptr;
+  /// Grace in seconds for a delete, 0 for at once; null: the kind has no graceful deletion.
+  std::int64_t (*grace_seconds)(const schema::Value& object, std::optional<std::int64_t> requested) = nullptr;
+  /// Called when the object is really removed (releases IP allocations and the like).
+  void (*on_removed)(WriteContext& context, const schema::Value& object) = nullptr;
+  std::vector<SelectableField> selectable_fields = {};  // beyond metadata.name and metadata.namespace
+};
+
+/// The row of a resource; the generic row for kinds without one. `group` and `resource` of the storage form.
+const Strategy& strategy_for(std::string_view group, std::string_view resource);
+
+/// Generic metadata rules (name, labels, annotations, finalizers, owner references), with upstream's texts.
+void validate_object_meta(const schema::Value& metadata, bool namespaced, NameRule rule, std::vector<Cause>& causes);
+void validate_object_meta_update(const schema::Value& metadata, const schema::Value& old_metadata,
+                                 std::vector<Cause>& causes);
+
+}  // namespace sublet::apiserver
