@@ -26,7 +26,7 @@ Civil civil_of(WallTime time) {
   const auto day = floor<days>(secs);
   const year_month_day ymd{sys_days(day)};
   const auto of_day = (secs - day).count();
-  return {int(ymd.year()),       int(unsigned(ymd.month())), int(unsigned(ymd.day())),      int(of_day / 3600),
+  return {int(ymd.year()),       int(unsigned(ymd.month())), int(unsigned(ymd.day())),    int(of_day / 3600),
           int(of_day / 60 % 60), int(of_day % 60),           int((micros - secs).count())};
 }
 
@@ -53,7 +53,8 @@ bool read_fraction(std::string_view text, std::size_t& pos, std::chrono::nanosec
   ++pos;
   long scale = 100'000'000, value = 0;
   const std::size_t start = pos;
-  for (; pos < text.size() && text[pos] >= '0' && text[pos] <= '9'; ++pos, scale /= 10) value += (text[pos] - '0') * scale;
+  for (; pos < text.size() && text[pos] >= '0' && text[pos] <= '9'; ++pos, scale /= 10)
+    value += (text[pos] - '0') * scale;
   out = std::chrono::nanoseconds(value);
   return pos > start;
 }

@@ -108,12 +108,13 @@ Status already_exists_status(std::string_view group, std::string_view resource, 
 }
 
 Status conflict_status(std::string_view group, std::string_view resource, std::string_view name, std::string_view why) {
-  return named_status(
-      Reason::conflict, group, resource, name,
-      "Operation cannot be fulfilled on " + group_resource(group, resource) + " " + quoted(name) + ": " + std::string(why));
+  return named_status(Reason::conflict, group, resource, name,
+                      "Operation cannot be fulfilled on " + group_resource(group, resource) + " " + quoted(name) +
+                          ": " + std::string(why));
 }
 
-Status forbidden_status(std::string_view group, std::string_view resource, std::string_view name, std::string_view why) {
+Status forbidden_status(std::string_view group, std::string_view resource, std::string_view name,
+                        std::string_view why) {
   return named_status(Reason::forbidden, group, resource, name,
                       group_resource(group, resource) + " " + quoted(name) + " is forbidden: " + std::string(why));
 }

@@ -1,10 +1,10 @@
 // Document: a JSON-shaped tree in an arena, for what must be read in depth or mutated.
 //
-// A Document owns an arena and one root value. Value is a cheap handle (pointer pair) to a node in it; it stays valid,
-// even while the tree around it is changed, until its Document dies. Objects keep their members in insertion order;
-// type-directed passes (schema/conform.h) bring them into upstream's field order. Handles to nothing are "missing":
-// every read of a missing value gives the default, so `pod["spec"]["nodeName"].text()` needs no checks on the way.
-// Threads: one writer at a time, or many readers. Not copyable by accident; clone() copies.
+// A Document owns an Arena and one root value. Value is a cheap handle (pointer pair) to a node in it; it stays valid,
+// even while the tree around it is changed or the Document is moved, until its Document dies. Objects keep their
+// members in insertion order; type-directed passes (schema/conform.h) bring them into upstream's field order. Handles
+// to nothing are "missing": every read of a missing value gives the default, so `pod["spec"]["nodeName"].text()` needs
+// no checks on the way. Threads: one writer at a time, or many readers. Not copyable by accident; clone() copies.
 // Limits: nesting is capped at kDepthMax while parsing, so no walk over a Document can overflow the stack.
 #pragma once
 
@@ -23,16 +23,13 @@ enum class NodeKind : std::uint8_t { null, boolean, integer, floating, string, a
 
 inline constexpr int kDepthMax = 256;
 
-class Document;
-
 namespace detail {
 struct Node {
   Node* next = nullptr;   // next member or item of the parent
   Node* first = nullptr;  // first child (array, object)
   Node* last = nullptr;
-  const char* key = nullptr;  // member name (children of objects)
-  const char* text =
-      nullptr;  // string bytes (in the arena, not terminated); for numbers the literal as parsed, or null
+  const char* key = nullptr;   // member name (children of objects)
+  const char* text = nullptr;  // string bytes (in the arena, not terminated)
   std::uint32_t key_size = 0;
   std::uint32_t size = 0;  // bytes of text, or number of children
   union {
@@ -43,6 +40,30 @@ struct Node {
   NodeKind kind = NodeKind::null;
 };
 }  // namespace detail
+
+/// Storage of one Document's nodes and strings. Grows only; freed at once with its Document.
+class Arena {
+ public:
+  Arena() = default;
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  detail::Node* new_node();
+  /// A copy of the text that lives as long as the arena.
+  std::string_view store(std::string_view text);
+  /// Bytes taken from the system, for budgets.
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Block;
+  void* allocate(std::size_t size, std::size_t align);
+
+  Block* blocks_ = nullptr;
+  char* cursor_ = nullptr;
+  char* limit_ = nullptr;
+  std::size_t bytes_ = 0;
+};
 
 /// Handle to a node. Copy freely. A default-constructed or not-found Value is missing(): reads give defaults, writes
 /// through it are programming errors (asserted).
@@ -83,8 +104,8 @@ class Value {
 
   class iterator {
    public:
-    iterator(Document* doc, detail::Node* node) : doc_(doc), node_(node) {}
-    Value operator*() const { return {doc_, node_}; }
+    iterator(Arena* arena, detail::Node* node) : arena_(arena), node_(node) {}
+    Value operator*() const { return {arena_, node_}; }
     iterator& operator++() {
       node_ = node_->next;
       return *this;
@@ -93,12 +114,12 @@ class Value {
     bool operator==(const iterator& other) const { return node_ == other.node_; }
 
    private:
-    Document* doc_;
+    Arena* arena_;
     detail::Node* node_;
   };
   /// Children in order; each child's key() is its member name. Do not erase the current child while iterating.
-  iterator begin() const { return {doc_, container() ? node_->first : nullptr}; }
-  iterator end() const { return {doc_, nullptr}; }
+  iterator begin() const { return {arena_, container() ? node_->first : nullptr}; }
+  iterator end() const { return {arena_, nullptr}; }
 
   // Writing in place: turns this node into the given kind, keeping its key and its place.
   void set_null();
@@ -165,17 +186,17 @@ class Value {
   /// Deep equality; member order does not matter; 1 and 1.0 are equal.
   bool equals(const Value& other) const;
 
-  Document* document() const { return doc_; }
+  Arena* arena() const { return arena_; }
 
  private:
   friend class Document;
-  Value(Document* doc, detail::Node* node) : doc_(doc), node_(node) {}
+  Value(Arena* arena, detail::Node* node) : arena_(arena), node_(node) {}
   bool container() const { return node_ && (node_->kind == NodeKind::array || node_->kind == NodeKind::object); }
   Value member_for_write(std::string_view key);
   Value append();
   void relink(const std::vector<detail::Node*>& children);
 
-  Document* doc_ = nullptr;
+  Arena* arena_ = nullptr;
   detail::Node* node_ = nullptr;
 };
 
@@ -187,40 +208,29 @@ struct ParseNotes {
 class Document {
  public:
   Document();  // root is null
-  ~Document();
-  Document(Document&& other) noexcept;
-  Document& operator=(Document&& other) noexcept;
+  ~Document() = default;
+  Document(Document&& other) noexcept = default;
+  Document& operator=(Document&& other) noexcept = default;
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
 
-  /// Parses one JSON value (strict JSON, UTF-8). bad_request with the byte offset when malformed or nested too deep.
+  /// Parses one JSON value (strict JSON, UTF-8). bad_request when malformed, nested too deep, or an integer has more
+  /// than 20 digits.
   static Result<Document> parse_json(std::string_view text, ParseNotes* notes = nullptr);
   /// An empty object.
   static Document object();
   /// A deep copy of any value.
   static Document copy_of(const Value& value);
 
-  Value root() const { return {const_cast<Document*>(this), root_}; }
+  Value root() const { return {arena_.get(), root_}; }
   Value operator[](std::string_view key) const { return root()[key]; }
   Document clone() const { return copy_of(root()); }
   std::string to_json() const { return root().to_json(); }
-  /// Bytes held by the arena, for budgets.
-  std::size_t arena_bytes() const { return arena_bytes_; }
-
-  // For Value and the codecs: storage with the Document's life.
-  detail::Node* new_node();
-  std::string_view store(std::string_view text);
+  std::size_t arena_bytes() const { return arena_->bytes(); }
 
  private:
-  struct Block;
-  void* allocate(std::size_t bytes, std::size_t align);
-
-  // Handles hold the Document's address; moving a Document keeps nodes but handles must be taken anew from root().
-  Block* blocks_ = nullptr;
-  char* cursor_ = nullptr;
-  char* limit_ = nullptr;
-  std::size_t arena_bytes_ = 0;
-  detail::Node* root_ = nullptr;
+  std::unique_ptr<Arena> arena_;  // handles point into it, so they survive a move of the Document
+  detail::Node* root_;
 };
 
 /// JSON string literal with quotes, escaped as Go does.

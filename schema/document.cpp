@@ -1,0 +1,535 @@
+#include "sublet/schema/document.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+namespace sublet::schema {
+
+using detail::Node;
+
+// --- Arena ---------------------------------------------------------------------------------------------------------
+
+struct Arena::Block {
+  Block* next;
+};
+
+namespace {
+constexpr std::size_t kFirstBlock = 4 * 1024;
+constexpr std::size_t kBlockMax = 256 * 1024;
+}  // namespace
+
+Arena::~Arena() {
+  while (blocks_) {
+    Block* next = blocks_->next;
+    ::operator delete(blocks_);
+    blocks_ = next;
+  }
+}
+
+void* Arena::allocate(std::size_t size, std::size_t align) {
+  auto address = (reinterpret_cast<std::uintptr_t>(cursor_) + align - 1) & ~(align - 1);
+  if (cursor_ == nullptr || address + size > reinterpret_cast<std::uintptr_t>(limit_)) {
+    std::size_t block_size = std::clamp(bytes_, kFirstBlock, kBlockMax);
+    block_size = std::max(block_size, size + align + sizeof(Block));
+    auto* block = static_cast<Block*>(::operator new(block_size));
+    block->next = blocks_;
+    blocks_ = block;
+    bytes_ += block_size;
+    cursor_ = reinterpret_cast<char*>(block) + sizeof(Block);
+    limit_ = reinterpret_cast<char*>(block) + block_size;
+    address = (reinterpret_cast<std::uintptr_t>(cursor_) + align - 1) & ~(align - 1);
+  }
+  cursor_ = reinterpret_cast<char*>(address + size);
+  return reinterpret_cast<void*>(address);
+}
+
+Node* Arena::new_node() { return new (allocate(sizeof(Node), alignof(Node))) Node(); }
+
+std::string_view Arena::store(std::string_view text) {
+  if (text.empty()) return {"", 0};
+  auto* copy = static_cast<char*>(allocate(text.size(), 1));
+  std::memcpy(copy, text.data(), text.size());
+  return {copy, text.size()};
+}
+
+// --- reading -------------------------------------------------------------------------------------------------------
+
+std::string_view Value::text(std::string_view fallback) const {
+  return is_string() ? std::string_view(node_->text, node_->size) : fallback;
+}
+
+std::int64_t Value::integer(std::int64_t fallback) const { return is_integer() ? node_->integer : fallback; }
+
+double Value::floating(double fallback) const {
+  if (is_floating()) return node_->floating;
+  return is_integer() ? static_cast<double>(node_->integer) : fallback;
+}
+
+bool Value::boolean(bool fallback) const { return is_boolean() ? node_->boolean : fallback; }
+
+std::size_t Value::size() const { return container() ? node_->size : 0; }
+
+Value Value::operator[](std::string_view key) const {
+  if (!is_object()) return {};
+  for (Node* child = node_->first; child; child = child->next)
+    if (child->key_size == key.size() && std::memcmp(child->key, key.data(), key.size()) == 0) return {arena_, child};
+  return {};
+}
+
+Value Value::at(std::size_t index) const {
+  if (!is_array() || index >= node_->size) return {};
+  Node* child = node_->first;
+  while (index-- > 0) child = child->next;
+  return {arena_, child};
+}
+
+Value Value::path(std::string_view dotted) const {
+  Value value = *this;
+  while (value && !dotted.empty()) {
+    const auto dot = dotted.find('.');
+    value = value[dotted.substr(0, dot)];
+    dotted = dot == std::string_view::npos ? std::string_view() : dotted.substr(dot + 1);
+  }
+  return value;
+}
+
+bool Value::equals(const Value& other) const {
+  if (missing() || other.missing()) return missing() == other.missing();
+  if (is_number() && other.is_number()) {
+    if (is_integer() && other.is_integer()) return node_->integer == other.node_->integer;
+    return floating() == other.floating();
+  }
+  if (node_->kind != other.node_->kind) return false;
+  switch (node_->kind) {
+    case NodeKind::null:
+      return true;
+    case NodeKind::boolean:
+      return node_->boolean == other.node_->boolean;
+    case NodeKind::string:
+      return text() == other.text();
+    case NodeKind::array: {
+      if (size() != other.size()) return false;
+      auto theirs = other.begin();
+      for (Value item : *this) {
+        if (!item.equals(*theirs)) return false;
+        ++theirs;
+      }
+      return true;
+    }
+    case NodeKind::object: {
+      if (size() != other.size()) return false;
+      // Members mostly stand in the same order; look a name up only when they do not.
+      auto theirs = other.begin();
+      for (Value member : *this) {
+        const Value same = (*theirs).key() == member.key() ? *theirs : other[member.key()];
+        if (same.missing() || !member.equals(same)) return false;
+        ++theirs;
+      }
+      return true;
+    }
+    case NodeKind::integer:
+    case NodeKind::floating:
+      break;
+  }
+  return false;
+}
+
+// --- writing -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Empties a node of its value, keeping key and place.
+void reset(Node* node, NodeKind kind) {
+  node->first = node->last = nullptr;
+  node->text = nullptr;
+  node->size = 0;
+  node->integer = 0;
+  node->kind = kind;
+}
+
+void link_last(Node* parent, Node* child) {
+  child->next = nullptr;
+  if (parent->last)
+    parent->last->next = child;
+  else
+    parent->first = child;
+  parent->last = child;
+  ++parent->size;
+}
+
+// Takes `child`, which follows `before` (null: it is the first), out of the chain.
+void unlink(Node* parent, Node* before, Node* child) {
+  if (before)
+    before->next = child->next;
+  else
+    parent->first = child->next;
+  if (parent->last == child) parent->last = before;
+  --parent->size;
+}
+
+void set_text(Arena& arena, Node* node, std::string_view text) {
+  reset(node, NodeKind::string);
+  const std::string_view stored = arena.store(text);
+  node->text = stored.data();
+  node->size = static_cast<std::uint32_t>(stored.size());
+}
+
+void set_key(Arena& arena, Node* node, std::string_view key) {
+  const std::string_view stored = arena.store(key);
+  node->key = stored.data();
+  node->key_size = static_cast<std::uint32_t>(stored.size());
+}
+
+void copy_into(Arena& arena, Node* to, const Node* from) {
+  switch (from->kind) {
+    case NodeKind::string:
+      set_text(arena, to, {from->text, from->size});
+      return;
+    case NodeKind::array:
+    case NodeKind::object: {
+      // `from` may stand inside `to`: build the copy aside, then hang it in.
+      Node built;
+      built.kind = from->kind;
+      for (const Node* child = from->first; child; child = child->next) {
+        Node* copy = arena.new_node();
+        if (from->kind == NodeKind::object) set_key(arena, copy, {child->key, child->key_size});
+        copy_into(arena, copy, child);
+        link_last(&built, copy);
+      }
+      reset(to, from->kind);
+      to->first = built.first;
+      to->last = built.last;
+      to->size = built.size;
+      return;
+    }
+    default: {
+      const std::int64_t bits = from->integer;
+      reset(to, from->kind);
+      to->integer = bits;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+void Value::set_null() { reset(node_, NodeKind::null); }
+
+void Value::set(bool value) {
+  reset(node_, NodeKind::boolean);
+  node_->boolean = value;
+}
+
+void Value::set(std::int64_t value) {
+  reset(node_, NodeKind::integer);
+  node_->integer = value;
+}
+
+void Value::set(double value) {
+  reset(node_, NodeKind::floating);
+  node_->floating = value;
+}
+
+void Value::set(std::string_view value) { set_text(*arena_, node_, value); }
+
+void Value::set(Value other) {
+  if (other.missing()) return set_null();
+  if (other.node_ == node_) return;
+  copy_into(*arena_, node_, other.node_);
+}
+
+void Value::make_object() { reset(node_, NodeKind::object); }
+void Value::make_array() { reset(node_, NodeKind::array); }
+
+Value Value::append() {
+  assert(container());
+  Node* child = arena_->new_node();
+  link_last(node_, child);
+  return {arena_, child};
+}
+
+Value Value::member_for_write(std::string_view key) {
+  assert(is_object());
+  if (Value member = (*this)[key]) return member;
+  Value member = append();
+  set_key(*arena_, member.node_, key);
+  return member;
+}
+
+Value Value::object(std::string_view key) {
+  Value member = member_for_write(key);
+  if (!member.is_object()) member.make_object();
+  return member;
+}
+
+Value Value::array(std::string_view key) {
+  Value member = member_for_write(key);
+  if (!member.is_array()) member.make_array();
+  return member;
+}
+
+bool Value::erase(std::string_view key) {
+  if (!is_object()) return false;
+  Node* before = nullptr;
+  for (Node* child = node_->first; child; before = child, child = child->next)
+    if (std::string_view(child->key, child->key_size) == key) {
+      unlink(node_, before, child);
+      return true;
+    }
+  return false;
+}
+
+bool Value::rename(std::string_view from, std::string_view to) {
+  const Value member = (*this)[from];
+  if (member.missing()) return false;
+  if (from == to) return true;
+  erase(to);
+  set_key(*arena_, member.node_, to);
+  return true;
+}
+
+void Value::clear() {
+  if (container()) reset(node_, node_->kind);
+}
+
+Value Value::push_object() {
+  Value item = append();
+  item.make_object();
+  return item;
+}
+
+Value Value::push_array() {
+  Value item = append();
+  item.make_array();
+  return item;
+}
+
+Value Value::insert(std::size_t index) {
+  assert(is_array() && index <= node_->size);
+  if (index == node_->size) return append();
+  Node* item = arena_->new_node();
+  Node* before = index == 0 ? nullptr : at(index - 1).node_;
+  item->next = before ? before->next : node_->first;
+  (before ? before->next : node_->first) = item;
+  ++node_->size;
+  return {arena_, item};
+}
+
+bool Value::remove(std::size_t index) {
+  if (!is_array() || index >= node_->size) return false;
+  Node* before = index == 0 ? nullptr : at(index - 1).node_;
+  unlink(node_, before, before ? before->next : node_->first);
+  return true;
+}
+
+void Value::relink(const std::vector<Node*>& children) {
+  node_->first = node_->last = nullptr;
+  node_->size = 0;
+  for (Node* child : children) link_last(node_, child);
+}
+
+void Value::reorder(const std::vector<Value>& children) {
+  assert(children.size() == size());
+  std::vector<Node*> nodes;
+  nodes.reserve(children.size());
+  for (const Value& child : children) nodes.push_back(child.node_);
+  relink(nodes);
+}
+
+void Value::sort_keys() {
+  if (!is_object()) return;
+  std::vector<Node*> nodes;
+  nodes.reserve(node_->size);
+  bool sorted = true;
+  for (Node* child = node_->first; child; child = child->next) {
+    if (!nodes.empty() &&
+        std::string_view(child->key, child->key_size) < std::string_view(nodes.back()->key, nodes.back()->key_size))
+      sorted = false;
+    nodes.push_back(child);
+  }
+  if (sorted) return;
+  std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) {
+    return std::string_view(a->key, a->key_size) < std::string_view(b->key, b->key_size);
+  });
+  relink(nodes);
+}
+
+// --- JSON out ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Bytes that Go's encoder does not write as they stand: controls, quote, backslash, <, >, & and the lead byte of
+// U+2028/2029 (0xe2).
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (int c = 0; c < 256; ++c)
+    plain[static_cast<std::size_t>(c)] =
+        c >= 0x20 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&' && c != 0xe2;
+  return plain;
+}();
+
+void append_escape(std::string& out, unsigned char c) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    default:
+      out += "\\u00";
+      out += kHex[c >> 4];
+      out += kHex[c & 15];
+  }
+}
+
+void append_node(std::string& out, const Node* node, int indent, bool pretty);
+
+void append_newline(std::string& out, int indent) {
+  out += '\n';
+  out.append(static_cast<std::size_t>(indent) * 2, ' ');
+}
+
+void append_children(std::string& out, const Node* node, int indent, bool pretty) {
+  const bool object = node->kind == NodeKind::object;
+  out += object ? '{' : '[';
+  for (const Node* child = node->first; child; child = child->next) {
+    if (pretty) append_newline(out, indent + 1);
+    if (object) {
+      append_json_string(out, {child->key, child->key_size});
+      out += pretty ? ": " : ":";
+    }
+    append_node(out, child, indent + 1, pretty);
+    if (child->next) out += ',';
+  }
+  if (pretty && node->first) append_newline(out, indent);
+  out += object ? '}' : ']';
+}
+
+void append_node(std::string& out, const Node* node, int indent, bool pretty) {
+  switch (node->kind) {
+    case NodeKind::null:
+      out += "null";
+      return;
+    case NodeKind::boolean:
+      out += node->boolean ? "true" : "false";
+      return;
+    case NodeKind::integer: {
+      char buffer[24];
+      const auto end = std::to_chars(buffer, buffer + sizeof buffer, node->integer).ptr;
+      out.append(buffer, end);
+      return;
+    }
+    case NodeKind::floating:
+      append_json_float(out, node->floating);
+      return;
+    case NodeKind::string:
+      append_json_string(out, {node->text, node->size});
+      return;
+    case NodeKind::array:
+    case NodeKind::object:
+      append_children(out, node, indent, pretty);
+      return;
+  }
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  std::size_t run = 0;  // start of the pending plain run
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (kPlain[c]) continue;
+    if (c == 0xe2) {
+      const bool separator = i + 2 < text.size() && static_cast<unsigned char>(text[i + 1]) == 0x80 &&
+                             (static_cast<unsigned char>(text[i + 2]) & 0xfe) == 0xa8;
+      if (!separator) continue;
+      out.append(text, run, i - run);
+      out += static_cast<unsigned char>(text[i + 2]) == 0xa8 ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      out.append(text, run, i - run);
+      append_escape(out, c);
+    }
+    run = i + 1;
+  }
+  out.append(text, run, text.size() - run);
+  out += '"';
+}
+
+void append_json_float(std::string& out, double value) {
+  if (!std::isfinite(value)) {  // JSON has no word for it; nothing we parse can make one
+    out += "null";
+    return;
+  }
+  const double magnitude = std::fabs(value);
+  const bool scientific = magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21);
+  char buffer[400];
+  const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
+  char* end = std::to_chars(buffer, buffer + sizeof buffer, value, format).ptr;
+  // Go writes e-9, not e-09.
+  if (scientific && end - buffer >= 4 && end[-4] == 'e' && end[-3] == '-' && end[-2] == '0') {
+    end[-2] = end[-1];
+    --end;
+  }
+  out.append(buffer, end);
+}
+
+void Value::append_json(std::string& out) const {
+  if (node_)
+    append_node(out, node_, 0, false);
+  else
+    out += "null";
+}
+
+std::string Value::to_json() const {
+  std::string out;
+  append_json(out);
+  return out;
+}
+
+std::string Value::to_pretty_json() const {
+  std::string out;
+  if (node_) append_node(out, node_, 0, true);
+  return out;
+}
+
+// --- Document ------------------------------------------------------------------------------------------------------
+
+Document::Document() : arena_(std::make_unique<Arena>()), root_(arena_->new_node()) {}
+
+Document Document::object() {
+  Document document;
+  document.root().make_object();
+  return document;
+}
+
+Document Document::copy_of(const Value& value) {
+  Document document;
+  document.root().set(value);
+  return document;
+}
+
+}  // namespace sublet::schema

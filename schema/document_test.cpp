@@ -1,0 +1,117 @@
+#include "sublet/schema/document.h"
+
+#include <gtest/gtest.h>
+
+namespace sublet::schema {
+namespace {
+
+Document parsed(std::string_view text) {
+  auto document = Document::parse_json(text);
+  EXPECT_TRUE(document) << text << ": " << (document ? "" : document.error().message);
+  return document ? std::move(*document) : Document();
+}
+
+TEST(Document, RoundTripsInOrder) {
+  for (const char* text : {R"({"b":1,"a":[1,2.5,"x",null,true,{}],"c":{"d":-9223372036854775808}})", "[]", "\"x\"",
+                           "12", "null", "true", R"({"":{"":[]}})"})
+    EXPECT_EQ(parsed(text).to_json(), text);
+}
+
+TEST(Document, EscapesAsGoDoes) {
+  EXPECT_EQ(parsed("\"<a&b>\\u2028\\u2029\\u0001\\t\xE2\x82\xAC\\/\"").to_json(),
+            "\"\\u003ca\\u0026b\\u003e\\u2028\\u2029\\u0001\\t\xE2\x82\xAC/\"");
+}
+
+TEST(Document, WritesFloatsAsGoDoes) {
+  EXPECT_EQ(parsed("[1e21,1e-7,0.000001,1.50,1e20,1e3,-0.0,18446744073709551615]").to_json(),
+            "[1e+21,1e-7,0.000001,1.5,100000000000000000000,1000,-0,18446744073709552000]");
+}
+
+TEST(Document, LastDuplicateWinsAndIsNoted) {
+  ParseNotes notes;
+  auto document = Document::parse_json(R"({"spec":{"a":1,"b":[{"c":{"x":1},"c":2}],"a":{"y":3}}})", &notes);
+  ASSERT_TRUE(document);
+  EXPECT_EQ(document->to_json(), R"({"spec":{"a":{"y":3},"b":[{"c":2}]}})");
+  EXPECT_EQ(notes.duplicate_fields, (std::vector<std::string>{"spec.b[0].c", "spec.a"}));
+}
+
+TEST(Document, FindsDuplicatesInLargeObjects) {
+  std::string text = "{";
+  for (int i = 0; i < 1000; ++i) text += "\"k" + std::to_string(i) + "\":" + std::to_string(i) + ",";
+  text += "\"k500\":\"again\"}";
+  ParseNotes notes;
+  auto document = Document::parse_json(text, &notes);
+  ASSERT_TRUE(document);
+  EXPECT_EQ(document->root().size(), 1000u);
+  EXPECT_EQ((*document)["k500"].text(), "again");
+  EXPECT_EQ(notes.duplicate_fields, std::vector<std::string>{"k500"});
+}
+
+TEST(Document, RefusesWhatIsNotOneJsonValue) {
+  for (const char* text : {"", " ", "{", "{}x", "{} {}", "[1,]", "{\"a\" 1}", "nul", "tru", "01", "\"\\x\"", "\"a",
+                           "{'a':1}", "[1 2]", "\xff", "\"\xff\"", "{\"a\":1,}", "NaN"})
+    EXPECT_FALSE(Document::parse_json(text)) << text;
+  EXPECT_FALSE(Document::parse_json(std::string(100000, '[')));
+  EXPECT_FALSE(Document::parse_json(std::string(300, '[') + std::string(300, ']')));
+}
+
+TEST(Value, ReadsMissingAsDefaults) {
+  const Document document = parsed(R"({"a":{"b":[{"c":"x"}]}})");
+  EXPECT_EQ(document["a"]["b"].at(0)["c"].text(), "x");
+  EXPECT_EQ(document.root().path("a.b").size(), 1u);
+  EXPECT_TRUE(document["z"]["y"].at(3).missing());
+  EXPECT_EQ(document["z"]["y"].integer(7), 7);
+}
+
+TEST(Value, WritesMembersAndItems) {
+  Document document = Document::object();
+  Value root = document.root();
+  root.put("b", 1);
+  root.put("a", "text");
+  Value list = root.array("list");
+  list.push("two");
+  list.insert(0).set(true);
+  list.push_object().put("k", 1.5);
+  EXPECT_EQ(document.to_json(), R"({"b":1,"a":"text","list":[true,"two",{"k":1.5}]})");
+  EXPECT_TRUE(list.remove(2));
+  EXPECT_FALSE(list.remove(2));
+  list.push("end");
+  root.rename("b", "z");
+  root.sort_keys();
+  EXPECT_EQ(document.to_json(), R"({"a":"text","list":[true,"two","end"],"z":1})");
+  EXPECT_TRUE(root.erase("z"));
+  EXPECT_FALSE(root.erase("z"));
+  root.put("y", 1);
+  root.retain([](Value member) { return member.key() != "list"; });
+  EXPECT_EQ(document.to_json(), R"({"a":"text","y":1})");
+  root.rename("a", "y");
+  EXPECT_EQ(document.to_json(), R"({"y":"text"})");
+}
+
+TEST(Value, CopiesAcrossDocumentsAndFromInside) {
+  Document target = Document::object();
+  {
+    const Document source = parsed(R"({"x":{"y":[1,"s"]}})");
+    target.root().put("copy", source["x"]);
+  }
+  EXPECT_EQ(target.to_json(), R"({"copy":{"y":[1,"s"]}})");
+  target.root().set(target["copy"]);
+  EXPECT_EQ(target.to_json(), R"({"y":[1,"s"]})");
+}
+
+TEST(Value, HandlesSurviveAMoveOfTheDocument) {
+  Document first = parsed(R"({"a":1})");
+  Value a = first["a"];
+  const Document second = std::move(first);
+  a.set(2);
+  EXPECT_EQ(second.to_json(), R"({"a":2})");
+}
+
+TEST(Value, ComparesDeeply) {
+  EXPECT_TRUE(parsed(R"({"a":1,"b":[1.0]})").root().equals(parsed(R"({"b":[1],"a":1})").root()));
+  EXPECT_FALSE(parsed(R"({"a":1})").root().equals(parsed(R"({"a":1,"b":null})").root()));
+  EXPECT_FALSE(parsed("[1,2]").root().equals(parsed("[2,1]").root()));
+}
+
+}  // namespace
+}  // namespace sublet::schema

@@ -1,0 +1,197 @@
+// JSON text to Document: simdjson validates and indexes the text, then its tape is walked once to fill the arena.
+//
+// simdjson's DOM front end, not on-demand: it picks the fastest kernel of the machine at run time (on-demand is fixed
+// at compile time, which for a portable x86-64 build means the scalar fallback), and it checks the whole text. Stricter
+// than simdjson where Kubernetes is (depth cap) and looser where Go is (the last of duplicate members wins, and is
+// noted).
+#include <simdjson.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sublet/schema/document.h"
+
+namespace sublet::schema {
+
+using detail::Node;
+
+namespace {
+
+namespace dom = simdjson::dom;
+
+// Objects larger than this look their members up in a hash table while they are parsed: a hostile body with 300,000
+// members must not cost their square.
+constexpr std::uint32_t kLinearMembersMax = 24;
+
+struct Failure {
+  std::string message;
+};
+
+class TreeBuilder {
+ public:
+  TreeBuilder(Arena& arena, ParseNotes* notes) : arena_(arena), notes_(notes) {}
+
+  void fill(Node* node, dom::element element, int depth) {
+    if (depth > kDepthMax) throw Failure{"exceeded max depth"};
+    switch (element.type()) {
+      case dom::element_type::OBJECT:
+        return fill_object(node, element, depth);
+      case dom::element_type::ARRAY:
+        return fill_array(node, element, depth);
+      case dom::element_type::STRING:
+        return fill_string(node, element);
+      case dom::element_type::INT64:
+        node->kind = NodeKind::integer;
+        node->integer = element;
+        return;
+      case dom::element_type::UINT64:  // beyond int64: a float, as Go's untyped decoding makes it
+        return fill_float(node, static_cast<double>(std::uint64_t(element)));
+      case dom::element_type::DOUBLE:
+        return fill_float(node, element);
+      case dom::element_type::BOOL:
+        node->kind = NodeKind::boolean;
+        node->integer = 0;
+        node->boolean = element;
+        return;
+      case dom::element_type::NULL_VALUE:
+        node->kind = NodeKind::null;
+        return;
+    }
+  }
+
+ private:
+  static void fill_float(Node* node, double value) {
+    node->kind = NodeKind::floating;
+    node->floating = value;
+  }
+
+  void fill_string(Node* node, std::string_view text) {
+    const std::string_view stored = arena_.store(text);
+    node->kind = NodeKind::string;
+    node->text = stored.data();
+    node->size = static_cast<std::uint32_t>(stored.size());
+  }
+
+  void fill_array(Node* node, dom::array array, int depth) {
+    node->kind = NodeKind::array;
+    for (const dom::element item : array) {
+      Node* child = arena_.new_node();
+      path_.push_back({{}, static_cast<std::int64_t>(node->size)});
+      fill(child, item, depth + 1);
+      path_.pop_back();
+      append(node, child);
+    }
+  }
+
+  void fill_object(Node* node, dom::object object, int depth) {
+    node->kind = NodeKind::object;
+    std::unordered_map<std::string_view, Node*> seen;  // only used in large objects
+    for (const auto field : object) {
+      Node* child = find(node, field.key, seen);
+      if (child) {
+        note_duplicate(field.key);
+        const Node link = *child;
+        *child = Node();
+        child->next = link.next;
+        child->key = link.key;
+        child->key_size = link.key_size;
+      } else {
+        child = arena_.new_node();
+        const std::string_view stored = arena_.store(field.key);
+        child->key = stored.data();
+        child->key_size = static_cast<std::uint32_t>(stored.size());
+        append(node, child);
+        if (!seen.empty()) seen.emplace(stored, child);
+      }
+      path_.push_back({{child->key, child->key_size}, -1});
+      fill(child, field.value, depth + 1);
+      path_.pop_back();
+    }
+  }
+
+  static Node* find(Node* object, std::string_view key, std::unordered_map<std::string_view, Node*>& seen) {
+    if (object->size < kLinearMembersMax) {
+      for (Node* child = object->first; child; child = child->next)
+        if (std::string_view(child->key, child->key_size) == key) return child;
+      return nullptr;
+    }
+    if (seen.empty())
+      for (Node* child = object->first; child; child = child->next)
+        seen.emplace(std::string_view(child->key, child->key_size), child);
+    const auto found = seen.find(key);
+    return found == seen.end() ? nullptr : found->second;
+  }
+
+  static void append(Node* parent, Node* child) {
+    if (parent->last)
+      parent->last->next = child;
+    else
+      parent->first = child;
+    parent->last = child;
+    ++parent->size;
+  }
+
+  void note_duplicate(std::string_view key) {
+    if (!notes_) return;
+    std::string path;
+    for (const Step& step : path_) {
+      if (step.index >= 0) {
+        path += '[' + std::to_string(step.index) + ']';
+      } else {
+        if (!path.empty()) path += '.';
+        path += step.key;
+      }
+    }
+    if (!path.empty()) path += '.';
+    path += key;
+    notes_->duplicate_fields.push_back(std::move(path));
+  }
+
+  struct Step {
+    std::string_view key;
+    std::int64_t index;  // -1: a member
+  };
+  Arena& arena_;
+  ParseNotes* notes_;
+  std::vector<Step> path_;
+};
+
+// The parser's buffers are worth keeping between requests, but not after a huge one.
+constexpr std::size_t kKeepBuffersMax = 256 * 1024;
+
+std::unique_ptr<dom::parser>& thread_parser() {
+  thread_local std::unique_ptr<dom::parser> parser;
+  if (!parser) parser = std::make_unique<dom::parser>();
+  return parser;
+}
+
+void parse_into(Node* root, Arena& arena, std::string_view text, ParseNotes* notes) {
+  const dom::element element = thread_parser()->parse(text.data(), text.size());
+  TreeBuilder(arena, notes).fill(root, element, 0);
+}
+
+void release_large_buffers(std::size_t size) {
+  if (size <= kKeepBuffersMax) return;
+  thread_parser().reset();
+}
+
+}  // namespace
+
+Result<Document> Document::parse_json(std::string_view text, ParseNotes* notes) {
+  Document document;
+  std::string problem;
+  try {
+    parse_into(document.root_, *document.arena_, text, notes);
+  } catch (const Failure& failure) {
+    problem = failure.message;
+  } catch (const simdjson::simdjson_error& error) {
+    problem =
+        error.error() == simdjson::EMPTY ? "unexpected end of JSON input" : simdjson::error_message(error.error());
+  }
+  release_large_buffers(text.size());
+  if (!problem.empty()) return bad_request("invalid JSON: " + problem);
+  return document;
+}
+
+}  // namespace sublet::schema
