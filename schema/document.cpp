@@ -479,22 +479,59 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+namespace {
+
+// "-1.25e+03" as "-1250".
+void append_fixed(std::string& out, std::string_view scientific) {
+  if (scientific.front() == '-') {
+    out += '-';
+    scientific.remove_prefix(1);
+  }
+  const auto e = scientific.find('e');
+  int exponent = 0;
+  const char* first = scientific.data() + e + 1;
+  std::from_chars(*first == '+' ? first + 1 : first, scientific.data() + scientific.size(), exponent);
+  std::string digits(scientific.substr(0, 1));
+  if (e > 2) digits += scientific.substr(2, e - 2);
+  const int point = exponent + 1;  // digits before the decimal point
+  if (point <= 0) {
+    out += "0.";
+    out.append(static_cast<std::size_t>(-point), '0');
+    out += digits;
+    return;
+  }
+  const auto whole = static_cast<std::size_t>(point);
+  if (digits.size() <= whole) {
+    out += digits;
+    out.append(whole - digits.size(), '0');
+    return;
+  }
+  out.append(digits, 0, whole);
+  out += '.';
+  out.append(digits, whole);
+}
+
+}  // namespace
+
 void append_json_float(std::string& out, double value) {
   if (!std::isfinite(value)) {  // JSON has no word for it; nothing we parse can make one
     out += "null";
     return;
   }
+  // Shortest digits first: to_chars' own fixed form prints large values exactly, Go pads the shortest digits by zeros.
+  char buffer[40];
+  char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
   const double magnitude = std::fabs(value);
-  const bool scientific = magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21);
-  char buffer[400];
-  const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
-  char* end = std::to_chars(buffer, buffer + sizeof buffer, value, format).ptr;
-  // Go writes e-9, not e-09.
-  if (scientific && end - buffer >= 4 && end[-4] == 'e' && end[-3] == '-' && end[-2] == '0') {
-    end[-2] = end[-1];
-    --end;
+  if (magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21)) {
+    // Go writes e-9, not e-09.
+    if (end[-4] == 'e' && end[-3] == '-' && end[-2] == '0') {
+      end[-2] = end[-1];
+      --end;
+    }
+    out.append(buffer, end);
+    return;
   }
-  out.append(buffer, end);
+  append_fixed(out, {buffer, static_cast<std::size_t>(end - buffer)});
 }
 
 void Value::append_json(std::string& out) const {
