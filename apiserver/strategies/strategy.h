@@ -65,6 +65,11 @@ struct Strategy {
                                  std::vector<Cause>& causes) = nullptr;
   /// Grace in seconds for a delete, 0 for at once; null: the kind has no graceful deletion.
   std::int64_t (*grace_seconds)(const schema::Value& object, std::optional<std::int64_t> requested) = nullptr;
+  /// Something beyond metadata.finalizers still holds the object (Namespace: spec.finalizers): a delete only marks it,
+  /// and the update that lets go removes it.
+  bool (*holds_deletion)(const schema::Value& object) = nullptr;
+  /// Called when a delete marks the object (metadata.deletionTimestamp is set): Namespace turns Terminating.
+  void (*mark_deleting)(schema::Value object) = nullptr;
   /// Called when the object is really removed (releases IP allocations and the like).
   void (*on_removed)(WriteContext& context, const schema::Value& object) = nullptr;
   std::vector<SelectableField> selectable_fields = {};  // beyond metadata.name and metadata.namespace
