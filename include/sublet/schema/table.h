@@ -52,7 +52,8 @@ class Field {
   bool map() const;                    // a map from string to scalar()
   bool map_of_lists() const;           // map from string to a list of scalar() (e.g. userInfo.extra: ExtraValue)
   bool pointer() const;                // Go pointer: absent and zero differ, also in protobuf
-  bool omit_empty() const;             // JSON omitempty or omitzero
+  bool omit_empty() const;             // JSON omitempty (as in Go: without effect on a struct, a Quantity, a Time)
+  bool omit_zero() const;              // JSON omitzero (drops zero structs and times too)
   bool inlined() const;                // json:",inline" (protobuf still has it as a message of its own)
   bool required() const;               // OpenAPI's required list
   std::uint32_t proto_number() const;  // 0: not in protobuf
