@@ -188,6 +188,10 @@ class Value {
 
   Arena* arena() const { return arena_; }
 
+  // For the codecs of schema/ alone, which build and reorder whole trees and cannot pay for a lookup per member.
+  detail::Node* node() const { return node_; }
+  static Value of(Arena* arena, detail::Node* node) { return {arena, node}; }
+
  private:
   friend class Document;
   Value(Arena* arena, detail::Node* node) : arena_(arena), node_(node) {}
