@@ -243,6 +243,18 @@ void Value::set(Value other) {
   copy_into(*arena_, node_, other.node_);
 }
 
+void Value::take(Value other) {
+  if (same_node(other)) return;
+  reset(node_, other.kind());
+  if (other.missing()) return;
+  node_->first = other.node_->first;
+  node_->last = other.node_->last;
+  node_->text = other.node_->text;
+  node_->size = other.node_->size;
+  node_->integer = other.node_->integer;  // as wide as any member of the union
+  reset(other.node_, NodeKind::null);
+}
+
 void Value::make_object() { reset(node_, NodeKind::object); }
 void Value::make_array() { reset(node_, NodeKind::array); }
 
@@ -256,6 +268,11 @@ Value Value::append() {
 Value Value::member_for_write(std::string_view key) {
   assert(is_object());
   if (Value member = (*this)[key]) return member;
+  return add_member(key);
+}
+
+Value Value::add_member(std::string_view key) {
+  assert(is_object());
   Value member = append();
   set_key(*arena_, member.node_, key);
   return member;

@@ -114,4 +114,23 @@ TEST(Value, ComparesDeeply) {
 }
 
 }  // namespace
+TEST(Document, TakeMovesContentWithoutCopying) {
+  Document document = Document::parse_json(R"({"a":{"deep":[1,2,{"x":"y"}]},"b":1})").value();
+  const std::size_t bytes = document.arena_bytes();
+  const Value deep = document["a"]["deep"];
+  document["b"].take(document["a"]);
+  EXPECT_EQ(document.to_json(), R"({"a":null,"b":{"deep":[1,2,{"x":"y"}]}})");
+  EXPECT_TRUE(document["b"]["deep"].same_node(deep));
+  EXPECT_EQ(document.arena_bytes(), bytes);
+  document["b"].take(document["b"]);
+  EXPECT_EQ(document["b"].to_json(), R"({"deep":[1,2,{"x":"y"}]})");
+}
+
+TEST(Document, AddMemberAppends) {
+  Document document = Document::object();
+  document.root().add_member("a").set(1);
+  document.root().add_member("b").set("x");
+  EXPECT_EQ(document.to_json(), R"({"a":1,"b":"x"})");
+}
+
 }  // namespace sublet::schema

@@ -131,6 +131,8 @@ class Value {
   void set(const char* value) { set(std::string_view(value)); }
   void set(const std::string& value) { set(std::string_view(value)); }
   void set(Value other);  // deep copy, also from another Document; a missing `other` gives null
+  /// Moves the content of `other` (same Document, not an ancestor of this) here without copying; `other` becomes null.
+  void take(Value other);
   void make_object();     // an empty object, whatever it was
   void make_array();
 
@@ -142,6 +144,9 @@ class Value {
     member.set(value);
     return member;
   }
+  /// Appends a null member without looking for one of that name, when the caller knows that there is none: keeps bulk
+  /// insertion linear.
+  Value add_member(std::string_view key);
   /// The member as object / array: kept when it already is one, else replaced by an empty one.
   Value object(std::string_view key);
   Value array(std::string_view key);
