@@ -1,0 +1,48 @@
+# The front door. Each target does all its own set-up on a fresh Debian 12 (root, or sudo) and is idempotent.
+SHELL := bash
+.DEFAULT_GOAL := build
+JOBS ?= $(shell nproc)
+.PHONY: help deps build demo test test-quick test-host bench bench-peers format lint clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
+
+deps: ## install the Debian packages of tools/packages.txt that are missing
+	@tools/install-deps
+
+build: deps ## build/release/bin/sublet and build/release/bin/subletd
+	@tools/configure release
+	@cmake --build --preset release --target sublet subletd -- -j$(JOBS)
+
+demo: build ## the main job on the embedded host: two tenants share a GPU, shown step by step
+	@PATH="$(CURDIR)/build/release/bin:$$PATH" KUBECTL="$$(tools/kubectl-path)" examples/demo.sh
+
+test: deps ## all tests but those against a real host: release, then ASan+UBSan, then TSan
+	@tools/run-tests
+
+test-quick: deps ## unit tests of the dev build only, for every save
+	@tools/configure dev
+	@cmake --build --preset dev -- -j$(JOBS)
+	@ctest --test-dir build/dev -L unit -j$(JOBS) --output-on-failure
+
+test-host: build ## the tests against a real kube-apiserver, built from pinned modules by tools/testhost
+	@tools/run-host-tests
+
+bench: deps ## store, fan-out, API load, sync latency, memory; prints ratios
+	@tools/configure release
+	@cmake --build --preset release -- -j$(JOBS)
+	@bench/run
+
+bench-peers: build ## sublet beside kube-apiserver+etcd, +kine and vCluster in one run; writes bench/results/
+	@bench/run-peers
+
+format: ## clang-format everything
+	@git ls-files '*.cpp' '*.h' | grep -v '^schema/generated/' | xargs clang-format -i
+
+lint: ## formatting and clang-tidy of what changed against main (or FILES=...)
+	@git ls-files '*.cpp' '*.h' | grep -v '^schema/generated/' | xargs clang-format --dry-run -Werror
+	@tools/configure dev
+	@clang-tidy --quiet -p build/dev $${FILES:-$$(git diff --name-only --diff-filter=d origin/main... -- '*.cpp' 2>/dev/null)}
+
+clean: ## remove build/
+	@rm -rf build
