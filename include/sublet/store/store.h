@@ -7,8 +7,10 @@
 //   transaction and fsync for the whole batch --> durable state, snapshot, watch events in revision order --> callbacks
 //
 // Lifecycle: open() replays the log and starts the commit thread; close() (or the destructor) drains it.
-// Threads: everything is callable from any thread. Callbacks and watch deliveries come on the commit thread and must
-// not block: hand over to a loop.
+// Threads: everything is callable from any thread. Callbacks and live watch deliveries come on the commit thread and
+// must not block: hand over to a loop. Two things come on the caller's own thread instead: the history of a resumed
+// watch (inside watch(), before it returns, so that a long catch-up never delays a commit), and the error of a write
+// that is refused at once (inside submit()). So hold no lock there that the callback takes.
 // Guarantees: Ordered, Unique, Atomic per Txn in visibility, Resumable within the compaction window, Bookmarkable; a
 // revision is never reused nor reversed, also across restarts and failed commits.
 #pragma once
@@ -116,8 +118,9 @@ class Snapshot {
   Revision revision_ = 0;
 };
 
-/// Receives a watch's events. Called on the commit thread, one batch at a time, in revision order, already filtered by
-/// prefix. Must return quickly and must not call into the Store.
+/// Receives a watch's events in revision order, already filtered by prefix, never two calls at once: history first, in
+/// chunks on the thread that called watch(), then live, one batch at a time on the commit thread. Must return quickly
+/// and must not call into the Store (ending its own Subscription is allowed).
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -136,7 +139,10 @@ struct Committed {
   std::vector<Revision> revisions;  // one per op
   std::vector<EventPtr> events;     // one per op
 };
-/// Called once, on the commit thread, after the batch is durable and published, or after it failed.
+/// Called once, on the commit thread, after the batch is durable and published, or after it failed; a refused write's
+/// error comes inside submit(). Reasons: too_many_requests (disk full: nothing was written), internal_error (I/O error:
+/// the outcome is unknown), service_unavailable (refused: closed or poisoned), conflict (a delete that was queued
+/// behind a write which the full disk then undid: nothing was written, prepare again).
 using CommitCallback = std::function<void(Result<Committed>)>;
 
 /// Durability seam: an ordered, append-only log of rows. Implementations: SqliteLog (store/sqlite_log.h), MemoryLog
@@ -170,7 +176,10 @@ struct StoreOptions {
   std::size_t batch_ops_max = 512;             // ops per commit batch; bounds latency of the first in a batch
   std::chrono::seconds compact_interval{300};  // history is kept at least this long
   std::size_t history_events_max = 100'000;    // in-memory events kept for resumed watches and exact lists
+  std::size_t history_bytes_max = 64u << 20;   // and the bytes that only they hold: updates of large objects add up
   std::size_t compact_step_rows = 256;         // rows deleted per step, so that a step blocks writers only briefly
+  /// Called once on the commit thread when an I/O error poisoned the store: the process should end and be restarted.
+  std::function<void(const std::string& why)> on_poisoned;
 };
 
 struct StoreStats {
@@ -178,6 +187,7 @@ struct StoreStats {
   std::size_t objects = 0, watchers = 0, history_events = 0;
   std::uint64_t commits = 0, ops = 0;
   bool read_only = false;  // the disk is full; deletes still pass
+  bool poisoned = false;   // an I/O error left the outcome of a commit unknown; only a restart helps
 };
 
 class Store {
@@ -195,7 +205,8 @@ class Store {
   virtual Result<Snapshot> snapshot_at(Revision revision) const = 0;
   /// Checks the guards against the pending state at once: false when one fails (nothing happened; prepare again), or
   /// true, and `done` is called when the batch is durable. When the store refuses writes (poisoned, read-only, closed)
-  /// returns true and calls `done` with the error.
+  /// returns true and calls `done` with the error. Deleting a key that does not exist counts as a failed guard. A Txn
+  /// without ops is a barrier: `done` comes when everything that its guards saw is durable (answer a no-op update so).
   virtual bool submit(Txn txn, CommitCallback done) = 0;
   /// Blocking submit for tools and tests; conflict when a guard fails.
   Result<Committed> commit(Txn txn);
