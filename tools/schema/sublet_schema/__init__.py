@@ -1,0 +1,1 @@
+"""Builds the schema table of sublet from a pinned Kubernetes release. See ../README.md."""
