@@ -1,0 +1,88 @@
+#include "syncer/translate/names.h"
+
+#include <openssl/evp.h>
+
+#include <array>
+
+#include "sublet/syncer/translate.h"
+
+namespace sublet::syncer {
+namespace {
+
+constexpr std::string_view kJoint = "-x-";
+constexpr std::size_t kNameMax = 63;
+constexpr std::size_t kDigestChars = 26;  // 130 bits
+constexpr std::size_t kPrefixMax = kNameMax - kDigestChars - 1;
+
+// A part that can stand between joints without making two different triples look alike.
+bool unambiguous(std::string_view part) {
+  return !part.empty() && part.find(kJoint) == std::string_view::npos && !part.starts_with("x-") &&
+         !part.ends_with("-x") && part != "x";
+}
+
+void append_length_prefixed(std::string& out, std::string_view part) {
+  const auto size = static_cast<std::uint32_t>(part.size());
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(size >> shift & 0xff);
+  out += part;
+}
+
+// 5 bits a character, alphabet of DNS labels without look-alikes of upper case; not RFC 4648, never decoded.
+std::string base32(const std::array<unsigned char, 32>& digest, std::size_t chars) {
+  static constexpr char kAlphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
+  std::string text;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const unsigned char byte : digest) {
+    bits = bits << 8 | byte;
+    for (count += 8; count >= 5 && text.size() < chars; count -= 5) text += kAlphabet[bits >> (count - 5) & 31];
+  }
+  return text;
+}
+
+std::string hashed_name(std::string_view prefix, std::initializer_list<std::string_view> parts) {
+  std::string bytes;
+  for (const auto part : parts) append_length_prefixed(bytes, part);
+  std::string readable(prefix.substr(0, kPrefixMax));
+  // A cut must not leave a name that ends a DNS label in '-' or '.'.
+  while (!readable.empty() && (readable.back() == '-' || readable.back() == '.')) readable.pop_back();
+  if (readable.empty()) readable = "o";
+  return readable + "-" + base32(sha256(bytes), kDigestChars);
+}
+
+}  // namespace
+
+std::array<unsigned char, 32> sha256(std::string_view bytes) {
+  std::array<unsigned char, 32> digest{};
+  unsigned int size = 0;
+  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  return digest;
+}
+
+std::string sha256_hex(std::string_view bytes, std::size_t chars) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : sha256(bytes)) {
+    text += kHex[byte >> 4];
+    text += kHex[byte & 15];
+  }
+  return text.substr(0, chars);
+}
+
+std::string host_name(std::string_view tenant_name, std::string_view tenant_namespace,
+                      std::string_view virtual_cluster) {
+  const std::size_t joined = tenant_name.size() + tenant_namespace.size() + virtual_cluster.size() + 2 * kJoint.size();
+  if (joined <= kNameMax && unambiguous(tenant_name) && unambiguous(tenant_namespace) && unambiguous(virtual_cluster)) {
+    std::string name;
+    name.reserve(joined);
+    return name.append(tenant_name).append(kJoint).append(tenant_namespace).append(kJoint).append(virtual_cluster);
+  }
+  return hashed_name(tenant_name, {tenant_name, tenant_namespace, virtual_cluster});
+}
+
+std::string host_token_secret_name(std::string_view tenant_pod, std::string_view tenant_namespace,
+                                   std::string_view virtual_cluster) {
+  // Four parts: no object of the tenant, whose names hash three, can have this name.
+  return hashed_name("sublet-token", {"token", tenant_pod, tenant_namespace, virtual_cluster});
+}
+
+}  // namespace sublet::syncer

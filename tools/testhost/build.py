@@ -1,0 +1,192 @@
+"""Builds the pinned components of a test host into a cache folder outside the tree, and finds them there.
+
+A component's cache key is the SHA-256 of its pin, the release's pins and the Go version; the binary's own SHA-256 stands
+beside it, so a damaged or foreign file is rebuilt, never run. Building is atomic: a killed build leaves a temporary file
+that the next one overwrites. One build of a component at a time (lock file), any number of components at once.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def cache_dir() -> Path:
+    """$SUBLET_CACHE, else the XDG cache folder."""
+    explicit = os.environ.get("SUBLET_CACHE")
+    if explicit:
+        return Path(explicit)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "sublet"
+
+
+def pins() -> dict:
+    with open(HERE / "pins.toml", "rb") as file:
+        return tomllib.load(file)
+
+
+def go_version() -> str:
+    try:
+        return subprocess.run(["go", "env", "GOVERSION"], capture_output=True, text=True, check=True).stdout.strip()
+    except FileNotFoundError:
+        raise SystemExit("testhost: no Go on PATH; the real host's components are built from Go modules: install golang 1.25 or newer")
+
+
+def key_of(name: str, all_pins: dict) -> str:
+    component = all_pins["component"][name]
+    facts = {"component": component, "go": go_version(), "name": name, "format": 1}
+    if component["kind"] != "module":
+        facts["release"] = all_pins["release"]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def find(name: str, all_pins: dict | None = None) -> Path | None:
+    """The cached binary when it is there and intact."""
+    all_pins = all_pins or pins()
+    if name not in all_pins["component"]:
+        raise SystemExit(f"testhost: no component {name}; there are: {', '.join(sorted(all_pins['component']))}")
+    folder = cache_dir() / "bin" / f"{name}-{key_of(name, all_pins)}"
+    binary, recorded = folder / name, folder / "sha256"
+    if not (binary.is_file() and recorded.is_file()):
+        return None
+    stat = binary.stat()
+    verified = folder / "verified"  # size and mtime at the last full check: 100-MB files are not hashed at every up
+    mark = f"{stat.st_size} {stat.st_mtime_ns}"
+    if verified.is_file() and verified.read_text() == mark:
+        return binary
+    if sha256_of(binary) != recorded.read_text().strip():
+        print(f"testhost: {binary} does not match its checksum; building it again", file=sys.stderr)
+        return None
+    verified.write_text(mark)
+    return binary
+
+
+class Progress:
+    """A line with the elapsed time every ten seconds (on a terminal: one line, every second)."""
+
+    def __init__(self, what: str):
+        self.what, self.started, self.done = what, time.monotonic(), threading.Event()
+
+    def __enter__(self):
+        self.tty = sys.stderr.isatty()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+        return self
+
+    def _say(self, text: str, end: str):
+        print(f"{text} {self.what} ({time.monotonic() - self.started:.0f} s)", end=end, file=sys.stderr, flush=True)
+
+    def _run(self):
+        while not self.done.wait(1 if self.tty else 10):
+            self._say("\rtesthost: building" if self.tty else "testhost: building", "" if self.tty else "\n")
+
+    def __exit__(self, kind, *_):
+        self.done.set()
+        self.thread.join()
+        self._say(("\r" if self.tty else "") + ("testhost: built" if kind is None else "testhost: FAILED"), "\n")
+
+
+def _write_module(folder: Path, name: str, all_pins: dict):
+    """A go.mod that requires just this component's module."""
+    component = all_pins["component"][name]
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["module sublet.dev/testhost/build", "", "go 1.25", ""]
+    if component["kind"] == "module":
+        lines += [f"require {component['module']} {component['version']}"]
+    else:
+        release = all_pins["release"]
+        lines += [f"require k8s.io/kubernetes {release['kubernetes']}", "", "replace ("]
+        lines += [f"\tk8s.io/{m} => k8s.io/{m} {release['staging']}" for m in release["staging_modules"]] + [")"]
+    (folder / "go.mod").write_text("\n".join(lines) + "\n")
+    (folder / "tools.go").write_text(f'//go:build tools\n\npackage tools\n\nimport _ "{component["package"]}"\n')
+
+
+def module_dir(module: str, version: str) -> Path:
+    """Where the Go module cache holds a module's source; fetched when it is not there."""
+    result = subprocess.run(["go", "mod", "download", "-json", f"{module}@{version}"], capture_output=True, text=True,
+                            cwd="/", env={**os.environ, "GOFLAGS": "-mod=mod"})
+    try:
+        return Path(json.loads(result.stdout)["Dir"])
+    except (ValueError, KeyError):
+        raise SystemExit(f"testhost: cannot fetch {module} {version}: {result.stdout}{result.stderr}")
+
+
+def _go(arguments: list, folder: Path, log, cgo: bool):
+    env = {**os.environ, "CGO_ENABLED": "1" if cgo else "0", "GOFLAGS": "-mod=mod"}
+    print("$ go " + " ".join(arguments), file=log, flush=True)
+    subprocess.run(["go", *arguments], cwd=folder, env=env, stdout=log, stderr=log, check=True)
+
+
+def _compile(name: str, all_pins: dict, work: Path, output: Path, log):
+    component = all_pins["component"][name]
+    flags = "-s -w"
+    cgo = component.get("cgo", False)
+    if component["kind"] == "module":
+        if component.get("main_module"):
+            # Its go.mod has replace lines of its own, which only count in the main module: build a copy of it.
+            source = module_dir(component["module"], component["version"])
+            copy = work / "source"
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(source, copy)
+            subprocess.run(["chmod", "-R", "u+w", str(copy)], check=True)
+            flags += f" -X main.buildVersion={component['version']}"
+            vendored = ["-mod=vendor"] if (copy / "vendor").is_dir() else []
+            _go(["build", *vendored, "-ldflags", flags, "-o", str(output), component["package"]], copy, log, cgo)
+            return
+        _write_module(work, name, all_pins)
+        _go(["build", "-ldflags", flags, "-o", str(output), component["package"]], work, log, cgo)
+        return
+    _write_module(work, name, all_pins)
+    version = all_pins["release"]["kubernetes"]
+    major, minor = version.lstrip("v").split(".")[:2]
+    base = "k8s.io/component-base/version"
+    flags += f" -X {base}.gitVersion={version} -X {base}.gitMajor={major} -X {base}.gitMinor={minor} -X {base}.gitTreeState=clean"
+    if component["kind"] == "e2e":
+        _go(["test", "-c", "-ldflags", flags, "-o", str(output), component["package"]], work, log, cgo)
+    else:
+        _go(["build", "-ldflags", flags, "-o", str(output), component["package"]], work, log, cgo)
+
+
+def build(name: str) -> Path:
+    """The path of the component's binary, built when the cache has none."""
+    all_pins = pins()
+    found = find(name, all_pins)
+    if found:
+        return found
+    cache = cache_dir()
+    folder = cache / "bin" / f"{name}-{key_of(name, all_pins)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = find(name, all_pins)  # another process may have built it while we waited
+        if found:
+            return found
+        temporary = folder / f"{name}.building"
+        log_path = folder / "build.log"
+        try:
+            with open(log_path, "w") as log, Progress(name):
+                _compile(name, all_pins, cache / "src" / f"{name}-{folder.name[-16:]}", temporary, log)
+        except subprocess.CalledProcessError:
+            tail = "".join(log_path.read_text().splitlines(keepends=True)[-15:])
+            raise SystemExit(f"testhost: building {name} failed; {log_path} ends with:\n{tail}")
+        (folder / "sha256").write_text(sha256_of(temporary) + "\n")
+        temporary.rename(folder / name)
+        (folder / "verified").unlink(missing_ok=True)
+    return folder / name

@@ -1,0 +1,278 @@
+"""One test host: etcd, kube-apiserver, and what was asked for beside them, as plain processes on loopback.
+
+Every process carries SUBLET_TESTHOST=<state folder> in its environment, and that is how it is found again: there is no
+pid file that a crash could leave wrong. `up` first removes whatever a killed predecessor of the same name left.
+"""
+
+import base64
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import ssl
+from pathlib import Path
+
+import build
+
+MARK = "SUBLET_TESTHOST"
+
+
+def hosts_dir() -> Path:
+    return Path(os.environ.get("SUBLET_TESTHOST_DIR") or build.cache_dir() / "hosts")
+
+
+def processes_of(state: Path) -> list[int]:
+    """Pids that carry the mark of this state folder (not ourselves)."""
+    wanted = f"{MARK}={state}".encode()
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                if wanted in file.read().split(b"\0"):
+                    found.append(int(entry))
+        except OSError:
+            continue  # gone meanwhile, or not ours
+    return found
+
+
+def _alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(what: str, condition, seconds: float, pause: float = 0.05):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"testhost: {what} did not come about within {seconds:.0f} s")
+        time.sleep(pause)
+
+
+def kill_all(state: Path):
+    """Ends every process of the host; SIGTERM first, SIGKILL after three seconds."""
+    for sig, seconds in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 10.0)):
+        pids = processes_of(state)
+        for pid in pids:
+            try:
+                os.kill(pid, sig)
+            except ProcessLookupError:
+                pass
+        deadline = time.monotonic() + seconds
+        while any(_alive(pid) for pid in pids) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if not any(_alive(pid) for pid in processes_of(state)):
+            return
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = []
+    for _ in range(count):
+        s = socket.socket()
+        s.bind(("127.0.0.1", 0))
+        sockets.append(s)
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def _openssl(*arguments: str, cwd: Path):
+    subprocess.run(["openssl", *arguments], cwd=cwd, check=True, capture_output=True)
+
+
+def make_pki(folder: Path):
+    """CA, the server's certificate, an admin (system:masters) and the key of service-account tokens."""
+    folder.mkdir(parents=True, exist_ok=True)
+    curve = ("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out")
+    for key in ("ca.key", "server.key", "admin.key", "sa.key"):
+        _openssl(*curve, key, cwd=folder)
+    _openssl("req", "-x509", "-new", "-key", "ca.key", "-days", "30", "-subj", "/CN=testhost-ca", "-out", "ca.crt", cwd=folder)
+    (folder / "server.ext").write_text("subjectAltName=IP:127.0.0.1,IP:10.0.0.1,DNS:localhost,DNS:kubernetes.default.svc\n"
+                                       "extendedKeyUsage=serverAuth,clientAuth\n")
+    (folder / "admin.ext").write_text("extendedKeyUsage=clientAuth\n")
+    for name, subject in (("server", "/CN=kube-apiserver"), ("admin", "/O=system:masters/CN=admin")):
+        _openssl("req", "-new", "-key", f"{name}.key", "-subj", subject, "-out", f"{name}.csr", cwd=folder)
+        _openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
+                 "-extfile", f"{name}.ext", "-out", f"{name}.crt", cwd=folder)
+
+
+def write_kubeconfig(path: Path, name: str, port: int, pki: Path):
+    def data(file: str) -> str:
+        return base64.b64encode((pki / file).read_bytes()).decode()
+
+    config = {
+        "apiVersion": "v1", "kind": "Config", "current-context": name, "preferences": {},
+        "clusters": [{"name": name, "cluster": {"server": f"https://127.0.0.1:{port}",
+                                                 "certificate-authority-data": data("ca.crt")}}],
+        "users": [{"name": name, "user": {"client-certificate-data": data("admin.crt"),
+                                           "client-key-data": data("admin.key")}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+    }
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(config, file)
+
+
+class Api:
+    """A few calls to the host's API with the admin's certificate."""
+
+    def __init__(self, port: int, pki: Path):
+        self.base = f"https://127.0.0.1:{port}"
+        self.context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        self.context.load_cert_chain(str(pki / "admin.crt"), str(pki / "admin.key"))
+
+    def call(self, method: str, path: str, body: dict | None = None) -> tuple[int, bytes]:
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.base + path, data=data, method=method,
+                                         headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, context=self.context, timeout=10) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+        except OSError:
+            return 0, b""
+
+
+def node(index: int, gpus: int) -> dict:
+    name = f"node-{index:02d}"
+    labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "type": "kwok"}
+    capacity = {"cpu": "64", "memory": "256Gi", "pods": "1100", "ephemeral-storage": "1Ti"}
+    if gpus:
+        labels |= {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.count": str(gpus), "nvidia.com/gpu.memory": "81920",
+                   "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}
+        capacity["nvidia.com/gpu"] = str(gpus)
+    return {"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "labels": labels, "annotations": {"kwok.x-k8s.io/node": "fake"}},
+            "spec": {}, "status": {"capacity": capacity, "allocatable": capacity}}
+
+
+class Host:
+    def __init__(self, name: str):
+        self.name = name
+        self.state = hosts_dir() / name
+        self.pki = self.state / "pki"
+        self.logs = self.state / "logs"
+
+    def _start(self, label: str, arguments: list, extra_env: dict | None = None):
+        log = open(self.logs / f"{label}.log", "ab")
+        env = {**os.environ, MARK: str(self.state), **(extra_env or {})}
+        env.pop("KUBECONFIG", None)
+        subprocess.Popen([str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
+                         start_new_session=True, cwd=self.state)
+
+    def _dead(self, label: str, path: Path):
+        tail = "".join((self.logs / f"{label}.log").read_text(errors="replace").splitlines(keepends=True)[-15:])
+        raise SystemExit(f"testhost: {label} stopped at once; {self.logs / (label + '.log')} ends with:\n{tail}")
+
+    def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str]):
+        binaries = {name: build.build(name) for name in ["etcd", "kube-apiserver", *components]}
+        self.state.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.state.parent / f"{self.name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._sweep()
+            for folder in (self.state, self.pki, self.logs):
+                folder.mkdir(parents=True)
+            os.chmod(self.state, 0o700)
+            started = time.monotonic()
+            make_pki(self.pki)
+            etcd_port, peer_port, free = free_ports(3)
+            port = port or free
+            self._start("etcd", [binaries["etcd"], "--name", "host", "--data-dir", self.state / "etcd",
+                                 "--listen-client-urls", f"http://127.0.0.1:{etcd_port}",
+                                 "--advertise-client-urls", f"http://127.0.0.1:{etcd_port}",
+                                 "--listen-peer-urls", f"http://127.0.0.1:{peer_port}",
+                                 "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer_port}",
+                                 "--initial-cluster", f"host=http://127.0.0.1:{peer_port}", "--log-level", "warn"])
+            self._start("kube-apiserver", self._apiserver(binaries["kube-apiserver"], port, etcd_port))
+            write_kubeconfig(self.state / "kubeconfig", f"testhost-{self.name}", port, self.pki)
+            api = Api(port, self.pki)
+            wait_for("the API server's readiness", lambda: api.call("GET", "/readyz")[0] == 200, 90)
+            for component in components:
+                self._start(component, self._component(component, binaries[component]))
+            self._populate(api, nodes, gpu_nodes, gpus, "kwok" in components, "kube-controller-manager" in components)
+            (self.state / "port").write_text(str(port))
+            print(f"testhost: {self.name} is up on port {port} after {time.monotonic() - started:.1f} s; "
+                  f"KUBECONFIG={self.state / 'kubeconfig'}, logs in {self.logs}", file=sys.stderr)
+
+    def _apiserver(self, binary: Path, port: int, etcd_port: int) -> list:
+        return [binary, f"--etcd-servers=http://127.0.0.1:{etcd_port}", "--bind-address=127.0.0.1", f"--secure-port={port}",
+                "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/16",
+                f"--tls-cert-file={self.pki / 'server.crt'}", f"--tls-private-key-file={self.pki / 'server.key'}",
+                f"--client-ca-file={self.pki / 'ca.crt'}", "--authorization-mode=RBAC", "--allow-privileged=true",
+                "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+                f"--service-account-key-file={self.pki / 'sa.key'}",
+                f"--service-account-signing-key-file={self.pki / 'sa.key'}",
+                "--enable-aggregator-routing=true", "--v=1"]
+
+    def _component(self, name: str, binary: Path) -> list:
+        kubeconfig = self.state / "kubeconfig"
+        if name == "kube-controller-manager":
+            return [binary, f"--kubeconfig={kubeconfig}", "--controllers=*,-nodeipam,-node-route-controller,-service-lb-controller",
+                    f"--service-account-private-key-file={self.pki / 'sa.key'}", f"--root-ca-file={self.pki / 'ca.crt'}",
+                    "--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000"]
+        if name == "kube-scheduler":
+            config = self.state / "scheduler.json"
+            config.write_text(json.dumps({
+                "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+                "leaderElection": {"leaderElect": False},
+                "clientConnection": {"kubeconfig": str(kubeconfig), "qps": 1000, "burst": 2000}}))
+            return [binary, f"--config={config}", "--secure-port=0"]
+        if name == "kwok":
+            all_pins = build.pins()["component"]["kwok"]
+            stages = build.module_dir(all_pins["module"], all_pins["version"]) / "kustomize" / "stage"
+            files = [f for part in ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+                     for f in sorted((stages / part).glob("*.yaml")) if f.name != "kustomization.yaml"]
+            arguments = [binary, f"--kubeconfig={kubeconfig}", "--manage-all-nodes=false",
+                         "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+                         "--node-lease-duration-seconds=40", "--disable-qps-limits=true"]
+            return arguments + [f"--config={f}" for f in files]
+        raise SystemExit(f"testhost: {name} is built but not run by `up`")
+
+    def _populate(self, api: Api, nodes: int, gpu_nodes: int, gpus: int, kwok: bool, controllers: bool):
+        for index in range(nodes):
+            code, body = api.call("POST", "/api/v1/nodes", node(index, gpus if index < gpu_nodes else 0))
+            if code not in (201, 409):
+                raise SystemExit(f"testhost: creating a node failed: {code} {body.decode(errors='replace')}")
+        api.call("POST", "/apis/node.k8s.io/v1/runtimeclasses",
+                 {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}, "handler": "nvidia"})
+
+        def ready() -> bool:
+            items = json.loads(api.call("GET", "/api/v1/nodes")[1] or b"{}").get("items", [])
+            return sum(any(c["type"] == "Ready" and c["status"] == "True" for c in n["status"].get("conditions", []))
+                       and not any(t["effect"] == "NoSchedule" for t in n["spec"].get("taints", []))
+                       for n in items) >= nodes
+
+        if kwok and nodes:
+            wait_for("the nodes' readiness", ready, 60)
+        if controllers:
+            wait_for("the default service account",
+                     lambda: api.call("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200, 60)
+
+    def _sweep(self):
+        kill_all(self.state)
+        shutil.rmtree(self.state, ignore_errors=True)
+
+    def down(self, keep_logs: Path | None):
+        if keep_logs and self.logs.is_dir():
+            shutil.copytree(self.logs, keep_logs, dirs_exist_ok=True)
+        with open(self.state.parent / f"{self.name}.lock", "w") if self.state.parent.is_dir() else open(os.devnull, "w") as lock:
+            if lock.name != os.devnull:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            self._sweep()
+
+    def kubeconfig(self) -> Path:
+        path = self.state / "kubeconfig"
+        if not (self.state / "port").is_file():
+            raise SystemExit(f"testhost: {self.name} is not up; start it with `tools/testhost/testhost up --name {self.name}`")
+        return path
