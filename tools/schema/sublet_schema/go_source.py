@@ -20,6 +20,11 @@ class GoField:
     patch_merge_key: str
     markers: list  # (name, value) of "+name=value" comment lines
 
+    @property
+    def inlined(self):
+        """An embedded field without a JSON name, said with `inline` or by itself; encoding/json knows only the latter."""
+        return "inline" in self.json_options or not (self.go_name or self.json_name)
+
 
 @dataclasses.dataclass
 class GoStruct:

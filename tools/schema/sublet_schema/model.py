@@ -271,7 +271,7 @@ class Builder:
         field.pointer = resolved.pointer
         field.omit_empty = "omitempty" in go_field.json_options
         field.omit_zero = "omitzero" in go_field.json_options
-        field.inlined = "inline" in go_field.json_options
+        field.inlined = go_field.inlined
         field.proto_number = go_field.proto_number
         field.enum_values = resolved.enum
         field.list_message = self._list_message(resolved.named_list)
@@ -392,7 +392,7 @@ class Builder:
 
     def _is_kind(self, package, name):
         if name in package.structs:
-            return any(field.json_options[:1] == ("inline",) and field.type_text.split(".")[-1] == "TypeMeta"
+            return any(field.inlined and field.type_text.split(".")[-1] == "TypeMeta"
                        for field in package.structs[name].fields)
         if package.path.startswith(facts.META):
             return False
