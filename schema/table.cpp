@@ -28,11 +28,11 @@ struct KindRow {
   std::uint16_t kind, group, version, type;
 };
 struct GroupRow {
-  std::uint16_t name, versions;
+  std::uint16_t name, versions, served;
 };
 struct ResourceRow {
   std::uint16_t group, version, resource, kind, list_kind, singular, storage_group, storage_version, storage_hash;
-  std::uint16_t type, verbs, short_names, categories, first_subresource, subresource_count, namespaced;
+  std::uint16_t type, verbs, short_names, categories, first_subresource, subresource_count, namespaced, served;
 };
 struct SubresourceRow {
   std::uint16_t name, group, version, kind, verbs;
@@ -197,7 +197,8 @@ Key kind_key(const ResourceFacts& facts) { return {facts.kind, facts.group, fact
 
 Served::Served() {
   for (const GroupRow& from : kGroups)
-    groups.push_back({text(from.name), StringList(from.versions), static_cast<int>(groups.size())});
+    groups.push_back(
+        {text(from.name), StringList(from.versions), StringList(from.served), static_cast<int>(groups.size())});
   for (const SubresourceRow& from : kSubresources)
     subresources.push_back(
         {text(from.name), text(from.group), text(from.version), text(from.kind), StringList(from.verbs)});
@@ -221,6 +222,7 @@ ResourceFacts Served::resource(const ResourceRow& from) const {
   made.list_kind = text(from.list_kind);
   made.singular = text(from.singular);
   made.namespaced = from.namespaced != 0;
+  made.served = from.served != 0;
   made.type = from.type;
   made.verbs = StringList(from.verbs);
   made.short_names = StringList(from.short_names);

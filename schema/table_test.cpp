@@ -255,6 +255,23 @@ TEST(Table, GroupsInDiscoveryOrder) {
     }
 }
 
+TEST(Table, OnlyStableVersionsAreServedByDefault) {
+  std::size_t served = 0;
+  for (const ResourceFacts& facts : table().resources()) served += facts.served;
+  EXPECT_EQ(served, 68u);  // "68 stable REST resources (95 with beta+alpha)", apisnoop counts too
+  EXPECT_TRUE(table().find_resource("", "v1", "pods")->served);
+  EXPECT_TRUE(table().find_resource("autoscaling", "v2", "horizontalpodautoscalers")->served);
+  EXPECT_FALSE(table().find_resource("scheduling.k8s.io", "v1alpha2", "podgroups")->served);
+  for (const GroupFacts& group : table().groups()) {
+    if (group.name == "internal.apiserver.k8s.io") {
+      EXPECT_THAT(group.served, IsEmpty());
+    }
+    if (group.name == "resource.k8s.io") {
+      EXPECT_THAT(group.served, ElementsAre("v1"));
+    }
+  }
+}
+
 TEST(Table, EveryResourceIsWhole) {
   // The release's discovery documents list 95 resources; the generator refuses to leave one out.
   EXPECT_EQ(table().resources().size(), 95u);

@@ -170,11 +170,16 @@ struct ResourceFacts {
   std::string_view storage_group;    // group in which it is stored (events.k8s.io events are stored as core events)
   std::string_view storage_hash;     // discovery's storageVersionHash, base64; empty for what is never stored
   bool has_status = false;
+  /// Served by default: versions that are neither alpha nor beta, as upstream does without --runtime-config. The others
+  /// are known, so that their bodies convert, but discovery does not list them and their paths answer 404: a second
+  /// `podgroups` or `leases` would take the short name from what users install.
+  bool served = false;
 };
 
 struct GroupFacts {
   std::string_view name;  // "" is core
-  StringList versions;    // preferred first
+  StringList versions;    // every known one, preferred first
+  StringList served;      // those that are served by default; empty: the group is not listed
   int priority = 0;       // discovery order, ascending
 };
 

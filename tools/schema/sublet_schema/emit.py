@@ -156,8 +156,8 @@ class Emitter:
                                            for (group, version, kind), name in ordered])
 
     def group_rows(self):
-        return _rows("kGroups", "GroupRow", [((self.pool[name], self.lists[versions]), name or "core")
-                                             for name, versions in self.model.groups])
+        return _rows("kGroups", "GroupRow", [((self.pool[name], self.lists[versions], self.lists[self.model.served(versions)]),
+                                             name or "core") for name, versions in self.model.groups])
 
     def resource_rows(self):
         resources, subresources = [], []
@@ -168,7 +168,8 @@ class Emitter:
                                                 entry.list_kind, entry.singular, entry.storage_group,
                                                 entry.storage_version, entry.storage_hash)]
             row += [self.type_ids[entry.type_name], self.lists[entry.verbs], self.lists[entry.short_names],
-                    self.lists[entry.categories], len(subresources), len(own), int(entry.namespaced)]
+                    self.lists[entry.categories], len(subresources), len(own), int(entry.namespaced),
+                    len(self.model.served([entry.version]))]
             note = f"{entry.group}/{entry.version} {entry.resource}".lstrip("/")
             resources.append((row, note))
             subresources.extend((cells, f"{entry.resource}/{item.name}")

@@ -82,6 +82,11 @@ class Model:
     groups: list  # (name, [versions, preferred first])
     resources: list
 
+    @staticmethod
+    def served(versions):
+        """Those that upstream serves by default: since 1.24 neither alpha nor beta."""
+        return [version for version in versions if "alpha" not in version and "beta" not in version]
+
 
 @dataclasses.dataclass
 class _Resolved:
