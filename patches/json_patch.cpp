@@ -225,7 +225,7 @@ Outcome JsonPatcher::move(const Value& operation, const Place& path) {
   if (auto ok = check_parent(*from, "move operation does not apply: doc is missing from path"); !ok) return ok;
   Value value = value_at(*from);
   if (value && from->pointer == path.pointer) return {};
-  if (from->root || (path.pointer.starts_with(from->pointer) && path.pointer[from->pointer.size()] == '/'))
+  if (from->root || path.pointer.starts_with(std::string(from->pointer) + '/'))
     return does_not_apply("error in move for path: " + quoted(path.pointer) + ": a value cannot move into itself");
   if (auto ok = detach(*from); !ok) return ok;
   // Only now: removing may have shifted the items on the way to the destination.

@@ -82,6 +82,7 @@ constexpr Vector kVectors[] = {
     {"move to the root", R"({"a":{"b":1}})", R"([{"op":"move","from":"/a","path":""}])", R"({"b":1})"},
     {"move a name that is a prefix", R"({"a":1})", R"([{"op":"move","from":"/a","path":"/ab"}])", R"({"ab":1})"},
     {"move from nowhere", R"({"a":1})", R"([{"op":"move","from":"/b","path":"/a"}])", nullptr},
+    {"move from nowhere to the same place", R"({"a":1})", R"([{"op":"move","from":"/b","path":"/b"}])", nullptr},
     {"move without from", R"({"a":1})", R"([{"op":"move","path":"/a"}])", nullptr},
     {"copy a member", R"({"a":{"x":[1]},"b":{}})", R"([{"op":"copy","from":"/a","path":"/b/c"}])",
      R"({"a":{"x":[1]},"b":{"c":{"x":[1]}}})"},
