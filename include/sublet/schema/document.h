@@ -8,7 +8,9 @@
 // Limits: nesting is capped at kDepthMax while parsing, so no walk over a Document can overflow the stack.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -104,18 +106,29 @@ class Value {
 
   class iterator {
    public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Value;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Value*;
+    using reference = Value;
+    iterator() = default;
     iterator(Arena* arena, detail::Node* node) : arena_(arena), node_(node) {}
     Value operator*() const { return {arena_, node_}; }
     iterator& operator++() {
       node_ = node_->next;
       return *this;
     }
+    iterator operator++(int) {
+      const iterator before = *this;
+      ++*this;
+      return before;
+    }
     bool operator!=(const iterator& other) const { return node_ != other.node_; }
     bool operator==(const iterator& other) const { return node_ == other.node_; }
 
    private:
-    Arena* arena_;
-    detail::Node* node_;
+    Arena* arena_ = nullptr;
+    detail::Node* node_ = nullptr;
   };
   /// Children in order; each child's key() is its member name. Do not erase the current child while iterating.
   iterator begin() const { return {arena_, container() ? node_->first : nullptr}; }

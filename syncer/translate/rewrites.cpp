@@ -1,0 +1,447 @@
+#include "syncer/translate/rewrites.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "syncer/translate/field_table.h"
+#include "syncer/translate/names.h"
+
+// Map of this file: references, tenant facts in containers, selectors, bounds, pod-wide steps.
+
+namespace sublet::syncer {
+
+using schema::Value;
+
+void rewrite_nothing(Translation&, Value, Value) {}
+
+// --- references ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+void rewrite_name(Translation& translation, Value field, std::string_view kind, bool optional) {
+  const std::string tenant_name = field.string();
+  if (tenant_name.empty()) return;  // the API server has refused it where a name is required
+  translation.refer(kind, tenant_name, optional);
+  field.set(translation.host_name_of(tenant_name));
+}
+
+}  // namespace
+
+void rewrite_config_map_name(Translation& translation, Value parent, Value field) {
+  rewrite_name(translation, field, "ConfigMap", parent["optional"].boolean());
+}
+
+void rewrite_secret_name(Translation& translation, Value parent, Value field) {
+  rewrite_name(translation, field, "Secret", parent["optional"].boolean());
+}
+
+void rewrite_pull_secret_name(Translation& translation, Value, Value field) {
+  rewrite_name(translation, field, "Secret", true);
+}
+
+// The kubelet would ask the host for a token of the host. The syncer asks the tenant instead and keeps it in a Secret.
+void rewrite_token_projection(Translation& translation, Value parent, Value field) {
+  constexpr int kExpirationDefault = 3600;
+  const std::string path = field["path"].string();
+  TokenRequest token;
+  token.service_account = translation.tenant().path("spec.serviceAccountName").string("default");
+  token.audience = field["audience"].string();
+  token.expiration_seconds = static_cast<int>(field["expirationSeconds"].integer(kExpirationDefault));
+  token.secret_name = host_token_secret_name(translation.tenant_name(), translation.tenant_namespace(),
+                                             translation.context().virtual_cluster);
+  token.secret_key = "token-" + std::to_string(translation.tokens.size());
+  parent.erase("serviceAccountToken");
+  Value secret = parent.object("secret");
+  secret.clear();
+  secret.put("name", token.secret_name);
+  Value item = secret.array("items").push_object();
+  item.put("key", token.secret_key);
+  item.put("path", path);
+  translation.tokens.push_back(std::move(token));
+}
+
+// --- tenant facts in containers ------------------------------------------------------------------------------------
+
+namespace {
+
+// Variables with which an image or a pod would pick devices for itself (trust-and-ux B1).
+constexpr std::array<std::string_view, 10> kDeviceVariables{
+    "NVIDIA_VISIBLE_DEVICES",     "NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES", "CUDA_MPS_PIPE_DIRECTORY",   "CUDA_MPS_LOG_DIRECTORY",
+    "CUDA_DISABLE_CONTROL",       "RUNAI_NUM_OF_GPUS",         "GPU_PORTION",
+    "CUDA_DEVICE_SM_LIMIT",
+};
+
+bool device_variable(std::string_view name) {
+  return std::find(kDeviceVariables.begin(), kDeviceVariables.end(), name) != kDeviceVariables.end() ||
+         name.starts_with("CUDA_MPS_") || name.starts_with("CUDA_DEVICE_MEMORY_LIMIT");
+}
+
+// `metadata.labels['key']` -> key; strict: exactly this form.
+std::optional<std::string> subscript(std::string_view path, std::string_view map) {
+  if (!path.starts_with(map) || !path.substr(map.size()).starts_with("['") || !path.ends_with("']"))
+    return std::nullopt;
+  const std::string_view key = path.substr(map.size() + 2, path.size() - map.size() - 4);
+  if (key.empty() || key.find('\'') != std::string_view::npos) return std::nullopt;
+  return std::string(key);
+}
+
+// What the tenant's API says for a downward-API path; nullopt: the path is the host's to answer (status, node).
+std::optional<std::string> tenant_fact(const Translation& translation, std::string_view path) {
+  const Value metadata = translation.tenant()["metadata"];
+  if (path == "metadata.name" || path == "metadata.namespace" || path == "metadata.uid")
+    return metadata[path.substr(path.find('.') + 1)].string();
+  if (path == "spec.serviceAccountName") return translation.tenant().path("spec.serviceAccountName").string();
+  if (const auto key = subscript(path, "metadata.labels")) return metadata["labels"][*key].string();
+  if (const auto key = subscript(path, "metadata.annotations")) return metadata["annotations"][*key].string();
+  return std::nullopt;
+}
+
+constexpr std::array<std::string_view, 7> kHostFacts{"spec.nodeName", "status.hostIP", "status.hostIPs",
+                                                     "status.podIP",  "status.podIPs", "spec.restartPolicy",
+                                                     "status.phase"};
+
+// The kubelet expands $(NAME) in a literal value; a fact must come out as it is.
+std::string unexpanded(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '$' ? "$$" : std::string(1, c);
+  return out;
+}
+
+// Go's strconv.Quote, near enough for label and annotation values as the kubelet prints them.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out + "\"";
+}
+
+// The file that the downward API shows for all labels or annotations: sorted key="value" lines.
+std::string map_lines(const Value& map) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (const Value entry : map) entries.emplace_back(entry.key(), entry.text());
+  std::sort(entries.begin(), entries.end());
+  std::string lines;
+  for (const auto& [key, value] : entries) lines += (lines.empty() ? "" : "\n") + key + "=" + quoted(value);
+  return lines;
+}
+
+std::string annotation_path(std::string_view key) { return "metadata.annotations['" + std::string(key) + "']"; }
+
+}  // namespace
+
+void rewrite_environment(Translation& translation, Value parent, Value field) {
+  field.retain([&](Value variable) {
+    if (!device_variable(variable["name"].text())) return true;
+    translation.warn("variable " + variable["name"].string() +
+                     " picks devices, which is the host's to do; it is left out");
+    return false;
+  });
+  for (Value variable : field) {
+    const Value source = variable["valueFrom"];
+    const std::string path = source["fieldRef"]["fieldPath"].string();
+    if (!path.empty()) {
+      if (const auto fact = tenant_fact(translation, path)) {
+        variable.erase("valueFrom");
+        variable.put("value", unexpanded(*fact));
+        continue;
+      }
+      if (std::find(kHostFacts.begin(), kHostFacts.end(), path) == kHostFacts.end())
+        translation.deny("fieldPath " + path + " of variable " + variable["name"].string() + " is not offered");
+    }
+    translation.walk(variable, "EnvVar");
+  }
+  if (field.empty()) parent.erase("env");
+}
+
+// A file must follow later changes of labels and annotations, so the fact travels as an annotation on the host pod.
+void rewrite_volume_field_path(Translation& translation, Value, Value field) {
+  const std::string path = field.string();
+  const Value metadata = translation.tenant()["metadata"];
+  if (path == "metadata.labels" || path == "metadata.annotations") {
+    const std::string map = path.substr(path.find('.') + 1);
+    field.set(annotation_path(translation.carry_annotation("sublet.dev/tenant-" + map, map_lines(metadata[map]))));
+    return;
+  }
+  if (const auto fact = tenant_fact(translation, path)) {
+    const std::string key = "sublet.dev/fact-" + sha256_hex(path, 16);
+    field.set(annotation_path(translation.carry_annotation(key, *fact)));
+    return;
+  }
+  if (std::find(kHostFacts.begin(), kHostFacts.end(), path) == kHostFacts.end())
+    translation.deny("fieldPath " + path + " is not offered");
+}
+
+// --- selectors -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+void select_virtual_cluster(const Translation& translation, Value match_labels) {
+  match_labels.put(kLabelManagedBy, translation.context().virtual_cluster);
+}
+
+}  // namespace
+
+// All pods of all tenants' namespaces may share a host namespace: narrow every selector to the virtual cluster, and to
+// the namespaces that the term means. A term without labelSelector matches nothing, and stays so.
+void rewrite_affinity_term(Translation& translation, Value, Value field) {
+  // The term as the tenant wrote it: `namespaces` and `namespaceSelector` are dropped by their own rows, in any order.
+  const Value term = [&] {
+    Value value = translation.tenant();
+    std::string_view path = translation.path();
+    path.remove_suffix(std::string_view(".labelSelector").size());
+    while (!path.empty() && value) {
+      const auto end = path.find_first_of(".[");
+      if (end == 0) {  // "[3]" or "."
+        if (path.front() == '.') {
+          path.remove_prefix(1);
+          continue;
+        }
+        const auto close = path.find(']');
+        value = value.at(static_cast<std::size_t>(std::stoul(std::string(path.substr(1, close - 1)))));
+        path.remove_prefix(close + 1);
+        continue;
+      }
+      value = value[path.substr(0, end)];
+      path.remove_prefix(end == std::string_view::npos ? path.size() : end);
+    }
+    return value;
+  }();
+  select_virtual_cluster(translation, field.object("matchLabels"));
+  const Value namespaces = term["namespaces"], selector = term["namespaceSelector"];
+  if (selector && (!selector["matchLabels"].empty() || !selector["matchExpressions"].empty()))
+    return translation.deny(
+        "a namespaceSelector with labels cannot be translated to the host; list the namespaces by name");
+  if (selector) return;  // empty selector: every namespace of the tenant
+  Value expression = field.array("matchExpressions").push_object();
+  expression.put("key", kLabelTenantNamespace);
+  expression.put("operator", "In");
+  Value values = expression.array("values");
+  for (const Value name : namespaces) values.push(name.text());
+  if (namespaces.empty()) values.push(translation.tenant_namespace());
+}
+
+void rewrite_own_namespace_selector(Translation& translation, Value, Value field) {
+  Value labels = field.object("matchLabels");
+  select_virtual_cluster(translation, labels);
+  labels.put(kLabelTenantNamespace, translation.tenant_namespace());
+}
+
+void rewrite_service_selector(Translation& translation, Value, Value field) {
+  if (field.empty()) return;  // endpoints are managed by hand
+  select_virtual_cluster(translation, field);
+  field.put(kLabelTenantNamespace, translation.tenant_namespace());
+}
+
+// --- bounds --------------------------------------------------------------------------------------------------------
+
+namespace {
+constexpr std::int64_t kGraceSecondsMax = 3600;
+
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+// Pod Security Standards, baseline.
+constexpr std::array<std::string_view, 13> kCapabilities{
+    "AUDIT_WRITE",      "CHOWN",   "DAC_OVERRIDE", "FOWNER",  "FSETID", "KILL",      "MKNOD",
+    "NET_BIND_SERVICE", "SETFCAP", "SETGID",       "SETPCAP", "SETUID", "SYS_CHROOT"};
+constexpr std::array<std::string_view, 10> kSysctls{
+    "kernel.shm_rmid_forced",       "net.ipv4.ip_local_port_range", "net.ipv4.ip_unprivileged_port_start",
+    "net.ipv4.tcp_syncookies",      "net.ipv4.ping_group_range",    "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.tcp_keepalive_time",  "net.ipv4.tcp_fin_timeout",     "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes"};
+constexpr std::array<std::string_view, 5> kSelinuxTypes{"", "container_t", "container_init_t", "container_kvm_t",
+                                                        "container_engine_t"};
+}  // namespace
+
+// An endless grace period would keep host objects, and the quota they hold, for ever.
+void clamp_grace_period(Translation& translation, Value, Value field) {
+  if (field.integer() <= kGraceSecondsMax) return;
+  translation.warn("cut to " + std::to_string(kGraceSecondsMax) + " seconds");
+  field.set(kGraceSecondsMax);
+}
+
+// Nodes that the platform keeps for itself stay closed; a toleration of everything would open all of them.
+void clamp_tolerations(Translation& translation, Value parent, Value field) {
+  field.retain([&](Value toleration) {
+    const std::string_view key = toleration["key"].text();
+    const bool everything = key.empty() && toleration["operator"].text() == "Exists";
+    const bool control_plane = key.starts_with("node-role.kubernetes.io/");
+    if (everything || control_plane)
+      translation.warn("a toleration of " + (everything ? std::string("every taint") : std::string(key)) +
+                       " does not cross to the host");
+    return !everything && !control_plane;
+  });
+  if (field.empty()) parent.erase("tolerations");
+}
+
+// A tenant pod has a node name once the host's scheduler chose it; at create it would get around that scheduler.
+void refuse_node_name(Translation& translation, Value parent, Value field) {
+  if (translation.operation() == Operation::create && !field.text().empty())
+    translation.deny("pods are placed by the host's scheduler; use nodeSelector or affinity instead");
+  parent.erase("nodeName");
+}
+
+void refuse_mount_propagation(Translation& translation, Value, Value field) {
+  if (field.text() == "Bidirectional") translation.deny("Bidirectional mount propagation reaches into the node");
+}
+
+void refuse_foreign_host(Translation& translation, Value, Value field) {
+  const std::string_view host = field.text();
+  if (!host.empty() && host != "localhost" && host != "127.0.0.1" && host != "::1")
+    translation.deny("the kubelet calls only the pod itself; leave host empty");
+}
+
+void refuse_unsafe_sysctls(Translation& translation, Value, Value field) {
+  for (const Value sysctl : field)
+    if (!contains(kSysctls, sysctl["name"].text()))
+      translation.deny("sysctl " + sysctl["name"].string() + " is not in the safe set");
+}
+
+void refuse_unconfined(Translation& translation, Value, Value field) {
+  if (field["type"].text() == "Unconfined") translation.deny("Unconfined is not allowed in a virtual cluster");
+}
+
+void refuse_capabilities(Translation& translation, Value, Value field) {
+  for (const Value capability : field["add"])
+    if (!contains(kCapabilities, capability.text()))
+      translation.deny("capability " + capability.string() + " may not be added in a virtual cluster");
+}
+
+void refuse_proc_mount(Translation& translation, Value, Value field) {
+  if (!field.text().empty() && field.text() != "Default") translation.deny("only procMount Default is allowed");
+}
+
+void refuse_selinux_type(Translation& translation, Value, Value field) {
+  if (!contains(kSelinuxTypes, field.text())) translation.deny("SELinux type " + field.string() + " is not allowed");
+}
+
+// Types on which host controllers act must not reach them.
+void rewrite_secret_type(Translation&, Value, Value field) {
+  if (field.text() == "kubernetes.io/service-account-token" || field.text() == "bootstrap.kubernetes.io/token")
+    field.set("Opaque");
+}
+
+// The host gives its own address; only "None" is a wish.
+void keep_only_headless(Translation&, Value parent, Value field) {
+  if (field.text() != "None") parent.erase("clusterIP");
+}
+
+// --- pod-wide steps ------------------------------------------------------------------------------------------------
+
+void force_host_identity(const TranslateContext& context, Value host_pod_spec) {
+  host_pod_spec.put("serviceAccountName", context.host_service_account);
+  host_pod_spec.erase("serviceAccount");
+  host_pod_spec.erase("nodeName");
+  host_pod_spec.put("automountServiceAccountToken", false);
+  host_pod_spec.put("enableServiceLinks", false);
+}
+
+namespace {
+
+// A DNS label from the pod's name, as the kubelet would make it.
+std::string hostname_of(std::string_view tenant_name) {
+  constexpr std::size_t kLabelMax = 63;
+  std::string hostname(tenant_name.substr(0, kLabelMax));
+  std::replace(hostname.begin(), hostname.end(), '.', '-');
+  while (!hostname.empty() && hostname.back() == '-') hostname.pop_back();
+  return hostname;
+}
+
+void point_to_tenant_dns(const Translation& translation, Value host_pod_spec) {
+  const std::string domain = "svc.cluster.local";
+  const schema::Document own = schema::Document::copy_of(host_pod_spec["dnsConfig"]);
+  Value config = host_pod_spec.object("dnsConfig");
+  config.clear();
+  Value servers = config.array("nameservers");
+  servers.push(translation.context().dns_service_ip);
+  for (const Value server : own["nameservers"])
+    if (server.text() != translation.context().dns_service_ip) servers.push(server.text());
+  Value searches = config.array("searches");
+  searches.push(std::string(translation.tenant_namespace()) + "." + domain);
+  searches.push(domain);
+  searches.push("cluster.local");
+  for (const Value search : own["searches"]) searches.push(search.text());
+  Value options = config.array("options");
+  bool has_ndots = false;
+  for (const Value option : own["options"]) {
+    options.push(option);
+    has_ndots = has_ndots || option["name"].text() == "ndots";
+  }
+  if (!has_ndots) {
+    Value ndots = options.push_object();
+    ndots.put("name", "ndots");
+    ndots.put("value", "5");
+  }
+  host_pod_spec.put("dnsPolicy", "None");
+}
+
+}  // namespace
+
+void force_pod_network(const Translation& translation, Value host_pod_spec) {
+  if (host_pod_spec["hostname"].text().empty()) host_pod_spec.put("hostname", hostname_of(translation.tenant_name()));
+  const std::string_view policy = host_pod_spec["dnsPolicy"].text("ClusterFirst");
+  if (!policy.starts_with("ClusterFirst")) return;
+  if (translation.context().dns_service_ip.empty())
+    host_pod_spec.put("dnsPolicy", "Default");  // the node's resolver: the one that knows no namespace of the host
+  else
+    point_to_tenant_dns(translation, host_pod_spec);
+}
+
+void add_service_environment(const Translation& translation, Value host_pod_spec) {
+  const TranslateContext& context = translation.context();
+  const std::string url = "tcp://" + context.api_server_host + ":" + context.api_server_port;
+  const std::string port_name = "KUBERNETES_PORT_" + context.api_server_port + "_TCP";
+  std::vector<std::pair<std::string, std::string>> variables{
+      {"KUBERNETES_PORT", url},
+      {port_name, url},
+      {port_name + "_ADDR", context.api_server_host},
+      {port_name + "_PORT", context.api_server_port},
+      {port_name + "_PROTO", "tcp"},
+      {"KUBERNETES_SERVICE_HOST", context.api_server_host},
+      {"KUBERNETES_SERVICE_PORT", context.api_server_port},
+      {"KUBERNETES_SERVICE_PORT_HTTPS", context.api_server_port},
+  };
+  if (translation.tenant().path("spec.enableServiceLinks").boolean(true))
+    variables.insert(variables.end(), context.service_environment.begin(), context.service_environment.end());
+  for (const std::string_view list : {"initContainers", "containers"}) {
+    for (Value container : host_pod_spec[list]) {
+      const schema::Document own = schema::Document::copy_of(container["env"]);
+      Value env = container.array("env");
+      env.clear();
+      for (const auto& [name, value] : variables) {
+        const bool overridden =
+            std::any_of(own.root().begin(), own.root().end(), [&, n = name](Value v) { return v["name"].text() == n; });
+        if (overridden) continue;
+        Value variable = env.push_object();
+        variable.put("name", name);
+        variable.put("value", value);
+      }
+      for (const Value variable : own.root()) env.push(variable);
+    }
+  }
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,108 @@
+#include "sublet/syncer/translate.h"
+
+#include <algorithm>
+
+#include "syncer/translate/field_table.h"
+#include "syncer/translate/names.h"
+#include "syncer/translate/rewrites.h"
+#include "syncer/translate/translation.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+// Copies what may cross of a tenant's labels or annotations.
+template <class Reserved>
+void copy_unreserved(const Value& from, Value to, Reserved reserved) {
+  for (const Value entry : from)
+    if (!reserved(entry.key())) to.put(entry.key(), entry.text());
+}
+
+// The metadata that crosses: name, labels and annotations; nothing else of a tenant's metadata means anything there.
+void translate_metadata(const Translation& translation, Value host_object) {
+  const Value tenant_metadata = translation.tenant()["metadata"];
+  Document made = Document::object();
+  Value metadata = made.root();
+  metadata.put("name", translation.host_name_of(translation.tenant_name()));
+  metadata.put("namespace", translation.context().host_namespace);
+  copy_unreserved(tenant_metadata["labels"], metadata.object("labels"),
+                  [](std::string_view key) { return reserved_label(key, false); });
+  copy_unreserved(tenant_metadata["annotations"], metadata.object("annotations"),
+                  [](std::string_view key) { return reserved_annotation(key, false); });
+  host_object.put("metadata", metadata);
+}
+
+// Rows that patches cannot get around: written or removed after them.
+void enforce_border(const Translation& translation, std::string_view kind, Value host_object) {
+  const TranslateContext& context = translation.context();
+  Value metadata = host_object.object("metadata");
+  Value labels = metadata.object("labels"), annotations = metadata.object("annotations");
+  labels.retain([](Value entry) { return !reserved_label(entry.key(), true); });
+  annotations.retain([](Value entry) { return !reserved_annotation(entry.key(), true); });
+  metadata.put("name", translation.host_name_of(translation.tenant_name()));
+  metadata.put("namespace", context.host_namespace);
+  metadata.erase("ownerReferences");
+  metadata.erase("finalizers");
+  labels.put(kLabelManagedBy, context.virtual_cluster);
+  labels.put(kLabelTenantUid, context.virtual_cluster_uid);
+  labels.put(kLabelTenantNamespace, translation.tenant_namespace());
+  annotations.put(kAnnotationTenantName, translation.tenant_name());
+  annotations.put(kAnnotationTenantNamespace, translation.tenant_namespace());
+  annotations.put(kAnnotationTenantUid, translation.tenant().path("metadata.uid").text());
+  annotations.put(kAnnotationTenantKind, kind);
+  for (const auto& [key, value] : translation.carried_annotations) annotations.put(key, value);
+  if (kind == "Pod") force_host_identity(context, host_object.object("spec"));
+}
+
+patches::PatchReport apply_patches(const Translation& translation, std::string_view kind, Value host_object) {
+  const TranslateContext& context = translation.context();
+  if (!context.resolved_template) return {};
+  return context.resolved_template->apply(
+      kind, host_object, translation.tenant(),
+      {context.virtual_cluster, std::string(translation.tenant_namespace()), context.host_namespace});
+}
+
+// Everything the syncer owns: the whole host object as it is about to be written.
+std::string hash_of(const Value& host_object) { return sha256_hex(host_object.to_json(), 32); }
+
+void translate_pod(Translation& translation, Value host_pod) {
+  Value spec = host_pod.object("spec");
+  force_host_identity(translation.context(), spec);
+  force_pod_network(translation, spec);
+  add_service_environment(translation, spec);
+}
+
+}  // namespace
+
+tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind,
+                                           const Value& tenant_object, Operation operation) {
+  Translation translation(context, tenant_object, operation);
+  if (rows_of(kind) == nullptr || (kind != "Pod" && kind != "ConfigMap" && kind != "Secret" && kind != "Service"))
+    return tl::unexpected(
+        Denied{{{"FieldValueNotSupported", std::string(kind) + " is not a kind that is synced", "kind"}}});
+
+  Translated out;
+  out.host_object = Document::copy_of(tenant_object);
+  Value host = out.host_object.root();
+  translation.walk(host, kind);
+  translate_metadata(translation, host);
+  if (kind == "Pod") translate_pod(translation, host);
+  patches::PatchReport report;
+  if (translation.causes.empty()) report = apply_patches(translation, kind, host);
+  for (std::string& denial : report.denials)
+    translation.causes.push_back({"FieldValueForbidden", std::move(denial), ""});
+  if (!translation.causes.empty()) return tl::unexpected(Denied{std::move(translation.causes)});
+
+  enforce_border(translation, kind, host);
+  out.desired_hash = hash_of(host);
+  host.object("metadata").object("annotations").put(kAnnotationDesiredHash, out.desired_hash);
+  out.references = std::move(translation.references);
+  out.tokens = std::move(translation.tokens);
+  out.warnings = std::move(translation.warnings);
+  out.warnings.insert(out.warnings.end(), report.warnings.begin(), report.warnings.end());
+  return out;
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,323 @@
+#include "sublet/syncer/translate.h"
+
+#include <gtest/gtest.h>
+
+#include "sublet/schema/engine.h"
+#include "syncer/translate/field_table.h"
+#include "syncer/translate/names.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+TranslateContext context_of_rag() {
+  TranslateContext context;
+  context.virtual_cluster = "rag";
+  context.virtual_cluster_uid = "vc-uid";
+  context.host_namespace = "team-rag";
+  context.host_service_account = "sublet-workload-rag";
+  context.api_server_host = "10.1.2.3";
+  context.api_server_port = "443";
+  return context;
+}
+
+// A tenant pod in YAML spec lines, with metadata of its own.
+Document pod(const std::string& spec, const std::string& metadata = "") {
+  const std::string yaml =
+      "apiVersion: v1\nkind: Pod\nmetadata:\n  name: ollama\n  namespace: ai-team\n  uid: pod-uid\n" + metadata +
+      "spec:\n  containers:\n  - name: main\n    image: ollama/ollama\n" + spec;
+  auto document = schema::parse_yaml(yaml);
+  EXPECT_TRUE(document) << yaml;
+  return document ? std::move(*document) : Document();
+}
+
+Translated translated(const Document& object, std::string_view kind = "Pod",
+                      const TranslateContext& context = context_of_rag()) {
+  auto result = translate(context, kind, object.root(), Operation::create);
+  if (result) return std::move(*result);
+  for (const Cause& cause : result.error().causes) ADD_FAILURE() << cause.field << ": " << cause.message;
+  return {};
+}
+
+// The fields that a refused object is refused for.
+std::vector<std::string> denied_fields(const Document& object, Operation operation = Operation::create) {
+  const auto result = translate(context_of_rag(), "Pod", object.root(), operation);
+  std::vector<std::string> fields;
+  if (!result)
+    for (const Cause& cause : result.error().causes) fields.push_back(cause.field);
+  return fields;
+}
+
+using Fields = std::vector<std::string>;
+
+std::string value_of(const Value& env, std::string_view name) {
+  for (const Value variable : env)
+    if (variable["name"].text() == name) return variable.to_json();
+  return "";
+}
+
+TEST(TranslatePod, NamesLabelsAndIdentityOnTheHost) {
+  const Document tenant =
+      pod("  serviceAccountName: builder\n  automountServiceAccountToken: true\n  priorityClassName: high\n  priority: "
+          "100\n",
+          "  labels: {app: web}\n  annotations: {note: x}\n  ownerReferences: [{uid: o}]\n  finalizers: [a/b]\n");
+  const Translated out = translated(tenant);
+  const Value host = out.host_object.root();
+  EXPECT_EQ(host["metadata"]["name"].text(), "ollama-x-ai-team-x-rag");
+  EXPECT_EQ(host["metadata"]["namespace"].text(), "team-rag");
+  EXPECT_EQ(
+      host["metadata"]["labels"].to_json(),
+      R"({"app":"web","sublet.dev/managed-by":"rag","sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"ai-team"})");
+  EXPECT_EQ(host["metadata"]["annotations"]["note"].text(), "x");
+  EXPECT_EQ(host["metadata"]["annotations"][kAnnotationTenantUid].text(), "pod-uid");
+  EXPECT_EQ(host["metadata"]["annotations"][kAnnotationDesiredHash].text(), out.desired_hash);
+  for (const char* gone : {"uid", "ownerReferences", "finalizers"}) EXPECT_FALSE(host["metadata"].has(gone)) << gone;
+  const Value spec = host["spec"];
+  EXPECT_EQ(spec["serviceAccountName"].text(), "sublet-workload-rag");
+  EXPECT_FALSE(spec["automountServiceAccountToken"].boolean(true));
+  EXPECT_FALSE(spec["enableServiceLinks"].boolean(true));
+  EXPECT_EQ(spec["hostname"].text(), "ollama");
+  EXPECT_EQ(spec["dnsPolicy"].text(), "Default");
+  for (const char* gone : {"priorityClassName", "priority", "nodeName", "serviceAccount"})
+    EXPECT_FALSE(spec.has(gone)) << gone;
+}
+
+TEST(TranslatePod, TellsContainersTheTenantsApiServerBeforeTheirOwnVariables) {
+  TranslateContext context = context_of_rag();
+  context.service_environment = {{"DB_SERVICE_HOST", "10.9.9.9"}};
+  const Document tenant = pod("    env:\n    - {name: OWN, value: '1'}\n    - {name: KUBERNETES_PORT, value: mine}\n");
+  const Translated out = translated(tenant, "Pod", context);
+  const Value env = out.host_object.root()["spec"]["containers"].at(0)["env"];
+  EXPECT_EQ(value_of(env, "KUBERNETES_SERVICE_HOST"), R"({"name":"KUBERNETES_SERVICE_HOST","value":"10.1.2.3"})");
+  EXPECT_EQ(value_of(env, "DB_SERVICE_HOST"), R"({"name":"DB_SERVICE_HOST","value":"10.9.9.9"})");
+  EXPECT_EQ(value_of(env, "KUBERNETES_PORT"), R"({"name":"KUBERNETES_PORT","value":"mine"})");
+  EXPECT_EQ(env.at(env.size() - 1)["name"].text(), "KUBERNETES_PORT");
+}
+
+TEST(TranslatePod, RewritesEveryReferenceAndReportsIt) {
+  const Document tenant =
+      pod("    envFrom:\n    - configMapRef: {name: c1}\n    - secretRef: {name: s1, optional: true}\n"
+          "    env:\n    - {name: A, valueFrom: {configMapKeyRef: {name: c2, key: k}}}\n"
+          "    - {name: B, valueFrom: {secretKeyRef: {name: s1, key: k}}}\n"
+          "  imagePullSecrets: [{name: pull}]\n"
+          "  volumes:\n  - {name: v1, configMap: {name: c1}}\n  - {name: v2, secret: {secretName: s2}}\n"
+          "  - name: v3\n    projected:\n      sources:\n      - configMap: {name: kube-root-ca.crt, items: [{key: "
+          "ca.crt, path: ca.crt}]}\n      - secret: {name: s3}\n");
+  const Translated out = translated(tenant);
+  const std::string json = out.host_object.to_json();
+  for (const char* name : {"c1", "c2", "s1", "s2", "s3", "pull", "kube-root-ca.crt"})
+    EXPECT_NE(json.find("\"" + std::string(name) + "-x-ai-team-x-rag\""), std::string::npos) << name << json;
+  const std::vector<Reference> expected{{"ConfigMap", "c1"},      {"Secret", "s1"}, {"ConfigMap", "c2"},
+                                        {"Secret", "pull", true}, {"Secret", "s2"}, {"ConfigMap", "kube-root-ca.crt"},
+                                        {"Secret", "s3"}};
+  ASSERT_EQ(out.references.size(), expected.size());
+  for (const Reference& reference : expected)
+    EXPECT_NE(std::find(out.references.begin(), out.references.end(), reference), out.references.end())
+        << reference.tenant_name;
+}
+
+TEST(TranslatePod, TurnsTokenProjectionsIntoASecretOfTheTenant) {
+  const Document tenant =
+      pod("  serviceAccountName: builder\n  volumes:\n  - name: kube-api-access-abcde\n    projected:\n      sources:\n"
+          "      - serviceAccountToken: {path: token, expirationSeconds: 3607}\n      - serviceAccountToken: {path: "
+          "vault, audience: vault}\n");
+  const Translated out = translated(tenant);
+  ASSERT_EQ(out.tokens.size(), 2u);
+  EXPECT_EQ(out.tokens[0].service_account, "builder");
+  EXPECT_EQ(out.tokens[0].expiration_seconds, 3607);
+  EXPECT_EQ(out.tokens[1].audience, "vault");
+  EXPECT_EQ(out.tokens[0].secret_name, host_token_secret_name("ollama", "ai-team", "rag"));
+  const Value sources = out.host_object.root()["spec"]["volumes"].at(0)["projected"]["sources"];
+  EXPECT_EQ(sources.at(0).to_json(), "{\"secret\":{\"name\":\"" + out.tokens[0].secret_name +
+                                         "\",\"items\":[{\"key\":\"token-0\",\"path\":\"token\"}]}}");
+  EXPECT_EQ(out.host_object.to_json().find("serviceAccountToken\""), std::string::npos);
+}
+
+TEST(TranslatePod, AnswersTheDownwardApiWithTenantFacts) {
+  const Document tenant =
+      pod("    env:\n    - {name: N, valueFrom: {fieldRef: {fieldPath: metadata.name}}}\n"
+          "    - {name: NS, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}\n"
+          "    - {name: L, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['app']\"}}}\n"
+          "    - {name: A, valueFrom: {fieldRef: {fieldPath: \"metadata.annotations['note']\"}}}\n"
+          "    - {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}\n"
+          "  volumes:\n  - name: d\n    downwardAPI:\n      items:\n      - {path: labels, fieldRef: {fieldPath: "
+          "metadata.labels}}\n"
+          "      - {path: name, fieldRef: {fieldPath: metadata.name}}\n",
+          "  labels: {app: web, b: c}\n  annotations: {note: 'cost $(HOME)'}\n");
+  const Translated out = translated(tenant);
+  const Value host = out.host_object.root();
+  const Value env = host["spec"]["containers"].at(0)["env"];
+  EXPECT_EQ(value_of(env, "N"), R"({"name":"N","value":"ollama"})");
+  EXPECT_EQ(value_of(env, "NS"), R"({"name":"NS","value":"ai-team"})");
+  EXPECT_EQ(value_of(env, "L"), R"({"name":"L","value":"web"})");
+  EXPECT_EQ(value_of(env, "A"), R"x({"name":"A","value":"cost $$(HOME)"})x");
+  EXPECT_EQ(value_of(env, "IP"), R"({"name":"IP","valueFrom":{"fieldRef":{"fieldPath":"status.podIP"}}})");
+  EXPECT_EQ(host["metadata"]["annotations"]["sublet.dev/tenant-labels"].text(), "app=\"web\"\nb=\"c\"");
+  const Value items = host["spec"]["volumes"].at(0)["downwardAPI"]["items"];
+  EXPECT_EQ(items.at(0)["fieldRef"]["fieldPath"].text(), "metadata.annotations['sublet.dev/tenant-labels']");
+  const std::string fact = "sublet.dev/fact-" + sha256_hex("metadata.name", 16);
+  EXPECT_EQ(items.at(1)["fieldRef"]["fieldPath"].text(), "metadata.annotations['" + fact + "']");
+  EXPECT_EQ(host["metadata"]["annotations"][fact].text(), "ollama");
+}
+
+TEST(TranslatePod, RefusesWhatReachesIntoTheNode) {
+  EXPECT_EQ(denied_fields(pod("  hostNetwork: true\n  hostPID: true\n")), (Fields{"spec.hostNetwork", "spec.hostPID"}));
+  EXPECT_EQ(denied_fields(pod("  hostNetwork: false\n")), Fields{});
+  EXPECT_EQ(denied_fields(pod("  volumes: [{name: v, hostPath: {path: /}}]\n")), Fields{"spec.volumes[0].hostPath"});
+  EXPECT_EQ(denied_fields(pod("  volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]\n")),
+            Fields{"spec.volumes[0].persistentVolumeClaim"});
+  EXPECT_EQ(
+      denied_fields(pod(
+          "    securityContext: {privileged: true, procMount: Unmasked, capabilities: {add: [SYS_ADMIN, KILL]}}\n")),
+      (Fields{"spec.containers[0].securityContext.privileged", "spec.containers[0].securityContext.procMount",
+              "spec.containers[0].securityContext.capabilities"}));
+  EXPECT_EQ(denied_fields(pod("    ports: [{containerPort: 80, hostPort: 80}]\n")),
+            Fields{"spec.containers[0].ports[0].hostPort"});
+  EXPECT_EQ(denied_fields(pod("    livenessProbe: {httpGet: {host: 169.254.169.254, port: 80}}\n")),
+            Fields{"spec.containers[0].livenessProbe.httpGet.host"});
+  EXPECT_EQ(
+      denied_fields(pod(
+          "  securityContext: {seccompProfile: {type: Unconfined}, sysctls: [{name: kernel.msgmax, value: '1'}]}\n")),
+      (Fields{"spec.securityContext.seccompProfile", "spec.securityContext.sysctls"}));
+  EXPECT_EQ(denied_fields(pod("  nodeName: n1\n")), Fields{"spec.nodeName"});
+  EXPECT_EQ(denied_fields(pod("  nodeName: n1\n"), Operation::update), Fields{});
+  EXPECT_EQ(denied_fields(pod("  quantumEntanglement: true\n")), Fields{"spec.quantumEntanglement"});
+  EXPECT_EQ(denied_fields(pod("    env: [{name: X, valueFrom: {fieldRef: {fieldPath: metadata.selfLink}}}]\n")),
+            Fields{"spec.containers[0].env"});
+}
+
+TEST(TranslatePod, StripsKeysThatDecidePrivileges) {
+  const Translated out =
+      translated(pod("    env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]\n  tolerations: [{operator: Exists}, {key: "
+                     "nvidia.com/gpu, operator: Exists}]\n",
+                     "  labels: {kai.scheduler/queue: boss, runai-gpu-group: g, sublet.dev/managed-by: other, "
+                     "hami.io/webhook: ignore, app: web}\n"
+                     "  annotations: {pod-group-name: p, runai-gpu-group/a: b}\n"));
+  const Value metadata = out.host_object.root()["metadata"];
+  EXPECT_EQ(metadata["labels"].size(), 4u) << metadata["labels"].to_json();
+  EXPECT_EQ(metadata["labels"][kLabelManagedBy].text(), "rag");
+  EXPECT_FALSE(metadata["annotations"].has("pod-group-name"));
+  EXPECT_FALSE(metadata["annotations"].has("runai-gpu-group/a"));
+  EXPECT_EQ(value_of(out.host_object.root()["spec"]["containers"].at(0)["env"], "NVIDIA_VISIBLE_DEVICES"), "");
+  EXPECT_EQ(out.host_object.root()["spec"]["tolerations"].to_json(),
+            R"([{"key":"nvidia.com/gpu","operator":"Exists"}])");
+  EXPECT_EQ(out.warnings.size(), 2u);
+}
+
+// A template that tries to get around the border.
+class Rogue final : public patches::ResolvedTemplate {
+ public:
+  const patches::SyncConfig& config() const override { return config_; }
+  patches::PatchReport apply(std::string_view, Value object, const Value&,
+                             const patches::PatchContext&) const override {
+    object["spec"].put("serviceAccountName", "cluster-admin");
+    object["spec"].put("automountServiceAccountToken", true);
+    object["metadata"].put("name", "other");
+    object["metadata"]["labels"].put("runai-gpu-group", "stolen");
+    object["metadata"]["labels"].put("kai.scheduler/queue", "rag");
+    object["metadata"]["labels"].put(kLabelTenantUid, "other");
+    return {{"rogue"}, {"told"}, {}};
+  }
+  std::string digest() const override { return "rogue"; }
+
+ private:
+  patches::SyncConfig config_;
+};
+
+TEST(TranslatePod, PatchesCannotGetAroundTheBorder) {
+  TranslateContext context = context_of_rag();
+  context.resolved_template = std::make_shared<Rogue>();
+  const Translated out = translated(pod(""), "Pod", context);
+  const Value host = out.host_object.root();
+  EXPECT_EQ(host["spec"]["serviceAccountName"].text(), "sublet-workload-rag");
+  EXPECT_FALSE(host["spec"]["automountServiceAccountToken"].boolean(true));
+  EXPECT_EQ(host["metadata"]["name"].text(), "ollama-x-ai-team-x-rag");
+  EXPECT_FALSE(host["metadata"]["labels"].has("runai-gpu-group"));
+  EXPECT_EQ(host["metadata"]["labels"][kLabelTenantUid].text(), "vc-uid");
+  EXPECT_EQ(host["metadata"]["labels"]["kai.scheduler/queue"].text(), "rag");
+  EXPECT_EQ(out.warnings, std::vector<std::string>{"told"});
+}
+
+TEST(TranslatePod, NarrowsSelectorsToTheTenantsNamespaces) {
+  const Translated out =
+      translated(pod("  topologySpreadConstraints: [{maxSkew: 1, topologyKey: h, whenUnsatisfiable: DoNotSchedule, "
+                     "labelSelector: {matchLabels: {a: b}}}]\n"
+                     "  affinity:\n    podAntiAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n"
+                     "      - {topologyKey: h, labelSelector: {matchLabels: {a: b}}}\n"
+                     "      - {topologyKey: h, namespaces: [n1, n2], labelSelector: {matchLabels: {a: b}}}\n"
+                     "      - {topologyKey: h, namespaceSelector: {}, labelSelector: {matchLabels: {a: b}}}\n"));
+  const Value spec = out.host_object.root()["spec"];
+  EXPECT_EQ(spec["topologySpreadConstraints"].at(0)["labelSelector"].to_json(),
+            R"({"matchLabels":{"a":"b","sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ai-team"}})");
+  const Value terms = spec.path("affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution");
+  EXPECT_EQ(terms.at(0)["labelSelector"]["matchExpressions"].to_json(),
+            R"([{"key":"sublet.dev/tenant-namespace","operator":"In","values":["ai-team"]}])");
+  EXPECT_EQ(terms.at(1)["labelSelector"]["matchExpressions"].at(0)["values"].to_json(), R"(["n1","n2"])");
+  EXPECT_FALSE(terms.at(2)["labelSelector"].has("matchExpressions"));
+  for (const Value term : terms) {
+    EXPECT_FALSE(term.has("namespaces"));
+    EXPECT_FALSE(term.has("namespaceSelector"));
+    EXPECT_EQ(term["labelSelector"]["matchLabels"][kLabelManagedBy].text(), "rag");
+  }
+  EXPECT_EQ(denied_fields(pod("  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                              "[{topologyKey: h, namespaceSelector: {matchLabels: {t: x}}, labelSelector: {}}]}}\n")),
+            Fields{"spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector"});
+}
+
+TEST(TranslatePod, UsesTenantDnsWhenThereIsOne) {
+  TranslateContext context = context_of_rag();
+  context.dns_service_ip = "10.1.0.10";
+  const Translated out = translated(pod("  dnsConfig: {options: [{name: edns0}]}\n"), "Pod", context);
+  EXPECT_EQ(out.host_object.root()["spec"]["dnsPolicy"].text(), "None");
+  EXPECT_EQ(
+      out.host_object.root()["spec"]["dnsConfig"].to_json(),
+      R"({"nameservers":["10.1.0.10"],"searches":["ai-team.svc.cluster.local","svc.cluster.local","cluster.local"],"options":[{"name":"edns0"},{"name":"ndots","value":"5"}]})");
+}
+
+TEST(Translate, IsStableAndItsHashFollowsTheContent) {
+  const Translated first = translated(pod("", "  labels: {a: b}\n")), again = translated(pod("", "  labels: {a: b}\n"));
+  EXPECT_EQ(first.host_object.to_json(), again.host_object.to_json());
+  EXPECT_NE(first.desired_hash, translated(pod("", "  labels: {a: c}\n")).desired_hash);
+}
+
+TEST(TranslateService, SelectsTheTenantsPodsAndLeavesAddressesToTheHost) {
+  auto service = schema::parse_yaml(
+      "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: ai-team, uid: u}\n"
+      "spec: {clusterIP: 10.96.0.9, clusterIPs: [10.96.0.9], type: NodePort, ports: [{port: 80, nodePort: 30001}], "
+      "selector: {app: web}}\n"
+      "status: {loadBalancer: {}}\n");
+  ASSERT_TRUE(service);
+  const Translated out = translated(*service, "Service");
+  EXPECT_EQ(
+      out.host_object.root()["spec"].to_json(),
+      R"({"type":"NodePort","ports":[{"port":80}],"selector":{"app":"web","sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ai-team"}})");
+  EXPECT_FALSE(out.host_object.root().has("status"));
+}
+
+TEST(TranslateSecret, TokenSecretsReachNoHostController) {
+  auto secret = schema::parse_yaml(
+      "apiVersion: v1\nkind: Secret\nmetadata: {name: t, namespace: n, annotations: "
+      "{kubernetes.io/service-account.name: admin}}\n"
+      "type: kubernetes.io/service-account-token\ndata: {a: Yg==}\n");
+  ASSERT_TRUE(secret);
+  const Translated out = translated(*secret, "Secret");
+  EXPECT_EQ(out.host_object.root()["type"].text(), "Opaque");
+  EXPECT_FALSE(out.host_object.root()["metadata"]["annotations"].has("kubernetes.io/service-account.name"));
+  EXPECT_EQ(out.host_object.root()["data"].to_json(), R"({"a":"Yg=="})");
+}
+
+TEST(FieldTable, RowsSayAllThatTheirActionNeeds) {
+  for (const TypeRows& type : field_table()) {
+    for (const FieldRow& row : type.rows) {
+      const bool sentence = row.action == Action::deny || row.action == Action::warn;
+      EXPECT_TRUE(row.action != Action::walk || rows_of(row.detail) != nullptr) << type.type << "." << row.field;
+      EXPECT_TRUE(row.action != Action::rewrite || row.function != nullptr) << type.type << "." << row.field;
+      EXPECT_TRUE(!sentence || !row.detail.empty()) << type.type << "." << row.field;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sublet::syncer
