@@ -10,7 +10,7 @@ namespace sublet::store {
 
 struct SqliteLogOptions {
   std::string path;                  // database file; its folder must exist
-  std::string vfs;                   // SQLite VFS name; empty: the default (tests inject faults here)
+  std::string vfs = {};              // SQLite VFS name; empty: the default (tests inject faults here)
   std::string synchronous = "FULL";  // the power-cut test proves itself with OFF; nothing else may
 };
 

@@ -66,15 +66,15 @@ using ObjectPtr = std::shared_ptr<const Object>;
 struct Put {
   std::string bytes;
   std::uint32_t hole = Object::kNoHole;
-  Index index;
+  Index index = {};
 };
 
 /// One op of a transaction: a put, or a delete when `put` is empty. Each op gets its own revision.
 struct Op {
   std::string key;
-  std::optional<Put> put;
+  std::optional<Put> put = {};
   /// For a delete: the final state that watchers see (finalizers emptied etc.); empty: the stored version as it was.
-  std::optional<Put> last_state;
+  std::optional<Put> last_state = {};
 };
 
 /// `revision` 0: the key must not exist. Otherwise the key's latest pending version must have this revision.
@@ -84,8 +84,8 @@ struct Guard {
 };
 
 struct Txn {
-  std::vector<Guard> guards;
-  std::vector<Op> ops;
+  std::vector<Guard> guards = {};
+  std::vector<Op> ops = {};
 };
 
 /// A committed change. `object` is the new version, or for a delete the last state stamped with the delete's revision.
