@@ -1,0 +1,156 @@
+#include "store/pending.h"
+
+#include <algorithm>
+
+#include "store/row_codec.h"
+
+namespace sublet::store {
+namespace {
+
+std::shared_ptr<Object> make_object(std::string key, Put&& put) {
+  auto object = std::make_shared<Object>();
+  object->key = std::move(key);
+  object->bytes = std::move(put.bytes);
+  object->hole = put.hole;
+  object->index = std::move(put.index);
+  return object;
+}
+
+bool holds(const Guard& guard, const PersistentMap& map) {
+  const ObjectPtr present = map.find(guard.key);
+  return guard.revision == 0 ? present == nullptr : present != nullptr && present->revision == guard.revision;
+}
+
+EventPtr make_event(Event::Type type, ObjectPtr object, ObjectPtr previous) {
+  auto event = std::make_shared<Event>();
+  event->type = type;
+  event->revision = object->revision;
+  event->object = std::move(object);
+  event->previous = std::move(previous);
+  return event;
+}
+
+/// Makes the change's event and its effect on `map`; null for a delete of nothing.
+EventPtr apply_change(PendingTxn::Change& change, PersistentMap& map, Revision revision) {
+  // Applied before (and undone by a full disk): others may hold that object, so stamp a copy.
+  if (change.object && change.object->revision != 0) change.object = std::make_shared<Object>(*change.object);
+  if (!change.deleted) {
+    change.object->revision = revision;
+    ObjectPtr previous = map.put(change.object);
+    change.object->create_revision = previous ? previous->create_revision : revision;
+    return make_event(previous ? Event::Type::updated : Event::Type::created, change.object, std::move(previous));
+  }
+  ObjectPtr previous = map.erase(change.key);
+  if (!previous) return nullptr;
+  auto last = change.object ? change.object : std::make_shared<Object>(*previous);
+  last->revision = revision;
+  last->create_revision = previous->create_revision;
+  return make_event(Event::Type::deleted, std::move(last), std::move(previous));
+}
+
+}  // namespace
+
+PendingTxn::PendingTxn(Txn&& txn, CommitCallback callback) : guards(std::move(txn.guards)), done(std::move(callback)) {
+  changes.reserve(txn.ops.size());
+  for (Op& op : txn.ops) {
+    if (op.put)
+      changes.push_back({{}, make_object(std::move(op.key), std::move(*op.put)), false});
+    else if (op.last_state)
+      changes.push_back({op.key, make_object(op.key, std::move(*op.last_state)), true});
+    else
+      changes.push_back({std::move(op.key), nullptr, true});
+  }
+}
+
+bool PendingTxn::has_put() const {
+  return std::any_of(changes.begin(), changes.end(), [](const Change& change) { return !change.deleted; });
+}
+
+std::vector<EventPtr> Batch::events() const {
+  std::vector<EventPtr> out;
+  out.reserve(ops);
+  for (const PendingTxn& txn : txns) out.insert(out.end(), txn.events.begin(), txn.events.end());
+  return out;
+}
+
+std::vector<Row> Batch::rows(Revision previous_row) const {
+  std::vector<Row> out;
+  out.reserve(ops);
+  for (const PendingTxn& txn : txns)
+    for (std::size_t i = 0; i < txn.changes.size(); ++i) {
+      const PendingTxn::Change& change = txn.changes[i];
+      out.push_back(encode_row(*txn.events[i]->object, change.deleted, change.object != nullptr, previous_row));
+      previous_row = out.back().revision;
+    }
+  return out;
+}
+
+void Pending::reset(PersistentMap map, Revision last, std::size_t batch_ops_max) {
+  map_ = std::move(map);
+  last_ = last;
+  batch_ops_max_ = batch_ops_max;
+}
+
+bool Pending::apply(PendingTxn& txn) {
+  for (const Guard& guard : txn.guards)
+    if (!holds(guard, map_)) return false;
+  PersistentMap next = map_;
+  Revision revision = last_;
+  std::vector<EventPtr> events;
+  events.reserve(txn.changes.size());
+  for (PendingTxn::Change& change : txn.changes) {
+    EventPtr event = apply_change(change, next, ++revision);
+    if (!event) return false;
+    events.push_back(std::move(event));
+  }
+  map_ = std::move(next);
+  last_ = revision;
+  txn.events = std::move(events);
+  return true;
+}
+
+bool Pending::accept(PendingTxn& txn) {
+  if (!apply(txn)) return false;
+  if (queue_.empty() || queue_.back().ops >= batch_ops_max_) queue_.emplace_back();
+  Batch& batch = queue_.back();
+  batch.ops += txn.changes.size();
+  batch.txns.push_back(std::move(txn));
+  batch.map = map_;
+  batch.revision = last_;
+  return true;
+}
+
+Batch Pending::take() {
+  Batch batch = std::move(queue_.front());
+  queue_.pop_front();
+  return batch;
+}
+
+Pending::Undone Pending::rollback(const PersistentMap& durable, Batch&& failed, bool retry_failed) {
+  Undone undone;
+  std::deque<Batch> old = std::move(queue_);
+  queue_.clear();
+  map_ = durable;
+  const auto retry = [&](PendingTxn& txn, bool allowed) {
+    txn.events.clear();
+    if (!allowed || txn.has_put())
+      undone.refused.push_back(std::move(txn));
+    else if (!accept(txn))
+      undone.conflicting.push_back(std::move(txn));
+  };
+  for (PendingTxn& txn : failed.txns) retry(txn, retry_failed);
+  for (Batch& batch : old)
+    for (PendingTxn& txn : batch.txns) retry(txn, true);
+  return undone;
+}
+
+std::vector<PendingTxn> Pending::abandon(const PersistentMap& durable) {
+  std::vector<PendingTxn> out;
+  for (Batch& batch : queue_)
+    for (PendingTxn& txn : batch.txns) out.push_back(std::move(txn));
+  queue_.clear();
+  map_ = durable;
+  return out;
+}
+
+}  // namespace sublet::store

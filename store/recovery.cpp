@@ -1,0 +1,105 @@
+#include "store/recovery.h"
+
+#include "store/row_codec.h"
+
+namespace sublet::store {
+namespace {
+
+class Recovery {
+ public:
+  Recovery(Revision floor, const StoreOptions& limits) : floor_(floor), limits_(limits) {}
+
+  Outcome take(Row&& row) {
+    const std::string name = "row " + std::to_string(row.revision) + " (" + row.key + ")";
+    if (row.revision <= last_) return fail(Reason::internal_error, name + " is out of order");
+    std::string key = row.key;
+    const Revision revision = row.revision, create_revision = row.create_revision;
+    auto decoded = decode_row(std::move(row));
+    if (!decoded) return tl::unexpected(decoded.error());
+    // Compaction deletes no row above the floor, so these form an unbroken chain.
+    if (decoded->previous_row > floor_ && decoded->previous_row != last_)
+      return fail(Reason::internal_error, "the row before " + name + " is missing");
+    last_ = revision;
+    ObjectPtr previous = out_.map.find(key);
+    if (decoded->deleted && !decoded->object) {
+      if (!previous && revision > floor_) return fail(Reason::internal_error, "the row before " + name + " is missing");
+      decoded->object = stamped(previous, std::move(key), revision, create_revision);
+    }
+    return apply(*decoded, std::move(previous), create_revision, name);
+  }
+
+  Recovered finish(Revision last) {
+    if (!begun_) begin_history();
+    out_.last = last;
+    return std::move(out_);
+  }
+
+ private:
+  static ObjectPtr stamped(const ObjectPtr& previous, std::string key, Revision revision, Revision create_revision) {
+    auto last = previous ? std::make_shared<Object>(*previous) : std::make_shared<Object>();
+    last->key = std::move(key);
+    last->revision = revision;
+    last->create_revision = create_revision;
+    return last;
+  }
+
+  Outcome apply(const DecodedRow& row, ObjectPtr previous, Revision create_revision, const std::string& name) {
+    const Revision revision = row.object->revision;
+    const bool begins = create_revision == revision && !row.deleted;
+    if (revision > floor_ && begins != (previous == nullptr))
+      return fail(Reason::internal_error, "a row of the same key before " + name + " is missing");
+    if (previous && !begins && previous->create_revision != create_revision)
+      return fail(Reason::internal_error, "a row of the same key before " + name + " is missing");
+    if (revision > floor_ && !begun_) begin_history();
+    auto event = std::make_shared<Event>();
+    event->type = row.deleted ? Event::Type::deleted : previous ? Event::Type::updated : Event::Type::created;
+    event->object = row.object;
+    event->previous = std::move(previous);
+    event->revision = revision;
+    apply_event(out_.map, *event);
+    if (revision <= floor_)
+      add_garbage(*event, out_.garbage);
+    else
+      remember(std::move(event));
+    return {};
+  }
+
+  void begin_history() {
+    out_.history.reset(out_.map, floor_);
+    begun_ = true;
+  }
+
+  void remember(EventPtr event) {
+    History& history = out_.history;
+    history.append({std::move(event)}, out_.map);
+    // A little over the limit is fine, and saves raising the floor for each row.
+    if (!history.exceeds(limits_.history_events_max + limits_.history_events_max / 16,
+                         limits_.history_bytes_max + limits_.history_bytes_max / 16))
+      return;
+    const Revision floor = history.floor_within(limits_.history_events_max, limits_.history_bytes_max);
+    for (const EventPtr& dropped : history.raise_floor(floor, history.recipe(floor).make()).events)
+      add_garbage(*dropped, out_.garbage);
+  }
+
+  Revision floor_;
+  const StoreOptions& limits_;
+  Recovered out_;
+  Revision last_ = 0;
+  bool begun_ = false;
+};
+
+}  // namespace
+
+void add_garbage(const Event& event, std::vector<Revision>& garbage) {
+  if (event.previous) garbage.push_back(event.previous->revision);
+  if (event.type == Event::Type::deleted) garbage.push_back(event.revision);
+}
+
+Result<Recovered> recover(Log& log, const StoreOptions& limits) {
+  Recovery recovery(log.compacted(), limits);
+  if (Outcome outcome = log.replay([&](Row&& row) { return recovery.take(std::move(row)); }); !outcome)
+    return tl::unexpected(outcome.error());
+  return recovery.finish(log.last());
+}
+
+}  // namespace sublet::store

@@ -1,0 +1,400 @@
+// File format. One SQLite database in WAL mode, application_id kApplicationId, user_version kFileFormat:
+//   log(rev INTEGER PRIMARY KEY, key, create_rev, deleted, value)   one row per op; value: see row_codec.h
+//   meta(id = 1, floor, last, checksum)                             compaction floor, highest revision ever deleted
+// Rows are only ever added at the end, and deleted by compaction. A new file is prepared under another name and linked
+// into place, so a file under the real name is always complete.
+//
+// SQLite's settings and why: one connection that locks the file (a second process is refused, and the WAL index needs
+// no shared memory file); synchronous=FULL (a commit is on disk before it is answered); no automatic checkpoints (ours
+// come when nobody waits); secure_delete off (Debian builds with it on, and it doubles the cost of compaction; the file
+// is 0600, and the WAL would keep deleted bytes anyway); no mmap (a read error must be an error, not a signal).
+#include "sublet/store/sqlite_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "store/crc32c.h"
+#include "store/sqlite_db.h"
+#include "sublet/base/log.h"
+
+namespace sublet::store {
+namespace {
+
+constexpr std::uint32_t kApplicationId = 0x73756274;  // "subt"
+constexpr int kFileFormat = 1;
+constexpr int kIdleCheckpointPages = 512;     // 2 MiB: worth doing while nobody waits
+constexpr int kForcedCheckpointPages = 2048;  // 8 MiB: done even under load, so that the WAL stays small
+constexpr off_t kReserveBytes = 2 << 20;      // given up when the disk is full, so that deletes still pass
+
+constexpr const char* kConnectionPragmas =
+    "PRAGMA locking_mode=EXCLUSIVE;"  // first: it must come before the WAL is touched
+    "PRAGMA cache_size=-512;"
+    "PRAGMA mmap_size=0;"
+    "PRAGMA temp_store=MEMORY;"
+    "PRAGMA trusted_schema=OFF;"
+    "PRAGMA cell_size_check=ON;"
+    "PRAGMA secure_delete=OFF;"
+    "PRAGMA wal_autocheckpoint=0;"
+    "PRAGMA journal_size_limit=16777216;";
+
+constexpr const char* kSchema =
+    "PRAGMA page_size=4096;"
+    "PRAGMA application_id=1937072756;"  // kApplicationId
+    "PRAGMA user_version=1;"             // kFileFormat
+    "PRAGMA journal_mode=WAL;"
+    "CREATE TABLE log(rev INTEGER PRIMARY KEY, key TEXT NOT NULL, create_rev INTEGER NOT NULL, deleted INTEGER NOT "
+    "NULL,"
+    " value BLOB NOT NULL) STRICT;"
+    "CREATE TABLE meta(id INTEGER PRIMARY KEY CHECK(id=1), floor INTEGER NOT NULL, last INTEGER NOT NULL,"
+    " checksum INTEGER NOT NULL) STRICT;";
+static_assert(kApplicationId == 1937072756 && kFileFormat == 1, "kSchema spells them out");
+
+std::uint32_t meta_checksum(Revision floor, Revision last) {
+  return crc32c(0, "meta " + std::to_string(floor) + " " + std::to_string(last));
+}
+
+std::string os_error() { return std::strerror(errno); }
+
+tl::unexpected<Status> damaged(const std::string& path, const std::string& what) {
+  return fail(Reason::internal_error,
+              path + " is damaged: " + what +
+                  ". Nothing was changed. Keep a copy of the file and its -wal, then restore a backup or delete "
+                  "and create the virtual cluster again");
+}
+
+int base_code(int code) { return code & 0xff; }
+
+/// What an error while opening means, in words that say what to do.
+tl::unexpected<Status> open_error(const std::string& path, int code, const std::string& text) {
+  switch (base_code(code)) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return fail(Reason::conflict, path +
+                                        " is locked by another process: a server for this virtual cluster is running "
+                                        "already; stop it first");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_SCHEMA:
+    case SQLITE_ERROR:
+      return damaged(path, text);
+    case SQLITE_FULL:
+      return fail(Reason::too_many_requests,
+                  path + " cannot be opened: the disk is full; free some space (" + text + ")");
+    default:
+      return fail(Reason::internal_error, path + " cannot be opened: " + text);
+  }
+}
+
+class SqliteLog final : public Log {
+ public:
+  explicit SqliteLog(SqliteLogOptions options) : options_(std::move(options)) {}
+  ~SqliteLog() override { ::unlink(reserve_path().c_str()); }
+
+  /// The file exists.
+  Outcome open();
+
+  Outcome replay(const std::function<Outcome(Row&&)>& visit) override;
+  Revision compacted() const override { return floor_; }
+  Revision last() const override { return last_; }
+  AppendError append(const std::vector<Row>& rows, std::string& error_text) override;
+  AppendError compact(const std::vector<Revision>& superseded, Revision floor, std::string& error_text) override;
+  void idle() override;
+
+ private:
+  Outcome check_header();
+  Outcome read_meta();
+  Outcome prepare();
+  tl::unexpected<Status> failed_open(int code) { return open_error(options_.path, code, db_.error()); }
+
+  int insert(const std::vector<Row>& rows);
+  int transaction(const std::function<int()>& body);
+  AppendError outcome(int code, std::string& error_text);
+  int write_meta(Revision floor, Revision last);
+  void checkpoint();
+  std::string reserve_path() const { return options_.path + "-reserve"; }
+  void make_reserve();
+
+  const SqliteLogOptions options_;
+  Database db_;
+  Statement begin_, commit_, rollback_, insert_, delete_, meta_;
+  Revision floor_ = kFirstRevision - 1;
+  Revision last_ = kFirstRevision - 1;
+  int wal_pages_ = 0;
+  bool reserve_ = false;
+  std::string broken_;  // an I/O error in a checkpoint: told with the next append
+};
+
+// --- opening ---
+
+/// Reads the header as SQLite's own file object, because closing another descriptor of the file would drop its locks.
+Outcome SqliteLog::check_header() {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  unsigned char header[100] = {};
+  const int code = file->pMethods->xRead(file, header, sizeof(header), 0);
+  if (code == SQLITE_IOERR_SHORT_READ || (code == SQLITE_OK && std::memcmp(header, "SQLite format 3", 16) != 0))
+    return fail(Reason::bad_request, options_.path +
+                                         " is not a sublet store (no SQLite database at all): it was left "
+                                         "untouched; move it away or choose another folder");
+  if (code != SQLITE_OK)
+    return fail(Reason::internal_error, options_.path + " cannot be read: SQLite code " + std::to_string(code));
+  const auto word = [&](int at) {
+    return std::uint32_t{header[at]} << 24 | std::uint32_t{header[at + 1]} << 16 | std::uint32_t{header[at + 2]} << 8 |
+           header[at + 3];
+  };
+  if (word(68) != kApplicationId)
+    return fail(Reason::bad_request, options_.path +
+                                         " is not a sublet store (a database of another program): it was "
+                                         "left untouched; move it away or choose another folder");
+  if (word(60) > kFileFormat)
+    return fail(Reason::bad_request, options_.path + " was written by a newer version of sublet (file format " +
+                                         std::to_string(word(60)) + ", this version knows " +
+                                         std::to_string(kFileFormat) + "): use that version");
+  return {};
+}
+
+Outcome SqliteLog::open() {
+  ::chmod(options_.path.c_str(), 0600);
+  if (const int code = db_.open(options_.path, options_.vfs); code != SQLITE_OK) return failed_open(code);
+  sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  if (Outcome header = check_header(); !header) return header;
+  if (const int code = db_.exec(kConnectionPragmas); code != SQLITE_OK) return failed_open(code);
+  std::string text;
+  if (const int code = db_.query("SELECT count(*) FROM sqlite_schema", text); code != SQLITE_OK)
+    return failed_open(code);
+  if (const int code = db_.query("PRAGMA journal_mode", text); code != SQLITE_OK || text != "wal")
+    return damaged(options_.path, "it is not in write-ahead mode");
+  if (const int code = db_.query("PRAGMA quick_check(1)", text); code != SQLITE_OK) return failed_open(code);
+  if (text != "ok") return damaged(options_.path, text);
+  if (const int code = db_.exec(("PRAGMA synchronous=" + options_.synchronous).c_str()); code != SQLITE_OK)
+    return failed_open(code);
+  // What an earlier process wrote and never synced is visible to us: it must be durable before anyone is shown it.
+  if (const int code = sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+      code != SQLITE_OK)
+    return failed_open(code);
+  sqlite3_wal_hook(
+      db_.get(),
+      [](void* self, sqlite3*, const char*, int pages) {
+        static_cast<SqliteLog*>(self)->wal_pages_ = pages;
+        return SQLITE_OK;
+      },
+      this);
+  if (Outcome prepared = prepare(); !prepared) return prepared;
+  make_reserve();
+  return read_meta();
+}
+
+Outcome SqliteLog::prepare() {
+  const std::pair<Statement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      {&rollback_, "ROLLBACK"},
+      {&insert_, "INSERT INTO log(rev, key, create_rev, deleted, value) VALUES(?, ?, ?, ?, ?)"},
+      {&delete_, "DELETE FROM log WHERE rev = ?"},
+      {&meta_, "INSERT OR REPLACE INTO meta(id, floor, last, checksum) VALUES(1, ?, ?, ?)"},
+  };
+  for (const auto& [statement, sql] : statements)
+    if (const int code = statement->prepare(db_, sql); code != SQLITE_OK) return failed_open(code);
+  return {};
+}
+
+Outcome SqliteLog::read_meta() {
+  Statement read;
+  if (const int code = read.prepare(db_, "SELECT floor, last, checksum FROM meta"); code != SQLITE_OK)
+    return failed_open(code);
+  const int code = read.step();
+  if (code == SQLITE_DONE) return damaged(options_.path, "its meta row is missing");
+  if (code != SQLITE_ROW) return failed_open(code);
+  floor_ = read.integer(0);
+  last_ = read.integer(1);
+  if (read.integer(2) != meta_checksum(floor_, last_)) return damaged(options_.path, "its meta row fails its checksum");
+  Statement newest;
+  if (const int error = newest.prepare(db_, "SELECT max(rev) FROM log"); error != SQLITE_OK) return failed_open(error);
+  if (const int error = newest.step(); error != SQLITE_ROW) return failed_open(error);
+  last_ = std::max(last_, newest.integer(0));
+  return {};
+}
+
+Outcome SqliteLog::replay(const std::function<Outcome(Row&&)>& visit) {
+  Statement scan;
+  int code = scan.prepare(db_, "SELECT rev, key, create_rev, deleted, value FROM log ORDER BY rev");
+  if (code != SQLITE_OK) return failed_open(code);
+  while ((code = scan.step()) == SQLITE_ROW) {
+    Row row{scan.integer(0), std::string(scan.bytes(1)), scan.integer(3) != 0, scan.integer(2),
+            std::string(scan.bytes(4))};
+    if (Outcome visited = visit(std::move(row)); !visited) return damaged(options_.path, visited.error().message);
+  }
+  if (code != SQLITE_DONE) return failed_open(code);
+  sqlite3_db_release_memory(db_.get());
+  return {};
+}
+
+// --- writing ---
+
+int SqliteLog::transaction(const std::function<int()>& body) {
+  int code = begin_.run();
+  if (code != SQLITE_DONE) return code;
+  code = body();
+  if (code == SQLITE_DONE) code = commit_.run();
+  return code;
+}
+
+int SqliteLog::insert(const std::vector<Row>& rows) {
+  return transaction([&] {
+    int code = SQLITE_DONE;
+    for (const Row& row : rows) {
+      insert_.bind(1, row.revision);
+      insert_.bind_text(2, row.key);
+      insert_.bind(3, row.create_revision);
+      insert_.bind(4, row.deleted ? 1 : 0);
+      insert_.bind_blob(5, row.value);
+      if (code = insert_.run(); code != SQLITE_DONE) break;
+    }
+    return code;
+  });
+}
+
+/// After a failure: the transaction is gone, and the error is told. Only a full disk leaves the outcome certain: SQLite
+/// writes the frame that commits last, so when a write before or of it found no space nothing was committed.
+Log::AppendError SqliteLog::outcome(int code, std::string& error_text) {
+  if (code == SQLITE_DONE) return AppendError::none;
+  error_text = options_.path + ": " + db_.error();
+  if (db_.in_transaction() && rollback_.run() != SQLITE_DONE) {
+    error_text += "; and the transaction cannot be rolled back: " + db_.error();
+    return AppendError::io;
+  }
+  return base_code(code) == SQLITE_FULL ? AppendError::full : AppendError::io;
+}
+
+Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& error_text) {
+  if (!broken_.empty()) {
+    error_text = broken_;
+    return AppendError::io;
+  }
+  AppendError result = outcome(insert(rows), error_text);
+  const bool only_deletes = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.deleted; });
+  if (result == AppendError::full && only_deletes && reserve_) {
+    ::unlink(reserve_path().c_str());
+    reserve_ = false;
+    checkpoint();  // the WAL starts over, in space that it has already
+    result = outcome(insert(rows), error_text);
+  }
+  if (result != AppendError::none) return result;
+  last_ = rows.back().revision;
+  if (wal_pages_ >= kForcedCheckpointPages) checkpoint();
+  return AppendError::none;
+}
+
+int SqliteLog::write_meta(Revision floor, Revision last) {
+  meta_.bind(1, floor);
+  meta_.bind(2, last);
+  meta_.bind(3, meta_checksum(floor, last));
+  return meta_.run();
+}
+
+Log::AppendError SqliteLog::compact(const std::vector<Revision>& superseded, Revision floor, std::string& error_text) {
+  if (!broken_.empty()) {
+    error_text = broken_;
+    return AppendError::io;
+  }
+  const Revision raised = std::max(floor_, floor);
+  const AppendError result = outcome(transaction([&] {
+                                       for (const Revision revision : superseded) {
+                                         delete_.bind(1, revision);
+                                         if (const int code = delete_.run(); code != SQLITE_DONE) return code;
+                                       }
+                                       return write_meta(raised, last_);
+                                     }),
+                                     error_text);
+  if (result == AppendError::none) floor_ = raised;
+  return result;
+}
+
+void SqliteLog::checkpoint() {
+  const int code = sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  // Without space the WAL simply stays as it is. Any other failure means that the file cannot be trusted to be written.
+  if (code == SQLITE_OK)
+    wal_pages_ = 0;
+  else if (base_code(code) != SQLITE_FULL)
+    broken_ = options_.path + ": checkpoint failed: " + db_.error();
+}
+
+void SqliteLog::idle() {
+  if (wal_pages_ >= kIdleCheckpointPages && broken_.empty()) checkpoint();
+  if (!reserve_) make_reserve();
+}
+
+void SqliteLog::make_reserve() {
+  struct statvfs space {};
+  if (::statvfs(options_.path.c_str(), &space) != 0) return;
+  if (static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize < 4 * static_cast<std::uint64_t>(kReserveBytes))
+    return;
+  const int file = ::open(reserve_path().c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return;
+  reserve_ = ::posix_fallocate(file, 0, kReserveBytes) == 0;
+  ::close(file);
+  if (!reserve_) ::unlink(reserve_path().c_str());
+}
+
+// --- creating ---
+
+Outcome sync_folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = file >= 0 && ::fsync(file) == 0;
+  const std::string why = os_error();
+  if (file >= 0) ::close(file);
+  if (!synced) return fail(Reason::internal_error, folder + " cannot be made durable: " + why);
+  return {};
+}
+
+Outcome fill_new_file(const std::string& path, const std::string& vfs) {
+  Database db;
+  int code = db.open(path, vfs);
+  if (code == SQLITE_OK) code = db.exec("PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL;");
+  if (code == SQLITE_OK) code = db.exec(kSchema);
+  const Revision start = kFirstRevision - 1;
+  const std::string meta = "INSERT INTO meta VALUES(1, " + std::to_string(start) + ", " + std::to_string(start) + ", " +
+                           std::to_string(meta_checksum(start, start)) + ")";
+  if (code == SQLITE_OK) code = db.exec(meta.c_str());
+  if (code == SQLITE_OK)
+    code = sqlite3_wal_checkpoint_v2(db.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  if (code != SQLITE_OK) return open_error(path, code, db.error());
+  if (db.close() != SQLITE_OK) return fail(Reason::internal_error, path + " cannot be closed: " + db.error());
+  return {};
+}
+
+/// Makes a complete, empty store under a name of its own and links it to `path`; fine when another process was faster.
+Outcome create_file(const SqliteLogOptions& options) {
+  const std::string draft = options.path + ".creating";
+  ::unlink(draft.c_str());  // of a process that died while creating
+  const int file = ::open(draft.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (file < 0) return fail(Reason::internal_error, options.path + " cannot be created: " + os_error());
+  ::close(file);
+  Outcome filled = fill_new_file(draft, options.vfs);
+  if (filled && ::link(draft.c_str(), options.path.c_str()) != 0 && errno != EEXIST)
+    filled = fail(Reason::internal_error, options.path + " cannot be created: " + os_error());
+  ::unlink(draft.c_str());
+  if (!filled) return filled;
+  return sync_folder_of(options.path);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Log>> open_sqlite_log(const SqliteLogOptions& options) {
+  if (::access(options.path.c_str(), F_OK) != 0) {
+    if (errno != ENOENT) return fail(Reason::internal_error, options.path + " cannot be reached: " + os_error());
+    if (Outcome created = create_file(options); !created) return tl::unexpected(created.error());
+  }
+  auto log = std::make_unique<SqliteLog>(options);
+  if (Outcome opened = log->open(); !opened) return tl::unexpected(opened.error());
+  return log;
+}
+
+}  // namespace sublet::store

@@ -1,0 +1,227 @@
+#include "sublet/store/sqlite_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "store/store_testing.h"
+
+namespace sublet::store {
+namespace {
+
+using namespace testing_support;
+using testing::HasSubstr;
+
+class SqliteLogTest : public testing::Test {
+ protected:
+  std::string path() const { return folder_.file("state.db"); }
+  std::unique_ptr<Store> open(StoreOptions options = {}) {
+    auto log = open_sqlite_log({path()});
+    EXPECT_TRUE(log) << log.error().message;
+    auto store = Store::open(std::move(*log), options);
+    EXPECT_TRUE(store) << store.error().message;
+    return std::move(*store);
+  }
+  Status refused() {
+    auto log = open_sqlite_log({path()});
+    if (!log) return log.error();
+    auto store = Store::open(std::move(*log));
+    EXPECT_FALSE(store) << "opened";
+    return store ? Status{} : store.error();
+  }
+  void sql(const std::string& text) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path().c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, text.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
+  std::string content() const {
+    std::ifstream in(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  TempFolder folder_;
+};
+
+TEST_F(SqliteLogTest, EverythingIsThereAfterARestart) {
+  Revision deleted = 0;
+  {
+    auto store = open();
+    Put put{R"({"metadata":{"resourceVersion":""}})", 32, {}};
+    put.index.uid = "u-1";
+    put.index.labels = {{"app", "x"}, {"tier", ""}};
+    put.index.fields = {{"spec.nodeName", "n"}};
+    put.index.owner_uids = {"o1", "o2"};
+    ASSERT_TRUE(store->commit(Txn{{}, {{"pods/a/x", put, {}}}}));
+    const Revision gone = *testing_support::put(*store, "pods/a/gone", "last words");
+    ASSERT_TRUE(testing_support::put(*store, "pods/a/y", std::string("\0\xff binary", 9)));
+    deleted = store->commit(remove("pods/a/gone", gone))->revisions[0];
+  }
+  auto store = open();
+  EXPECT_EQ(store->snapshot().revision(), deleted);
+  const ObjectPtr x = store->snapshot().get("pods/a/x");
+  ASSERT_TRUE(x);
+  EXPECT_EQ(x->json(), R"({"metadata":{"resourceVersion":"2"}})");
+  EXPECT_EQ(x->index.uid, "u-1");
+  EXPECT_EQ(x->index.labels.at(1).first, "tier");
+  EXPECT_EQ(x->index.fields.at(0).second, "n");
+  EXPECT_EQ(x->index.owner_uids.at(1), "o2");
+  EXPECT_EQ(store->snapshot().get("pods/a/y")->bytes, std::string("\0\xff binary", 9));
+  auto recorder = std::make_shared<Recorder>();
+  ASSERT_TRUE(store->watch("", 1, recorder));
+  const auto events = recorder->events();
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[3]->type, Event::Type::deleted);
+  EXPECT_EQ(events[3]->object->bytes, "last words");
+  EXPECT_EQ(events[3]->object->revision, deleted);
+  EXPECT_EQ(*testing_support::put(*store, "next", ""), deleted + 1);
+}
+
+TEST_F(SqliteLogTest, ARevisionIsNotReusedWhenTheNewestRowsWereCompacted) {
+  {
+    auto store = open();
+    const Revision created = *put(*store, "k", "1");
+    ASSERT_TRUE(store->commit(remove("k", created)));
+    ASSERT_TRUE(store->compact(3));
+  }
+  auto store = open();
+  EXPECT_EQ(store->snapshot().revision(), 3);
+  EXPECT_EQ(store->compacted(), 3);
+  EXPECT_EQ(*put(*store, "k", "2"), 4);
+}
+
+TEST_F(SqliteLogTest, CompactionKeepsWhatIsCurrentAndTheFloor) {
+  StoreOptions options;
+  options.compact_step_rows = 3;
+  {
+    auto store = open(options);
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(put(*store, "k" + std::to_string(i % 5), std::to_string(i)));
+    ASSERT_TRUE(store->compact(40));
+  }
+  sql("SELECT 1");
+  auto store = open(options);
+  EXPECT_EQ(store->compacted(), 40);
+  EXPECT_EQ(store->snapshot_at(39).error().reason, Reason::expired);
+  EXPECT_EQ(store->snapshot_at(40)->get("k3")->bytes, "38");
+  EXPECT_EQ(store->snapshot().get("k4")->bytes, "49");
+  EXPECT_EQ(store->stats().history_events, 11u);
+}
+
+TEST_F(SqliteLogTest, FilesArePrivate) {
+  ::umask(0);
+  auto store = open();
+  ASSERT_TRUE(put(*store, "k", "1"));
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    struct stat status {};
+    ASSERT_EQ(::stat(entry.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u) << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 2);
+}
+
+TEST_F(SqliteLogTest, ASecondOpenIsRefused) {
+  auto store = open();
+  const Status status = refused();
+  EXPECT_EQ(status.reason, Reason::conflict);
+  EXPECT_THAT(status.message, HasSubstr("locked"));
+  EXPECT_THAT(status.message, HasSubstr(path()));
+}
+
+TEST_F(SqliteLogTest, ASecondProcessIsRefused) {
+  auto store = open();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto log = open_sqlite_log({path()});
+    ::_exit(!log && log.error().reason == Reason::conflict ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(put(*store, "k", "1"));
+}
+
+TEST_F(SqliteLogTest, ForeignFilesAreRefusedAndNotTouched) {
+  const auto refused_untouched = [&](const char* why) {
+    const std::string before = content();
+    const Status status = refused();
+    EXPECT_EQ(status.reason, Reason::bad_request) << status.message;
+    EXPECT_THAT(status.message, HasSubstr(why));
+    EXPECT_THAT(status.message, HasSubstr(path()));
+    EXPECT_EQ(content(), before);
+  };
+  std::ofstream(path()) << "dear diary, " << std::string(5000, '.');
+  refused_untouched("not a sublet store");
+  std::ofstream(path()) << "short";
+  refused_untouched("not a sublet store");
+  std::filesystem::remove(path());
+  sql("CREATE TABLE t(x); PRAGMA application_id=7");
+  refused_untouched("another program");
+  std::filesystem::remove(path());
+  open();
+  sql("PRAGMA user_version=2");
+  refused_untouched("newer version");
+}
+
+TEST_F(SqliteLogTest, DamageIsRefusedByName) {
+  const auto damaged_by = [&](const std::string& statements, const char* why) {
+    std::filesystem::remove(path());
+    {
+      auto store = open();
+      const Revision a = *put(*store, "a", "first");
+      ASSERT_TRUE(put(*store, "b", "second"));
+      ASSERT_TRUE(store->commit(update("a", a, "third")));
+      ASSERT_TRUE(store->commit(remove("a", 4)));
+    }
+    sql(statements);
+    const std::string before = content();
+    const Status status = refused();
+    EXPECT_EQ(status.reason, Reason::internal_error) << statements;
+    EXPECT_THAT(status.message, HasSubstr(why)) << statements;
+    EXPECT_THAT(status.message, HasSubstr("is damaged")) << statements;
+    EXPECT_THAT(status.message, HasSubstr(path())) << statements;
+    EXPECT_EQ(content(), before) << statements;
+  };
+  damaged_by("UPDATE log SET value=zeroblob(60) WHERE rev=3", "checksum");
+  damaged_by("UPDATE log SET key='c' WHERE rev=3", "checksum");
+  damaged_by("UPDATE log SET rev=9 WHERE rev=5", "checksum");
+  damaged_by("UPDATE log SET deleted=1 WHERE rev=3", "contradicts");
+  damaged_by("UPDATE log SET value=x'0101' WHERE rev=3", "cut short");
+  damaged_by("DELETE FROM log WHERE rev=2", "missing");
+  damaged_by("DELETE FROM log WHERE rev=3", "missing");
+  damaged_by("DELETE FROM log WHERE rev=4", "missing");
+  damaged_by("UPDATE meta SET floor=3", "meta");
+  damaged_by("DELETE FROM meta", "meta");
+  damaged_by("DROP TABLE log", "no such table");
+  damaged_by("PRAGMA journal_mode=DELETE", "write-ahead");
+}
+
+TEST_F(SqliteLogTest, AFolderThatIsNotThereIsNamed) {
+  auto log = open_sqlite_log({folder_.file("no/such/state.db")});
+  ASSERT_FALSE(log);
+  EXPECT_THAT(log.error().message, HasSubstr("no/such/state.db"));
+}
+
+TEST_F(SqliteLogTest, ADraftOfADeadProcessIsNoObstacle) {
+  std::ofstream(path() + ".creating") << "half";
+  auto store = open();
+  EXPECT_TRUE(put(*store, "k", "1"));
+  EXPECT_FALSE(std::filesystem::exists(path() + ".creating"));
+}
+
+TEST_F(SqliteLogTest, ALongRunCheckpointsAndKeepsTheWalSmall) {
+  auto store = open();
+  for (int i = 0; i < 3000; ++i) put_async(*store, "k" + std::to_string(i), std::string(4000, 'x'));
+  ASSERT_TRUE(put(*store, "last", ""));
+  EXPECT_LT(std::filesystem::file_size(path() + "-wal"), 24u << 20);
+  EXPECT_EQ(store->snapshot().count("k"), 3000u);
+}
+
+}  // namespace
+}  // namespace sublet::store

@@ -1,0 +1,499 @@
+// The commit thread and the two locks. pending_mutex_ guards what writers change (Pending, requests to the commit
+// thread, refusals); state_mutex_ guards what readers see (durable snapshot, history, joining watches). They are never
+// held together, and neither is held across I/O or a callback.
+#include "sublet/store/store.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "store/history.h"
+#include "store/pending.h"
+#include "store/recovery.h"
+#include "store/watch_hub.h"
+#include "sublet/base/clock.h"
+#include "sublet/base/log.h"
+
+namespace sublet::store {
+namespace {
+
+constexpr std::size_t kCatchUpChunk = 512;             // history events per delivery to a resuming watch
+constexpr std::chrono::seconds kFullProbe{1};          // while the disk is full, one write per so long may try again
+constexpr std::chrono::seconds kFullCompactRetry{10};  // and compaction, which needs a little space to make more
+constexpr int kCompactIntervalParts = 8;               // how finely the age of history is known
+constexpr std::string_view kFullMessage =
+    "the disk of this virtual cluster is full: nothing was written. Deletes still work; free some space, and writes "
+    "work again by themselves";
+
+Status full_status(const std::string& text) {
+  Status status =
+      fail(Reason::too_many_requests, std::string(kFullMessage) + (text.empty() ? "" : " (" + text + ")")).value();
+  status.causes.push_back({"StorageFull", "no space left for the store's file", ""});
+  return status;
+}
+
+Status expired_status(Revision revision, Revision floor) {
+  return fail(Reason::expired, "The resourceVersion for the provided watch is too old: " + std::to_string(revision) +
+                                   " (oldest kept: " + std::to_string(floor) + ")")
+      .value();
+}
+
+Status too_large_status(Revision revision, Revision current) {
+  Status status = fail(Reason::timeout, "Too large resource version: " + std::to_string(revision) +
+                                            ", current: " + std::to_string(current))
+                      .value();
+  status.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
+  status.retry_after_seconds = 1;
+  return status;
+}
+
+class StoreImpl final : public Store {
+ public:
+  StoreImpl(std::unique_ptr<Log> log, StoreOptions options, Recovered recovered)
+      : options_(std::move(options)),
+        log_(std::move(log)),
+        garbage_(recovered.garbage.begin(), recovered.garbage.end()) {
+    pending_.reset(recovered.map, recovered.last, options_.batch_ops_max);
+    durable_map_ = recovered.map;
+    durable_ = Snapshot(std::make_shared<Snapshot::Tree>(Snapshot::Tree{std::move(recovered.map)}), recovered.last);
+    history_ = std::move(recovered.history);
+    if (history_.size() != 0) mark_age(recovered.last);
+    thread_ = std::thread([this] { run(); });
+  }
+  ~StoreImpl() override { close(); }
+
+  Snapshot snapshot() const override;
+  Snapshot pending() const override;
+  Result<Snapshot> snapshot_at(Revision revision) const override;
+  bool submit(Txn txn, CommitCallback done) override;
+  Result<std::unique_ptr<Subscription>> watch(std::string_view prefix, Revision from,
+                                              std::shared_ptr<Watcher> watcher) override;
+  std::pair<Snapshot, std::unique_ptr<Subscription>> snapshot_and_watch(std::string_view prefix,
+                                                                        std::shared_ptr<Watcher> watcher) override;
+  Outcome compact(Revision revision) override;
+  Revision compacted() const override;
+  StoreStats stats() const override;
+  void close() override;
+
+ private:
+  // Called with pending_mutex_ held.
+  std::optional<Status> refusal(const PendingTxn& txn);
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
+
+  // The commit thread's own.
+  void run();
+  void commit(Batch batch);
+  void publish(Batch& batch, std::vector<EventPtr> events);
+  void answer(Batch& batch);
+  void on_full(Batch batch, const std::string& text);
+  void poison(const std::string& text, Batch* batch);
+  void leave_read_only();
+  void mark_age(Revision revision);
+  Revision floor_wanted(Revision requested) const;
+  void raise_floor(Revision floor);
+  SteadyTime::duration age_part() const {
+    return SteadyTime::duration(options_.compact_interval) / kCompactIntervalParts;
+  }
+  std::optional<SteadyTime> next_compaction() const;  // when compact_step has work; the epoch: now
+  bool compaction_due() const;
+  void compact_step();
+  void finish_compact_requests(const Outcome& outcome);
+
+  const StoreOptions options_;
+  std::unique_ptr<Log> log_;  // commit thread only, once it runs
+
+  mutable std::mutex pending_mutex_;
+  std::condition_variable work_;
+  Pending pending_;
+  bool waiting_ = false;  // the commit thread sleeps in work_
+  bool closing_ = false, stopped_ = false, read_only_ = false;
+  std::string poisoned_;  // why; empty: healthy
+  SteadyTime next_probe_{};
+  struct CompactRequest {
+    Revision revision;
+    std::promise<Outcome> done;
+  };
+  std::vector<CompactRequest> compact_requests_;
+
+  mutable std::mutex state_mutex_;
+  Snapshot durable_;
+  History history_;  // changed by the commit thread under the lock, so read by it without
+  WatchHub hub_;
+  std::uint64_t commits_ = 0, ops_ = 0;
+
+  // The commit thread's own.
+  PersistentMap durable_map_;
+  struct Age {
+    SteadyTime since;
+    Revision revision;
+  };
+  std::deque<Age> ages_;                    // when history came to be, in kCompactIntervalParts steps per interval
+  std::deque<Revision> garbage_;            // rows that compaction may delete
+  std::vector<CompactRequest> compacting_;  // requests waiting for garbage_ to empty
+  SteadyTime compact_retry_{};              // no earlier, because the disk was full
+  bool broken_ = false;                     // poisoned: touch the log no more
+
+  std::mutex close_mutex_;
+  std::thread thread_;
+};
+
+// --- readers ---
+
+Snapshot StoreImpl::snapshot() const {
+  const std::lock_guard lock(state_mutex_);
+  return durable_;
+}
+
+Snapshot StoreImpl::pending() const {
+  PersistentMap map;
+  Revision last;
+  {
+    const std::lock_guard lock(pending_mutex_);
+    map = pending_.map();
+    last = pending_.last();
+  }
+  return Snapshot(std::make_shared<Snapshot::Tree>(Snapshot::Tree{std::move(map)}), last);
+}
+
+Result<Snapshot> StoreImpl::snapshot_at(Revision revision) const {
+  History::Recipe recipe;
+  {
+    const std::lock_guard lock(state_mutex_);
+    if (revision == durable_.revision()) return durable_;
+    if (revision > durable_.revision()) return fail(too_large_status(revision, durable_.revision()));
+    if (revision < history_.floor()) return fail(expired_status(revision, history_.floor()));
+    recipe = history_.recipe(revision);
+  }
+  return Snapshot(std::make_shared<Snapshot::Tree>(Snapshot::Tree{recipe.make()}), revision);
+}
+
+Result<std::unique_ptr<Subscription>> StoreImpl::watch(std::string_view prefix, Revision from,
+                                                       std::shared_ptr<Watcher> watcher) {
+  auto entry = std::make_shared<WatchEntry>();
+  entry->prefix = prefix;
+  entry->watcher = std::move(watcher);
+  // From joining until its history is delivered the commit thread waits here, for one chunk at most.
+  const std::lock_guard delivering(entry->mutex);
+  for (bool at_end = false; !at_end;) {
+    std::vector<EventPtr> chunk;
+    Revision progress;
+    {
+      const std::lock_guard lock(state_mutex_);
+      if (from > durable_.revision()) return fail(too_large_status(from, durable_.revision()));
+      if (from < history_.floor()) return fail(expired_status(from, history_.floor()));
+      at_end = history_.read_after(from, kCatchUpChunk, chunk);
+      if (at_end) hub_.join(entry);
+      progress = at_end ? durable_.revision() : chunk.back()->revision;
+    }
+    from = progress;
+    std::erase_if(chunk, [&](const EventPtr& e) { return !std::string_view(e->object->key).starts_with(prefix); });
+    entry->deliver(chunk, progress);
+  }
+  return hub_.subscription(std::move(entry));
+}
+
+std::pair<Snapshot, std::unique_ptr<Subscription>> StoreImpl::snapshot_and_watch(std::string_view prefix,
+                                                                                 std::shared_ptr<Watcher> watcher) {
+  auto entry = std::make_shared<WatchEntry>();
+  entry->prefix = prefix;
+  entry->watcher = std::move(watcher);
+  auto subscription = hub_.subscription(entry);
+  const std::lock_guard lock(state_mutex_);
+  hub_.join(std::move(entry));
+  return {durable_, std::move(subscription)};
+}
+
+Revision StoreImpl::compacted() const {
+  const std::lock_guard lock(state_mutex_);
+  return history_.floor();
+}
+
+StoreStats StoreImpl::stats() const {
+  StoreStats out;
+  {
+    const std::lock_guard lock(state_mutex_);
+    out.revision = durable_.revision();
+    out.compacted = history_.floor();
+    out.objects = durable_.count("");
+    out.history_events = history_.size();
+    out.watchers = hub_.watchers();
+    out.commits = commits_;
+    out.ops = ops_;
+  }
+  const std::lock_guard lock(pending_mutex_);
+  out.read_only = read_only_;
+  out.poisoned = !poisoned_.empty();
+  return out;
+}
+
+// --- writers ---
+
+std::optional<Status> StoreImpl::refusal(const PendingTxn& txn) {
+  if (!poisoned_.empty())
+    return fail(Reason::service_unavailable,
+                "the store stopped after an I/O error and must be restarted; nothing was written (" + poisoned_ + ")")
+        .value();
+  if (closing_) return fail(Reason::service_unavailable, "the store is closed; nothing was written").value();
+  if (!read_only_ || !txn.has_put()) return std::nullopt;
+  const SteadyTime now = Clock::system().steady_now();
+  if (now < next_probe_) return full_status({});
+  next_probe_ = now + kFullProbe;  // this one finds out whether there is space again
+  return std::nullopt;
+}
+
+bool StoreImpl::submit(Txn txn, CommitCallback done) {
+  PendingTxn prepared(std::move(txn), std::move(done));
+  std::optional<Status> refused;
+  bool wake = false;
+  {
+    const std::lock_guard lock(pending_mutex_);
+    refused = refusal(prepared);
+    if (!refused) {
+      if (!pending_.accept(prepared)) return false;
+      wake = waiting_;
+    }
+  }
+  if (refused) prepared.done(fail(std::move(*refused)));
+  if (wake) work_.notify_one();
+  return true;
+}
+
+Outcome StoreImpl::compact(Revision revision) {
+  std::future<Outcome> done;
+  {
+    const std::lock_guard lock(pending_mutex_);
+    if (closing_ || !poisoned_.empty()) return fail(Reason::service_unavailable, "the store is closed or stopped");
+    compact_requests_.push_back({revision, {}});
+    done = compact_requests_.back().done.get_future();
+  }
+  work_.notify_one();
+  return done.get();
+}
+
+void StoreImpl::close() {
+  const std::lock_guard closing(close_mutex_);
+  {
+    const std::lock_guard lock(pending_mutex_);
+    closing_ = true;
+  }
+  work_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  log_.reset();
+}
+
+// --- the commit thread ---
+
+void StoreImpl::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  const auto something = [&] { return !pending_.empty() || !compact_requests_.empty() || closing_; };
+  waiting_ = true;
+  if (const std::optional<SteadyTime> deadline = next_compaction())
+    work_.wait_until(lock, *deadline, something);
+  else
+    work_.wait(lock, something);
+  waiting_ = false;
+}
+
+void StoreImpl::run() {
+  std::unique_lock lock(pending_mutex_);
+  for (;;) {
+    if (pending_.empty() && !compaction_due()) wait_for_work(lock);
+    std::optional<Batch> batch;
+    if (!pending_.empty()) batch = pending_.take();
+    for (CompactRequest& request : compact_requests_) compacting_.push_back(std::move(request));
+    compact_requests_.clear();
+    const bool more = !pending_.empty(), last = closing_ && !batch;
+    lock.unlock();
+    if (last) break;
+    if (batch) commit(std::move(*batch));
+    // One step after each batch; more when compaction falls behind a load that only updates.
+    for (int steps = 0;
+         compaction_due() && (steps == 0 || garbage_.size() > 8 * options_.compact_step_rows) && steps < 4; ++steps)
+      compact_step();
+    if (!broken_ && batch && !more) log_->idle();
+    lock.lock();
+  }
+  finish_compact_requests(fail(Reason::service_unavailable, "the store was closed before the log was compacted"));
+}
+
+void StoreImpl::commit(Batch batch) {
+  std::string error;
+  Log::AppendError result = Log::AppendError::none;
+  if (batch.ops > 0) result = log_->append(batch.rows(durable_.revision()), error);
+  if (result == Log::AppendError::full) return on_full(std::move(batch), error);
+  if (result == Log::AppendError::io) return poison(error, &batch);
+  if (batch.ops > 0) publish(batch, batch.events());
+  answer(batch);
+}
+
+void StoreImpl::publish(Batch& batch, std::vector<EventPtr> events) {
+  Snapshot next(std::make_shared<Snapshot::Tree>(Snapshot::Tree{batch.map}), batch.revision);
+  durable_map_ = std::move(batch.map);
+  {
+    const std::lock_guard lock(state_mutex_);
+    std::swap(durable_, next);  // the old one is released after the lock
+    history_.append(events, durable_map_);
+    hub_.admit();
+    ++commits_;
+    ops_ += events.size();
+  }
+  mark_age(batch.revision);
+  // A little over the limits is fine: raising the floor costs a replay, so do it for many events at once.
+  if (history_.exceeds(options_.history_events_max + options_.history_events_max / 16,
+                       options_.history_bytes_max + options_.history_bytes_max / 16))
+    raise_floor(history_.floor_within(options_.history_events_max, options_.history_bytes_max));
+  hub_.deliver(events, batch.revision);
+  const bool wrote = std::any_of(batch.txns.begin(), batch.txns.end(), [](const auto& txn) { return txn.has_put(); });
+  if (wrote) leave_read_only();
+}
+
+void StoreImpl::answer(Batch& batch) {
+  for (PendingTxn& txn : batch.txns) {
+    Committed committed;
+    committed.revisions.reserve(txn.events.size());
+    for (const EventPtr& event : txn.events) committed.revisions.push_back(event->revision);
+    committed.events = std::move(txn.events);
+    txn.done(std::move(committed));
+  }
+}
+
+void StoreImpl::leave_read_only() {
+  const std::lock_guard lock(pending_mutex_);
+  if (!read_only_) return;
+  read_only_ = false;
+  log::info("store.writable", {{"why", "there is space again"}});
+}
+
+void StoreImpl::on_full(Batch batch, const std::string& text) {
+  // A batch of deletes alone that does not fit fails; deletes in a batch with writes get a try of their own.
+  const bool writes = std::any_of(batch.txns.begin(), batch.txns.end(), [](const auto& txn) { return txn.has_put(); });
+  Pending::Undone undone;
+  bool was_read_only;
+  {
+    const std::lock_guard lock(pending_mutex_);
+    undone = pending_.rollback(durable_map_, std::move(batch), writes);
+    was_read_only = std::exchange(read_only_, true);
+    next_probe_ = Clock::system().steady_now() + kFullProbe;
+  }
+  if (!was_read_only) log::error("store.read_only", {{"why", text}});
+  for (PendingTxn& txn : undone.refused) txn.done(fail(full_status(text)));
+  for (PendingTxn& txn : undone.conflicting)
+    txn.done(fail(Reason::conflict, "a write that this delete was based on was undone because the disk is full"));
+}
+
+void StoreImpl::poison(const std::string& text, Batch* batch) {
+  broken_ = true;
+  std::vector<PendingTxn> untried;
+  {
+    const std::lock_guard lock(pending_mutex_);
+    poisoned_ = text;
+    untried = pending_.abandon(durable_map_);
+  }
+  log::error("store.poisoned", {{"why", text}});
+  if (options_.on_poisoned) options_.on_poisoned(text);
+  if (batch != nullptr)
+    for (PendingTxn& txn : batch->txns)
+      txn.done(fail(Reason::internal_error,
+                    "the store's file could not be written (" + text +
+                        "): whether this change took effect is unknown until a restart; look before you retry"));
+  for (PendingTxn& txn : untried)
+    txn.done(fail(Reason::service_unavailable,
+                  "the store stopped after an I/O error and must be restarted; nothing was written (" + text + ")"));
+  finish_compact_requests(fail(Reason::service_unavailable, "the store stopped after an I/O error (" + text + ")"));
+}
+
+// --- compaction (commit thread) ---
+
+void StoreImpl::mark_age(Revision revision) {
+  const SteadyTime now = Clock::system().steady_now();
+  if (ages_.empty() || now - ages_.back().since >= age_part())
+    ages_.push_back({now, revision});
+  else
+    ages_.back().revision = revision;
+}
+
+std::optional<SteadyTime> StoreImpl::next_compaction() const {
+  if (broken_) return std::nullopt;
+  if (!compacting_.empty()) return SteadyTime{};
+  if (!garbage_.empty()) return compact_retry_;
+  if (ages_.empty()) return std::nullopt;
+  return std::max(compact_retry_, ages_.front().since + options_.compact_interval + age_part());
+}
+
+bool StoreImpl::compaction_due() const {
+  const std::optional<SteadyTime> due = next_compaction();
+  return due && (*due == SteadyTime{} || Clock::system().steady_now() >= *due);
+}
+
+Revision StoreImpl::floor_wanted(Revision requested) const {
+  Revision floor = std::max(history_.floor(), std::min(requested, durable_.revision()));
+  const SteadyTime old = Clock::system().steady_now() - options_.compact_interval - age_part();
+  for (const Age& age : ages_)
+    if (age.since <= old) floor = std::max(floor, age.revision);
+  return floor;
+}
+
+void StoreImpl::raise_floor(Revision floor) {
+  if (floor <= history_.floor()) return;
+  PersistentMap map = history_.recipe(floor).make();
+  History::Dropped dropped;
+  {
+    const std::lock_guard lock(state_mutex_);
+    dropped = history_.raise_floor(floor, std::move(map));
+  }
+  std::vector<Revision> garbage;
+  for (const EventPtr& event : dropped.events) add_garbage(*event, garbage);
+  garbage_.insert(garbage_.end(), garbage.begin(), garbage.end());
+  while (!ages_.empty() && ages_.front().revision <= floor) ages_.pop_front();
+}
+
+void StoreImpl::compact_step() {
+  Revision requested = 0;
+  for (const CompactRequest& request : compacting_) requested = std::max(requested, request.revision);
+  raise_floor(floor_wanted(requested));
+  const std::size_t count = std::min(garbage_.size(), options_.compact_step_rows);
+  std::string error;
+  Log::AppendError result = Log::AppendError::none;
+  if (count > 0 || log_->compacted() < history_.floor())
+    result = log_->compact({garbage_.begin(), garbage_.begin() + static_cast<std::ptrdiff_t>(count)}, history_.floor(),
+                           error);
+  if (result == Log::AppendError::io) return poison(error, nullptr);
+  if (result == Log::AppendError::full) {
+    compact_retry_ = Clock::system().steady_now() + kFullCompactRetry;
+    return finish_compact_requests(fail(full_status(error)));
+  }
+  garbage_.erase(garbage_.begin(), garbage_.begin() + static_cast<std::ptrdiff_t>(count));
+  if (garbage_.empty()) finish_compact_requests({});
+}
+
+void StoreImpl::finish_compact_requests(const Outcome& outcome) {
+  for (CompactRequest& request : compacting_) request.done.set_value(outcome);
+  compacting_.clear();
+  if (outcome) return;
+  std::vector<CompactRequest> waiting;
+  {
+    const std::lock_guard lock(pending_mutex_);
+    waiting.swap(compact_requests_);
+  }
+  for (CompactRequest& request : waiting) request.done.set_value(outcome);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Log> log, StoreOptions options) {
+  auto recovered = recover(*log, options);
+  if (!recovered) return tl::unexpected(recovered.error());
+  return std::make_unique<StoreImpl>(std::move(log), std::move(options), std::move(*recovered));
+}
+
+Result<Committed> Store::commit(Txn txn) {
+  auto answer = std::make_shared<std::promise<Result<Committed>>>();
+  auto future = answer->get_future();
+  if (!submit(std::move(txn), [answer](Result<Committed> result) { answer->set_value(std::move(result)); }))
+    return fail(Reason::conflict, "a guard failed: the store's state is not what the transaction was prepared against");
+  return future.get();
+}
+
+}  // namespace sublet::store

@@ -1,0 +1,323 @@
+#include "sublet/store/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/store_testing.h"
+#include "sublet/store/sqlite_log.h"
+
+namespace sublet::store {
+namespace {
+
+using testing::ElementsAre;
+using namespace store::testing_support;
+
+std::unique_ptr<Store> open_memory(StoreOptions options = {}) {
+  auto store = Store::open(make_memory_log(), options);
+  EXPECT_TRUE(store) << store.error().message;
+  return std::move(*store);
+}
+
+TEST(Store, BeginsAtRevisionOneAndGivesTwoFirst) {
+  auto store = open_memory();
+  EXPECT_EQ(store->snapshot().revision(), 1);
+  auto committed = store->commit(create("pods/a/x", "{}"));
+  ASSERT_TRUE(committed);
+  EXPECT_THAT(committed->revisions, ElementsAre(kFirstRevision));
+  EXPECT_EQ(store->snapshot().revision(), kFirstRevision);
+  EXPECT_EQ(store->snapshot().get("pods/a/x")->bytes, "{}");
+}
+
+TEST(Store, GuardsAreCheckedAgainstPendingState) {
+  auto store = open_memory();
+  const Revision first = *put(*store, "k", "1");
+  EXPECT_FALSE(store->commit(create("k", "again")));
+  ASSERT_TRUE(store->commit(update("k", first, "2")));
+  auto stale = store->commit(update("k", first, "3"));
+  ASSERT_FALSE(stale);
+  EXPECT_EQ(stale.error().reason, Reason::conflict);
+  EXPECT_EQ(store->snapshot().get("k")->bytes, "2");
+  EXPECT_EQ(store->snapshot().get("k")->create_revision, first);
+}
+
+TEST(Store, ManyChangesOfOneObjectFitIntoOneBatch) {
+  GatedLog* gate = nullptr;
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate));
+  gate->hold();
+  put_async(*store, "other", "x");  // occupies the commit thread
+  gate->wait_until_held();
+  Answers answers;
+  for (int i = 0; i < 64; ++i) {
+    const ObjectPtr now = store->pending().get("k");
+    ASSERT_TRUE(
+        store->submit(now ? update("k", now->revision, std::to_string(i)) : create("k", "0"), answers.callback()));
+  }
+  EXPECT_EQ(store->snapshot().get("k"), nullptr);
+  gate->release();
+  answers.wait(64);
+  EXPECT_EQ(answers.failures(), 0u);
+  EXPECT_EQ(store->snapshot().get("k")->bytes, "63");
+  EXPECT_EQ(store->stats().commits, 2u);
+}
+
+TEST(Store, ATransactionIsAllOrNothing) {
+  auto store = open_memory();
+  ASSERT_TRUE(put(*store, "a", "1"));
+  Txn txn = create("b", "1");
+  txn.guards.push_back({"a", 99});
+  txn.ops.push_back({"c", Put{"1"}, {}});
+  EXPECT_FALSE(store->commit(txn));
+  EXPECT_EQ(store->pending().get("b"), nullptr);
+  txn.guards[1].revision = 0;
+  EXPECT_FALSE(store->commit(txn));
+  txn.guards.pop_back();
+  auto committed = store->commit(txn);
+  ASSERT_TRUE(committed);
+  EXPECT_THAT(committed->revisions, ElementsAre(3, 4));
+}
+
+TEST(Store, DeletingNothingIsAFailedGuardAndChangesNothing) {
+  auto store = open_memory();
+  Txn txn = create("a", "1");
+  txn.ops.push_back({"missing", {}, {}});
+  EXPECT_FALSE(store->commit(txn));
+  EXPECT_EQ(store->pending().count(""), 0u);
+  EXPECT_EQ(store->pending().revision(), 1);
+}
+
+TEST(Store, ADeletesEventCarriesTheLastStateWithItsRevision) {
+  auto store = open_memory();
+  const Revision created = *put(*store, "k", R"({"metadata":{"resourceVersion":""}})", 32);
+  auto deleted = store->commit(remove("k", created));
+  ASSERT_TRUE(deleted);
+  const Event& event = *deleted->events.at(0);
+  EXPECT_EQ(event.type, Event::Type::deleted);
+  EXPECT_EQ(event.object->json(), R"({"metadata":{"resourceVersion":"3"}})");
+  EXPECT_EQ(event.previous->revision, created);
+
+  ASSERT_TRUE(put(*store, "k", "old"));
+  Txn txn{{}, {{"k", {}, Put{"final"}}}};
+  EXPECT_EQ(store->commit(txn)->events.at(0)->object->bytes, "final");
+}
+
+TEST(Store, AnEmptyTransactionIsABarrier) {
+  GatedLog* gate = nullptr;
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate));
+  gate->hold();
+  put_async(*store, "k", "1");
+  gate->wait_until_held();
+  Answers answers;
+  const Revision pending = store->pending().get("k")->revision;
+  ASSERT_TRUE(store->submit(Txn{{{"k", pending}}, {}}, answers.callback()));
+  EXPECT_EQ(answers.count(), 0u);
+  gate->release();
+  answers.wait(1);
+  EXPECT_EQ(store->snapshot().get("k")->revision, pending);
+}
+
+TEST(Store, OldStatesAreExact) {
+  auto store = open_memory();
+  std::vector<std::size_t> counts(2, 0);
+  for (int i = 0; i < 700; ++i) {
+    if (i % 3 == 2)
+      ASSERT_TRUE(store->commit(Txn{{}, {{"k" + std::to_string(i - 1), {}, {}}}}));
+    else
+      ASSERT_TRUE(put(*store, "k" + std::to_string(i), std::to_string(i)));
+    counts.push_back(store->snapshot().count(""));
+  }
+  for (Revision r = 1; r < static_cast<Revision>(counts.size()); ++r) {
+    auto then = store->snapshot_at(r);
+    ASSERT_TRUE(then);
+    EXPECT_EQ(then->revision(), r);
+    EXPECT_EQ(then->count(""), counts[static_cast<std::size_t>(r)]);
+  }
+  EXPECT_EQ(store->snapshot_at(static_cast<Revision>(counts.size())).error().reason, Reason::timeout);
+}
+
+TEST(Store, CompactionExpiresOldStatesAndWatches) {
+  auto store = open_memory();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(put(*store, "k", std::to_string(i)));
+  ASSERT_TRUE(store->compact(7));
+  EXPECT_EQ(store->compacted(), 7);
+  EXPECT_EQ(store->snapshot_at(6).error().reason, Reason::expired);
+  EXPECT_EQ(store->snapshot_at(7)->get("k")->bytes, "5");
+  auto recorder = std::make_shared<Recorder>();
+  EXPECT_EQ(store->watch("", 6, recorder).error().reason, Reason::expired);
+  ASSERT_TRUE(store->watch("", 7, recorder));
+  EXPECT_THAT(recorder->revisions(), ElementsAre(8, 9, 10, 11));
+}
+
+TEST(Store, HistoryBeyondItsBoundsIsDropped) {
+  StoreOptions options;
+  options.history_events_max = 200;
+  auto store = open_memory(options);
+  for (int i = 0; i < 2000; ++i) ASSERT_TRUE(put(*store, "k", std::to_string(i)));
+  EXPECT_LE(store->stats().history_events, 200u + 200 / 16);
+  options.history_events_max = 100'000;
+  options.history_bytes_max = 100'000;
+  store = open_memory(options);
+  for (int i = 0; i < 2000; ++i) ASSERT_TRUE(put(*store, "k", std::string(1000, 'x')));
+  EXPECT_LE(store->stats().history_events, 100u);
+  EXPECT_GE(store->stats().history_events, 50u);
+}
+
+TEST(Store, HistoryOlderThanTheIntervalIsCompactedByItself) {
+  StoreOptions options;
+  options.compact_interval = std::chrono::seconds(1);
+  auto store = open_memory(options);
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(put(*store, "k", std::to_string(i)));
+  EXPECT_TRUE(eventually([&] { return store->compacted() == 11; }));
+  EXPECT_EQ(store->stats().history_events, 0u);
+  EXPECT_EQ(store->snapshot_at(11)->get("k")->bytes, "9");
+}
+
+TEST(Store, WatchGetsHistoryThenLiveWithoutGapOrRepetition) {
+  auto store = open_memory();
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(*store, "pods/a/" + std::to_string(i), "x"));
+  ASSERT_TRUE(put(*store, "secrets/a/s", "x"));
+  auto recorder = std::make_shared<Recorder>();
+  auto watch = store->watch("pods/", 3, recorder);
+  ASSERT_TRUE(watch);
+  EXPECT_THAT(recorder->revisions(), ElementsAre(4, 5, 6));
+  EXPECT_EQ(recorder->progress(), 7);
+  ASSERT_TRUE(put(*store, "pods/a/0", "y"));
+  ASSERT_TRUE(put(*store, "secrets/a/s", "y"));
+  EXPECT_TRUE(eventually([&] { return recorder->progress() == 9; }));
+  EXPECT_THAT(recorder->revisions(), ElementsAre(4, 5, 6, 8));
+  EXPECT_EQ(store->stats().watchers, 1u);
+  watch->reset();
+  EXPECT_EQ(store->stats().watchers, 0u);
+  ASSERT_TRUE(put(*store, "pods/a/0", "z"));
+  EXPECT_EQ(recorder->progress(), 9);
+  EXPECT_EQ(store->watch("", 99, recorder).error().reason, Reason::timeout);
+}
+
+TEST(Store, SnapshotAndWatchMeet) {
+  auto store = open_memory();
+  ASSERT_TRUE(put(*store, "k", "1"));
+  auto recorder = std::make_shared<Recorder>();
+  auto [snapshot, subscription] = store->snapshot_and_watch("", recorder);
+  EXPECT_EQ(snapshot.revision(), 2);
+  ASSERT_TRUE(put(*store, "k", "2"));
+  EXPECT_TRUE(eventually([&] { return recorder->progress() == 3; }));
+  EXPECT_THAT(recorder->revisions(), ElementsAre(3));
+}
+
+TEST(Store, AWatcherMayEndItselfWhileItIsCalled) {
+  struct Ender : Watcher {
+    std::unique_ptr<Subscription> own;
+    std::atomic<int> calls{0};
+    void on_events(const std::vector<EventPtr>&) override {
+      ++calls;
+      own.reset();
+    }
+    void on_progress(Revision) override { ++calls; }
+  };
+  auto store = open_memory();
+  auto ender = std::make_shared<Ender>();
+  ender->own = store->snapshot_and_watch("", ender).second;
+  ASSERT_TRUE(put(*store, "k", "1"));
+  ASSERT_TRUE(put(*store, "k", "2"));
+  EXPECT_EQ(ender->calls, 1);
+}
+
+TEST(Store, AnIoErrorPoisonsAndSaysThatTheOutcomeIsUnknown) {
+  GatedLog* gate = nullptr;
+  StoreOptions options;
+  std::atomic<int> told{0};
+  options.on_poisoned = [&](const std::string&) { ++told; };
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate), options);
+  ASSERT_TRUE(put(*store, "a", "1"));
+  gate->fail_with(Log::AppendError::io);
+  auto failed = store->commit(create("b", "1"));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().reason, Reason::internal_error);
+  EXPECT_THAT(failed.error().message, testing::HasSubstr("unknown"));
+  gate->fail_with(Log::AppendError::none);
+  EXPECT_EQ(store->commit(create("c", "1")).error().reason, Reason::service_unavailable);
+  EXPECT_EQ(store->compact(2).error().reason, Reason::service_unavailable);
+  EXPECT_TRUE(store->stats().poisoned);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(store->pending().get("b"), nullptr);
+  EXPECT_NE(store->snapshot().get("a"), nullptr);
+}
+
+TEST(Store, AFullDiskFailsWritesLetsDeletesPassAndRecovers) {
+  GatedLog* gate = nullptr;
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate));
+  const Revision a = *put(*store, "a", "1");
+  const Revision b = *put(*store, "b", "1");
+  gate->fail_puts_with(Log::AppendError::full);
+  auto failed = store->commit(create("c", "1"));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().reason, Reason::too_many_requests);
+  EXPECT_EQ(failed.error().causes.at(0).reason, "StorageFull");
+  EXPECT_TRUE(store->stats().read_only);
+  EXPECT_EQ(store->pending().get("c"), nullptr);
+  EXPECT_EQ(store->commit(update("a", a, "2")).error().reason, Reason::too_many_requests);
+  auto deleted = store->commit(remove("b", b));
+  ASSERT_TRUE(deleted);
+  EXPECT_GT(deleted->revisions[0], 4) << "the failed write's revision must not be given again";
+  EXPECT_TRUE(store->stats().read_only) << "a delete that fits does not show that writes fit";
+  gate->fail_puts_with(Log::AppendError::none);
+  EXPECT_TRUE(eventually([&] { return store->commit(update("a", a, "2")).has_value(); }));
+  EXPECT_FALSE(store->stats().read_only);
+}
+
+TEST(Store, AFullDiskKeepsDeletesThatWereQueuedBesideTheFailedWrites) {
+  GatedLog* gate = nullptr;
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate));
+  const Revision a = *put(*store, "a", "1");
+  const Revision b = *put(*store, "b", "1");
+  gate->fail_puts_with(Log::AppendError::full);
+  gate->hold();
+  Answers write, queued_write, good_delete, undone_delete;
+  ASSERT_TRUE(store->submit(update("a", a, "2"), write.callback()));
+  gate->wait_until_held();
+  ASSERT_TRUE(store->submit(remove("b", b), good_delete.callback()));
+  ASSERT_TRUE(store->submit(create("d", "1"), queued_write.callback()));
+  ASSERT_TRUE(store->submit(remove("a", store->pending().get("a")->revision), undone_delete.callback()));
+  gate->release();
+  for (Answers* answers : {&write, &queued_write, &good_delete, &undone_delete}) answers->wait(1);
+  EXPECT_EQ(write.reason(), Reason::too_many_requests);
+  EXPECT_EQ(queued_write.reason(), Reason::too_many_requests);
+  EXPECT_EQ(good_delete.failures(), 0u);
+  EXPECT_EQ(undone_delete.reason(), Reason::conflict);
+  EXPECT_EQ(store->snapshot().get("a")->bytes, "1");
+  EXPECT_EQ(store->snapshot().get("b"), nullptr);
+  EXPECT_EQ(store->pending().count(""), 1u);
+}
+
+TEST(Store, ADeleteThatDoesNotFitEitherFails) {
+  GatedLog* gate = nullptr;
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate));
+  const Revision a = *put(*store, "a", "1");
+  gate->fail_with(Log::AppendError::full);
+  EXPECT_EQ(store->commit(remove("a", a)).error().reason, Reason::too_many_requests);
+  EXPECT_NE(store->pending().get("a"), nullptr);
+  gate->fail_with(Log::AppendError::none);
+  EXPECT_TRUE(store->commit(remove("a", a)));
+}
+
+TEST(Store, CloseDrainsAndRefusesAfterwards) {
+  auto store = open_memory();
+  Answers answers;
+  for (int i = 0; i < 100; ++i) store->submit(create("k" + std::to_string(i), "x"), answers.callback());
+  store->close();
+  EXPECT_EQ(answers.count(), 100u);
+  EXPECT_EQ(answers.failures(), 0u);
+  EXPECT_EQ(store->commit(create("late", "x")).error().reason, Reason::service_unavailable);
+  EXPECT_EQ(store->compact(5).error().reason, Reason::service_unavailable);
+  EXPECT_EQ(store->snapshot().count(""), 100u);
+}
+
+TEST(Store, ASubscriptionMayOutliveTheStore) {
+  auto recorder = std::make_shared<Recorder>();
+  auto store = open_memory();
+  auto subscription = store->snapshot_and_watch("", recorder).second;
+  store.reset();
+  subscription.reset();
+}
+
+}  // namespace
+}  // namespace sublet::store
