@@ -31,25 +31,25 @@ struct Resource {
 };
 
 struct ListOptions {
-  std::string label_selector, field_selector;
-  std::string resource_version;        // "": latest
-  std::string resource_version_match;  // "", "Exact", "NotOlderThan"
+  std::string label_selector{}, field_selector{};  // `{}` on each: callers name only what they set
+  std::string resource_version{};                  // "": latest
+  std::string resource_version_match{};            // "", "Exact", "NotOlderThan"
   int limit = 0;
-  std::string continue_token;
+  std::string continue_token{};
 };
 
 struct DeleteOptions {
-  std::optional<int> grace_period_seconds;
-  std::string uid;               // precondition; empty: none
-  std::string resource_version;  // precondition
-  std::string propagation_policy;
+  std::optional<int> grace_period_seconds{};
+  std::string uid{};               // precondition; empty: none
+  std::string resource_version{};  // precondition
+  std::string propagation_policy{};
 };
 
 enum class PatchType { json, merge, strategic_merge };
 
 struct WatchOptions {
-  std::string label_selector, field_selector;
-  std::string resource_version;  // resume point; "": synthetic ADDED for the current state first
+  std::string label_selector{}, field_selector{};
+  std::string resource_version{};  // resume point; "": synthetic ADDED for the current state first
   bool bookmarks = true;
   std::chrono::seconds timeout{0};  // 0: the server's choice
 };
@@ -68,7 +68,7 @@ class WatchObserver {
 
 struct ClientOptions {
   std::string user_agent = "sublet";
-  std::string bearer_token;  // sent on every request when not empty
+  std::string bearer_token{};  // sent on every request when not empty
   std::chrono::milliseconds timeout{30'000};
 };
 
@@ -96,6 +96,9 @@ class Client {
   std::unique_ptr<net::Exchange> watch(const Resource& resource, std::string_view namespace_name,
                                        const WatchOptions& options, std::shared_ptr<WatchObserver> observer) const;
   net::Transport& transport() const { return *transport_; }
+  /// The request that list() would send, with this client's credentials: for callers that must not block (informers).
+  net::Request list_request(const Resource& resource, std::string_view namespace_name,
+                            const ListOptions& options = {}) const;
   const ClientOptions& options() const { return options_; }
 
  private:

@@ -27,11 +27,12 @@ using CachedPtr = std::shared_ptr<const CachedObject>;
 
 struct InformerOptions {
   Resource resource;
-  std::string namespace_name;  // "": all
-  std::string label_selector, field_selector;
+  std::string namespace_name{};  // "": all
+  std::string label_selector{}, field_selector{};
 };
 
-/// `before` is null for an addition, `after` for a deletion.
+/// `before` is null for an addition, `after` for a deletion, whose `before` is the last state that the server told.
+/// An object that was deleted and made again between two lists gives a deletion and an addition.
 using InformerHandler = std::function<void(const CachedPtr& before, const CachedPtr& after)>;
 
 class Informer {

@@ -1,0 +1,430 @@
+// The informer's machine: list -> watch -> (resume | relist), driven by messages that the transport's threads leave in
+// an inbox and that the loop works off. All decisions are taken on the loop, under `turn`.
+#include "sublet/kube/informer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <unordered_set>
+#include <variant>
+
+#include "kube/answer.h"
+#include "kube/json_scan.h"
+#include "kube/object_cache.h"
+#include "sublet/base/clock.h"
+#include "sublet/base/log.h"
+#include "sublet/base/random.h"
+
+namespace sublet::kube {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kPageSize = 500;
+constexpr milliseconds kBackoffMin{100};
+constexpr milliseconds kBackoffMax{10'000};
+constexpr milliseconds kListTimeout{60'000};
+constexpr seconds kWatchTimeoutMin{300};   // the server is asked to end a watch after one to two times this
+constexpr seconds kWatchTimeoutGrace{30};  // and when it has not by then, the connection is dead
+constexpr seconds kStableWatch{1};         // a watch that lived this long, or brought an event, resets the back-off
+constexpr int kResumesBeforeRelist = 4;
+
+// What arrives from the transport. `generation` names the exchange: late messages of an abandoned one are dropped.
+struct PageArrived {
+  Result<std::string> body;
+};
+struct EventArrived {
+  WatchEventType type;
+  std::string object;
+};
+struct WatchEnded {
+  Outcome outcome;
+};
+struct Message {
+  std::uint64_t generation;
+  std::variant<PageArrived, EventArrived, WatchEnded> what;
+};
+using Post = std::function<void(Message)>;
+
+/// Collects a list page.
+class PageObserver final : public net::ResponseObserver {
+ public:
+  PageObserver(std::uint64_t generation, Post post) : generation_(generation), post_(std::move(post)) {}
+  void on_head(int code, const net::Headers& headers) override {
+    code_ = code;
+    headers_ = headers;
+  }
+  void on_body(std::string_view chunk) override { body_.append(chunk); }
+  void on_end(Outcome outcome) override {
+    Result<std::string> page;
+    if (!outcome) {
+      page = fail(outcome.error());
+    } else if (!is_success(code_)) {
+      page = fail(status_from_answer(code_, headers_, body_));
+    } else {
+      page = std::move(body_);
+    }
+    post_({generation_, PageArrived{std::move(page)}});
+  }
+
+ private:
+  const std::uint64_t generation_;
+  const Post post_;
+  int code_ = 0;
+  net::Headers headers_;
+  std::string body_;
+};
+
+class EventObserver final : public WatchObserver {
+ public:
+  EventObserver(std::uint64_t generation, Post post) : generation_(generation), post_(std::move(post)) {}
+  void on_event(WatchEventType type, std::string_view object) override {
+    post_({generation_, EventArrived{type, std::string(object)}});
+  }
+  void on_end(Outcome outcome) override { post_({generation_, WatchEnded{std::move(outcome)}}); }
+
+ private:
+  const std::uint64_t generation_;
+  const Post post_;
+};
+
+CachedPtr to_cached(std::string json) {
+  auto meta = read_object_meta(json);
+  if (!meta || meta->name.empty()) return nullptr;
+  auto out = std::make_shared<CachedObject>();
+  out->namespace_name = std::move(meta->namespace_name);
+  out->name = std::move(meta->name);
+  out->uid = std::move(meta->uid);
+  out->resource_version = std::move(meta->resource_version);
+  out->json = std::move(json);
+  return out;
+}
+
+Status failure(Reason reason, std::string message) { return fail(reason, std::move(message)).value(); }
+
+/// The server itself refuses this watch, and not for being busy: asking again at the same revision may never help.
+bool refused(const Status& status) {
+  const int code = status.code;  // 0: no answer came
+  return code >= 400 && code <= 500 && code != 429;
+}
+
+/// The revision is gone, or lies in the server's future (its data was restored): only a new list helps.
+bool needs_relist(const Status& status) {
+  return status.is(Reason::expired) || status.is(Reason::gone) || status.http_code() == 410 ||
+         std::ranges::any_of(status.causes, [](const Cause& c) { return c.reason == "ResourceVersionTooLarge"; });
+}
+
+milliseconds full_jitter(int failures) {
+  const auto cap = failures > 8 ? kBackoffMax : std::min(kBackoffMax, kBackoffMin * (1 << failures));
+  return milliseconds(static_cast<std::int64_t>(Random::system().next() % static_cast<std::uint64_t>(cap.count() + 1)));
+}
+
+}  // namespace
+
+schema::Document CachedObject::document() const {
+  auto parsed = schema::Document::parse_json(json);
+  return parsed ? std::move(*parsed) : schema::Document();
+}
+
+struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
+  Impl(net::Loop& l, const Client& c, InformerOptions o) : loop(l), client(c), options(std::move(o)) {}
+
+  // --- from any thread ---
+  void post(Message message);
+  void stop();
+
+  // --- on the loop, under `turn` ---
+  /// Runs one step unless stopped.
+  void take_turn(const std::function<void()>& step);
+  void work_off_inbox();
+  void begin_list();
+  void request_page();
+  void page_arrived(Result<std::string> body);
+  void add_page(std::string_view body);
+  void apply_list();
+  void begin_watch();
+  void event_arrived(WatchEventType type, std::string object);
+  void watch_ended(const Outcome& outcome);
+  void recover(const Status& status, bool relist);
+  void later(milliseconds delay, void (Impl::*step)());
+  void upsert(const CachedPtr& object);
+  void remove(const CachedPtr& last_state);
+  void notify(const CachedPtr& before, const CachedPtr& after);
+  Post poster();
+
+  net::Loop& loop;
+  const Client client;
+  const InformerOptions options;
+  std::vector<InformerHandler> handlers;
+  ObjectCache cache;
+
+  std::mutex turn;  // held while the machine moves and handlers run; everything down to `inbox_mutex` is guarded by it
+  bool stopped = false;
+  std::uint64_t generation = 0;
+  std::unique_ptr<net::Exchange> exchange;
+  net::Loop::TimerId timer = 0;
+  std::string resource_version, continue_token;
+  std::vector<CachedPtr> listed;  // pages so far
+  int failures = 0;
+  bool watch_was_fruitful = false;
+  SteadyTime watch_started;
+
+  std::mutex inbox_mutex;
+  std::vector<Message> inbox;  // guarded by inbox_mutex
+  bool wake_pending = false;   // guarded by inbox_mutex
+
+  mutable std::mutex synced_mutex;
+  mutable std::condition_variable synced_changed;
+  bool synced = false;  // guarded by synced_mutex
+  std::atomic<std::size_t> lists{0}, events{0};
+};
+
+void Informer::Impl::post(Message message) {
+  {
+    const std::lock_guard lock(inbox_mutex);
+    inbox.push_back(std::move(message));
+    if (std::exchange(wake_pending, true)) return;
+  }
+  loop.post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->take_turn([&] { self->work_off_inbox(); });
+  });
+}
+
+Post Informer::Impl::poster() {
+  return [weak = weak_from_this()](Message message) {
+    if (const auto self = weak.lock()) self->post(std::move(message));
+  };
+}
+
+void Informer::Impl::take_turn(const std::function<void()>& step) {
+  const std::lock_guard lock(turn);
+  if (!stopped) step();
+}
+
+void Informer::Impl::stop() {
+  std::unique_ptr<net::Exchange> running;
+  {
+    const std::lock_guard lock(turn);
+    stopped = true;
+    loop.cancel(timer);
+    running = std::move(exchange);
+  }
+  running.reset();  // outside the lock: it may wait for an observer call on another thread
+}
+
+void Informer::Impl::work_off_inbox() {
+  std::vector<Message> messages;
+  {
+    const std::lock_guard lock(inbox_mutex);
+    wake_pending = false;
+    messages.swap(inbox);
+  }
+  for (Message& message : messages) {
+    if (message.generation != generation) continue;
+    if (auto* event = std::get_if<EventArrived>(&message.what)) {
+      event_arrived(event->type, std::move(event->object));
+    } else if (auto* page = std::get_if<PageArrived>(&message.what)) {
+      page_arrived(std::move(page->body));
+    } else {
+      watch_ended(std::get<WatchEnded>(message.what).outcome);
+    }
+  }
+}
+
+void Informer::Impl::begin_list() {
+  listed.clear();
+  continue_token.clear();
+  request_page();
+}
+
+void Informer::Impl::request_page() {
+  ListOptions list;
+  list.label_selector = options.label_selector;
+  list.field_selector = options.field_selector;
+  list.limit = kPageSize;
+  list.continue_token = continue_token;
+  exchange.reset();
+  exchange = client.transport().start(client.list_request(options.resource, options.namespace_name, list),
+                                      std::make_shared<PageObserver>(++generation, poster()), kListTimeout);
+}
+
+void Informer::Impl::page_arrived(Result<std::string> body) {
+  exchange.reset();
+  if (!body) return recover(body.error(), true);
+  add_page(*body);
+  if (!continue_token.empty()) return request_page();
+  if (resource_version.empty())
+    return recover(failure(Reason::internal_error, "the list has no resourceVersion"), true);
+  apply_list();
+  begin_watch();
+}
+
+void Informer::Impl::add_page(std::string_view body) {
+  resource_version.clear();
+  continue_token.clear();
+  JsonScanner scanner(body);
+  std::string_view key, value;
+  while (scanner.next(key, value)) {
+    if (key == "metadata") {
+      resource_version = json_unquote(json_member(value, "resourceVersion").value_or(""));
+      continue_token = json_unquote(json_member(value, "continue").value_or(""));
+    } else if (key == "items") {
+      JsonScanner items(value);
+      std::string_view none, item;
+      while (items.next(none, item))
+        if (CachedPtr object = to_cached(std::string(item))) listed.push_back(std::move(object));
+    }
+  }
+}
+
+void Informer::Impl::apply_list() {
+  ++lists;
+  std::unordered_set<std::string> present;
+  for (const CachedPtr& object : listed) present.insert(object->namespace_name + "/" + object->name);
+  for (const CachedPtr& object : cache.list())
+    if (!present.contains(object->namespace_name + "/" + object->name)) remove(object);
+  for (const CachedPtr& object : listed) upsert(object);
+  listed = {};
+  const std::lock_guard lock(synced_mutex);
+  synced = true;
+  synced_changed.notify_all();
+}
+
+void Informer::Impl::begin_watch() {
+  WatchOptions watch;
+  watch.label_selector = options.label_selector;
+  watch.field_selector = options.field_selector;
+  watch.resource_version = resource_version;
+  watch.timeout = kWatchTimeoutMin + seconds(Random::system().next() % kWatchTimeoutMin.count());
+  watch_was_fruitful = false;
+  watch_started = Clock::system().steady_now();
+  exchange.reset();
+  exchange = client.watch(options.resource, options.namespace_name, watch,
+                          std::make_shared<EventObserver>(++generation, poster()));
+  loop.cancel(timer);
+  timer = loop.after(watch.timeout + kWatchTimeoutGrace, [weak = weak_from_this(), started = generation] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->take_turn([&] {
+      if (self->generation == started)
+        self->watch_ended(fail(Reason::timeout, "the watch was not ended by the server in time"));
+    });
+  });
+}
+
+void Informer::Impl::event_arrived(WatchEventType type, std::string object) {
+  if (type == WatchEventType::error) {
+    const auto status = schema::Document::parse_json(object);
+    return watch_ended(fail(status ? status_from_document(status->root(), 0)
+                                   : failure(Reason::internal_error, "unreadable watch error")));
+  }
+  watch_was_fruitful = true;
+  if (type == WatchEventType::bookmark) {
+    if (const auto meta = read_object_meta(object); meta && !meta->resource_version.empty())
+      resource_version = meta->resource_version;
+    return;
+  }
+  ++events;
+  const CachedPtr cached = to_cached(std::move(object));
+  if (!cached) return log::error("informer.event_without_name", {{"resource", options.resource.resource}});
+  if (!cached->resource_version.empty()) resource_version = cached->resource_version;
+  type == WatchEventType::deleted ? remove(cached) : upsert(cached);
+}
+
+void Informer::Impl::watch_ended(const Outcome& outcome) {
+  exchange.reset();
+  ++generation;  // nothing more of this watch counts
+  const bool stable = watch_was_fruitful || Clock::system().steady_now() - watch_started >= kStableWatch;
+  if (stable) failures = 0;
+  if (!outcome) {
+    recover(outcome.error(), needs_relist(outcome.error()));
+  } else if (stable) {
+    begin_watch();
+  } else {  // a server that ends watches at once must not be asked in a tight circle
+    recover(failure(Reason::service_unavailable, "the watch ended at once"), false);
+  }
+}
+
+void Informer::Impl::recover(const Status& status, bool relist) {
+  const bool expired = needs_relist(status);
+  relist = relist || (failures >= kResumesBeforeRelist && refused(status));
+  milliseconds delay = expired && failures == 0 ? milliseconds(0) : full_jitter(failures);
+  delay = std::max<milliseconds>(delay, seconds(status.retry_after_seconds));
+  ++failures;
+  if (!expired)
+    log::warning("informer.retry", {{"resource", options.resource.resource},
+                                    {"error", status.message},
+                                    {"failures", failures},
+                                    {"delay_ms", delay.count()}});
+  later(delay, relist ? &Impl::begin_list : &Impl::begin_watch);
+}
+
+void Informer::Impl::later(milliseconds delay, void (Impl::*step)()) {
+  loop.cancel(timer);
+  timer = 0;
+  if (delay.count() == 0) return (this->*step)();
+  timer = loop.after(delay, [weak = weak_from_this(), step] {
+    if (const auto self = weak.lock()) self->take_turn([&] { ((*self).*step)(); });
+  });
+}
+
+void Informer::Impl::upsert(const CachedPtr& object) {
+  CachedPtr before = cache.get(object->namespace_name, object->name);
+  if (before && before->uid == object->uid && before->resource_version == object->resource_version) return;
+  if (before && before->uid != object->uid) {  // deleted and made again while nobody looked
+    remove(before);
+    before = nullptr;
+  }
+  cache.put(object);
+  notify(before, object);
+}
+
+void Informer::Impl::remove(const CachedPtr& last_state) {
+  if (cache.erase(last_state->namespace_name, last_state->name)) notify(last_state, nullptr);
+}
+
+void Informer::Impl::notify(const CachedPtr& before, const CachedPtr& after) {
+  for (const InformerHandler& handler : handlers) handler(before, after);
+}
+
+Informer::Informer(net::Loop& loop, const Client& client, InformerOptions options)
+    : impl_(std::make_shared<Impl>(loop, client, std::move(options))) {}
+
+Informer::~Informer() { impl_->stop(); }
+
+void Informer::add_handler(InformerHandler handler) { impl_->handlers.push_back(std::move(handler)); }
+
+void Informer::add_index(std::string name, std::function<std::vector<std::string>(const CachedObject&)> keys_of) {
+  impl_->cache.add_index(std::move(name), std::move(keys_of));
+}
+
+void Informer::start() {
+  impl_->loop.post([weak = impl_->weak_from_this()] {
+    if (const auto self = weak.lock()) self->take_turn([&] { self->begin_list(); });
+  });
+}
+
+bool Informer::synced() const {
+  const std::lock_guard lock(impl_->synced_mutex);
+  return impl_->synced;
+}
+
+bool Informer::wait_synced(milliseconds timeout) const {
+  std::unique_lock lock(impl_->synced_mutex);
+  return impl_->synced_changed.wait_for(lock, timeout, [&] { return impl_->synced; });
+}
+
+CachedPtr Informer::get(std::string_view namespace_name, std::string_view name) const {
+  return impl_->cache.get(namespace_name, name);
+}
+std::vector<CachedPtr> Informer::list() const { return impl_->cache.list(); }
+std::vector<CachedPtr> Informer::by_index(std::string_view index, std::string_view key) const {
+  return impl_->cache.by_index(index, key);
+}
+const InformerOptions& Informer::options() const { return impl_->options; }
+std::size_t Informer::lists() const { return impl_->lists; }
+std::size_t Informer::events() const { return impl_->events; }
+
+}  // namespace sublet::kube

@@ -1,0 +1,229 @@
+#include "sublet/kube/informer.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+
+#include "kube/scripted_transport_testing.h"
+
+namespace sublet::kube {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::string object(const std::string& name, const std::string& uid, int revision) {
+  return R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + uid + R"(","resourceVersion":")" +
+         std::to_string(revision) + R"("},"data":{"v":")" + std::to_string(revision) + "\"}}";
+}
+std::string list_of(int revision, std::initializer_list<std::string> items, const std::string& more = {}) {
+  std::string out = R"({"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":")" +
+                    std::to_string(revision) + "\"" + (more.empty() ? "" : R"(,"continue":")" + more + "\"") +
+                    R"(},"items":[)";
+  for (const std::string& item : items) out += (out.back() == '[' ? "" : ",") + item;
+  return out + "]}";
+}
+std::string frame(const std::string& type, const std::string& body) {
+  return R"({"type":")" + type + R"(","object":)" + body + "}\n";
+}
+std::string expired() {
+  return R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old","reason":"Expired","code":410})";
+}
+
+class InformerTest : public testing::Test {
+ protected:
+  InformerTest() : loop_("informer-test"), transport_(std::make_shared<ScriptedTransport>()), client_(transport_) {
+    informer_ =
+        std::make_unique<Informer>(loop_.loop(), client_, InformerOptions{{"", "v1", "configmaps"}, "", "", ""});
+    informer_->add_index("uid", [](const CachedObject& o) { return std::vector<std::string>{o.uid}; });
+    informer_->add_handler([this](const CachedPtr& before, const CachedPtr& after) {
+      const std::lock_guard lock(mutex_);
+      seen_.push_back((before ? before->name + before->resource_version : "-") + ">" +
+                      (after ? after->name + after->resource_version : "-"));
+      changed_.notify_all();
+    });
+  }
+  /// What the handler saw since the last call, once it is that much.
+  std::vector<std::string> seen(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, seconds(10), [&] { return seen_.size() >= count; })) << seen_.size();
+    return std::exchange(seen_, {});
+  }
+  /// Lists `a` at revision 10 and gives the running watch.
+  std::shared_ptr<ScriptedCall> started() {
+    informer_->start();
+    transport_->next()->answer(200, list_of(10, {object("a", "ua", 5)}));
+    EXPECT_TRUE(informer_->wait_synced(seconds(10)));
+    seen(1);
+    auto watch = transport_->next();
+    watch->head(200);
+    return watch;
+  }
+  using Seen = std::vector<std::string>;
+
+  net::LoopThread loop_;
+  std::shared_ptr<ScriptedTransport> transport_;
+  Client client_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> seen_;  // guarded by mutex_
+  std::unique_ptr<Informer> informer_;
+};
+
+TEST_F(InformerTest, ListsInPagesThenWatches) {
+  informer_->start();
+  auto first = transport_->next();
+  EXPECT_EQ(first->request.target, "/api/v1/configmaps?limit=500");
+  first->answer(200, list_of(10, {object("a", "ua", 5)}, "tok+en"));
+  EXPECT_FALSE(informer_->synced());
+  auto second = transport_->next();
+  EXPECT_EQ(second->request.target, "/api/v1/configmaps?limit=500&continue=tok%2Ben");
+  second->answer(200, list_of(10, {object("b", "ub", 6)}));
+  EXPECT_TRUE(informer_->wait_synced(seconds(10)));
+  EXPECT_EQ(seen(2), (Seen{"->a5", "->b6"}));
+  auto watch = transport_->next();
+  EXPECT_TRUE(watch->request.target.starts_with(
+      "/api/v1/configmaps?watch=true&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds="))
+      << watch->request.target;
+  EXPECT_EQ(informer_->lists(), 1u);
+  EXPECT_EQ(informer_->get("ns", "a")->document()["data"]["v"].text(), "5");
+  EXPECT_EQ(informer_->by_index("uid", "ub").size(), 1u);
+  EXPECT_EQ(informer_->list().size(), 2u);
+}
+
+TEST_F(InformerTest, ReadsFramesInWhateverPiecesTheyCome) {
+  auto watch = started();
+  const std::string bytes = frame("ADDED", object("b", "ub", 11)) + frame("MODIFIED", object("a", "ua", 12)) +
+                            frame("DELETED", object("b", "ub", 13));
+  for (const char c : bytes) watch->body(std::string_view(&c, 1));
+  EXPECT_EQ(seen(3), (Seen{"->b11", "a5>a12", "b13>-"}));
+  EXPECT_EQ(informer_->by_index("uid", "ub").size(), 0u);
+  EXPECT_EQ(informer_->events(), 3u);
+}
+
+TEST_F(InformerTest, ResumesAtOnceAfterTheEndWithoutGapOrRepetition) {
+  auto watch = started();
+  watch->body(frame("MODIFIED", object("a", "ua", 12)) + R"({"type":"MODIFIED","object":{"metada)");
+  watch->end();
+  auto resumed = transport_->next();
+  EXPECT_NE(resumed->request.target.find("resourceVersion=12&"), std::string::npos) << resumed->request.target;
+  resumed->head(200);
+  resumed->body(frame("MODIFIED", object("a", "ua", 12)));  // a server that repeats is harmless
+  resumed->body(frame("MODIFIED", object("a", "ua", 14)));
+  EXPECT_EQ(seen(2), (Seen{"a5>a12", "a12>a14"}));
+  EXPECT_EQ(informer_->lists(), 1u);
+}
+
+TEST_F(InformerTest, BookmarksMoveTheResumePoint) {
+  auto watch = started();
+  watch->body(frame("BOOKMARK", R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"99"}})"));
+  watch->end();
+  EXPECT_NE(transport_->next()->request.target.find("resourceVersion=99&"), std::string::npos);
+}
+
+TEST_F(InformerTest, ExpiredInStreamRelistsWithDifference) {
+  auto watch = started();
+  watch->body(frame("ADDED", object("b", "ub", 11)));
+  seen(1);
+  watch->body(frame("ERROR", expired()));
+  auto list = transport_->next();
+  EXPECT_EQ(list->request.target, "/api/v1/configmaps?limit=500");
+  // a is gone, b was made anew under another uid, c is new.
+  list->answer(200, list_of(50, {object("b", "ub2", 40), object("c", "uc", 41)}));
+  EXPECT_EQ(seen(4), (Seen{"a5>-", "b11>-", "->b40", "->c41"}));
+  EXPECT_NE(transport_->next()->request.target.find("resourceVersion=50&"), std::string::npos);
+  EXPECT_EQ(informer_->lists(), 2u);
+}
+
+TEST_F(InformerTest, ExpiredAsHttpCodeRelists) {
+  auto watch = started();
+  watch->body(frame("BOOKMARK", R"({"metadata":{"resourceVersion":"11"}})"));
+  watch->end();
+  transport_->next()->answer(410, expired());
+  auto list = transport_->next();
+  EXPECT_EQ(list->request.target, "/api/v1/configmaps?limit=500");
+  list->answer(200, list_of(50, {object("a", "ua", 5)}));
+  transport_->next();
+  EXPECT_EQ(informer_->lists(), 2u);
+  const std::lock_guard lock(mutex_);
+  EXPECT_TRUE(seen_.empty()) << "an unchanged object is no event";
+}
+
+TEST_F(InformerTest, ExpiredContinueTokenStartsTheListAnew) {
+  informer_->start();
+  transport_->next()->answer(200, list_of(10, {object("a", "ua", 5)}, "t"));
+  transport_->next()->answer(410, expired());
+  auto again = transport_->next();
+  EXPECT_EQ(again->request.target, "/api/v1/configmaps?limit=500");
+  again->answer(200, list_of(20, {object("b", "ub", 15)}));
+  EXPECT_EQ(seen(1), (Seen{"->b15"}));
+}
+
+TEST_F(InformerTest, ErrorsBackOffAndKeepTheCopy) {
+  auto watch = started();
+  watch->end(fail(Reason::service_unavailable, "connection reset"));
+  for (int i = 0; i < 3; ++i) {
+    auto retry = transport_->next();
+    EXPECT_NE(retry->request.target.find("resourceVersion=10&"), std::string::npos);
+    retry->end(fail(Reason::service_unavailable, "connection refused"));
+  }
+  EXPECT_TRUE(informer_->get("ns", "a"));
+  auto back = transport_->next();
+  back->head(200);
+  back->body(frame("ADDED", object("b", "ub", 11)));
+  EXPECT_EQ(seen(1), (Seen{"->b11"}));
+  EXPECT_EQ(informer_->lists(), 1u);
+}
+
+TEST_F(InformerTest, HonoursRetryAfter) {
+  informer_->start();
+  transport_->next()->answer(429, "slow down", {{"Retry-After", "1"}});
+  EXPECT_TRUE(transport_->quiet_for(milliseconds(900)));
+  transport_->next()->answer(200, list_of(10, {}));
+  EXPECT_TRUE(informer_->wait_synced(seconds(10)));
+}
+
+TEST_F(InformerTest, ARefusedRevisionEndsInARelist) {
+  auto watch = started();
+  watch->end(fail(Reason::service_unavailable, "gone"));
+  for (int i = 0;; ++i) {
+    ASSERT_LT(i, 10);
+    auto call = transport_->next();
+    if (call->request.target.find("watch=") == std::string::npos) break;
+    call->answer(500, "what?");
+  }
+}
+
+TEST_F(InformerTest, MalformedFramesEndTheWatchAndItResumes) {
+  auto watch = started();
+  watch->body(frame("ADDED", object("b", "ub", 11)) + "{\"type\":\"WHAT\",\"object\":{}}\n");
+  EXPECT_NE(transport_->next()->request.target.find("resourceVersion=11&"), std::string::npos);
+  seen(1);
+}
+
+TEST_F(InformerTest, NoHandlerRunsAfterDestruction) {
+  auto watch = started();
+  std::atomic<bool> stop{false};
+  std::thread sender([&] {
+    for (int revision = 11; !stop; ++revision) watch->body(frame("MODIFIED", object("a", "ua", revision)));
+  });
+  seen(10);
+  informer_.reset();
+  std::size_t count = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    count = seen_.size();
+  }
+  EXPECT_TRUE(watch->cancelled());
+  std::promise<void> turned;  // everything posted before has had its turn by then
+  loop_.loop().post([&] { turned.set_value(); });
+  turned.get_future().wait();
+  stop = true;
+  sender.join();
+  const std::lock_guard lock(mutex_);
+  EXPECT_EQ(seen_.size(), count);
+}
+
+}  // namespace
+}  // namespace sublet::kube

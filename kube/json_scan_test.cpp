@@ -1,0 +1,60 @@
+#include "kube/json_scan.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sublet::kube {
+namespace {
+
+TEST(JsonScan, FindsMembersWhateverTheOrder) {
+  EXPECT_EQ(json_member(R"({"a":{"b":[1,{"c":"}"}]},"d": "x\"y" ,"e":-1.5e3})", "d"), R"("x\"y")");
+  EXPECT_EQ(json_member(R"({"a":{"b":[1,{"c":"}"}]},"d":"x"})", "a"), R"({"b":[1,{"c":"}"}]})");
+  EXPECT_EQ(json_member(R"({"a":1,"e":-1.5e3 })", "e"), "-1.5e3");
+  EXPECT_EQ(json_member(R"({"a":1})", "b"), std::nullopt);
+  EXPECT_EQ(json_unquote(R"("x\"y\u00e9")"), "x\"y\u00e9");
+  EXPECT_EQ(json_unquote("12"), "");
+}
+
+TEST(JsonScan, WalksItems) {
+  JsonScanner scanner(R"( [ {"a":1} , "x", [], 3 ] )");
+  std::vector<std::string> items;
+  std::string_view key, value;
+  while (scanner.next(key, value)) items.emplace_back(value);
+  EXPECT_TRUE(scanner.complete());
+  EXPECT_EQ(items, (std::vector<std::string>{R"({"a":1})", "\"x\"", "[]", "3"}));
+}
+
+TEST(JsonScan, ReadsObjectMeta) {
+  const auto meta = read_object_meta(
+      R"({"metadata":{"labels":{"name":"not-this"},"name":"n","namespace":"ns","uid":"u","resourceVersion":"7"}})");
+  ASSERT_TRUE(meta);
+  EXPECT_EQ(meta->name, "n");
+  EXPECT_EQ(meta->namespace_name, "ns");
+  EXPECT_EQ(meta->uid, "u");
+  EXPECT_EQ(meta->resource_version, "7");
+  EXPECT_FALSE(read_object_meta(R"({"spec":{}})"));
+  EXPECT_FALSE(read_object_meta(R"({"metadata":3})"));
+}
+
+TEST(JsonScan, SurvivesDamage) {
+  const std::string whole = R"({"metadata":{"name":"n\\","labels":{"a":["b",{}]}},"x":null})";
+  for (std::size_t cut = 0; cut < whole.size(); ++cut) {
+    JsonScanner scanner(std::string_view(whole).substr(0, cut));
+    std::string_view key, value;
+    while (scanner.next(key, value)) {
+    }
+    EXPECT_FALSE(scanner.complete()) << cut;
+    read_object_meta(whole.substr(0, cut));
+  }
+  for (const char* wrong : {"", "{", "{]", "{\"a\"}", "{\"a\":}", "{a:1}", "[1 2]", "[,]", "\"", "{\"a\":1,}", "]"}) {
+    JsonScanner scanner(wrong);
+    std::string_view key, value;
+    while (scanner.next(key, value)) {
+    }
+    EXPECT_FALSE(scanner.complete()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace sublet::kube

@@ -1,0 +1,56 @@
+// ObjectCache: the informer's copy, keyed by namespace and name, with its extra indexes. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "sublet/kube/informer.h"
+
+namespace sublet::kube {
+
+class ObjectCache {
+ public:
+  using KeysOf = std::function<std::vector<std::string>(const CachedObject&)>;
+  void add_index(std::string name, KeysOf keys_of);
+
+  /// Puts `object` in place of what was under its name, and returns that.
+  CachedPtr put(const CachedPtr& object);
+  CachedPtr erase(std::string_view namespace_name, std::string_view name);
+  CachedPtr get(std::string_view namespace_name, std::string_view name) const;
+  std::vector<CachedPtr> list() const;
+  std::vector<CachedPtr> by_index(std::string_view index, std::string_view key) const;
+
+ private:
+  using Name = std::pair<std::string_view, std::string_view>;
+  struct ByName {
+    using is_transparent = void;
+    static Name name_of(const CachedPtr& object) { return {object->namespace_name, object->name}; }
+    static Name name_of(const Name& name) { return name; }
+    std::size_t operator()(const auto& object) const {
+      const Name name = name_of(object);
+      const std::hash<std::string_view> hash;
+      return hash(name.first) * 31 + hash(name.second);
+    }
+    bool operator()(const auto& a, const auto& b) const { return name_of(a) == name_of(b); }
+  };
+  struct Index {
+    std::string name;
+    KeysOf keys_of;
+    std::unordered_map<std::string, std::unordered_set<CachedPtr>> objects;
+  };
+
+  void index(const CachedPtr& object);
+  void unindex(const CachedPtr& object);
+
+  mutable std::mutex mutex_;
+  std::unordered_set<CachedPtr, ByName, ByName> objects_;  // guarded by mutex_
+  std::vector<Index> indexes_;                             // the vector is fixed after start; contents by mutex_
+};
+
+}  // namespace sublet::kube

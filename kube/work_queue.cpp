@@ -1,0 +1,141 @@
+#include "sublet/kube/work_queue.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "sublet/base/random.h"
+
+namespace sublet::kube {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kBackoffMin{10};
+constexpr milliseconds kBackoffMax{60'000};
+
+/// Doubles per failure, and is jittered over its upper half so that many keys that failed together spread out.
+milliseconds backoff(int failures) {
+  const auto full = failures > 16 ? kBackoffMax : std::min(kBackoffMax, kBackoffMin * (1 << failures));
+  const auto half = full.count() / 2;
+  return milliseconds(half + static_cast<std::int64_t>(Random::system().next() % static_cast<std::uint64_t>(half + 1)));
+}
+
+struct Delayed {
+  SteadyTime due;
+  std::uint64_t order;  // keys of one moment keep their order
+  std::string key;
+  bool operator>(const Delayed& other) const { return due != other.due ? due > other.due : order > other.order; }
+};
+
+}  // namespace
+
+struct WorkQueue::Impl {
+  explicit Impl(Clock& c) : clock(c) {}
+
+  /// Puts the key in line unless it is there; a key in work goes in line when it is done.
+  void enqueue(const std::string& key) {
+    if (!wanted.insert(key).second || in_work.contains(key)) return;
+    line.push_back(key);
+    changed.notify_one();
+  }
+  void release_due() {
+    const SteadyTime now = clock.steady_now();
+    while (!delayed.empty() && delayed.top().due <= now) {
+      enqueue(delayed.top().key);
+      delayed.pop();
+    }
+  }
+  void delay(const std::string& key, milliseconds by) {
+    if (stopped) return;
+    delayed.push({clock.steady_now() + by, ++order, key});
+    changed.notify_one();
+  }
+
+  Clock& clock;
+  mutable std::mutex mutex;
+  std::condition_variable changed;  // a key came in line, an earlier delay, or the end
+  // All below guarded by mutex.
+  std::deque<std::string> line;
+  std::unordered_set<std::string> wanted;   // in line, or to be put in line once no longer in work
+  std::unordered_set<std::string> in_work;  // given out by get()
+  std::priority_queue<Delayed, std::vector<Delayed>, std::greater<>> delayed;
+  std::unordered_map<std::string, int> failures;
+  std::uint64_t order = 0;
+  bool stopped = false;
+};
+
+WorkQueue::WorkQueue(Clock& clock) : impl_(std::make_unique<Impl>(clock)) {}
+WorkQueue::~WorkQueue() = default;
+
+void WorkQueue::add(const std::string& key) {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->stopped) impl_->enqueue(key);
+}
+
+void WorkQueue::add_after(const std::string& key, milliseconds delay) {
+  if (delay <= milliseconds(0)) return add(key);
+  const std::lock_guard lock(impl_->mutex);
+  impl_->delay(key, delay);
+}
+
+void WorkQueue::retry(const std::string& key) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->delay(key, backoff(impl_->failures[key]++));
+}
+
+void WorkQueue::forget(const std::string& key) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->failures.erase(key);
+}
+
+std::optional<std::string> WorkQueue::get() {
+  std::unique_lock lock(impl_->mutex);
+  for (;;) {
+    if (impl_->stopped) return std::nullopt;
+    impl_->release_due();
+    if (!impl_->line.empty()) break;
+    if (impl_->delayed.empty()) {
+      impl_->changed.wait(lock);
+    } else {
+      impl_->changed.wait_for(lock, impl_->delayed.top().due - impl_->clock.steady_now());
+    }
+  }
+  std::string key = std::move(impl_->line.front());
+  impl_->line.pop_front();
+  impl_->wanted.erase(key);
+  impl_->in_work.insert(key);
+  return key;
+}
+
+void WorkQueue::done(const std::string& key) {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->in_work.erase(key) == 0 || !impl_->wanted.contains(key)) return;
+  impl_->line.push_back(key);
+  impl_->changed.notify_one();
+}
+
+void WorkQueue::shut_down() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->stopped = true;
+  impl_->line.clear();
+  impl_->wanted.clear();
+  impl_->delayed = {};
+  impl_->changed.notify_all();
+}
+
+std::size_t WorkQueue::depth() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->wanted.size() + impl_->delayed.size();
+}
+
+bool WorkQueue::idle() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->wanted.empty() && impl_->in_work.empty();
+}
+
+}  // namespace sublet::kube

@@ -1,0 +1,142 @@
+#include "sublet/kube/work_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace sublet::kube {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(WorkQueue, HoldsAKeyOnce) {
+  WorkQueue queue;
+  queue.add("a");
+  queue.add("b");
+  queue.add("a");
+  EXPECT_EQ(queue.depth(), 2u);
+  EXPECT_EQ(queue.get(), "a");
+  EXPECT_EQ(queue.get(), "b");
+  EXPECT_FALSE(queue.idle());
+  queue.done("a");
+  queue.done("b");
+  EXPECT_TRUE(queue.idle());
+}
+
+TEST(WorkQueue, KeyInWorkComesAgainOnlyAfterDone) {
+  WorkQueue queue;
+  queue.add("a");
+  ASSERT_EQ(queue.get(), "a");
+  queue.add("a");
+  queue.add("b");
+  EXPECT_EQ(queue.get(), "b");
+  queue.done("a");
+  EXPECT_EQ(queue.get(), "a");
+  queue.done("a");
+  queue.done("b");
+  EXPECT_TRUE(queue.idle());
+}
+
+TEST(WorkQueue, DelaysByTheClock) {
+  ManualClock clock;
+  WorkQueue queue(clock);
+  queue.add_after("late", milliseconds(5000));
+  queue.add_after("early", milliseconds(1000));
+  EXPECT_EQ(queue.depth(), 2u);
+  EXPECT_TRUE(queue.idle());
+  clock.advance(milliseconds(999));
+  queue.add("now");
+  EXPECT_EQ(queue.get(), "now");
+  clock.advance(milliseconds(1));
+  EXPECT_EQ(queue.get(), "early");
+  clock.advance(std::chrono::hours(1));
+  EXPECT_EQ(queue.get(), "late");
+}
+
+TEST(WorkQueue, BacksOffPerKeyAndForgets) {
+  ManualClock clock;
+  WorkQueue queue(clock);
+  // Returns how long the key stayed away after a failure, to the millisecond.
+  const auto fail_once = [&] {
+    queue.retry("a");
+    for (int waited = 0;; ++waited) {
+      queue.add("probe");
+      std::optional<std::string> key = queue.get();
+      if (key == "a") {
+        queue.done("a");
+        key = queue.get();
+        queue.done(*key);
+        return waited;
+      }
+      queue.done(*key);
+      queue.add("probe");  // the delayed key comes in line behind it
+      key = queue.get();
+      queue.done(*key);
+      if (queue.depth() == 0) return waited;
+      clock.advance(milliseconds(1));
+      if (waited > 100'000) return -1;
+    }
+  };
+  const int first = fail_once();
+  EXPECT_GE(first, 4);
+  EXPECT_LE(first, 12);
+  int last = 0;
+  for (int i = 0; i < 6; ++i) last = fail_once();
+  EXPECT_GE(last, 300);
+  EXPECT_LE(last, 660);
+  queue.forget("a");
+  EXPECT_LE(fail_once(), 12);
+}
+
+TEST(WorkQueue, ShutDownWakesWaiters) {
+  WorkQueue queue;
+  std::thread waiter([&] { EXPECT_EQ(queue.get(), std::nullopt); });
+  queue.shut_down();
+  waiter.join();
+  queue.add("a");
+  EXPECT_EQ(queue.depth(), 0u);
+  EXPECT_EQ(queue.get(), std::nullopt);
+}
+
+TEST(WorkQueue, NeverOnTwoWorkersAndNeverLost) {
+  WorkQueue queue;
+  std::mutex mutex;
+  std::map<std::string, int> in_work, seen_version;
+  std::map<std::string, int> version;  // latest added, guarded by mutex
+  std::vector<std::thread> workers;
+  for (int w = 0; w < 4; ++w)
+    workers.emplace_back([&] {
+      while (const auto key = queue.get()) {
+        {
+          const std::lock_guard lock(mutex);
+          EXPECT_EQ(in_work[*key]++, 0) << *key;
+          seen_version[*key] = version[*key];
+        }
+        std::this_thread::yield();
+        {
+          const std::lock_guard lock(mutex);
+          --in_work[*key];
+        }
+        queue.done(*key);
+      }
+    });
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string key = std::to_string(i % 7);
+    {
+      const std::lock_guard lock(mutex);
+      ++version[key];
+    }
+    i % 5 == 0 ? queue.add_after(key, milliseconds(1)) : queue.add(key);
+  }
+  while (queue.depth() > 0 || !queue.idle()) std::this_thread::yield();
+  queue.shut_down();
+  for (auto& worker : workers) worker.join();
+  EXPECT_EQ(seen_version, version);
+}
+
+}  // namespace
+}  // namespace sublet::kube
