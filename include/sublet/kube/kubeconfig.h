@@ -3,6 +3,8 @@
 // load() accepts YAML or JSON with certificates inline or by file. merge_context()/remove_context() take a lock file
 // beside the target (as client-go does: "<file>.lock"), re-read, change only what is named, keep everything else,
 // write a temporary file in the same folder, fsync and rename: two connects at once, or a crash, never lose anything.
+// Every `path` may be a list as in $KUBECONFIG ("a:b"): the first file that defines something wins, a changed entry is
+// written to the file that defines it, a new one to the first file that exists (else the last, which is made).
 #pragma once
 
 #include <memory>
@@ -23,12 +25,14 @@ struct ClusterAccess {
   bool insecure_skip_tls_verify = false;
 };
 
-/// The path kubectl would use: first of $KUBECONFIG, else ~/.kube/config.
+/// What kubectl would use: the list in $KUBECONFIG, else ~/.kube/config.
 std::string default_kubeconfig_path();
 /// `context` "": the current one. Errors name file and key, and what exists instead.
 Result<ClusterAccess> load_kubeconfig(const std::string& path, const std::string& context = {});
 Result<std::vector<std::string>> kubeconfig_contexts(const std::string& path);
 Result<std::string> kubeconfig_current_context(const std::string& path);
+/// Which file of the list defines the context, or would take it: for telling the user.
+Result<std::string> kubeconfig_file_of(const std::string& path, const std::string& context);
 /// A complete kubeconfig (YAML) with one cluster, user and context, which is current.
 std::string render_kubeconfig(const ClusterAccess& access);
 /// Adds or replaces this context, cluster and user; makes the context current when asked.
@@ -38,7 +42,8 @@ Outcome merge_context(const std::string& path, const ClusterAccess& access, bool
 Outcome remove_context(const std::string& path, const std::string& context, const std::string& next_current);
 Outcome set_current_context(const std::string& path, const std::string& context);
 
-/// A transport to that cluster on net/ (TLS). The loop must outlive it.
+/// A transport to that cluster on net/ (TLS; http:// and unix:///path too). The loop must outlive it. The bearer token
+/// is not the transport's: give it to ClientOptions.
 Result<std::shared_ptr<net::Transport>> connect(net::Loop& loop, const ClusterAccess& access);
 
 }  // namespace sublet::kube

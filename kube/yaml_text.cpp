@@ -1,0 +1,110 @@
+#include "kube/yaml_text.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "sublet/schema/document.h"
+
+namespace sublet::kube {
+namespace {
+
+constexpr std::string_view kQuotedTag = "!";  // yaml-cpp's tag of a quoted or block scalar
+constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
+
+bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_reserved_word(std::string_view text) {
+  static constexpr std::string_view kWords[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"};
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::find(kWords, lower) != std::end(kWords);
+}
+
+/// Starts with a letter or '/', so it is no number, and has nothing in it that means something to YAML.
+bool plain_is_safe(std::string_view text) {
+  if (text.empty() || !(letter(text.front()) || text.front() == '/') || text.back() == ':') return false;
+  return !is_reserved_word(text) && std::ranges::all_of(text, [](char c) {
+    return letter(c) || (c >= '0' && c <= '9') || std::string_view("-_./:@+=").find(c) != std::string_view::npos;
+  });
+}
+
+bool quoted(const YAML::Node& node) { return node.Tag() == kQuotedTag || node.Tag() == kStringTag; }
+
+std::string scalar_text(const YAML::Node& node) {
+  const std::string& text = node.Scalar();
+  return quoted(node) || text.find('\n') != std::string::npos ? yaml_scalar(text) : text;
+}
+
+void append_node(std::string& out, const YAML::Node& node, int indent, bool first_line_open);
+
+void append_child(std::string& out, const YAML::Node& child, int indent) {
+  const bool container = (child.IsMap() || child.IsSequence()) && child.size() > 0;
+  if (!container) {
+    out += ' ';
+    append_node(out, child, 0, true);
+    return;
+  }
+  out += '\n';
+  append_node(out, child, child.IsSequence() ? indent : indent + 2, false);
+}
+
+/// `first_line_open`: the text so far ends where the node's first line goes on ("- ").
+void append_node(std::string& out, const YAML::Node& node, int indent, bool first_line_open) {
+  const std::string margin(static_cast<std::size_t>(indent), ' ');
+  if (node.IsMap() && node.size() > 0) {
+    for (const auto& member : node) {
+      if (!std::exchange(first_line_open, false)) out += margin;
+      out += scalar_text(member.first) + ":";
+      append_child(out, member.second, indent);
+    }
+  } else if (node.IsSequence() && node.size() > 0) {
+    for (const auto& item : node) {
+      if (!std::exchange(first_line_open, false)) out += margin;
+      out += "- ";
+      append_node(out, item, indent + 2, true);
+    }
+  } else {
+    if (!first_line_open) out += margin;
+    out += node.IsMap() ? "{}" : node.IsSequence() ? "[]" : node.IsScalar() ? scalar_text(node) : "null";
+    out += '\n';
+  }
+}
+
+}  // namespace
+
+std::string yaml_scalar(std::string_view text) {
+  if (plain_is_safe(text)) return std::string(text);
+  std::string out;
+  schema::append_json_string(out, text);  // every JSON string is a double-quoted YAML scalar
+  return out;
+}
+
+std::string yaml_text(const YAML::Node& node, int indent) {
+  std::string out;
+  append_node(out, node, indent, false);
+  return out;
+}
+
+bool yaml_equal(const YAML::Node& a, const YAML::Node& b) {
+  if (a.Type() != b.Type() || a.size() != b.size()) return false;
+  if (a.IsScalar()) {
+    if (a.Scalar() != b.Scalar()) return false;
+    return quoted(a) == quoted(b) || plain_is_safe(a.Scalar());
+  }
+  for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
+    if (a.IsMap() && !(yaml_equal(left->first, right->first) && yaml_equal(left->second, right->second))) return false;
+    if (a.IsSequence() && !yaml_equal(*left, *right)) return false;
+  }
+  return true;
+}
+
+Result<YAML::Node> load_yaml(const std::string& text, const std::string& path) {
+  try {
+    return YAML::Load(text);
+  } catch (const YAML::Exception& error) {
+    const std::string line = error.mark.is_null() ? "" : ":" + std::to_string(error.mark.line + 1);
+    return bad_request(path + line + ": " + error.msg);
+  }
+}
+
+}  // namespace sublet::kube
