@@ -135,5 +135,23 @@ TEST_F(GoldenFiles, JsonEncodesToTheProtobuf) {
   }
 }
 
+TEST_F(GoldenFiles, YamlReadsAsTheJson) {
+  for (const Golden& golden : goldens_) {
+    DecodeNotes notes;
+    const auto document = decode_yaml(golden.yaml, golden.type, &notes);
+    ASSERT_TRUE(document) << golden.name << ": " << document.error().message;
+    EXPECT_EQ(document->to_json(), compact(golden.json)) << golden.name;
+    EXPECT_TRUE(notes.clean()) << golden.name << ": " << notes.strict_message();
+  }
+}
+
+TEST_F(GoldenFiles, JsonPrintsAsTheYaml) {
+  for (const Golden& golden : goldens_) {
+    const auto document = Document::parse_json(golden.json);
+    ASSERT_TRUE(document);
+    EXPECT_EQ(to_yaml(document->root()), golden.yaml) << golden.name;
+  }
+}
+
 }  // namespace
 }  // namespace sublet::schema

@@ -23,11 +23,6 @@ Shape shape_of(const Field& field) {
   return field.repeated() ? Shape::list : Shape::single;
 }
 
-bool interesting(const Field& field) {
-  return field.required() || !field.default_json().empty() || !field.enum_values().empty() ||
-         field.list_type() == ListType::set || field.list_type() == ListType::map;
-}
-
 bool has_type(Scalar scalar) {
   return scalar == Scalar::message || scalar == Scalar::schema_or_array || scalar == Scalar::schema_or_bool ||
          scalar == Scalar::schema_or_strings;
@@ -44,7 +39,8 @@ FieldPlan plan_field(const Field& field) {
       .list_message = field.list_message(),
       .omit_empty = field.omit_empty(),
       .omit_zero = field.omit_zero(),
-      .interesting = interesting(field),
+      .required = field.required(),
+      .default_json = field.default_json(),
       .embedded = kNoType,
   };
 }

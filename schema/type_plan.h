@@ -29,8 +29,9 @@ struct FieldPlan {
   bool list_message;
   bool omit_empty;
   bool omit_zero;
-  bool interesting;  // has a default, an enum, is required, or is a set or map: see validate and defaults
-  TypeId embedded;   // the inlined struct that it comes from, or kNoType
+  bool required;
+  std::string_view default_json;
+  TypeId embedded;  // the inlined struct that it comes from, or kNoType
 
   bool collection() const { return shape != Shape::single; }
 };

@@ -6,6 +6,7 @@
 // Errors carry upstream's words and field paths.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,13 +36,20 @@ Outcome conform(Value value, Type type, DecodeNotes* notes = nullptr);
 Result<Document> decode_json(std::string_view text, Type type, DecodeNotes* notes = nullptr);
 /// YAML (one document, kubectl's scalar rules, duplicate keys noted, alias and depth budget) to a Document, untyped.
 Result<Document> parse_yaml(std::string_view text, ParseNotes* notes = nullptr);
+/// All documents of a YAML stream that hold anything; parse_yaml refuses a second one.
+Result<std::vector<Document>> parse_yaml_stream(std::string_view text, ParseNotes* notes = nullptr);
+/// YAML body to a conformed Document.
+Result<Document> decode_yaml(std::string_view text, Type type, DecodeNotes* notes = nullptr);
 /// Block-style YAML as sigs.k8s.io/yaml writes it.
 std::string to_yaml(const Value& value);
 
 /// Constant defaults of the table (declared with +default in upstream). Hand-written ones: apiserver/strategies.
 void apply_table_defaults(Value value, Type type);
 
-/// Required fields, enums, list-set and list-map uniqueness, integer ranges. Paths start at `path` ("" for the root).
+/// What the table alone can say of a conformed, defaulted object: enums, required texts and pointers, unique set and
+/// map items; not required lists and numbers, whose zero upstream may allow. Status is not looked at. Paths start at
+/// `path`
+/// ("" for the root).
 void validate_structure(const Value& value, Type type, const std::string& path, std::vector<Cause>& causes);
 
 // Protobuf, as k8s.io/apimachinery's runtime writes it (magic "k8s\0" + runtime.Unknown around the message).
