@@ -105,38 +105,59 @@ Result<schema::Document> Client::list(const Resource& resource, std::string_view
   return call(list_request(resource, namespace_name, options));
 }
 
-Result<schema::Document> Client::create(const Resource& resource, std::string_view namespace_name,
-                                        const schema::Value& object, std::string_view name,
-                                        std::string_view subresource) const {
+net::Request Client::create_request(const Resource& resource, std::string_view namespace_name,
+                                    const schema::Value& object, std::string_view name,
+                                    std::string_view subresource) const {
   net::Request out = request("POST", resource.path(namespace_name, name, subresource));
   out.headers.add("Content-Type", std::string(kJson));
   out.body = object.to_json();
-  return call(std::move(out));
+  return out;
+}
+
+Result<schema::Document> Client::create(const Resource& resource, std::string_view namespace_name,
+                                        const schema::Value& object, std::string_view name,
+                                        std::string_view subresource) const {
+  return call(create_request(resource, namespace_name, object, name, subresource));
+}
+
+net::Request Client::update_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                                    const schema::Value& object, std::string_view subresource) const {
+  net::Request out = request("PUT", resource.path(namespace_name, name, subresource));
+  out.headers.add("Content-Type", std::string(kJson));
+  out.body = object.to_json();
+  return out;
 }
 
 Result<schema::Document> Client::update(const Resource& resource, std::string_view namespace_name,
                                         std::string_view name, const schema::Value& object,
                                         std::string_view subresource) const {
-  net::Request out = request("PUT", resource.path(namespace_name, name, subresource));
-  out.headers.add("Content-Type", std::string(kJson));
-  out.body = object.to_json();
-  return call(std::move(out));
+  return call(update_request(resource, namespace_name, name, object, subresource));
+}
+
+net::Request Client::patch_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                                   PatchType type, std::string_view patch, std::string_view subresource) const {
+  net::Request out = request("PATCH", resource.path(namespace_name, name, subresource));
+  out.headers.add("Content-Type", std::string(content_type_of(type)));
+  out.body = patch;
+  return out;
 }
 
 Result<schema::Document> Client::patch(const Resource& resource, std::string_view namespace_name, std::string_view name,
                                        PatchType type, std::string_view patch, std::string_view subresource) const {
-  net::Request out = request("PATCH", resource.path(namespace_name, name, subresource));
-  out.headers.add("Content-Type", std::string(content_type_of(type)));
-  out.body = patch;
-  return call(std::move(out));
+  return call(patch_request(resource, namespace_name, name, type, patch, subresource));
+}
+
+net::Request Client::remove_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                                    const DeleteOptions& options) const {
+  net::Request out = request("DELETE", resource.path(namespace_name, name));
+  out.headers.add("Content-Type", std::string(kJson));
+  out.body = delete_body(options);
+  return out;
 }
 
 Result<schema::Document> Client::remove(const Resource& resource, std::string_view namespace_name,
                                         std::string_view name, const DeleteOptions& options) const {
-  net::Request out = request("DELETE", resource.path(namespace_name, name));
-  out.headers.add("Content-Type", std::string(kJson));
-  out.body = delete_body(options);
-  return call(std::move(out));
+  return call(remove_request(resource, namespace_name, name, options));
 }
 
 Result<net::Response> Client::raw(std::string method, std::string target, std::string body,

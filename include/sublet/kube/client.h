@@ -96,10 +96,19 @@ class Client {
   std::unique_ptr<net::Exchange> watch(const Resource& resource, std::string_view namespace_name,
                                        const WatchOptions& options, std::shared_ptr<WatchObserver> observer) const;
   net::Transport& transport() const { return *transport_; }
-  /// The request that list() would send, with this client's credentials: for callers that must not block (informers).
+
+  // The requests that the calls above would send, with this client's credentials: for callers that must not block
+  // (Informer, Pipeline).
   net::Request list_request(const Resource& resource, std::string_view namespace_name,
                             const ListOptions& options = {}) const;
-  const ClientOptions& options() const { return options_; }
+  net::Request create_request(const Resource& resource, std::string_view namespace_name, const schema::Value& object,
+                              std::string_view name = {}, std::string_view subresource = {}) const;
+  net::Request update_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                              const schema::Value& object, std::string_view subresource = {}) const;
+  net::Request patch_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                             PatchType type, std::string_view patch, std::string_view subresource = {}) const;
+  net::Request remove_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                              const DeleteOptions& options = {}) const;
 
  private:
   net::Request request(std::string method, std::string target) const;
