@@ -96,6 +96,7 @@ class Client {
   std::unique_ptr<net::Exchange> watch(const Resource& resource, std::string_view namespace_name,
                                        const WatchOptions& options, std::shared_ptr<WatchObserver> observer) const;
   net::Transport& transport() const { return *transport_; }
+  const ClientOptions& options() const { return options_; }
 
   // The requests that the calls above would send, with this client's credentials: for callers that must not block
   // (Informer, Pipeline).
