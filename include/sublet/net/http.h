@@ -15,6 +15,8 @@
 
 namespace sublet::net {
 
+class Loop;
+
 /// Header fields in order; names compare without case.
 class Headers {
  public:
@@ -125,7 +127,9 @@ struct Response {
 /// Blocking call over any transport. Not from the transport's own loop thread.
 Result<Response> fetch(Transport& transport, Request request, std::chrono::milliseconds timeout);
 
-/// A transport that calls a handler directly: controllers and the embedded host use it.
-std::unique_ptr<Transport> make_in_process_transport(Handler handler, PeerIdentity identity);
+/// A transport that calls a handler without sockets: controllers and the embedded host use it. Handler and observers
+/// run on `loop` (which must outlive the transport and its exchanges), or, when it is null, on one thread of the
+/// transport's own; never on the thread that writes to the sink, so that a commit thread is not held up by a reader.
+std::unique_ptr<Transport> make_in_process_transport(Handler handler, PeerIdentity identity, Loop* loop = nullptr);
 
 }  // namespace sublet::net

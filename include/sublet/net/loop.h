@@ -22,6 +22,9 @@ class Loop {
   void stop();
   bool in_loop_thread() const;
   void post(std::function<void()> task);
+  /// Runs the task on the loop's thread and waits for it. While no thread is inside run(), the caller stands in for it,
+  /// so that what owns sockets can be taken down before, after and while the loop runs.
+  void run_sync(const std::function<void()>& task);
 
   using TimerId = std::uint64_t;  // 0 is never given
   TimerId after(std::chrono::milliseconds delay, std::function<void()> task);

@@ -37,13 +37,19 @@ class TlsContext {
   static Result<std::shared_ptr<TlsContext>> server(const TlsServerConfig& config);
   static Result<std::shared_ptr<TlsContext>> client(const TlsClientConfig& config);
   ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
   ssl_ctx_st* native() const { return context_; }
   const std::string& server_name() const { return server_name_; }
+  /// False for a client that skips verification.
+  bool verifies_peer() const { return verifies_peer_; }
 
  private:
   TlsContext() = default;
   ssl_ctx_st* context_ = nullptr;
   std::string server_name_;
+  std::string alpn_wire_;  // length-prefixed, as OpenSSL wants it
+  bool verifies_peer_ = true;
 };
 
 /// A key and its certificate, PEM.
