@@ -1,0 +1,194 @@
+#include "net/answer.h"
+
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+namespace sublet::net {
+namespace {
+
+constexpr std::size_t kJoinedBodyMax = 2 * 1024;  // smaller bodies travel in one string with their head
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+bool same_name(std::string_view a, std::string_view lower) {
+  if (a.size() != lower.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if ((a[i] | ('A' <= a[i] && a[i] <= 'Z' ? 0x20 : 0)) != lower[i]) return false;
+  return true;
+}
+
+/// Line breaks in a value would let whoever chose it write header lines.
+void append_clean(std::string& out, std::string_view text) {
+  for (const char c : text) out += c == '\r' || c == '\n' || c == '\0' ? ' ' : c;
+}
+
+/// "Date: ..." with its line end, made anew once a second.
+std::string_view date_line() {
+  thread_local std::time_t made = 0;
+  thread_local char text[48];
+  thread_local std::size_t size = 0;
+  const auto now = std::time(nullptr);
+  if (now != made) {
+    std::tm fields{};
+    ::gmtime_r(&now, &fields);
+    size = std::strftime(text, sizeof(text), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &fields);
+    made = now;
+  }
+  return {text, size};
+}
+
+bool bodyless(int code) { return code == 204 || code == 304 || code / 100 == 1; }
+
+}  // namespace
+
+Answer::Answer(std::shared_ptr<ServerCore> core, std::shared_ptr<ServerConnection> connection, Shape shape)
+    : core_(std::move(core)), connection_(std::move(connection)), shape_(shape) {}
+
+std::string Answer::head(int code, const Headers& headers, bool streamed, std::size_t size) {
+  std::string text = "HTTP/1.1 ";
+  text.reserve(256);
+  text.append(std::to_string(code)).append(" ").append(reason_phrase(code)).append("\r\n");
+  for (const auto& [name, value] : headers) {
+    // Framing is ours alone; a handler may only ask for the connection's end.
+    if (same_name(name, "content-length") || same_name(name, "transfer-encoding")) continue;
+    if (same_name(name, "connection")) {
+      if (same_name(value, "close")) shape_.keep_alive = false;
+      continue;
+    }
+    append_clean(text, name);
+    text += ": ";
+    append_clean(text, value);
+    text += "\r\n";
+  }
+  text += date_line();
+  if (streamed && shape_.is_http_1_0) shape_.keep_alive = false;
+  if (core_->stopping) shape_.keep_alive = false;
+  if (streamed && !shape_.is_http_1_0 && !bodyless(code)) text += "Transfer-Encoding: chunked\r\n";
+  if (!streamed && !bodyless(code)) text.append("Content-Length: ").append(std::to_string(size)).append("\r\n");
+  if (!shape_.keep_alive)
+    text += "Connection: close\r\n";
+  else if (shape_.is_http_1_0)
+    text += "Connection: keep-alive\r\n";
+  return text += "\r\n";
+}
+
+void Answer::push(std::shared_ptr<const std::string> bytes, bool chunked, bool counted) {
+  if (counted) backlog_ += bytes->size();
+  items_.push_back({std::move(bytes), chunked, counted});
+}
+
+void Answer::schedule(std::unique_lock<std::mutex>& lock) {
+  if (std::exchange(scheduled_, true)) return;
+  auto connection = connection_;
+  lock.unlock();
+  core_->wants_flush(std::move(connection));
+}
+
+void Answer::respond(int code, Headers headers, std::string body) {
+  std::unique_lock lock(mutex_);
+  if (closed_ || phase_ != Phase::waiting) return;
+  phase_ = Phase::ended;
+  auto text = head(code, headers, false, body.size());
+  const bool with_body = !shape_.is_head && !bodyless(code) && !body.empty();
+  if (with_body && body.size() <= kJoinedBodyMax) text += body;
+  push(std::make_shared<const std::string>(std::move(text)), false, true);
+  if (with_body && body.size() > kJoinedBodyMax)
+    push(std::make_shared<const std::string>(std::move(body)), false, true);
+  schedule(lock);
+}
+
+void Answer::start(int code, Headers headers) {
+  std::unique_lock lock(mutex_);
+  if (closed_ || phase_ != Phase::waiting) return;
+  phase_ = Phase::streaming;
+  if (bodyless(code)) shape_.is_head = true;
+  push(std::make_shared<const std::string>(head(code, headers, true, 0)), false, false);
+  schedule(lock);
+}
+
+void Answer::write(std::shared_ptr<const std::string> bytes) {
+  std::unique_lock lock(mutex_);
+  if (closed_ || phase_ != Phase::streaming || shape_.is_head || !bytes || bytes->empty()) return;
+  push(std::move(bytes), !shape_.is_http_1_0, true);
+  schedule(lock);
+}
+
+void Answer::end() {
+  static const auto last_chunk = std::make_shared<const std::string>(kLastChunk);
+  std::unique_lock lock(mutex_);
+  if (closed_ || phase_ != Phase::streaming) return;
+  phase_ = Phase::ended;
+  if (!shape_.is_http_1_0 && !shape_.is_head) push(last_chunk, false, false);
+  schedule(lock);
+}
+
+void Answer::abort() {
+  std::unique_lock lock(mutex_);
+  if (closed_ || phase_ == Phase::ended) return;
+  phase_ = Phase::ended;
+  aborted_ = true;
+  schedule(lock);
+}
+
+void Answer::abandon() {
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_ || phase_ == Phase::ended) return;
+  }
+  respond(500, {{"Content-Type", "application/json"}},
+          status_body(500, Reason::internal_error, "the request was given up without an answer"));
+  abort();
+}
+
+void Answer::on_close(std::function<void()> callback) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!closed_) {
+      on_close_ = std::move(callback);
+      return;
+    }
+  }
+  if (!core_->post(callback)) callback();
+}
+
+void Answer::on_drain(std::function<void()> callback) {
+  std::lock_guard lock(mutex_);
+  if (!closed_) on_drain_ = std::move(callback);
+}
+
+Answer::Drained Answer::drain(OutputQueue& output) {
+  std::lock_guard lock(mutex_);
+  scheduled_ = false;
+  for (auto& item : items_) output.push(std::move(item));
+  std::vector<OutputItem>().swap(items_);
+  return {phase_ == Phase::ended, aborted_, shape_.keep_alive};
+}
+
+void Answer::sent(std::size_t bytes) {
+  if (bytes == 0 || backlog_.fetch_sub(bytes) != bytes) return;
+  std::function<void()> callback;
+  {
+    std::lock_guard lock(mutex_);
+    callback = on_drain_;
+  }
+  if (callback) callback();
+}
+
+void Answer::close() {
+  std::function<void()> callback, drain_callback;
+  std::shared_ptr<ServerConnection> connection;
+  std::vector<OutputItem> items;
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    phase_ = Phase::ended;
+    backlog_ = 0;
+    callback.swap(on_close_);
+    drain_callback.swap(on_drain_);
+    connection.swap(connection_);
+    items.swap(items_);
+  }
+  if (callback) callback();
+}
+
+}  // namespace sublet::net

@@ -1,0 +1,76 @@
+// Answer: the ResponseSink of one request on an HTTP/1.1 connection.
+//
+// Any thread writes into it; what is written waits here until the loop's thread takes it with drain(). The first write
+// after a drain puts the connection on the core's list, so a burst of events costs one flush. After close() it is an
+// empty shell that a late writer may keep.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "net/handler_call.h"
+#include "net/output_queue.h"
+#include "net/server_core.h"
+#include "sublet/net/http.h"
+
+namespace sublet::net {
+
+class Answer final : public OwnedSink {
+ public:
+  struct Shape {
+    bool is_head = false;      // answer without body
+    bool is_http_1_0 = false;  // no chunks: a stream ends with the connection
+    bool keep_alive = true;
+  };
+  /// Starts as scheduled: the connection drains it after the handler's return.
+  Answer(std::shared_ptr<ServerCore> core, std::shared_ptr<ServerConnection> connection, Shape shape);
+
+  void respond(int code, Headers headers, std::string body) override;
+  void start(int code, Headers headers) override;
+  void write(std::shared_ptr<const std::string> bytes) override;
+  void end() override;
+  void abort() override;
+  std::size_t backlog() const override { return backlog_; }
+  bool closed() const override { return closed_; }
+  void on_close(std::function<void()> callback) override;
+  void on_drain(std::function<void()> callback) override;
+  void abandon() override;
+
+  // For the connection, on the loop's thread:
+  struct Drained {
+    bool ended = false;
+    bool aborted = false;
+    bool keep_alive = true;
+  };
+  Drained drain(OutputQueue& output);
+  /// So many counted bytes left for the kernel.
+  void sent(std::size_t bytes);
+  void close();
+
+ private:
+  enum class Phase { waiting, streaming, ended };
+  void schedule(std::unique_lock<std::mutex>& lock);
+  void push(std::shared_ptr<const std::string> bytes, bool chunked, bool counted);
+  std::string head(int code, const Headers& headers, bool streamed, std::size_t size);
+
+  // own synchronisation
+  std::atomic<std::size_t> backlog_{0};
+  std::atomic<bool> closed_{false};
+
+  // guarded by mutex_
+  std::mutex mutex_;
+  const std::shared_ptr<ServerCore> core_;
+  std::shared_ptr<ServerConnection> connection_;  // null once closed
+  Shape shape_;
+  Phase phase_ = Phase::waiting;
+  bool scheduled_ = true;
+  bool aborted_ = false;
+  std::vector<OutputItem> items_;
+  std::function<void()> on_close_, on_drain_;
+};
+
+}  // namespace sublet::net

@@ -1,0 +1,301 @@
+#include "sublet/net/http_server.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "net/fd.h"
+#include "net/h1_connection.h"
+#include "net/server_core.h"
+#include "net/stream.h"
+#include "sublet/base/log.h"
+
+namespace sublet::net {
+namespace {
+
+constexpr int kAcceptsPerEvent = 64;
+constexpr int kListenBacklog = 4096;
+constexpr std::chrono::milliseconds kAcceptPause{100};  // when the process has no descriptors left
+constexpr std::chrono::milliseconds kAlertTime{1'000};  // for the peer to read why its handshake failed
+
+// Dead peers of idle watches are noticed after about kKeepIdle + kKeepCount * kKeepInterval seconds.
+struct SocketOption {
+  int level, name, value;
+};
+constexpr SocketOption kTcpOptions[] = {
+    {IPPROTO_TCP, TCP_NODELAY, 1},    {SOL_SOCKET, SO_KEEPALIVE, 1}, {IPPROTO_TCP, TCP_KEEPIDLE, 60},
+    {IPPROTO_TCP, TCP_KEEPINTVL, 15}, {IPPROTO_TCP, TCP_KEEPCNT, 4},
+};
+
+tl::unexpected<Status> system_failure(const std::string& what) {
+  return fail(Reason::service_unavailable, what + ": " + std::strerror(errno));
+}
+
+/// "host:port" or "[v6]:port".
+Result<std::pair<std::string, std::string>> split_address(const std::string& address) {
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos) return bad_request("listen address " + address + " has no port");
+  auto host = address.substr(0, colon);
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  return std::pair(std::move(host), address.substr(colon + 1));
+}
+
+std::string bound_address(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size);
+  char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
+  ::getnameinfo(reinterpret_cast<sockaddr*>(&storage), size, host, sizeof(host), port, sizeof(port),
+                NI_NUMERICHOST | NI_NUMERICSERV);
+  const std::string name = storage.ss_family == AF_INET6 ? "[" + std::string(host) + "]" : std::string(host);
+  return name + ":" + port;
+}
+
+Result<Fd> bind_tcp(const std::string& address) {
+  const auto parts = split_address(address);
+  if (!parts) return fail(parts.error());
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const int code =
+      ::getaddrinfo(parts->first.empty() ? nullptr : parts->first.c_str(), parts->second.c_str(), &hints, &found);
+  if (code != 0) return bad_request("listen address " + address + ": " + ::gai_strerror(code));
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
+  Fd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return system_failure("socket");
+  const int on = 1;
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || ::listen(fd.get(), kListenBacklog) != 0)
+    return system_failure("cannot listen on " + address);
+  return fd;
+}
+
+/// True when somebody answers behind the socket file.
+bool is_served(const sockaddr_un& address) {
+  const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+}
+
+Result<Fd> bind_unix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path))
+    return bad_request("socket path " + path + " is empty or longer than " +
+                       std::to_string(sizeof(address.sun_path) - 1) + " bytes");
+  path.copy(address.sun_path, path.size());
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0) {
+    if (!S_ISSOCK(info.st_mode)) return bad_request(path + " exists and is not a socket; it is left alone");
+    if (is_served(address)) return fail(Reason::conflict, "another process already serves " + path);
+    ::unlink(path.c_str());
+  }
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return system_failure("socket");
+  ::fchmod(fd.get(), 0600);  // the file is made with this mode, so there is no moment in which others may connect
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      ::chmod(path.c_str(), 0600) != 0 || ::listen(fd.get(), kListenBacklog) != 0)
+    return system_failure("cannot listen on " + path);
+  return fd;
+}
+
+// ALPN chooses the connection class; HTTP/2 becomes a second row.
+using StartConnection = void (*)(std::shared_ptr<ServerCore>, std::unique_ptr<Stream>);
+struct Protocol {
+  std::string_view alpn;
+  StartConnection start;
+};
+constexpr Protocol kProtocols[] = {{"http/1.1", start_h1_connection}, {"", start_h1_connection}};
+
+void start_connection(const std::shared_ptr<ServerCore>& core, std::unique_ptr<Stream> stream) {
+  for (const auto& protocol : kProtocols)
+    if (protocol.alpn == stream->protocol()) return protocol.start(core, std::move(stream));
+  log::warning("net.unknown_protocol", {{"alpn", stream->protocol()}});
+}
+
+/// An accepted connection until TLS stands. A failed one stays a moment, so that the peer reads the alert.
+class PendingHandshake final : public ServerConnection, public std::enable_shared_from_this<PendingHandshake> {
+ public:
+  PendingHandshake(std::shared_ptr<ServerCore> core, std::unique_ptr<Stream> stream)
+      : core_(std::move(core)), stream_(std::move(stream)) {}
+
+  void start() {
+    core_->add(shared_from_this());
+    core_->loop.watch_fd(stream_->fd(), EPOLLIN, [this](std::uint32_t) { advance(); });
+    limit(core_->limits.header_timeout);
+    advance();
+  }
+  void finish() override { close(); }
+  void close() override { release(); }
+
+ private:
+  void advance() {
+    const auto self = shared_from_this();
+    if (failed_) return drain();
+    switch (stream_->handshake()) {
+      case Io::ok:
+        return start_connection(core_, release());
+      case Io::want_read:
+        return core_->loop.change_fd(stream_->fd(), EPOLLIN);
+      case Io::want_write:
+        return core_->loop.change_fd(stream_->fd(), EPOLLOUT);
+      case Io::end:
+      case Io::failed:
+        log::debug("net.handshake_failed", {{"peer", peer_address(stream_->fd())}, {"why", stream_->error()}});
+        failed_ = true;
+        ::shutdown(stream_->fd(), SHUT_WR);
+        core_->loop.change_fd(stream_->fd(), EPOLLIN);
+        limit(kAlertTime);
+    }
+  }
+
+  void drain() {
+    char ignored[4096];
+    const auto got = ::recv(stream_->fd(), ignored, sizeof(ignored), 0);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) close();
+  }
+
+  void limit(std::chrono::milliseconds time) {
+    core_->loop.cancel(timer_);
+    timer_ = core_->loop.after(time, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->close();
+    });
+  }
+
+  std::unique_ptr<Stream> release() {
+    if (!stream_) return nullptr;
+    core_->loop.forget_fd(stream_->fd());
+    core_->loop.cancel(timer_);
+    auto stream = std::move(stream_);
+    core_->remove(shared_from_this());
+    return stream;
+  }
+
+  const std::shared_ptr<ServerCore> core_;
+  std::unique_ptr<Stream> stream_;
+  Loop::TimerId timer_ = 0;
+  bool failed_ = false;
+};
+
+class Listener : public std::enable_shared_from_this<Listener> {
+ public:
+  Listener(std::shared_ptr<ServerCore> core, Fd fd, std::shared_ptr<TlsContext> tls, std::string unix_path)
+      : core_(std::move(core)), fd_(std::move(fd)), tls_(std::move(tls)), unix_path_(std::move(unix_path)) {}
+
+  void open() {
+    core_->loop.watch_fd(fd_.get(), EPOLLIN, [self = shared_from_this()](std::uint32_t) { self->accept_some(); });
+  }
+
+  void close() {
+    if (!fd_) return;
+    core_->loop.forget_fd(fd_.get());
+    fd_.reset();
+    if (!unix_path_.empty()) ::unlink(unix_path_.c_str());
+  }
+
+ private:
+  void accept_some() {
+    const auto self = shared_from_this();
+    for (int i = 0; i < kAcceptsPerEvent; ++i) {
+      Fd accepted(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!accepted) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) pause();
+        return;
+      }
+      if (core_->connections() >= core_->limits.connections_max) continue;
+      start(std::move(accepted));
+    }
+  }
+
+  void start(Fd fd) {
+    if (!tls_) return start_connection(core_, make_plain_stream(std::move(fd)));
+    for (const auto& option : kTcpOptions)
+      ::setsockopt(fd.get(), option.level, option.name, &option.value, sizeof(option.value));
+    auto stream = make_tls_server_stream(std::move(fd), tls_);
+    if (!stream) return log::error("net.tls_stream", {{"why", stream.error().message}});
+    std::make_shared<PendingHandshake>(core_, std::move(*stream))->start();
+  }
+
+  /// The waiting connection stays readable; without a pause the loop would spin on it.
+  void pause() {
+    log::warning("net.accept_paused", {{"why", std::strerror(errno)}});
+    core_->loop.change_fd(fd_.get(), 0);
+    core_->loop.after(kAcceptPause, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self && self->fd_) self->core_->loop.change_fd(self->fd_.get(), EPOLLIN);
+    });
+  }
+
+  const std::shared_ptr<ServerCore> core_;
+  Fd fd_;
+  const std::shared_ptr<TlsContext> tls_;  // null: plain
+  const std::string unix_path_;
+};
+
+}  // namespace
+
+struct HttpServer::Impl {
+  Impl(Loop& loop, Handler handler, HttpServerLimits limits)
+      : core(std::make_shared<ServerCore>(loop, std::move(handler), limits)) {}
+
+  void listen(Fd fd, std::shared_ptr<TlsContext> tls, std::string unix_path) {
+    auto listener = std::make_shared<Listener>(core, std::move(fd), std::move(tls), std::move(unix_path));
+    core->loop.run_sync([&] {
+      if (core->stopping) return listener->close();
+      listener->open();
+      listeners.push_back(std::move(listener));
+    });
+  }
+
+  const std::shared_ptr<ServerCore> core;
+  std::vector<std::shared_ptr<Listener>> listeners;  // the loop's thread only
+  bool stopped = false;                              // stop() and the destructor only
+};
+
+HttpServer::HttpServer(Loop& loop, Handler handler, HttpServerLimits limits)
+    : impl_(std::make_shared<Impl>(loop, std::move(handler), limits)) {}
+
+HttpServer::~HttpServer() { stop(std::chrono::milliseconds::zero()); }
+
+Result<std::string> HttpServer::listen_tls(const std::string& address, std::shared_ptr<TlsContext> tls) {
+  auto fd = bind_tcp(address);
+  if (!fd) return fail(fd.error());
+  auto bound = bound_address(fd->get());
+  impl_->listen(std::move(*fd), std::move(tls), {});
+  return bound;
+}
+
+Outcome HttpServer::listen_unix(const std::string& path) {
+  auto fd = bind_unix(path);
+  if (!fd) return fail(fd.error());
+  impl_->listen(std::move(*fd), nullptr, path);
+  return {};
+}
+
+std::size_t HttpServer::connections() const { return impl_->core->connections(); }
+
+void HttpServer::stop(std::chrono::milliseconds grace) {
+  if (std::exchange(impl_->stopped, true)) return;
+  const auto& core = impl_->core;
+  core->loop.run_sync([this, &core] {
+    core->stopping = true;
+    for (const auto& listener : impl_->listeners) listener->close();
+    impl_->listeners.clear();
+    core->finish_all();
+  });
+  if (grace.count() > 0 && !core->loop.in_loop_thread()) core->wait_until_empty(grace);
+  core->loop.run_sync([&core] { core->close_all(); });
+  core->forget_loop();
+}
+
+}  // namespace sublet::net

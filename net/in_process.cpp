@@ -1,0 +1,262 @@
+// The in-process transport: a ResponseSink that posts what the handler writes to a loop, where the observer hears it.
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "net/handler_call.h"
+#include "net/observed_call.h"
+#include "sublet/net/http.h"
+#include "sublet/net/loop.h"
+
+namespace sublet::net {
+namespace {
+
+struct HeadEvent {
+  int code;
+  Headers headers;
+};
+struct BodyEvent {
+  std::shared_ptr<const std::string> bytes;
+};
+struct EndEvent {
+  Outcome outcome;
+};
+using Event = std::variant<HeadEvent, BodyEvent, EndEvent>;
+
+/// The way to the loop, until the transport is gone: sinks outlive it, and with it possibly the loop.
+class Courier {
+ public:
+  explicit Courier(Loop& loop) : loop_(&loop) {}
+  bool post(std::function<void()> task) {
+    std::lock_guard lock(mutex_);
+    if (!loop_) return false;
+    loop_->post(std::move(task));
+    return true;
+  }
+  Loop::TimerId after(std::chrono::milliseconds delay, std::function<void()> task) {
+    std::lock_guard lock(mutex_);
+    return loop_ ? loop_->after(delay, std::move(task)) : 0;
+  }
+  void cancel(Loop::TimerId id) {
+    std::lock_guard lock(mutex_);
+    if (loop_ && id != 0) loop_->cancel(id);
+  }
+  void close() {
+    std::lock_guard lock(mutex_);
+    loop_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  Loop* loop_;  // guarded by mutex_; null once the transport is gone
+};
+
+class InProcessSink final : public OwnedSink, public std::enable_shared_from_this<InProcessSink> {
+ public:
+  InProcessSink(std::shared_ptr<Courier> courier, std::shared_ptr<ObservedCall> call)
+      : courier_(std::move(courier)), call_(std::move(call)) {}
+
+  void respond(int code, Headers headers, std::string body) override {
+    auto bytes = std::make_shared<const std::string>(std::move(body));
+    push([&](std::vector<Event>& events) {
+      if (std::exchange(phase_, Phase::ended) != Phase::waiting) return;
+      const auto size = bytes->size();
+      events.emplace_back(HeadEvent{code, std::move(headers)});
+      if (size > 0) events.emplace_back(BodyEvent{std::move(bytes)});
+      events.emplace_back(EndEvent{});
+      backlog_ += size;
+    });
+  }
+  void start(int code, Headers headers) override {
+    push([&](std::vector<Event>& events) {
+      if (phase_ != Phase::waiting) return;
+      phase_ = Phase::streaming;
+      events.emplace_back(HeadEvent{code, std::move(headers)});
+    });
+  }
+  void write(std::shared_ptr<const std::string> bytes) override {
+    push([&](std::vector<Event>& events) {
+      if (phase_ != Phase::streaming || !bytes || bytes->empty()) return;
+      backlog_ += bytes->size();
+      events.emplace_back(BodyEvent{std::move(bytes)});
+    });
+  }
+  void end() override { finish({}); }
+  void abandon() override {
+    {
+      std::lock_guard lock(mutex_);
+      if (phase_ == Phase::ended) return;
+    }
+    respond(500, {{"Content-Type", "application/json"}},
+            status_body(500, Reason::internal_error, "the request was given up without an answer"));
+    abort();
+  }
+  void abort() override { finish(fail(Reason::service_unavailable, "the server broke off its answer")); }
+  std::size_t backlog() const override { return backlog_; }
+  bool closed() const override { return closed_; }
+
+  void on_close(std::function<void()> callback) override {
+    {
+      std::lock_guard lock(mutex_);
+      if (!closed_) {
+        on_close_ = std::move(callback);
+        return;
+      }
+    }
+    if (!courier_->post(callback)) callback();
+  }
+  void on_drain(std::function<void()> callback) override {
+    std::lock_guard lock(mutex_);
+    on_drain_ = std::move(callback);
+  }
+
+  /// The exchange is over: nothing more is delivered. On the loop's thread.
+  void close() {
+    std::function<void()> callback, drain;
+    Loop::TimerId timer;
+    {
+      std::lock_guard lock(mutex_);
+      if (closed_.exchange(true)) return;
+      timer = timer_;
+      phase_ = Phase::ended;
+      events_.clear();
+      backlog_ = 0;
+      callback.swap(on_close_);
+      drain.swap(on_drain_);
+    }
+    courier_->cancel(timer);
+    if (callback) callback();
+  }
+
+  /// On the loop's thread.
+  void limit(std::chrono::milliseconds timeout) {
+    const auto id = courier_->after(timeout, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->call_->end(fail(Reason::timeout, "no complete answer within the time limit"));
+      self->close();
+    });
+    std::lock_guard lock(mutex_);
+    timer_ = id;
+  }
+
+ private:
+  enum class Phase { waiting, streaming, ended };
+
+  void finish(Outcome outcome) {
+    push([&](std::vector<Event>& events) {
+      if (std::exchange(phase_, Phase::ended) != Phase::ended) events.emplace_back(EndEvent{std::move(outcome)});
+    });
+  }
+
+  template <class F>
+  void push(F&& add) {
+    {
+      std::lock_guard lock(mutex_);
+      if (closed_) return;
+      add(events_);
+      if (events_.empty() || std::exchange(scheduled_, true)) return;
+    }
+    courier_->post([self = shared_from_this()] { self->deliver(); });
+  }
+
+  void deliver() {
+    std::vector<Event> events;
+    {
+      std::lock_guard lock(mutex_);
+      events.swap(events_);
+      scheduled_ = false;
+    }
+    for (auto& event : events) {
+      if (call_->over()) return close();
+      if (const auto* head = std::get_if<HeadEvent>(&event)) call_->head(head->code, head->headers);
+      if (const auto* body = std::get_if<BodyEvent>(&event)) {
+        call_->body(*body->bytes);
+        drained(body->bytes->size());
+      }
+      if (auto* last = std::get_if<EndEvent>(&event)) {
+        call_->end(std::move(last->outcome));
+        return close();
+      }
+    }
+  }
+
+  void drained(std::size_t size) {
+    std::function<void()> callback;
+    {
+      std::lock_guard lock(mutex_);
+      if (closed_ || (backlog_ -= size) != 0) return;
+      callback = on_drain_;
+    }
+    if (callback) callback();
+  }
+
+  const std::shared_ptr<Courier> courier_;
+  const std::shared_ptr<ObservedCall> call_;
+  std::atomic<std::size_t> backlog_{0};
+  std::atomic<bool> closed_{false};
+
+  // guarded by mutex_
+  std::mutex mutex_;
+  Phase phase_ = Phase::waiting;
+  bool scheduled_ = false;
+  std::vector<Event> events_;
+  std::function<void()> on_close_, on_drain_;
+  Loop::TimerId timer_ = 0;
+};
+
+class InProcessExchange final : public Exchange {
+ public:
+  InProcessExchange(std::shared_ptr<Courier> courier, std::shared_ptr<ObservedCall> call,
+                    std::shared_ptr<InProcessSink> sink)
+      : courier_(std::move(courier)), call_(std::move(call)), sink_(std::move(sink)) {}
+  ~InProcessExchange() override {
+    call_->cancel();
+    if (!courier_->post([sink = sink_] { sink->close(); })) sink_->close();
+  }
+
+ private:
+  std::shared_ptr<Courier> courier_;
+  std::shared_ptr<ObservedCall> call_;
+  std::shared_ptr<InProcessSink> sink_;
+};
+
+class InProcessTransport final : public Transport {
+ public:
+  InProcessTransport(Handler handler, PeerIdentity identity, Loop* loop)
+      : handler_(std::make_shared<const Handler>(std::move(handler))), identity_(std::move(identity)) {
+    if (!loop) loop = &own_loop_.emplace("inprocess").loop();
+    courier_ = std::make_shared<Courier>(*loop);
+  }
+  ~InProcessTransport() override { courier_->close(); }
+
+  std::unique_ptr<Exchange> start(Request request, std::shared_ptr<ResponseObserver> observer,
+                                  std::chrono::milliseconds timeout) override {
+    auto call = std::make_shared<ObservedCall>(std::move(observer));
+    auto sink = std::make_shared<InProcessSink>(courier_, call);
+    request.peer = identity_;
+    request.peer.kind = PeerIdentity::Kind::in_process;
+    courier_->post([handler = handler_, sink, call, timeout, message = std::move(request)]() mutable {
+      if (call->over()) return sink->close();
+      if (timeout.count() > 0) sink->limit(timeout);
+      call_handler(*handler, std::move(message), sink);
+    });
+    return std::make_unique<InProcessExchange>(courier_, std::move(call), std::move(sink));
+  }
+
+ private:
+  const std::shared_ptr<const Handler> handler_;
+  const PeerIdentity identity_;
+  std::shared_ptr<Courier> courier_;
+  std::optional<LoopThread> own_loop_;  // last: its thread is joined before anything that it uses goes
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_in_process_transport(Handler handler, PeerIdentity identity, Loop* loop) {
+  return std::make_unique<InProcessTransport>(std::move(handler), std::move(identity), loop);
+}
+
+}  // namespace sublet::net

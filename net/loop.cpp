@@ -1,0 +1,303 @@
+#include "sublet/net/loop.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "net/fd.h"
+
+namespace sublet::net {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using Task = std::function<void()>;
+
+constexpr int kEventsPerRound = 256;
+constexpr std::uint32_t kWakeGeneration = 0;  // no watch ever has it
+// Cancelled timers leave their heap entry behind; the heap is rebuilt when they outnumber the live ones by this.
+constexpr std::size_t kStaleTimersMax = 1024;
+
+struct Watch {
+  std::uint32_t generation = 0;
+  std::uint32_t events = 0;
+  std::function<void(std::uint32_t)> callback;
+};
+
+struct TimerEntry {
+  Steady::time_point when;
+  Loop::TimerId id;
+  // std::push_heap keeps the greatest on top: the earliest must be "greatest".
+  bool operator<(const TimerEntry& other) const { return std::tie(other.when, other.id) < std::tie(when, id); }
+};
+
+[[noreturn]] void die(const char* what) {
+  std::perror(what);
+  std::abort();  // no descriptors left at start: nothing can be served
+}
+
+}  // namespace
+
+struct Loop::Impl {
+  // constant after construction
+  Fd epoll{::epoll_create1(EPOLL_CLOEXEC)};
+  Fd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+
+  // own synchronisation
+  std::mutex run_mutex;  // held by the thread that is, or stands in for, the loop
+  std::atomic<std::thread::id> owner;
+
+  // guarded by mutex
+  std::mutex mutex;
+  std::vector<Task> tasks;
+  std::vector<TimerEntry> heap;
+  std::unordered_map<TimerId, Task> timers;
+  TimerId last_timer = 0;
+  bool sleeping = false;  // in epoll_wait with nothing to do: a post must wake it
+  bool stop_requested = false;
+
+  // the loop's thread only
+  std::vector<std::shared_ptr<Watch>> watches;  // by file descriptor
+  std::uint32_t last_generation = kWakeGeneration;
+
+  void wake_if_sleeping(std::unique_lock<std::mutex>& lock) {
+    if (!std::exchange(sleeping, false)) return;
+    lock.unlock();
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(wake.get(), &one, sizeof(one));  // full counter: awake anyway
+  }
+
+  int wait_ms() {  // with mutex held
+    if (!tasks.empty()) return 0;
+    while (!heap.empty() && !timers.contains(heap.front().id)) pop_timer();
+    if (heap.empty()) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(heap.front().when - Steady::now()).count();
+    return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
+  }
+
+  void pop_timer() {
+    std::pop_heap(heap.begin(), heap.end());
+    heap.pop_back();
+  }
+
+  void run_due_timers() {
+    const auto now = Steady::now();
+    for (;;) {
+      Task task;
+      {
+        std::lock_guard lock(mutex);
+        if (heap.empty() || heap.front().when > now) return;
+        auto node = timers.extract(heap.front().id);
+        pop_timer();
+        if (node.empty()) continue;
+        task = std::move(node.mapped());
+      }
+      task();
+    }
+  }
+
+  void run_tasks() {
+    std::vector<Task> ready;
+    {
+      std::lock_guard lock(mutex);
+      ready.swap(tasks);
+    }
+    for (auto& task : ready) {
+      task();
+      task = nullptr;  // what it captured goes now, not at the end of the round
+    }
+  }
+
+  void dispatch(const epoll_event& event) {
+    const auto fd = static_cast<std::size_t>(event.data.u64 & 0xffffffff);
+    const auto generation = static_cast<std::uint32_t>(event.data.u64 >> 32);
+    if (generation == kWakeGeneration) {
+      std::uint64_t count;
+      [[maybe_unused]] const auto got = ::read(wake.get(), &count, sizeof(count));
+      return;
+    }
+    if (fd >= watches.size() || !watches[fd] || watches[fd]->generation != generation) return;
+    const auto watch = watches[fd];  // the callback may forget itself
+    watch->callback(event.events);
+  }
+};
+
+Loop::Loop() : impl_(std::make_unique<Impl>()) {
+  if (!impl_->epoll || !impl_->wake) die("sublet: epoll");
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = std::uint64_t{kWakeGeneration} << 32;
+  if (::epoll_ctl(impl_->epoll.get(), EPOLL_CTL_ADD, impl_->wake.get(), &event) != 0) die("sublet: epoll_ctl");
+}
+
+Loop::~Loop() {
+  // What tasks, timers and watches captured may call back into this loop while it is destroyed: give it up in rounds,
+  // outside of the lock.
+  for (bool done = false; !done;) {
+    std::vector<Task> tasks;
+    std::unordered_map<TimerId, Task> timers;
+    std::vector<std::shared_ptr<Watch>> watches;
+    {
+      std::lock_guard lock(impl_->mutex);
+      tasks.swap(impl_->tasks);
+      timers.swap(impl_->timers);
+      watches.swap(impl_->watches);
+    }
+    done = tasks.empty() && timers.empty() && watches.empty();
+  }
+}
+
+void Loop::run() {
+  std::lock_guard running(impl_->run_mutex);
+  impl_->owner.store(std::this_thread::get_id());
+  std::vector<epoll_event> events(kEventsPerRound);
+  for (;;) {
+    int timeout;
+    {
+      std::lock_guard lock(impl_->mutex);
+      if (std::exchange(impl_->stop_requested, false)) break;
+      timeout = impl_->wait_ms();
+      impl_->sleeping = timeout != 0;
+    }
+    const int count = ::epoll_wait(impl_->epoll.get(), events.data(), kEventsPerRound, timeout);
+    {
+      std::lock_guard lock(impl_->mutex);
+      impl_->sleeping = false;
+    }
+    for (int i = 0; i < count; ++i) impl_->dispatch(events[static_cast<std::size_t>(i)]);
+    impl_->run_due_timers();
+    impl_->run_tasks();
+  }
+  impl_->owner.store(std::thread::id());
+}
+
+void Loop::stop() {
+  std::unique_lock lock(impl_->mutex);
+  impl_->stop_requested = true;
+  impl_->wake_if_sleeping(lock);
+}
+
+bool Loop::in_loop_thread() const { return impl_->owner.load() == std::this_thread::get_id(); }
+
+void Loop::post(std::function<void()> task) {
+  std::unique_lock lock(impl_->mutex);
+  impl_->tasks.push_back(std::move(task));
+  impl_->wake_if_sleeping(lock);
+}
+
+void Loop::run_sync(const std::function<void()>& task) {
+  if (in_loop_thread()) return task();
+  struct Ticket {
+    std::mutex mutex;
+    std::condition_variable done_changed;
+    bool claimed = false, done = false;
+  };
+  const auto ticket = std::make_shared<Ticket>();
+  const auto claim = [](Ticket& t) {
+    std::lock_guard lock(t.mutex);
+    return !std::exchange(t.claimed, true);
+  };
+  post([ticket, claim, task] {
+    if (!claim(*ticket)) return;
+    task();
+    std::lock_guard lock(ticket->mutex);
+    ticket->done = true;
+    ticket->done_changed.notify_all();
+  });
+  for (;;) {
+    if (std::unique_lock running(impl_->run_mutex, std::try_to_lock); running.owns_lock() && claim(*ticket)) {
+      impl_->owner.store(std::this_thread::get_id());
+      task();
+      impl_->owner.store(std::thread::id());
+      return;
+    }
+    std::unique_lock lock(ticket->mutex);
+    // The slice only matters when run() returned after the post: then the next turn finds run_mutex free.
+    if (ticket->done_changed.wait_for(lock, std::chrono::milliseconds(20), [&] { return ticket->done; })) return;
+  }
+}
+
+Loop::TimerId Loop::after(std::chrono::milliseconds delay, std::function<void()> task) {
+  std::unique_lock lock(impl_->mutex);
+  const TimerId id = ++impl_->last_timer;
+  const auto when = Steady::now() + delay;
+  const bool earliest = impl_->heap.empty() || when < impl_->heap.front().when;
+  impl_->timers.emplace(id, std::move(task));
+  impl_->heap.push_back({when, id});
+  std::push_heap(impl_->heap.begin(), impl_->heap.end());
+  if (earliest) impl_->wake_if_sleeping(lock);
+  return id;
+}
+
+void Loop::cancel(TimerId id) {
+  std::unordered_map<TimerId, Task>::node_type node;  // destroyed after the lock is given back
+  std::lock_guard lock(impl_->mutex);
+  node = impl_->timers.extract(id);
+  if (impl_->heap.size() < 2 * impl_->timers.size() + kStaleTimersMax) return;
+  std::erase_if(impl_->heap, [this](const TimerEntry& entry) { return !impl_->timers.contains(entry.id); });
+  std::make_heap(impl_->heap.begin(), impl_->heap.end());
+}
+
+void Loop::watch_fd(int fd, std::uint32_t events, std::function<void(std::uint32_t)> callback) {
+  const auto index = static_cast<std::size_t>(fd);
+  if (index >= impl_->watches.size()) impl_->watches.resize(index + 1);
+  if (++impl_->last_generation == kWakeGeneration) ++impl_->last_generation;
+  auto watch = std::make_shared<Watch>(Watch{impl_->last_generation, events, std::move(callback)});
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = (std::uint64_t{watch->generation} << 32) | static_cast<std::uint32_t>(fd);
+  impl_->watches[index] = std::move(watch);
+  if (::epoll_ctl(impl_->epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+    ::epoll_ctl(impl_->epoll.get(), EPOLL_CTL_MOD, fd, &event);
+}
+
+void Loop::change_fd(int fd, std::uint32_t events) {
+  const auto index = static_cast<std::size_t>(fd);
+  if (index >= impl_->watches.size() || !impl_->watches[index]) return;
+  auto& watch = *impl_->watches[index];
+  if (watch.events == events) return;
+  watch.events = events;
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = (std::uint64_t{watch.generation} << 32) | static_cast<std::uint32_t>(fd);
+  ::epoll_ctl(impl_->epoll.get(), EPOLL_CTL_MOD, fd, &event);
+}
+
+void Loop::forget_fd(int fd) {
+  const auto index = static_cast<std::size_t>(fd);
+  if (index >= impl_->watches.size() || !impl_->watches[index]) return;
+  const auto watch = std::move(impl_->watches[index]);  // destroyed last: its captures may come back here
+  ::epoll_ctl(impl_->epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+struct LoopThread::Impl {
+  Loop loop;
+  std::thread thread;
+};
+
+LoopThread::LoopThread(const char* name) : impl_(std::make_unique<Impl>()) {
+  impl_->thread = std::thread([this, label = std::string(name).substr(0, 15)] {
+    ::pthread_setname_np(::pthread_self(), label.c_str());
+    impl_->loop.run();
+  });
+}
+
+LoopThread::~LoopThread() {
+  impl_->loop.stop();
+  impl_->thread.join();
+}
+
+Loop& LoopThread::loop() { return impl_->loop; }
+
+}  // namespace sublet::net

@@ -1,0 +1,58 @@
+// ObservedCall: the tie between a running exchange and its observer, shared by every client transport.
+//
+// The transport delivers through it, on one thread; the Exchange handle cancels through it, on any thread. The lock is
+// held while an observer runs, so that cancel() from another thread waits for it; it is recursive so that an observer
+// may destroy its own Exchange.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "sublet/net/http.h"
+
+namespace sublet::net {
+
+class ObservedCall {
+ public:
+  explicit ObservedCall(std::shared_ptr<ResponseObserver> observer) : observer_(std::move(observer)) {}
+
+  void head(int code, const Headers& headers) {
+    deliver([&](ResponseObserver& observer) { observer.on_head(code, headers); });
+  }
+  void body(std::string_view chunk) {
+    deliver([&](ResponseObserver& observer) { observer.on_body(chunk); });
+  }
+  /// The last delivery; later ones are dropped.
+  void end(Outcome outcome) {
+    std::shared_ptr<ResponseObserver> observer;
+    std::lock_guard lock(mutex_);
+    observer.swap(observer_);
+    over_ = true;
+    if (observer) observer->on_end(std::move(outcome));
+  }
+  void cancel() {
+    std::shared_ptr<ResponseObserver> observer;  // destroyed after the lock is given back
+    std::lock_guard lock(mutex_);
+    observer.swap(observer_);
+    over_ = true;
+  }
+  /// Ended or cancelled.
+  bool over() const { return over_; }
+
+ private:
+  template <class F>
+  void deliver(F&& call) {
+    std::lock_guard lock(mutex_);
+    const auto observer = observer_;  // kept alive when the callback cancels
+    if (observer) call(*observer);
+  }
+
+  std::recursive_mutex mutex_;
+  std::shared_ptr<ResponseObserver> observer_;  // guarded by mutex_
+  std::atomic<bool> over_{false};
+};
+
+}  // namespace sublet::net

@@ -1,0 +1,77 @@
+#include "net/resolver.h"
+
+#include <netdb.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace sublet::net {
+namespace {
+
+Result<std::vector<SocketAddress>> look_up(const std::string& host, int port, int flags) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (code != 0) return fail(Reason::service_unavailable, "cannot resolve " + host + ": " + ::gai_strerror(code));
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
+  std::vector<SocketAddress> addresses;
+  for (const addrinfo* entry = found; entry; entry = entry->ai_next) {
+    auto& address = addresses.emplace_back();
+    std::memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
+    address.size = entry->ai_addrlen;
+  }
+  return addresses;
+}
+
+/// Shared by the ticket's holder and the thread; the loop is touched only while the holder still waits.
+struct Lookup {
+  explicit Lookup(Loop& waiting_loop) : loop(&waiting_loop) {}
+  std::mutex mutex;
+  Loop* loop;  // guarded by mutex; null once cancelled
+};
+
+}  // namespace
+
+ResolveTicket resolve(Loop& loop, const std::string& host, int port, Resolved done) {
+  const auto lookup = std::make_shared<Lookup>(loop);
+  // The holder's end: when it goes, so does the way to the loop.
+  ResolveTicket ticket(lookup.get(), [lookup](void*) {
+    std::lock_guard lock(lookup->mutex);
+    lookup->loop = nullptr;
+  });
+  const auto deliver = [weak = std::weak_ptr<void>(ticket), done = std::move(done)](auto result) {
+    if (const auto waited_for = weak.lock()) done(std::move(result));
+  };
+  auto quick = look_up(host, port, AI_NUMERICHOST);
+  if (!quick && host == "localhost") quick = look_up("127.0.0.1", port, AI_NUMERICHOST);
+  if (quick) {
+    loop.post([deliver, addresses = std::move(quick)] { deliver(addresses); });
+    return ticket;
+  }
+  std::thread([lookup, deliver, host, port] {
+    auto result = look_up(host, port, AI_ADDRCONFIG);
+    std::lock_guard lock(lookup->mutex);
+    if (lookup->loop) lookup->loop->post([deliver, addresses = std::move(result)] { deliver(addresses); });
+  }).detach();  // getaddrinfo() cannot be interrupted; a late one finds the ticket gone
+  return ticket;
+}
+
+Result<SocketAddress> unix_address(const std::string& path) {
+  SocketAddress address;
+  auto& name = reinterpret_cast<sockaddr_un&>(address.storage);
+  name.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(name.sun_path))
+    return bad_request("socket path " + path + " is empty or longer than " + std::to_string(sizeof(name.sun_path) - 1) +
+                       " bytes");
+  path.copy(name.sun_path, path.size());
+  address.size = sizeof(sockaddr_un);
+  return address;
+}
+
+}  // namespace sublet::net

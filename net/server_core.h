@@ -1,0 +1,78 @@
+// ServerCore: what an HttpServer's connections share: loop, handler, limits, the table of connections, and the list of
+// connections with something to write.
+//
+// Sinks outlive connections and may outlive the server: they reach the loop only through the core, which knows when it
+// is gone. A connection class per protocol registers here (H1Connection today; the choice by ALPN is in
+// http_server.cpp).
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+#include <vector>
+
+#include "sublet/net/http.h"
+#include "sublet/net/http_server.h"
+#include "sublet/net/loop.h"
+
+namespace sublet::net {
+
+/// All calls on the loop's thread.
+class ServerConnection {
+ public:
+  virtual ~ServerConnection() = default;
+  /// Sends what answers have been given since the last call.
+  virtual void flush_answers() {}
+  /// Ends the connection when it is idle, else after the answer that is under way.
+  virtual void finish() = 0;
+  /// Ends it now.
+  virtual void close() = 0;
+};
+
+class ServerCore : public std::enable_shared_from_this<ServerCore> {
+ public:
+  ServerCore(Loop& server_loop, Handler server_handler, HttpServerLimits server_limits)
+      : loop(server_loop), handler(std::move(server_handler)), limits(server_limits) {}
+
+  // constant after construction
+  Loop& loop;
+  const Handler handler;
+  const HttpServerLimits limits;
+
+  // the loop's thread only
+  void add(std::shared_ptr<ServerConnection> connection);
+  void remove(const std::shared_ptr<ServerConnection>& connection);
+  void finish_all();
+  void close_all();
+
+  // any thread
+  std::atomic<bool> stopping{false};
+  std::size_t connections() const { return count_; }
+  /// Has flush_answers() called once at the end of this or the next round.
+  void wants_flush(std::shared_ptr<ServerConnection> connection);
+  /// False when the loop may be gone.
+  bool post(std::function<void()> task);
+  /// After it the loop is never touched again.
+  void forget_loop();
+  bool wait_until_empty(std::chrono::milliseconds limit);
+
+ private:
+  void flush_ready();
+
+  // the loop's thread only
+  std::unordered_set<std::shared_ptr<ServerConnection>> connections_;
+
+  // own synchronisation
+  std::atomic<std::size_t> count_{0};
+
+  // guarded by mutex_
+  std::mutex mutex_;
+  std::condition_variable emptied_;
+  std::vector<std::shared_ptr<ServerConnection>> ready_;
+  bool loop_gone_ = false;
+};
+
+}  // namespace sublet::net

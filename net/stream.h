@@ -1,0 +1,65 @@
+// Stream: one connected, non-blocking socket, plain or TLS, under a connection's state machine.
+//
+// It owns the descriptor. All calls from the loop's thread; none blocks. After `failed` or `end` only destruction is
+// useful. read() and write() may each ask for the other direction (`want_write`, `want_read`), as TLS needs it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/fd.h"
+#include "sublet/base/status.h"
+#include "sublet/net/http.h"
+#include "sublet/net/tls_context.h"
+
+namespace sublet::net {
+
+enum class Io { ok, want_read, want_write, end, failed };
+
+class Stream {
+ public:
+  struct Done {
+    Io io;
+    std::size_t bytes = 0;
+  };
+  explicit Stream(Fd fd) : fd_(std::move(fd)) {}
+  virtual ~Stream() = default;
+
+  int fd() const { return fd_.get(); }
+  /// ok when done (at once for plain streams).
+  virtual Io handshake() { return Io::ok; }
+  /// What ALPN chose; "" when it was not used.
+  virtual std::string_view protocol() const { return {}; }
+  virtual Done read(char* out, std::size_t size) = 0;
+  /// May take less than `size`. A call after `want_*` must offer the same bytes first (more may follow).
+  virtual Done write(const char* bytes, std::size_t size) = 0;
+  /// More than this per write() is of no use.
+  virtual std::size_t write_size_max() const = 0;
+  /// True when bytes wait inside the stream that epoll cannot know of.
+  virtual bool holds_input() const { return false; }
+  /// Says "no more bytes from here" to the peer, as far as that goes without waiting.
+  virtual void shutdown_writing();
+  virtual PeerIdentity peer() const = 0;
+  /// Why the last call failed, for people.
+  const std::string& error() const { return error_; }
+  /// The next destruction resets the connection instead of closing it in order.
+  void reset_on_close();
+
+ protected:
+  Done from_errno(const char* what);
+  Fd fd_;
+  std::string error_;
+};
+
+std::unique_ptr<Stream> make_plain_stream(Fd fd);
+Result<std::unique_ptr<Stream>> make_tls_server_stream(Fd fd, std::shared_ptr<TlsContext> context);
+/// `host` is verified (and sent as SNI) unless the context names another.
+Result<std::unique_ptr<Stream>> make_tls_client_stream(Fd fd, std::shared_ptr<TlsContext> context,
+                                                       const std::string& host);
+
+/// "127.0.0.1:4711", "[::1]:4711" or "unix".
+std::string peer_address(int fd);
+
+}  // namespace sublet::net

@@ -1,0 +1,222 @@
+// TLS directly on a non-blocking descriptor: OpenSSL with a BIO of our own, so that a write to a closed peer raises no
+// signal and no second pair of buffers stands between the socket and the records.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "net/openssl_ptr.h"
+#include "net/stream.h"
+
+namespace sublet::net {
+namespace {
+
+constexpr std::size_t kRecordMax = 16 * 1024;
+
+// The BIO -------------------------------------------------------------------------------------------------------------
+
+int descriptor_of(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
+
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+int bio_write(BIO* bio, const char* bytes, int size) {
+  BIO_clear_retry_flags(bio);
+  const auto sent = ::send(descriptor_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+  if (sent < 0 && would_block()) BIO_set_retry_write(bio);
+  return static_cast<int>(sent);
+}
+
+int bio_read(BIO* bio, char* out, int size) {
+  BIO_clear_retry_flags(bio);
+  const auto got = ::recv(descriptor_of(bio), out, static_cast<std::size_t>(size), 0);
+  if (got < 0 && would_block()) BIO_set_retry_read(bio);
+  if (got == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+  return static_cast<int>(got);
+}
+
+long bio_control(BIO* bio, int command, long, void*) {
+  if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+const BIO_METHOD* socket_bio() {
+  static const BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "sublet socket");
+    BIO_meth_set_write(made, bio_write);
+    BIO_meth_set_read(made, bio_read);
+    BIO_meth_set_ctrl(made, bio_control);
+    return made;
+  }();
+  return method;
+}
+
+// The peer ------------------------------------------------------------------------------------------------------------
+
+std::string text_of(const X509_NAME_ENTRY* entry) {
+  unsigned char* utf8 = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(entry));
+  if (size < 0) return {};
+  std::string text(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
+  OPENSSL_free(utf8);
+  return text;
+}
+
+void read_subject(X509* certificate, PeerIdentity& identity) {
+  X509_NAME* subject = X509_get_subject_name(certificate);
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationName, at)) >= 0;)
+    identity.organizations.push_back(text_of(X509_NAME_get_entry(subject, at)));
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;)
+    identity.common_name = text_of(X509_NAME_get_entry(subject, at));  // the last one counts, as in Go
+}
+
+std::string sha256_hex(X509* certificate) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  if (X509_digest(certificate, EVP_sha256(), digest, &size) != 1) return {};
+  std::string text;
+  for (unsigned int i = 0; i < size; ++i) {
+    static constexpr std::string_view kHex = "0123456789abcdef";
+    text += kHex[digest[i] >> 4];
+    text += kHex[digest[i] & 15];
+  }
+  return text;
+}
+
+// The stream ----------------------------------------------------------------------------------------------------------
+
+class TlsStream final : public Stream {
+ public:
+  TlsStream(Fd fd, std::shared_ptr<TlsContext> context, SslPtr ssl)
+      : Stream(std::move(fd)), context_(std::move(context)), ssl_(std::move(ssl)) {}
+
+  Io handshake() override {
+    ERR_clear_error();
+    const int result = SSL_do_handshake(ssl_.get());
+    if (result != 1) return classify(result, "TLS handshake").io;
+    return Io::ok;
+  }
+
+  std::string_view protocol() const override {
+    const unsigned char* name = nullptr;
+    unsigned int size = 0;
+    SSL_get0_alpn_selected(ssl_.get(), &name, &size);
+    return {reinterpret_cast<const char*>(name), size};
+  }
+
+  Done read(char* out, std::size_t size) override {
+    ERR_clear_error();
+    std::size_t got = 0;
+    const int result = SSL_read_ex(ssl_.get(), out, size, &got);
+    const auto done = result == 1 ? Done{Io::ok, got} : classify(result, "TLS read");
+    starved_ = done.io == Io::want_read;
+    return done;
+  }
+
+  Done write(const char* bytes, std::size_t size) override {
+    ERR_clear_error();
+    std::size_t sent = 0;
+    const int result = SSL_write_ex(ssl_.get(), bytes, size, &sent);
+    return result == 1 ? Done{Io::ok, sent} : classify(result, "TLS write");
+  }
+
+  std::size_t write_size_max() const override { return kRecordMax; }
+  /// The first bytes of a record whose rest is still on its way do not count: epoll will report the rest.
+  bool holds_input() const override { return !starved_ && SSL_has_pending(ssl_.get()) == 1; }
+
+  void shutdown_writing() override {
+    ERR_clear_error();
+    if (SSL_is_init_finished(ssl_.get())) SSL_shutdown(ssl_.get());  // the alert; we do not wait for the peer's
+    ERR_clear_error();
+    Stream::shutdown_writing();
+  }
+
+  PeerIdentity peer() const override {
+    PeerIdentity identity;
+    identity.address = peer_address(fd());
+    const X509Ptr certificate(SSL_get1_peer_certificate(ssl_.get()));
+    if (!certificate || SSL_get_verify_result(ssl_.get()) != X509_V_OK) return identity;
+    identity.kind = PeerIdentity::Kind::certificate;
+    identity.sha256 = sha256_hex(certificate.get());
+    read_subject(certificate.get(), identity);
+    return identity;
+  }
+
+ private:
+  Done classify(int result, const char* what) {
+    const int saved_errno = errno;
+    switch (SSL_get_error(ssl_.get(), result)) {
+      case SSL_ERROR_WANT_READ:
+        return {Io::want_read};
+      case SSL_ERROR_WANT_WRITE:
+        return {Io::want_write};
+      case SSL_ERROR_ZERO_RETURN:
+        return {Io::end};
+      case SSL_ERROR_SYSCALL:
+        errno = saved_errno;
+        ERR_clear_error();
+        if (saved_errno == 0) errno = ECONNRESET;
+        return from_errno(what);
+      default:
+        return from_queue(what);
+    }
+  }
+
+  Done from_queue(const char* what) {
+    const unsigned long code = ERR_peek_error();
+    error_ = std::string(what) + ": " + openssl_error();
+    const long verdict = SSL_get_verify_result(ssl_.get());
+    if (verdict != X509_V_OK && context_->verifies_peer())
+      error_ += std::string(" (") + X509_verify_cert_error_string(verdict) + ")";
+    return {ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING ? Io::end : Io::failed};
+  }
+
+  std::shared_ptr<TlsContext> context_;  // the ALPN callback reads it
+  SslPtr ssl_;
+  bool starved_ = false;  // the last read wanted more from the socket
+};
+
+Result<SslPtr> new_ssl(TlsContext& context, int fd) {
+  SslPtr ssl(SSL_new(context.native()));
+  BIO* bio = ssl ? BIO_new(socket_bio()) : nullptr;
+  if (!bio) return internal_error("TLS: " + openssl_error());
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl.get(), bio, bio);  // one reference serves both directions
+  return ssl;
+}
+
+bool is_ip_address(const std::string& text) {
+  unsigned char scratch[16];
+  return ::inet_pton(AF_INET, text.c_str(), scratch) == 1 || ::inet_pton(AF_INET6, text.c_str(), scratch) == 1;
+}
+
+/// Whom the certificate must name; SNI carries names only.
+bool expect_peer(SSL* ssl, const std::string& name) {
+  if (name.empty()) return false;
+  if (is_ip_address(name)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) == 1;
+  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  return SSL_set_tlsext_host_name(ssl, name.c_str()) == 1 && SSL_set1_host(ssl, name.c_str()) == 1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Stream>> make_tls_server_stream(Fd fd, std::shared_ptr<TlsContext> context) {
+  auto ssl = new_ssl(*context, fd.get());
+  if (!ssl) return fail(ssl.error());
+  SSL_set_accept_state(ssl->get());
+  return std::make_unique<TlsStream>(std::move(fd), std::move(context), std::move(*ssl));
+}
+
+Result<std::unique_ptr<Stream>> make_tls_client_stream(Fd fd, std::shared_ptr<TlsContext> context,
+                                                       const std::string& host) {
+  auto ssl = new_ssl(*context, fd.get());
+  if (!ssl) return fail(ssl.error());
+  SSL_set_connect_state(ssl->get());
+  const std::string& name = context->server_name().empty() ? host : context->server_name();
+  if (!expect_peer(ssl->get(), name) && context->verifies_peer())
+    return fail(Reason::service_unavailable, "TLS: no name or address to verify the server's certificate against");
+  return std::make_unique<TlsStream>(std::move(fd), std::move(context), std::move(*ssl));
+}
+
+}  // namespace sublet::net
