@@ -1,6 +1,7 @@
 // File format. One SQLite database in WAL mode, application_id kApplicationId, user_version kFileFormat:
 //   log(rev INTEGER PRIMARY KEY, key, create_rev, deleted, value)   one row per op; value: see row_codec.h
-//   meta(id = 1, floor, last, checksum)                             compaction floor, highest revision ever deleted
+//   meta(id = 1, floor, last, clean, checksum)                      compaction floor, highest revision given before the
+//                                                                   last compaction, and whether the file was closed
 // Rows are only ever added at the end, and deleted by compaction. A new file is prepared under another name and linked
 // into place, so a file under the real name is always complete.
 //
@@ -20,6 +21,7 @@
 
 #include "store/crc32c.h"
 #include "store/sqlite_db.h"
+#include "store/wal_check.h"
 #include "sublet/base/log.h"
 
 namespace sublet::store {
@@ -27,9 +29,7 @@ namespace {
 
 constexpr std::uint32_t kApplicationId = 0x73756274;  // "subt"
 constexpr int kFileFormat = 1;
-constexpr int kIdleCheckpointPages = 512;     // 2 MiB: worth doing while nobody waits
-constexpr int kForcedCheckpointPages = 2048;  // 8 MiB: done even under load, so that the WAL stays small
-constexpr off_t kReserveBytes = 2 << 20;      // given up when the disk is full, so that deletes still pass
+constexpr off_t kReserveBytes = 2 << 20;  // given up when the disk is full, so that deletes still pass
 
 constexpr const char* kConnectionPragmas =
     "PRAGMA locking_mode=EXCLUSIVE;"  // first: it must come before the WAL is touched
@@ -51,11 +51,11 @@ constexpr const char* kSchema =
     "NULL,"
     " value BLOB NOT NULL) STRICT;"
     "CREATE TABLE meta(id INTEGER PRIMARY KEY CHECK(id=1), floor INTEGER NOT NULL, last INTEGER NOT NULL,"
-    " checksum INTEGER NOT NULL) STRICT;";
+    " clean INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;";
 static_assert(kApplicationId == 1937072756 && kFileFormat == 1, "kSchema spells them out");
 
-std::uint32_t meta_checksum(Revision floor, Revision last) {
-  return crc32c(0, "meta " + std::to_string(floor) + " " + std::to_string(last));
+std::uint32_t meta_checksum(Revision floor, Revision last, bool clean) {
+  return crc32c(0, "meta " + std::to_string(floor) + " " + std::to_string(last) + (clean ? " clean" : ""));
 }
 
 std::string os_error() { return std::strerror(errno); }
@@ -93,7 +93,7 @@ tl::unexpected<Status> open_error(const std::string& path, int code, const std::
 class SqliteLog final : public Log {
  public:
   explicit SqliteLog(SqliteLogOptions options) : options_(std::move(options)) {}
-  ~SqliteLog() override { ::unlink(reserve_path().c_str()); }
+  ~SqliteLog() override;
 
   /// The file exists.
   Outcome open();
@@ -107,14 +107,16 @@ class SqliteLog final : public Log {
 
  private:
   Outcome check_header();
-  Outcome read_meta();
+  Outcome read_meta(bool has_wal);
+  Outcome begin_session();
   Outcome prepare();
   tl::unexpected<Status> failed_open(int code) { return open_error(options_.path, code, db_.error()); }
 
   int insert(const std::vector<Row>& rows);
   int transaction(const std::function<int()>& body);
   AppendError outcome(int code, std::string& error_text);
-  int write_meta(Revision floor, Revision last);
+  int write_meta(Revision floor, bool clean);
+  void break_off(const std::string& why);
   void checkpoint();
   std::string reserve_path() const { return options_.path + "-reserve"; }
   void make_reserve();
@@ -126,7 +128,8 @@ class SqliteLog final : public Log {
   Revision last_ = kFirstRevision - 1;
   int wal_pages_ = 0;
   bool reserve_ = false;
-  std::string broken_;  // an I/O error in a checkpoint: told with the next append
+  bool in_session_ = false;  // opened for good: the file says that it is in use
+  std::string broken_;       // an I/O error in a checkpoint: told with the next append
 };
 
 // --- opening ---
@@ -159,10 +162,14 @@ Outcome SqliteLog::check_header() {
 }
 
 Outcome SqliteLog::open() {
-  ::chmod(options_.path.c_str(), 0600);
+  const std::string wal = options_.path + "-wal";
+  const bool has_wal = ::access(wal.c_str(), F_OK) == 0;
   if (const int code = db_.open(options_.path, options_.vfs); code != SQLITE_OK) return failed_open(code);
   sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);  // a refused file stays as it is
   if (Outcome header = check_header(); !header) return header;
+  ::chmod(options_.path.c_str(), 0600);
+  if (const std::string problem = wal_problem(wal); !problem.empty()) return damaged(options_.path, problem);
   if (const int code = db_.exec(kConnectionPragmas); code != SQLITE_OK) return failed_open(code);
   std::string text;
   if (const int code = db_.query("SELECT count(*) FROM sqlite_schema", text); code != SQLITE_OK)
@@ -171,8 +178,17 @@ Outcome SqliteLog::open() {
     return damaged(options_.path, "it is not in write-ahead mode");
   if (const int code = db_.query("PRAGMA quick_check(1)", text); code != SQLITE_OK) return failed_open(code);
   if (text != "ok") return damaged(options_.path, text);
+  return read_meta(has_wal);
+}
+
+/// Everything was read and is sound: from here on the file is ours to write.
+Outcome SqliteLog::begin_session() {
   if (const int code = db_.exec(("PRAGMA synchronous=" + options_.synchronous).c_str()); code != SQLITE_OK)
     return failed_open(code);
+  if (Outcome prepared = prepare(); !prepared) return prepared;
+  sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  if (const int code = write_meta(floor_, false); code != SQLITE_DONE) return failed_open(code);
+  in_session_ = true;
   // What an earlier process wrote and never synced is visible to us: it must be durable before anyone is shown it.
   if (const int code = sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
       code != SQLITE_OK)
@@ -184,9 +200,14 @@ Outcome SqliteLog::open() {
         return SQLITE_OK;
       },
       this);
-  if (Outcome prepared = prepare(); !prepared) return prepared;
   make_reserve();
-  return read_meta();
+  return {};
+}
+
+SqliteLog::~SqliteLog() {
+  if (in_session_ && broken_.empty() && write_meta(floor_, true) == SQLITE_DONE)
+    sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  if (reserve_) ::unlink(reserve_path().c_str());
 }
 
 Outcome SqliteLog::prepare() {
@@ -196,23 +217,28 @@ Outcome SqliteLog::prepare() {
       {&rollback_, "ROLLBACK"},
       {&insert_, "INSERT INTO log(rev, key, create_rev, deleted, value) VALUES(?, ?, ?, ?, ?)"},
       {&delete_, "DELETE FROM log WHERE rev = ?"},
-      {&meta_, "INSERT OR REPLACE INTO meta(id, floor, last, checksum) VALUES(1, ?, ?, ?)"},
+      {&meta_, "INSERT OR REPLACE INTO meta(id, floor, last, clean, checksum) VALUES(1, ?, ?, ?, ?)"},
   };
   for (const auto& [statement, sql] : statements)
     if (const int code = statement->prepare(db_, sql); code != SQLITE_OK) return failed_open(code);
   return {};
 }
 
-Outcome SqliteLog::read_meta() {
+Outcome SqliteLog::read_meta(bool has_wal) {
   Statement read;
-  if (const int code = read.prepare(db_, "SELECT floor, last, checksum FROM meta"); code != SQLITE_OK)
+  if (const int code = read.prepare(db_, "SELECT floor, last, clean, checksum FROM meta"); code != SQLITE_OK)
     return failed_open(code);
   const int code = read.step();
   if (code == SQLITE_DONE) return damaged(options_.path, "its meta row is missing");
   if (code != SQLITE_ROW) return failed_open(code);
   floor_ = read.integer(0);
   last_ = read.integer(1);
-  if (read.integer(2) != meta_checksum(floor_, last_)) return damaged(options_.path, "its meta row fails its checksum");
+  const bool clean = read.integer(2) != 0;
+  if (read.integer(3) != meta_checksum(floor_, last_, clean))
+    return damaged(options_.path, "its meta row fails its checksum");
+  if (!clean && !has_wal)
+    return damaged(options_.path,
+                   "it was not closed, and its -wal file, which holds the newest writes, is missing; put that back");
   Statement newest;
   if (const int error = newest.prepare(db_, "SELECT max(rev) FROM log"); error != SQLITE_OK) return failed_open(error);
   if (const int error = newest.step(); error != SQLITE_ROW) return failed_open(error);
@@ -231,7 +257,7 @@ Outcome SqliteLog::replay(const std::function<Outcome(Row&&)>& visit) {
   }
   if (code != SQLITE_DONE) return failed_open(code);
   sqlite3_db_release_memory(db_.get());
-  return {};
+  return in_session_ ? Outcome{} : begin_session();
 }
 
 // --- writing ---
@@ -264,11 +290,16 @@ int SqliteLog::insert(const std::vector<Row>& rows) {
 Log::AppendError SqliteLog::outcome(int code, std::string& error_text) {
   if (code == SQLITE_DONE) return AppendError::none;
   error_text = options_.path + ": " + db_.error();
-  if (db_.in_transaction() && rollback_.run() != SQLITE_DONE) {
-    error_text += "; and the transaction cannot be rolled back: " + db_.error();
-    return AppendError::io;
-  }
-  return base_code(code) == SQLITE_FULL ? AppendError::full : AppendError::io;
+  const bool undone = !db_.in_transaction() || rollback_.run() == SQLITE_DONE;
+  if (undone && base_code(code) == SQLITE_FULL) return AppendError::full;
+  break_off(error_text);
+  return AppendError::io;
+}
+
+/// After an I/O error nobody knows what is on the disk: from now on only the next process, which looks, may write.
+void SqliteLog::break_off(const std::string& why) {
+  broken_ = why;
+  sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& error_text) {
@@ -286,14 +317,15 @@ Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& er
   }
   if (result != AppendError::none) return result;
   last_ = rows.back().revision;
-  if (wal_pages_ >= kForcedCheckpointPages) checkpoint();
+  if (wal_pages_ >= options_.checkpoint_pages_max) checkpoint();
   return AppendError::none;
 }
 
-int SqliteLog::write_meta(Revision floor, Revision last) {
+int SqliteLog::write_meta(Revision floor, bool clean) {
   meta_.bind(1, floor);
-  meta_.bind(2, last);
-  meta_.bind(3, meta_checksum(floor, last));
+  meta_.bind(2, last_);
+  meta_.bind(3, clean ? 1 : 0);
+  meta_.bind(4, meta_checksum(floor, last_, clean));
   return meta_.run();
 }
 
@@ -308,7 +340,7 @@ Log::AppendError SqliteLog::compact(const std::vector<Revision>& superseded, Rev
                                          delete_.bind(1, revision);
                                          if (const int code = delete_.run(); code != SQLITE_DONE) return code;
                                        }
-                                       return write_meta(raised, last_);
+                                       return write_meta(raised, false);
                                      }),
                                      error_text);
   if (result == AppendError::none) floor_ = raised;
@@ -321,11 +353,11 @@ void SqliteLog::checkpoint() {
   if (code == SQLITE_OK)
     wal_pages_ = 0;
   else if (base_code(code) != SQLITE_FULL)
-    broken_ = options_.path + ": checkpoint failed: " + db_.error();
+    break_off(options_.path + ": checkpoint failed: " + db_.error());
 }
 
 void SqliteLog::idle() {
-  if (wal_pages_ >= kIdleCheckpointPages && broken_.empty()) checkpoint();
+  if (wal_pages_ >= options_.checkpoint_pages_idle && broken_.empty()) checkpoint();
   if (!reserve_) make_reserve();
 }
 
@@ -360,8 +392,8 @@ Outcome fill_new_file(const std::string& path, const std::string& vfs) {
   if (code == SQLITE_OK) code = db.exec("PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL;");
   if (code == SQLITE_OK) code = db.exec(kSchema);
   const Revision start = kFirstRevision - 1;
-  const std::string meta = "INSERT INTO meta VALUES(1, " + std::to_string(start) + ", " + std::to_string(start) + ", " +
-                           std::to_string(meta_checksum(start, start)) + ")";
+  const std::string meta = "INSERT INTO meta VALUES(1, " + std::to_string(start) + ", " + std::to_string(start) +
+                           ", 1, " + std::to_string(meta_checksum(start, start, true)) + ")";
   if (code == SQLITE_OK) code = db.exec(meta.c_str());
   if (code == SQLITE_OK)
     code = sqlite3_wal_checkpoint_v2(db.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);

@@ -21,7 +21,6 @@ namespace sublet::store {
 namespace {
 
 constexpr std::size_t kCatchUpChunk = 512;             // history events per delivery to a resuming watch
-constexpr std::chrono::seconds kFullProbe{1};          // while the disk is full, one write per so long may try again
 constexpr std::chrono::seconds kFullCompactRetry{10};  // and compaction, which needs a little space to make more
 constexpr int kCompactIntervalParts = 8;               // how finely the age of history is known
 constexpr std::string_view kFullMessage =
@@ -240,7 +239,7 @@ std::optional<Status> StoreImpl::refusal(const PendingTxn& txn) {
   if (!read_only_ || !txn.has_put()) return std::nullopt;
   const SteadyTime now = Clock::system().steady_now();
   if (now < next_probe_) return full_status({});
-  next_probe_ = now + kFullProbe;  // this one finds out whether there is space again
+  next_probe_ = now + options_.full_probe;  // this one finds out whether there is space again
   return std::nullopt;
 }
 
@@ -375,7 +374,7 @@ void StoreImpl::on_full(Batch batch, const std::string& text) {
     const std::lock_guard lock(pending_mutex_);
     undone = pending_.rollback(durable_map_, std::move(batch), writes);
     was_read_only = std::exchange(read_only_, true);
-    next_probe_ = Clock::system().steady_now() + kFullProbe;
+    next_probe_ = Clock::system().steady_now() + options_.full_probe;
   }
   if (!was_read_only) log::error("store.read_only", {{"why", text}});
   for (PendingTxn& txn : undone.refused) txn.done(fail(full_status(text)));
