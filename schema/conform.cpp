@@ -79,7 +79,7 @@ std::string_view trim(std::string_view text) {
 
 class Conformer {
  public:
-  Conformer(Arena& arena, DecodeNotes* notes) : shaper_(arena), notes_(notes) {}
+  Conformer(Arena& arena, DecodeNotes* notes) : shaper_(arena, arena.bytes()), notes_(notes) {}
 
   bool run(Node* root, Type type) {
     if (root->kind != NodeKind::object) {

@@ -1,6 +1,7 @@
 #include "schema/go_time.h"
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "sublet/schema/document.h"
@@ -138,8 +139,8 @@ constexpr DurationUnit kUnits[] = {
 
 constexpr std::uint64_t kDurationMax = std::uint64_t{1} << 63;  // Go holds magnitudes up to 1<<63
 
-/// One "1.5h" of a duration; false when malformed or too large.
-bool take_duration_part(std::string_view& rest, std::uint64_t& total) {
+/// One "1.5h" of a duration; false when malformed or too large. `bad_unit` is the unit when that is the trouble.
+bool take_duration_part(std::string_view& rest, std::uint64_t& total, std::optional<std::string_view>& bad_unit) {
   std::uint64_t whole = 0, fraction = 0;
   double scale = 1;
   std::size_t digits = 0;
@@ -169,6 +170,7 @@ bool take_duration_part(std::string_view& rest, std::uint64_t& total) {
     total += whole;
     return whole <= kDurationMax && total <= kDurationMax;
   }
+  bad_unit = rest.substr(0, length);
   return false;
 }
 
@@ -231,9 +233,13 @@ bool parse_go_duration(std::string_view text, std::int64_t& nanos, std::string& 
   }
   std::uint64_t total = 0;
   bool fits = !rest.empty();
-  while (fits && !rest.empty()) fits = take_duration_part(rest, total);
+  std::optional<std::string_view> bad_unit;
+  while (fits && !rest.empty()) fits = take_duration_part(rest, total, bad_unit);
   if (!fits || (!negative && total == kDurationMax)) {
-    problem = "time: invalid duration " + quoted(text);
+    problem = !bad_unit           ? "time: invalid duration "
+              : bad_unit->empty() ? "time: missing unit in duration "
+                                  : "time: unknown unit " + quoted(*bad_unit) + " in duration ";
+    problem += quoted(text);
     return false;
   }
   nanos = static_cast<std::int64_t>(negative ? 0 - total : total);

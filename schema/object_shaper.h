@@ -16,7 +16,8 @@ namespace sublet::schema {
 
 class ObjectShaper {
  public:
-  explicit ObjectShaper(Arena& arena) : arena_(arena), budget_(arena.bytes() + kGrowthMax) {}
+  /// `growth` is what the pass may honestly add to the arena, beside a fixed allowance.
+  ObjectShaper(Arena& arena, std::size_t growth) : arena_(arena), budget_(arena.bytes() + growth + kGrowthAllowance) {}
 
   Arena& arena() { return arena_; }
 
@@ -40,7 +41,7 @@ class ObjectShaper {
   bool over_budget() const { return arena_.bytes() > budget_; }
 
  private:
-  static constexpr std::size_t kGrowthMax = 128u << 20;
+  static constexpr std::size_t kGrowthAllowance = 16u << 20;
 
   detail::Node* settle(const FieldPlan& field, detail::Node* member);
   detail::Node* settle_single(const FieldPlan& field, detail::Node* member);

@@ -21,7 +21,8 @@ using detail::Node;
 
 namespace {
 
-constexpr int kEnvelopeDepthMax = 4;  // objects in a RawExtension of objects in a RawExtension ...
+constexpr int kEnvelopeDepthMax = 4;        // objects in a RawExtension of objects in a RawExtension ...
+constexpr std::size_t kGrowthPerByte = 32;  // a Pod's nodes and texts take about 8 bytes for each byte on the wire
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 Result<Document> decode(std::string_view message, Type type, int envelope_depth);
@@ -45,7 +46,8 @@ std::string replace_invalid_utf8(std::string_view text) {
 
 class Decoder {
  public:
-  Decoder(Arena& arena, int envelope_depth) : shaper_(arena), envelope_depth_(envelope_depth) {}
+  Decoder(Arena& arena, std::size_t message_size, int envelope_depth)
+      : shaper_(arena, message_size * kGrowthPerByte), envelope_depth_(envelope_depth) {}
 
   bool message(Node* node, std::string_view bytes, const TypePlan& plan, int depth) {
     if (depth > kDepthMax) return complain("proto: message nested too deep");
@@ -53,6 +55,11 @@ class Decoder {
     const std::size_t frame = shaper_.open(plan);
     reopen(node, plan, frame);
     if (!fields(bytes, plan, frame, depth)) return false;
+    for (std::size_t i = 0; i < plan.fields.size(); ++i) {
+      Node* const member = shaper_.slot(frame, i);
+      const Shape shape = plan.fields[i].shape;
+      if (member && (shape == Shape::map || shape == Shape::map_of_lists)) shaper_.sort_members(member);
+    }
     shaper_.close(node, plan, frame);
     return true;
   }
@@ -382,7 +389,7 @@ class Decoder {
 
 Result<Document> decode(std::string_view message, Type type, int envelope_depth) {
   Document document = Document::object();
-  Decoder decoder(*document.root().arena(), envelope_depth);
+  Decoder decoder(*document.root().arena(), message.size(), envelope_depth);
   if (!decoder.message(document.root().node(), message, plan_of(type), 0))
     return bad_request(std::move(decoder).problem());
   return document;

@@ -49,6 +49,7 @@ struct Pieces {
   std::string_view whole;     // digits before the point, no leading zeros; "0" when there are none
   std::string_view fraction;  // digits behind the point
   std::string_view suffix;
+  bool bare = false;  // no digit at all, as in "Ki" or "-m"
 };
 
 /// A parsed quantity: (-1)^negative * digits * 10^exponent. Digits has no leading zero; empty is zero.
@@ -76,12 +77,20 @@ bool cut(std::string_view text, Pieces& pieces) {
     pieces.negative = text[0] == '-';
     text.remove_prefix(1);
   }
+  const std::size_t unstripped = text.size();
   while (!text.empty() && text[0] == '0') text.remove_prefix(1);
+  if (text.empty()) {  // zeros, or (upstream lets it pass) nothing
+    pieces.whole = "0";
+    return true;
+  }
+  pieces.bare = text.size() == unstripped;
   pieces.whole = take_digits(text);
+  pieces.bare = pieces.bare && pieces.whole.empty();
   if (pieces.whole.empty()) pieces.whole = "0";
   if (!text.empty() && text[0] == '.') {
     text.remove_prefix(1);
     pieces.fraction = take_digits(text);
+    pieces.bare = pieces.bare && pieces.fraction.empty();
   }
   pieces.suffix = text;
   std::size_t at = text.find_first_not_of("eEinumkKMGTP");
@@ -167,21 +176,27 @@ int compare_magnitude(const Amount& amount, std::string_view whole) {
 
 // --- parsing -------------------------------------------------------------------------------------------------------
 
-/// Whether upstream's int64 path takes the number (which decides if it keeps the text), and keeps it.
-bool keeps_text(const Pieces& pieces, const Suffix& suffix) {
+/// Whether upstream's int64 path takes the number; its big-decimal path never keeps the text.
+bool fits_fast_path(const Pieces& pieces, const Suffix& suffix) {
   const std::size_t places = pieces.whole.size() + pieces.fraction.size();
+  if (places > kInt64Digits) return false;
   if (suffix.form == Form::binary_si) {
-    if (!pieces.fraction.empty()) return false;
-    const int precision =
-        15 - static_cast<int>(places) - static_cast<int>(static_cast<float>(suffix.exponent) * 3 / 10) - 1;
-    if (places > kInt64Digits || precision < 0) return false;
+    const int lost = static_cast<int>(static_cast<float>(suffix.exponent) * 3 / 10);
+    return pieces.fraction.empty() && 15 - static_cast<int>(places) - lost - 1 >= 0;
+  }
+  return suffix.exponent - static_cast<std::int64_t>(pieces.fraction.size()) >= kNanoExponent;
+}
+
+/// Whether the text is kept as it came, canonical or not.
+bool keeps_text(const Pieces& pieces, const Suffix& suffix) {
+  if (!fits_fast_path(pieces, suffix)) return false;
+  if (suffix.form == Form::binary_si) {
     std::int64_t value = 0;
     std::from_chars(pieces.whole.data(), pieces.whole.data() + pieces.whole.size(), value);
     return (value & 7) != 0;
   }
-  if (places > kInt64Digits) return false;
   const std::int64_t scale = suffix.exponent - static_cast<std::int64_t>(pieces.fraction.size());
-  if (scale < kNanoExponent || scale % 3 != 0) return false;
+  if (scale % 3 != 0) return false;
   const auto digit_from_end = [&](std::size_t i) {
     if (i < pieces.fraction.size()) return pieces.fraction[pieces.fraction.size() - 1 - i];
     i -= pieces.fraction.size();
@@ -196,7 +211,7 @@ QuantityFault cut_and_interpret(std::string_view text, Pieces& pieces, Suffix& s
   const auto meaning = interpret(pieces.suffix);
   if (!meaning) return QuantityFault::suffix;
   suffix = *meaning;
-  return QuantityFault::none;
+  return pieces.bare && !fits_fast_path(pieces, suffix) ? QuantityFault::numeric : QuantityFault::none;
 }
 
 Amount build(const Pieces& pieces, const Suffix& suffix) {
@@ -296,6 +311,8 @@ std::string_view quantity_fault_message(QuantityFault fault) {
       return "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
     case QuantityFault::suffix:
       return "unable to parse quantity's suffix";
+    case QuantityFault::numeric:
+      return "unable to parse numeric part of quantity";
   }
   return {};
 }

@@ -11,7 +11,7 @@
 
 namespace sublet::schema {
 
-enum class QuantityFault : std::uint8_t { none, format, suffix };
+enum class QuantityFault : std::uint8_t { none, format, suffix, numeric };
 
 /// Upstream's words for the fault.
 std::string_view quantity_fault_message(QuantityFault fault);

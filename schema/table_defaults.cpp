@@ -35,7 +35,7 @@ bool unset(const FieldPlan& field, const Node* node) {
 
 class Defaulter {
  public:
-  explicit Defaulter(Arena& arena) : arena_(arena), shaper_(arena) {}
+  explicit Defaulter(Arena& arena) : arena_(arena), shaper_(arena, arena.bytes()) {}
 
   void object(Node* node, const TypePlan& plan) {
     if (node->kind != NodeKind::object) return;

@@ -98,6 +98,12 @@ class Builder final : public YAML::EventHandler {
   void scalar(const std::string& text, YAML::anchor_t anchor, bool plain, const std::string& tag) {
     Node value;
     const bool is_merge = plain && text == "<<" && expects_key();
+    if (expects_key() && plain) {
+      // A key is never a JSON number: it keeps the float form.
+      const YamlScalar key = resolve_yaml_scalar(text);
+      if (key.kind == YamlScalar::Kind::floating && !anchor)
+        return take_key(arena_.store(format_go_float(key.floating, 32)), false);
+    }
     fill(&value, text, plain, tag);
     if (expects_key()) {
       if (anchor) remember(anchor, clone_scalar(value));

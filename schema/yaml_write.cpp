@@ -16,34 +16,68 @@ constexpr std::size_t kWidth = 80;
 constexpr std::size_t kSimpleKeyMax = 128;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-/// Every character beyond ASCII counts as a letter; go-yaml asks the Unicode tables.
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (static_cast<unsigned char>(c) & 0x80) != 0;
+/// One UTF-8 character of valid text.
+struct Rune {
+  char32_t value;
+  std::size_t size;
+};
+
+Rune rune_at(std::string_view text, std::size_t i) {
+  const auto lead = static_cast<unsigned char>(text[i]);
+  const std::size_t size = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (i + size > text.size()) return {0xfffd, 1};
+  char32_t value = size == 1 ? lead : lead & (0xffu >> (size + 1));
+  for (std::size_t k = 1; k < size; ++k) value = value << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3fu);
+  return {value, size};
+}
+
+struct RuneRange {
+  char32_t first, last;
+};
+
+/// Signs, spaces and pictures beyond ASCII; what is in none of the ranges is taken for a letter, which is right for the
+/// scripts that people write in (go-yaml asks the full Unicode tables, only to order keys).
+constexpr RuneRange kNoLetters[] = {
+    {0x80, 0xa9},     {0xab, 0xb4},     {0xb6, 0xb9},     {0xbb, 0xbf},     {0xd7, 0xd7},     {0xf7, 0xf7},
+    {0x2000, 0x2070}, {0x2072, 0x207e}, {0x2080, 0x208f}, {0x20a0, 0x20ff}, {0x2190, 0x2bff}, {0x3000, 0x3004},
+    {0x3007, 0x3030}, {0xe000, 0xf8ff}, {0xfe00, 0xfe6f}, {0xfeff, 0xff20}, {0xfff0, 0xffff}, {0x1f000, 0x1faff}};
+
+bool is_letter(char32_t c) {
+  if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return std::none_of(std::begin(kNoLetters), std::end(kNoLetters),
+                      [c](const RuneRange& range) { return c >= range.first && c <= range.last; });
+}
+
+/// Where the first character differs; both texts are valid UTF-8.
+std::size_t common_prefix(std::string_view a, std::string_view b) {
+  std::size_t i = 0;
+  while (i < a.size() && i < b.size() && a[i] == b[i]) ++i;
+  while (i > 0 && i < a.size() && (static_cast<unsigned char>(a[i]) & 0xc0) == 0x80) --i;
+  return i;
+}
+
+/// The run of digits at `i` as a number, after `start`.
+std::pair<std::uint64_t, std::size_t> number_at(std::string_view text, std::size_t i, std::uint64_t start) {
+  while (i < text.size() && is_digit(text[i])) start = start * 10 + static_cast<std::uint64_t>(text[i++] - '0');
+  return {start, i};
 }
 
 /// go-yaml's order of keys: letters by code point, other characters before letters, numbers by value.
 bool key_less(std::string_view a, std::string_view b) {
-  std::size_t i = 0;
-  while (i < a.size() && i < b.size() && a[i] == b[i]) ++i;
+  const std::size_t i = common_prefix(a, b);
   if (i == a.size() || i == b.size()) return a.size() < b.size();
-  const bool a_letter = is_letter(a[i]), b_letter = is_letter(b[i]);
-  if (a_letter && b_letter) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[i]);
+  const char32_t a_rune = rune_at(a, i).value, b_rune = rune_at(b, i).value;
+  const bool a_letter = is_letter(a_rune), b_letter = is_letter(b_rune);
+  if (a_letter && b_letter) return a_rune < b_rune;
   if (a_letter || b_letter) return b_letter;
-  std::uint64_t a_number = 0, b_number = 0;
+  std::uint64_t start = 0;
   if (a[i] == '0' || b[i] == '0')
-    for (std::size_t j = i; j > 0 && is_digit(a[j - 1]); --j)
-      if (a[j - 1] != '0') {
-        a_number = b_number = 1;
-        break;
-      }
-  std::size_t a_end = i, b_end = i;
-  while (a_end < a.size() && is_digit(a[a_end]))
-    a_number = a_number * 10 + static_cast<std::uint64_t>(a[a_end++] - '0');
-  while (b_end < b.size() && is_digit(b[b_end]))
-    b_number = b_number * 10 + static_cast<std::uint64_t>(b[b_end++] - '0');
+    for (std::size_t j = i; j > 0 && is_digit(a[j - 1]) && start == 0; --j) start = a[j - 1] != '0' ? 1 : 0;
+  const auto [a_number, a_end] = number_at(a, i, start);
+  const auto [b_number, b_end] = number_at(b, i, start);
   if (a_number != b_number) return static_cast<std::int64_t>(a_number) < static_cast<std::int64_t>(b_number);
   if (a_end != b_end) return a_end < b_end;
-  return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[i]);
+  return a_rune < b_rune;
 }
 
 /// [-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)? : YAML 1.1's base 60, which other parsers would read as a number.
@@ -116,20 +150,7 @@ bool is_timestamp(std::string_view text) {
   return zoned ? is_zone(text) : text.empty();
 }
 
-/// One UTF-8 character of valid text.
-struct Rune {
-  char32_t value;
-  std::size_t size;
-};
-
-Rune rune_at(std::string_view text, std::size_t i) {
-  const auto lead = static_cast<unsigned char>(text[i]);
-  const std::size_t size = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  if (i + size > text.size()) return {0xfffd, 1};
-  char32_t value = size == 1 ? lead : lead & (0xffu >> (size + 1));
-  for (std::size_t k = 1; k < size; ++k) value = value << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3fu);
-  return {value, size};
-}
+bool is_break(char32_t c) { return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029; }
 
 bool is_printable(char32_t c) {
   return c == '\n' || (c >= 0x20 && c <= 0x7e) || (c >= 0xa0 && c <= 0xd7ff) ||
@@ -146,11 +167,17 @@ struct Traits {
   bool literal = true;
 };
 
+bool is_blank_or_break(std::string_view text, std::size_t i) {
+  if (i >= text.size()) return true;
+  const char32_t c = rune_at(text, i).value;
+  return c == ' ' || c == '\t' || is_break(c);
+}
+
 bool starts_with_indicator(std::string_view text) {
   if (text.starts_with("---") || text.starts_with("...")) return true;
   constexpr std::string_view kAlways = "#,[]{}&*!|>'\"%@`";
   if (kAlways.find(text[0]) != std::string_view::npos) return true;
-  const bool blank_follows = text.size() == 1 || text[1] == ' ' || text[1] == '\t';
+  const bool blank_follows = is_blank_or_break(text, 1);
   return (text[0] == '?' || text[0] == ':' || text[0] == '-') && blank_follows;
 }
 
@@ -161,26 +188,22 @@ Traits analyze(std::string_view text) {
     return traits;
   }
   bool indicators = starts_with_indicator(text);
-  bool special = false, break_space = false, space_break = false;
-  char previous = '\0';
+  bool special = false, break_space = false, space_break = false, blank_ends = false;
+  char32_t previous = 'x';
   for (std::size_t i = 0; i < text.size();) {
     const Rune rune = rune_at(text, i);
-    const char c = rune.size == 1 ? text[i] : '\0';
-    const bool last = i + rune.size == text.size();
-    if (i > 0 && c == ':')
-      indicators = indicators || last || text[i + 1] == ' ' || text[i + 1] == '\t' || text[i + 1] == '\n';
-    if (i > 0 && c == '#') indicators = indicators || previous == ' ' || previous == '\t' || previous == '\n';
-    // U+2028 and U+2029 break lines in YAML 1.1: quoted with escapes they are safe everywhere.
-    special = special || !is_printable(rune.value) || rune.value == 0x2028 || rune.value == 0x2029;
-    if (c == '\n') {
-      traits.multiline = true;
-      space_break = space_break || previous == ' ';
-    }
-    break_space = break_space || (c == ' ' && previous == '\n');
-    previous = c == '\0' ? 'x' : c;
+    const char32_t c = rune.value;
+    const bool edge = i == 0 || i + rune.size == text.size();
+    if (i > 0 && c == ':') indicators = indicators || is_blank_or_break(text, i + 1);
+    if (i > 0 && c == '#') indicators = indicators || previous == ' ' || previous == '\t' || is_break(previous);
+    special = special || !is_printable(c);
+    blank_ends = blank_ends || (edge && (c == ' ' || is_break(c)));
+    traits.multiline = traits.multiline || is_break(c);
+    space_break = space_break || (is_break(c) && previous == ' ');
+    break_space = break_space || (c == ' ' && is_break(previous));
+    previous = c;
     i += rune.size;
   }
-  const bool blank_ends = text.front() == ' ' || text.front() == '\n' || text.back() == ' ' || text.back() == '\n';
   traits.plain = !(indicators || blank_ends || break_space || space_break || special || traits.multiline);
   traits.single_quoted = !(break_space || space_break || special);
   traits.literal = !(text.back() == ' ' || space_break || special);
@@ -193,7 +216,7 @@ class Writer {
     if (is_block(value))
       block(value, 0, false);
     else
-      scalar(value, 0);
+      scalar(value, 2);
     end_line();
     return std::move(out_);
   }
@@ -251,7 +274,7 @@ class Writer {
       if (!inlined) start_line(indent);
       inlined = false;
       const std::string_view key = member.key();
-      if (key.size() > kSimpleKeyMax || key.find('\n') != std::string_view::npos) {
+      if (key.size() > kSimpleKeyMax || analyze(key).multiline) {
         out_ += "? ";
         text(key, indent + 2, false);
         start_line(indent);
@@ -311,35 +334,41 @@ class Writer {
 
   static Style choose_style(std::string_view value, bool simple_key) {
     const Traits traits = analyze(value);
+    if (simple_key && traits.multiline) return Style::double_quoted;
     if (value.find('\n') != std::string_view::npos)
       return traits.literal && !simple_key ? Style::literal : Style::double_quoted;
-    const bool means_text = value != "<<" && resolve_yaml_scalar(value).kind == YamlScalar::Kind::string;
+    const bool means_text = resolve_yaml_scalar(value).kind == YamlScalar::Kind::string;
     if (!means_text || is_base60(value) || is_timestamp(value)) return Style::double_quoted;
     if (traits.plain) return Style::plain;
     return traits.single_quoted ? Style::single_quoted : Style::double_quoted;
   }
 
-  /// Plain (`quote` 0) or single-quoted text; a single blank beyond the width becomes a line break.
+  /// Plain (`quote` 0) or single-quoted text; a single blank beyond the width becomes a line break. The line breaks
+  /// that can occur here (U+2028 and U+2029) stand as they are and are followed by the indentation.
   void folded(std::string_view value, std::size_t indent, bool simple_key, char quote) {
     if (quote) out_ += quote;
     std::size_t at = column();
-    bool spaces = false;
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      const char c = value[i];
+    bool spaces = false, breaks = false;
+    for (std::size_t i = 0; i < value.size();) {
+      const Rune rune = rune_at(value, i);
+      const bool blank = rune.value == ' ';
       const bool inside = !quote || (i > 0 && i + 1 < value.size());
       const bool next_blank = i + 1 < value.size() && value[i + 1] == ' ';
-      if (c == ' ' && !simple_key && !spaces && at > kWidth && inside && !next_blank) {
+      if (breaks && !blank && !is_break(rune.value)) {
+        out_.append(indent, ' ');
+        at = indent;
+      }
+      if (blank && !simple_key && !spaces && at > kWidth && inside && !next_blank) {
         start_line(indent);
         at = indent;
       } else {
-        if (quote && c == quote) {
-          out_ += c;
-          ++at;
-        }
-        out_ += c;
-        if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++at;
+        const std::size_t copies = quote && rune.value == static_cast<unsigned char>(quote) ? 2 : 1;
+        for (std::size_t k = 0; k < copies; ++k) out_.append(value, i, rune.size);
+        at = is_break(rune.value) ? 0 : at + copies;
       }
-      spaces = c == ' ';
+      breaks = is_break(rune.value);
+      spaces = blank;
+      i += rune.size;
     }
     if (quote) out_ += quote;
   }
@@ -350,8 +379,7 @@ class Writer {
     bool spaces = false;
     for (std::size_t i = 0; i < value.size();) {
       const Rune rune = rune_at(value, i);
-      const bool escaped = !is_printable(rune.value) || rune.value == '\n' || rune.value == 0x2028 ||
-                           rune.value == 0x2029 || rune.value == '"' || rune.value == '\\';
+      const bool escaped = !is_printable(rune.value) || is_break(rune.value) || rune.value == '"' || rune.value == '\\';
       if (escaped) {
         const std::size_t before = out_.size();
         append_escape(rune.value);
@@ -394,17 +422,19 @@ class Writer {
 
   void literal(std::string_view value, std::size_t indent) {
     out_ += '|';
-    if (value.front() == ' ' || value.front() == '\n') out_ += '2';  // the width of one level
+    if (value.front() == ' ' || is_break(rune_at(value, 0).value)) out_ += '2';  // the width of one level
     if (value.back() != '\n')
       out_ += '-';
     else if (value.size() == 1 || value[value.size() - 2] == '\n')
       out_ += '+';
     out_ += '\n';
     bool fresh = true;
-    for (const char c : value) {
-      if (c != '\n' && fresh) out_.append(indent, ' ');
-      out_ += c;
-      fresh = c == '\n';
+    for (std::size_t i = 0; i < value.size();) {
+      const Rune rune = rune_at(value, i);
+      if (fresh && !is_break(rune.value)) out_.append(indent, ' ');
+      out_.append(value, i, rune.size);
+      fresh = is_break(rune.value);
+      i += rune.size;
     }
   }
 
