@@ -71,7 +71,6 @@ void translate_pod(Translation& translation, Value host_pod) {
   Value spec = host_pod.object("spec");
   force_host_identity(translation.context(), spec);
   force_pod_network(translation, spec);
-  add_service_environment(translation, spec);
 }
 
 }  // namespace
@@ -98,6 +97,8 @@ tl::expected<Translated, Denied> translate(const TranslateContext& context, std:
   enforce_border(translation, kind, host);
   out.desired_hash = hash_of(host);
   host.object("metadata").object("annotations").put(kAnnotationDesiredHash, out.desired_hash);
+  // After the hash: a container's variables are what they were at create, whatever services came since.
+  if (kind == "Pod") add_service_environment(translation, host["spec"]);
   out.references = std::move(translation.references);
   out.tokens = std::move(translation.tokens);
   out.warnings = std::move(translation.warnings);

@@ -137,7 +137,7 @@ TEST(TranslatePod, TurnsTokenProjectionsIntoASecretOfTheTenant) {
 
 TEST(TranslatePod, AnswersTheDownwardApiWithTenantFacts) {
   const Document tenant =
-      pod("    env:\n    - {name: N, valueFrom: {fieldRef: {fieldPath: metadata.name}}}\n"
+      pod("    env:\n    - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}\n"
           "    - {name: NS, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}\n"
           "    - {name: L, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['app']\"}}}\n"
           "    - {name: A, valueFrom: {fieldRef: {fieldPath: \"metadata.annotations['note']\"}}}\n"
@@ -149,7 +149,7 @@ TEST(TranslatePod, AnswersTheDownwardApiWithTenantFacts) {
   const Translated out = translated(tenant);
   const Value host = out.host_object.root();
   const Value env = host["spec"]["containers"].at(0)["env"];
-  EXPECT_EQ(value_of(env, "N"), R"({"name":"N","value":"ollama"})");
+  EXPECT_EQ(value_of(env, "POD"), R"({"name":"POD","value":"ollama"})");
   EXPECT_EQ(value_of(env, "NS"), R"({"name":"NS","value":"ai-team"})");
   EXPECT_EQ(value_of(env, "L"), R"({"name":"L","value":"web"})");
   EXPECT_EQ(value_of(env, "A"), R"x({"name":"A","value":"cost $$(HOME)"})x");

@@ -1,0 +1,89 @@
+#include "syncer/border.h"
+
+#include "sublet/base/log.h"
+#include "sublet/base/random.h"
+#include "syncer/translate/names.h"
+
+namespace sublet::syncer {
+
+using schema::Document;
+using schema::Value;
+
+std::string queue_key(std::string_view kind, std::string_view namespace_name, std::string_view name) {
+  return std::string(kind).append("/").append(namespace_name).append("/").append(name);
+}
+
+Document whole(const kube::CachedObject& cached, std::string_view api_version, std::string_view kind) {
+  Document document = cached.document();
+  Value root = document.root();
+  if (!root.is_object()) root.make_object();
+  root.put("apiVersion", api_version);
+  root.put("kind", kind);
+  return document;
+}
+
+bool is_ours(const Border& border, const Value& host_object) {
+  return host_object["metadata"]["labels"][kLabelTenantUid].text() == border.context().virtual_cluster_uid;
+}
+
+TenantIdentity tenant_identity(const Value& host_object) {
+  const Value annotations = host_object["metadata"]["annotations"];
+  return {annotations[kAnnotationTenantNamespace].string(), annotations[kAnnotationTenantName].string(),
+          annotations[kAnnotationTenantUid].string()};
+}
+
+namespace {
+
+// One event object per (object, reason, message): repeats patch its count, as upstream's recorder does.
+Document make_event(const Border& border, const Value& object, std::string_view type, std::string_view reason,
+                    std::string_view message, const std::string& name) {
+  const std::string now = format_time(border.clock.now());
+  Document event = Document::object();
+  Value root = event.root();
+  root.put("apiVersion", "v1");
+  root.put("kind", "Event");
+  Value metadata = root.object("metadata");
+  metadata.put("name", name);
+  metadata.put("namespace", object["metadata"]["namespace"].text());
+  Value involved = root.object("involvedObject");
+  involved.put("apiVersion", object["apiVersion"].text());
+  involved.put("kind", object["kind"].text());
+  involved.put("namespace", object["metadata"]["namespace"].text());
+  involved.put("name", object["metadata"]["name"].text());
+  involved.put("uid", object["metadata"]["uid"].text());
+  root.put("type", type);
+  root.put("reason", reason);
+  root.put("message", message);
+  root.object("source").put("component", "sublet-syncer");
+  root.put("firstTimestamp", now);
+  root.put("lastTimestamp", now);
+  root.put("count", 1);
+  root.put("reportingComponent", "sublet-syncer");
+  return event;
+}
+
+}  // namespace
+
+void record_tenant_event(Border& border, const Value& tenant_object, std::string_view type, std::string_view reason,
+                         std::string_view message) {
+  const std::string_view namespace_name = tenant_object["metadata"]["namespace"].text();
+  const std::string object_name = tenant_object["metadata"]["name"].string();
+  const std::string identity = tenant_object["metadata"]["uid"].string() + std::string(reason) + std::string(message);
+  const std::string name = object_name.substr(0, 200) + "." + sha256_hex(identity, 16);
+  const Document event = make_event(border, tenant_object, type, reason, message, name);
+  const auto created = border.tenant.create(kEvents, namespace_name, event.root());
+  ++border.tenant_writes;
+  if (created) return;
+  if (created.error().is(Reason::already_exists)) {
+    const auto existing = border.tenant.get(kEvents, namespace_name, name);
+    if (!existing) return;
+    Document patch = Document::object();
+    patch.root().put("count", existing->root()["count"].integer(1) + 1);
+    patch.root().put("lastTimestamp", format_time(border.clock.now()));
+    if (border.tenant.patch(kEvents, namespace_name, name, kube::PatchType::merge, patch.to_json())) return;
+  }
+  log::warning("syncer.event_not_written",
+               {{"object", object_name}, {"reason", reason}, {"cause", created.error().message}});
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,82 @@
+// Events: what the host says of a tenant's pod, said again on the tenant's pod with its uid, so that `kubectl describe`
+// shows it; host names in the text become the tenant's.
+#include "syncer/border.h"
+#include "syncer/translate/names.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  if (from.empty()) return;
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+std::optional<TenantIdentity> owner_of(Border& border, const std::string& host_pod) {
+  if (const auto cached = border.host_pods->get(border.host_namespace(), host_pod))
+    return tenant_identity(cached->document().root());
+  const std::lock_guard lock(border.owners_mutex);
+  const auto found = border.host_pod_owners.find(host_pod);
+  if (found == border.host_pod_owners.end()) return std::nullopt;
+  return found->second;
+}
+
+// Fields of an event that mean the same on both sides.
+constexpr std::string_view kCopied[] = {
+    "type",   "reason", "count",  "firstTimestamp",     "lastTimestamp",    "eventTime",
+    "series", "source", "action", "reportingComponent", "reportingInstance"};
+
+Document tenant_event(const Border& border, const Value& host_event, const TenantIdentity& owner,
+                      const std::string& name) {
+  Document document = Document::object();
+  Value root = document.root();
+  root.put("apiVersion", "v1");
+  root.put("kind", "Event");
+  Value metadata = root.object("metadata");
+  metadata.put("name", name);
+  metadata.put("namespace", owner.namespace_name);
+  Value involved = root.object("involvedObject");
+  involved.put("apiVersion", "v1");
+  involved.put("kind", "Pod");
+  involved.put("namespace", owner.namespace_name);
+  involved.put("name", owner.name);
+  involved.put("uid", owner.uid);
+  if (const Value path = host_event["involvedObject"]["fieldPath"]) involved.put("fieldPath", path);
+  for (const std::string_view field : kCopied)
+    if (const Value value = host_event[field]; value && !value.is_null()) root.put(field, value);
+  std::string message = host_event["message"].string();
+  replace_all(message, border.host_namespace() + "/" + host_event["involvedObject"]["name"].string(),
+              owner.namespace_name + "/" + owner.name);
+  replace_all(message, host_event["involvedObject"]["name"].text(), owner.name);
+  root.put("message", message);
+  return document;
+}
+
+}  // namespace
+
+Result<Requeue> reconcile_event(Border& border, const std::string& host_namespace, const std::string& host_event_name) {
+  const auto cached = border.host_events->get(host_namespace, host_event_name);
+  if (!cached) return Requeue();  // expired on the host; the tenant's copy expires by itself
+  const Document host_event = cached->document();
+  if (host_event["involvedObject"]["kind"].text() != "Pod") return Requeue();
+  const auto owner = owner_of(border, host_event["involvedObject"]["name"].string());
+  if (!owner || owner->name.empty()) return Requeue();
+  const std::string name = owner->name.substr(0, 200) + "." + sha256_hex(cached->uid, 16);
+  const Document event = tenant_event(border, host_event.root(), *owner, name);
+  ++border.tenant_writes;
+  const auto created = border.tenant.create(kEvents, owner->namespace_name, event.root());
+  if (created || created.error().is(Reason::not_found) || created.error().is(Reason::forbidden)) return Requeue();
+  if (!created.error().is(Reason::already_exists)) return fail(created.error());
+  Document patch = Document::object();
+  for (const std::string_view field : {"count", "lastTimestamp", "series", "message"})
+    if (const Value value = event[field]) patch.root().put(field, value);
+  const auto patched =
+      border.tenant.patch(kEvents, owner->namespace_name, name, kube::PatchType::merge, patch.to_json());
+  if (patched || patched.error().is(Reason::not_found)) return Requeue();
+  return fail(patched.error());
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,157 @@
+#include "syncer/to_host/host_object.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "sublet/base/log.h"
+#include "sublet/base/metrics.h"
+#include "syncer/to_host/host_patch.h"
+
+namespace sublet::syncer {
+
+using schema::Document;
+using schema::Value;
+
+namespace {
+
+metrics::Counter& foreign_objects() {
+  static auto& counter =
+      metrics::counter("sublet_syncer_foreign_objects_total",
+                       "Host objects met under a translated name that are not this virtual cluster's.");
+  return counter;
+}
+
+Status foreign_status(Border& border, std::string_view kind, const std::string& name, const Value& tenant_object) {
+  ++border.foreign;
+  foreign_objects().add();
+  const std::string message =
+      std::string(kind) + " " + name + " exists on the host in namespace " + border.host_namespace() +
+      " and does not belong to this virtual cluster; it is left alone. Ask the platform team to "
+      "remove or rename it";
+  record_tenant_event(border, tenant_object, "Warning", "HostNameTaken", message);
+  Status status;
+  status.reason = Reason::already_exists;
+  status.message = message;
+  return status;
+}
+
+// The host object is there and ours: brings it to the desired form.
+Result<Requeue> patch_host(Border& border, std::string_view kind, const kube::Resource& resource,
+                           const Value& host_object, const Value& desired) {
+  const std::string name = desired["metadata"]["name"].string();
+  if (tenant_identity(host_object).uid != tenant_identity(desired).uid) {
+    // It stands for an earlier tenant object of the same name. Its end brings the key back.
+    kube::CachedObject old;
+    old.namespace_name = border.host_namespace();
+    old.name = name;
+    old.uid = host_object["metadata"]["uid"].string();
+    if (auto removed = remove_from_host(border, resource, old); !removed) return fail(removed.error());
+    return std::chrono::milliseconds(100);
+  }
+  const Document patch = make_host_patch(kind, host_object, desired);
+  if (patch.root().empty()) return Requeue();
+  ++border.host_writes;
+  const auto patched =
+      border.host.patch(resource, border.host_namespace(), name, kube::PatchType::merge, patch.to_json());
+  if (patched) return Requeue();
+  if (patched.error().is(Reason::invalid) && kind != "Pod") {
+    // An immutable part changed (Secret type, immutable data): only a new object can carry it.
+    kube::CachedObject old;
+    old.namespace_name = border.host_namespace();
+    old.name = name;
+    old.uid = host_object["metadata"]["uid"].string();
+    if (auto removed = remove_from_host(border, resource, old); !removed) return fail(removed.error());
+    return std::chrono::milliseconds(50);
+  }
+  return fail(patched.error());
+}
+
+}  // namespace
+
+Result<Requeue> apply_to_host(Border& border, std::string_view kind, const kube::Resource& resource,
+                              const kube::CachedPtr& host_cached, Document desired, const Value& tenant_object) {
+  const Value wanted = desired.root();
+  note_owned_keys(wanted);
+  if (host_cached) return patch_host(border, kind, resource, host_cached->document().root(), wanted);
+  ++border.host_writes;
+  const auto created = border.host.create(resource, border.host_namespace(), wanted);
+  if (created) return Requeue();
+  if (!created.error().is(Reason::already_exists)) return fail(created.error());
+  // Either our cache is behind, or somebody else has the name.
+  const std::string name = wanted["metadata"]["name"].string();
+  const auto existing = border.host.get(resource, border.host_namespace(), name);
+  if (!existing) return fail(existing.error());
+  if (!is_ours(border, existing->root())) return fail(foreign_status(border, kind, name, tenant_object));
+  return patch_host(border, kind, resource, existing->root(), wanted);
+}
+
+Outcome remove_from_host(Border& border, const kube::Resource& resource, const kube::CachedObject& host_object,
+                         std::optional<int> grace_seconds) {
+  kube::DeleteOptions options;
+  options.uid = host_object.uid;
+  options.grace_period_seconds = grace_seconds;
+  options.propagation_policy = "Background";
+  ++border.host_writes;
+  const auto removed = border.host.remove(resource, border.host_namespace(), host_object.name, options);
+  // Conflict: another object has the name by now; ours is gone.
+  if (removed || removed.error().is(Reason::not_found) || removed.error().is(Reason::conflict)) return {};
+  return fail(removed.error());
+}
+
+namespace {
+
+// NAME_SERVICE_HOST and the like for the services of the pod's namespace, with their addresses on the host.
+std::vector<std::pair<std::string, std::string>> service_environment(Border& border,
+                                                                     std::string_view tenant_namespace) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const auto& cached : border.tenant_services->by_index("namespace", tenant_namespace)) {
+    if (tenant_namespace == "default" && cached->name == "kubernetes") continue;
+    const auto host_service =
+        border.host_services->get(border.host_namespace(), border.host_name_of(tenant_namespace, cached->name));
+    if (!host_service) continue;
+    const Document document = host_service->document();
+    const Value spec = document["spec"];
+    const std::string address = spec["clusterIP"].string();
+    if (address.empty() || address == "None" || spec["ports"].empty()) continue;
+    std::string prefix = cached->name;
+    for (char& c : prefix) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const std::string port = std::to_string(spec["ports"].at(0)["port"].integer());
+    variables.emplace_back(prefix + "_SERVICE_HOST", address);
+    variables.emplace_back(prefix + "_SERVICE_PORT", port);
+    variables.emplace_back(prefix + "_PORT", "tcp://" + address + ":" + port);
+    for (const Value entry : spec["ports"]) {
+      std::string protocol(entry["protocol"].text("TCP"));
+      const std::string number = std::to_string(entry["port"].integer());
+      const std::string base = prefix + "_PORT_" + number + "_" + protocol;
+      for (char& c : protocol) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      std::string port_name = entry["name"].string();
+      for (char& c : port_name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      if (!port_name.empty()) variables.emplace_back(prefix + "_SERVICE_PORT_" + port_name, number);
+      variables.emplace_back(base, protocol + "://" + address + ":" + number);
+      variables.emplace_back(base + "_PROTO", protocol);
+      variables.emplace_back(base + "_PORT", number);
+      variables.emplace_back(base + "_ADDR", address);
+    }
+  }
+  std::sort(variables.begin(), variables.end());
+  return variables;
+}
+
+}  // namespace
+
+std::optional<Translated> translate_for_host(Border& border, std::string_view kind, const Value& tenant_object,
+                                             Operation operation) {
+  TranslateContext context = border.context();
+  if (kind == "Pod" && operation == Operation::create)
+    context.service_environment = service_environment(border, tenant_object["metadata"]["namespace"].text());
+  auto translated = translate(context, kind, tenant_object, operation);
+  if (translated) return std::move(*translated);
+  ++border.denied;
+  std::string message;
+  for (const Cause& cause : translated.error().causes)
+    message += (message.empty() ? "" : "; ") + (cause.field.empty() ? "" : cause.field + ": ") + cause.message;
+  record_tenant_event(border, tenant_object, "Warning", "SyncDenied", message);
+  return std::nullopt;
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,26 @@
+// HostObject: create, patch and remove host objects with the border's precautions.
+//
+// A foreign object under our name is never adopted, changed or deleted: event, metric, retry. Deletes carry the uid.
+// Blocking; worker threads only.
+#pragma once
+
+#include "syncer/border.h"
+
+namespace sublet::syncer {
+
+/// Makes the host object as desired. `host_cached` is what the cache knows (null: nothing). `tenant_object` gets the
+/// events.
+Result<Requeue> apply_to_host(Border& border, std::string_view kind, const kube::Resource& resource,
+                              const kube::CachedPtr& host_cached, schema::Document desired,
+                              const schema::Value& tenant_object);
+
+/// Deletes a host object by uid; gone already is fine. `grace_seconds` for pods.
+Outcome remove_from_host(Border& border, const kube::Resource& resource, const kube::CachedObject& host_object,
+                         std::optional<int> grace_seconds = std::nullopt);
+
+/// Translates, with services' variables filled in for pods; a denial is reported on the tenant object and gives
+/// nullopt.
+std::optional<Translated> translate_for_host(Border& border, std::string_view kind, const schema::Value& tenant_object,
+                                             Operation operation);
+
+}  // namespace sublet::syncer

@@ -1,0 +1,25 @@
+// HostPatch: from a host object and its desired form to the merge patch that brings it there, touching only what the
+// syncer owns.
+//
+// Owned are: the labels and annotations named in the object's own owned-keys annotations, and for ConfigMaps, Secrets
+// and Services all of their content; for Pods only the few spec fields that Kubernetes lets change. Everything else on
+// the host object (injected containers, volumes, annotations of binders) is left alone: no fight. Pure; any thread.
+#pragma once
+
+#include <string_view>
+
+#include "sublet/schema/document.h"
+
+namespace sublet::syncer {
+
+/// Names of labels and annotations that the syncer wrote, space-separated; set by note_owned_keys.
+inline constexpr std::string_view kAnnotationOwnedLabels = "sublet.dev/owned-labels";
+inline constexpr std::string_view kAnnotationOwnedAnnotations = "sublet.dev/owned-annotations";
+
+/// Records in `desired` which keys it owns. Call once on a freshly translated object.
+void note_owned_keys(schema::Value desired);
+
+/// The merge patch; an empty object when the host object already is as desired.
+schema::Document make_host_patch(std::string_view kind, const schema::Value& host_object, const schema::Value& desired);
+
+}  // namespace sublet::syncer

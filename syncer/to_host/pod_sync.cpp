@@ -1,0 +1,209 @@
+// Pods: the heart of the border. One function looks at both sides and does the next thing that brings them together.
+//
+// Map: no tenant pod -> the host pod goes. Tenant pod ending -> the host pod ends first, then the tenant's. No host pod
+// -> it is made, unless the tenant's had already run. Both -> changes go to the host; node, status and end come back.
+#include "sublet/base/log.h"
+#include "sublet/base/metrics.h"
+#include "sublet/patches/patch.h"
+#include "syncer/border.h"
+#include "syncer/from_host/pod_status.h"
+#include "syncer/to_host/host_object.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+struct PodPair {
+  Border& border;
+  std::string tenant_namespace, tenant_name, host_name;
+  kube::CachedPtr tenant_cached, host_cached;
+};
+
+Result<Requeue> done(const Outcome& outcome) {
+  if (!outcome) return fail(outcome.error());
+  return Requeue();
+}
+
+// Finishes a tenant pod as the kubelet would: grace 0, by uid.
+Result<Requeue> finish_tenant_pod(PodPair& pair) {
+  kube::DeleteOptions options;
+  options.grace_period_seconds = 0;
+  options.uid = pair.tenant_cached->uid;
+  ++pair.border.tenant_writes;
+  const auto removed = pair.border.tenant.remove(kPods, pair.tenant_namespace, pair.tenant_name, options);
+  if (removed || removed.error().is(Reason::not_found) || removed.error().is(Reason::conflict)) return Requeue();
+  return fail(removed.error());
+}
+
+// The cache may lag behind our own create: before a missing host pod has consequences, the host itself is asked.
+Result<bool> gone_from_host(PodPair& pair) {
+  const auto host_pod = pair.border.host.get(kPods, pair.border.host_namespace(), pair.host_name);
+  if (host_pod)
+    return !is_ours(pair.border, host_pod->root()) || tenant_identity(host_pod->root()).uid != pair.tenant_cached->uid;
+  if (host_pod.error().is(Reason::not_found)) return true;
+  return fail(host_pod.error());
+}
+
+// The tenant pod has a deletionTimestamp.
+Result<Requeue> end_pod(PodPair& pair, const Value& tenant_pod) {
+  if (!pair.host_cached) {
+    const auto gone = gone_from_host(pair);
+    if (!gone) return fail(gone.error());
+    if (*gone) return finish_tenant_pod(pair);
+    return Requeue(std::chrono::milliseconds(50));  // it is there: its informer event is on the way
+  }
+  const Document host_pod = pair.host_cached->document();
+  const bool same = tenant_identity(host_pod.root()).uid == pair.tenant_cached->uid;
+  if (!same) return finish_tenant_pod(pair);
+  const auto grace = static_cast<int>(tenant_pod["metadata"]["deletionGracePeriodSeconds"].integer(30));
+  const Value metadata = host_pod["metadata"];
+  // A later, shorter grace of the tenant shortens the host's; nothing lengthens it.
+  if (metadata.has("deletionTimestamp") && metadata["deletionGracePeriodSeconds"].integer(grace) <= grace)
+    return Requeue();
+  return done(remove_from_host(pair.border, kPods, *pair.host_cached, grace));
+}
+
+bool terminal(const Value& pod) {
+  const std::string_view phase = pod["status"]["phase"].text();
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+// No host pod in the cache.
+Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
+  Border& border = pair.border;
+  if (terminal(tenant_pod)) return Requeue();
+  if (!tenant_pod["spec"]["nodeName"].text().empty() || tenant_pod["status"].has("startTime")) {
+    // It ran, and the host has no pod any more: it was deleted there. Running it again under the same uid would break
+    // what controllers are promised.
+    const auto gone = gone_from_host(pair);
+    if (!gone) return fail(gone.error());
+    if (!*gone) return Requeue(std::chrono::milliseconds(50));
+    record_tenant_event(border, tenant_pod, "Warning", "HostPodDeleted", "the pod was deleted on the host");
+    return finish_tenant_pod(pair);
+  }
+  auto translated = translate_for_host(border, "Pod", tenant_pod, Operation::create);
+  if (!translated) return Requeue();
+  for (const Reference& reference : translated->references)
+    border.queue.add(queue_key(reference.kind, pair.tenant_namespace, reference.tenant_name));
+  if (!translated->tokens.empty()) border.queue.add(queue_key("PodToken", pair.tenant_namespace, pair.tenant_name));
+  auto applied = apply_to_host(border, "Pod", kPods, nullptr, std::move(translated->host_object), tenant_pod);
+  if (applied) return applied;
+  const Status& error = applied.error();
+  if (error.is(Reason::invalid) || error.is(Reason::forbidden) || error.is(Reason::bad_request))
+    record_tenant_event(border, tenant_pod, "Warning", "SyncFailed", "the host refused the pod: " + error.message);
+  return applied;
+}
+
+Outcome bind_tenant_pod(PodPair& pair, std::string_view node) {
+  Document binding = Document::object();
+  Value root = binding.root();
+  root.put("apiVersion", "v1");
+  root.put("kind", "Binding");
+  Value metadata = root.object("metadata");
+  metadata.put("name", pair.tenant_name);
+  metadata.put("namespace", pair.tenant_namespace);
+  metadata.put("uid", pair.tenant_cached->uid);
+  Value target = root.object("target");
+  target.put("apiVersion", "v1");
+  target.put("kind", "Node");
+  target.put("name", node);
+  ++pair.border.tenant_writes;
+  const auto bound = pair.border.tenant.create(kPods, pair.tenant_namespace, root, pair.tenant_name, "binding");
+  // Conflict: bound already and our cache is behind, or being deleted; the next event tells.
+  if (bound || bound.error().is(Reason::conflict) || bound.error().is(Reason::not_found)) return {};
+  return fail(bound.error());
+}
+
+Outcome bring_status_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
+  const Document wanted = tenant_pod_status(host_pod, tenant_pod);
+  Document difference = patches::make_merge_patch(tenant_pod["status"], wanted.root());
+  if (difference.root().empty()) return {};
+  Document patch = Document::object();
+  patch.root().put("status", difference.root());
+  ++pair.border.tenant_writes;
+  const auto patched = pair.border.tenant.patch(kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge,
+                                                patch.to_json(), "status");
+  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+  return {};
+}
+
+// Labels and annotations by which host components tell tenants something; read-only: they never go down again.
+Outcome bring_records_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
+  constexpr std::string_view kShown[] = {"runai-gpu-group", "received-resource-type"};
+  Document patch = Document::object();
+  for (const std::string_view map : {"labels", "annotations"})
+    for (const std::string_view key : kShown) {
+      const Value theirs = host_pod["metadata"][map][key], ours = tenant_pod["metadata"][map][key];
+      if (theirs.missing() ? ours.missing() : ours.equals(theirs)) continue;
+      patch.root().object("metadata").object(map).put(key, theirs);
+    }
+  if (patch.root().empty()) return {};
+  ++pair.border.tenant_writes;
+  const auto patched =
+      pair.border.tenant.patch(kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json());
+  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+  return {};
+}
+
+// The host is ending the pod by itself (eviction, preemption, drain): the tenant's ends with the same grace.
+Result<Requeue> follow_host_deletion(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
+  kube::DeleteOptions options;
+  options.uid = pair.tenant_cached->uid;
+  options.grace_period_seconds = static_cast<int>(host_pod["metadata"]["deletionGracePeriodSeconds"].integer(30));
+  record_tenant_event(pair.border, tenant_pod, "Warning", "HostPodDeleted", "the host is deleting the pod");
+  ++pair.border.tenant_writes;
+  const auto removed = pair.border.tenant.remove(kPods, pair.tenant_namespace, pair.tenant_name, options);
+  if (removed || removed.error().is(Reason::not_found) || removed.error().is(Reason::conflict)) return Requeue();
+  return fail(removed.error());
+}
+
+Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
+  Border& border = pair.border;
+  const Document host_pod = pair.host_cached->document();
+  const Value host_metadata = host_pod["metadata"];
+  if (tenant_identity(host_pod.root()).uid != pair.tenant_cached->uid) {
+    // It stands for an earlier pod of that name; its end brings this key back.
+    if (host_metadata.has("deletionTimestamp")) return Requeue();
+    return done(remove_from_host(border, kPods, *pair.host_cached));
+  }
+  // The status first: what the host knows must not wait for what the tenant wants.
+  const std::string node = host_pod["spec"]["nodeName"].string();
+  if (!node.empty() && tenant_pod["spec"]["nodeName"].text().empty())
+    if (const auto bound = bind_tenant_pod(pair, node); !bound) return fail(bound.error());
+  if (const auto back = bring_status_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
+  if (const auto back = bring_records_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
+  if (host_metadata.has("deletionTimestamp")) return follow_host_deletion(pair, tenant_pod, host_pod.root());
+  if (terminal(tenant_pod)) return Requeue();
+  auto translated = translate_for_host(border, "Pod", tenant_pod, Operation::update);
+  if (!translated) return Requeue();
+  return apply_to_host(border, "Pod", kPods, pair.host_cached, std::move(translated->host_object), tenant_pod);
+}
+
+}  // namespace
+
+Result<Requeue> reconcile_pod(Border& border, const std::string& tenant_namespace, const std::string& tenant_name) {
+  PodPair pair{border,  tenant_namespace, tenant_name, border.host_name_of(tenant_namespace, tenant_name),
+               nullptr, nullptr};
+  pair.tenant_cached = border.tenant_pods->get(tenant_namespace, tenant_name);
+  pair.host_cached = border.host_pods->get(border.host_namespace(), pair.host_name);
+  if (!pair.tenant_cached) {
+    if (!pair.host_cached || pair.host_cached->document()["metadata"].has("deletionTimestamp")) return Requeue();
+    return done(remove_from_host(border, kPods, *pair.host_cached));
+  }
+  const Document tenant_pod = whole(*pair.tenant_cached, "v1", "Pod");
+  if (tenant_pod["metadata"].has("deletionTimestamp")) {
+    if (pair.host_cached) {
+      const Document host_pod = pair.host_cached->document();
+      if (tenant_identity(host_pod.root()).uid == pair.tenant_cached->uid)
+        if (const auto back = bring_status_back(pair, tenant_pod.root(), host_pod.root()); !back)
+          log::warning("syncer.status_not_written", {{"pod", tenant_name}, {"cause", back.error().message}});
+    }
+    return end_pod(pair, tenant_pod.root());
+  }
+  if (!pair.host_cached) return create_host_pod(pair, tenant_pod.root());
+  return sync_both(pair, tenant_pod.root());
+}
+
+}  // namespace sublet::syncer
