@@ -1,0 +1,25 @@
+#include <gtest/gtest.h>
+
+#include "sublet/schema/engine.h"
+
+namespace sublet::schema {
+namespace {
+
+TEST(Base64, RoundTripsEveryLength) {
+  std::string bytes;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(base64_decode(base64_encode(bytes)), bytes);
+    bytes += static_cast<char>(i * 37);
+  }
+  EXPECT_EQ(base64_encode("any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
+}
+
+TEST(Base64, IgnoresLineBreaksAndNothingElse) {
+  EXPECT_EQ(base64_decode("YW\r\n55\nIA==\n"), "any ");
+  EXPECT_EQ(base64_decode(""), "");
+  for (const char* text : {"Y", "YW", "YW5", "YW5=A", "=", "YW==YW==", "YW5 ", "Y===", "-_==", "YW55="})
+    EXPECT_EQ(base64_decode(text), std::nullopt) << text;
+}
+
+}  // namespace
+}  // namespace sublet::schema
