@@ -32,7 +32,8 @@ struct GroupRow {
 };
 struct ResourceRow {
   std::uint16_t group, version, resource, kind, list_kind, singular, storage_group, storage_version, storage_hash;
-  std::uint16_t type, verbs, short_names, categories, first_subresource, subresource_count, namespaced, served;
+  std::uint16_t type, verbs, short_names, categories, first_subresource, subresource_count, namespaced, served,
+      delete_returns_object;
 };
 struct SubresourceRow {
   std::uint16_t name, group, version, kind, verbs;
@@ -223,6 +224,7 @@ ResourceFacts Served::resource(const ResourceRow& from) const {
   made.singular = text(from.singular);
   made.namespaced = from.namespaced != 0;
   made.served = from.served != 0;
+  made.delete_returns_object = from.delete_returns_object != 0;
   made.type = from.type;
   made.verbs = StringList(from.verbs);
   made.short_names = StringList(from.short_names);

@@ -162,6 +162,9 @@ TEST(Table, AtomicStructsAndMaps) {
   EXPECT_EQ(core("EnvVarSource", "fieldRef").map_type(), MapType::atomic);
   EXPECT_TRUE(core("EnvVarSource", "fieldRef").type().atomic());
   EXPECT_FALSE(table().find_type("io.k8s.api.core.v1.PodSpec").atomic());
+  // The field's own word wins over its type's.
+  EXPECT_EQ(core("PersistentVolumeSpec", "claimRef").map_type(), MapType::granular);
+  EXPECT_TRUE(core("PersistentVolumeSpec", "claimRef").type().atomic());
 }
 
 TEST(Table, EnumsAndDefaults) {
@@ -240,6 +243,14 @@ TEST(Table, PodsAsDiscoveryListsThem) {
   EXPECT_EQ(table().find_resource_of_kind("", "v1", "Pod"), pods);
   EXPECT_EQ(table().find_resource_of_kind("", "v1", "PodList"), nullptr);
   EXPECT_EQ(table().find_resource("", "v2", "pods"), nullptr);
+}
+
+TEST(Table, WhatTheFinalDeleteAnswers) {
+  EXPECT_TRUE(table().find_resource("", "v1", "pods")->delete_returns_object);
+  EXPECT_TRUE(table().find_resource("", "v1", "serviceaccounts")->delete_returns_object);
+  EXPECT_FALSE(table().find_resource("", "v1", "configmaps")->delete_returns_object);
+  EXPECT_FALSE(table().find_resource("", "v1", "namespaces")->delete_returns_object);
+  EXPECT_FALSE(table().find_resource("", "v1", "bindings")->delete_returns_object);
 }
 
 TEST(Table, GroupsInDiscoveryOrder) {

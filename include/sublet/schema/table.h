@@ -109,7 +109,8 @@ class Field {
   bool required() const;               // OpenAPI's required list
   std::uint32_t proto_number() const;  // 0: not in protobuf
   ListType list_type() const;
-  MapType map_type() const;  // of a map or struct; atomic also when the struct's type is declared so
+  MapType map_type() const;  // of a map or struct; atomic also when the struct's type is declared so and the
+                             // field does not say otherwise
   StringList list_map_keys() const;
   PatchStrategy patch_strategy() const;
   std::string_view patch_merge_key() const;
@@ -174,6 +175,8 @@ struct ResourceFacts {
   /// are known, so that their bodies convert, but discovery does not list them and their paths answer 404: a second
   /// `podgroups` or `leases` would take the short name from what users install.
   bool served = false;
+  /// The answer to the final DELETE is the object instead of a Status (pods, services, quotas ...).
+  bool delete_returns_object = false;
 };
 
 struct GroupFacts {

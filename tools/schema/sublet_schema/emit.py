@@ -169,7 +169,7 @@ class Emitter:
                                                 entry.storage_version, entry.storage_hash)]
             row += [self.type_ids[entry.type_name], self.lists[entry.verbs], self.lists[entry.short_names],
                     self.lists[entry.categories], len(subresources), len(own), int(entry.namespaced),
-                    len(self.model.served([entry.version]))]
+                    len(self.model.served([entry.version])), int(entry.delete_returns_object)]
             note = f"{entry.group}/{entry.version} {entry.resource}".lstrip("/")
             resources.append((row, note))
             subresources.extend((cells, f"{entry.resource}/{item.name}")

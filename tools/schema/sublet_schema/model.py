@@ -72,6 +72,7 @@ class Resource:
     list_kind: str = ""
     storage_group: str = ""
     storage_version: str = ""
+    delete_returns_object: bool = False
 
 
 @dataclasses.dataclass
@@ -125,7 +126,8 @@ class Builder:
         self.types = {}
         api = os.path.join(folders["k8s.io/kubernetes"], "api")
         self.discovery = os.path.join(api, "discovery")
-        self.openapi = _json_object(os.path.join(api, "openapi-spec", "swagger.json"))["definitions"]
+        swagger = _json_object(os.path.join(api, "openapi-spec", "swagger.json"))
+        self.openapi, self.paths = swagger["definitions"], swagger["paths"]
         self.group_paths = self._group_paths()
 
     # Go packages.
@@ -296,7 +298,7 @@ class Builder:
         markers = go_field.markers
         field.list_type = marker(markers, "listType") or "none"
         field.map_type = marker(markers, "mapType") or marker(markers, "structType") or "none"
-        if resolved.atomic and not (field.repeated or field.map):
+        if resolved.atomic and field.map_type == "none" and not (field.repeated or field.map):
             field.map_type = "atomic"
         field.list_map_keys = tuple(marker_values(markers, "listMapKey"))
         field.patch_strategy = go_field.patch_strategy.replace(",", "_").replace("retainKeys", "retain_keys") or "none"
@@ -376,7 +378,13 @@ class Builder:
             strategy = found.get("x-kubernetes-patch-strategy", "none")
             strategy = strategy.replace(",", "_").replace("retainKeys", "retain_keys")
             self._compare(where, "patch strategy", field.patch_strategy, strategy)
+            if field.map_type != "none" and not self._atomic_type(field):
+                self._compare(where, "map type", field.map_type, found.get("x-kubernetes-map-type", "none"))
             self._compare(where, "merge key", field.patch_merge_key, found.get("x-kubernetes-patch-merge-key", ""))
+
+    def _atomic_type(self, field):
+        """Whether the field is atomic because its struct type is; OpenAPI says that at the type."""
+        return field.map_type == "atomic" and field.scalar == "message" and self.types[field.type_name].atomic
 
     @staticmethod
     def _compare(where, what, ours, theirs):
@@ -467,6 +475,15 @@ class Builder:
         for subresource in resource.subresources:
             self._check_subresource(resource, subresource, kinds)
         resource.storage_group, resource.storage_version = self._storage(resource, groups, resources)
+        if "delete" in resource.verbs:
+            resource.delete_returns_object = self._delete_returns_object(resource)
+
+    def _delete_returns_object(self, resource):
+        root = f"/apis/{resource.group}" if resource.group else "/api"
+        scope = "/namespaces/{namespace}" if resource.namespaced else ""
+        path = f"{root}/{resource.version}{scope}/{resource.resource}/{{name}}"
+        answer = self.paths[path]["delete"]["responses"]["200"]["schema"]["$ref"]
+        return not answer.endswith(".meta.v1.Status")
 
     @staticmethod
     def _check_subresource(resource, subresource, kinds):

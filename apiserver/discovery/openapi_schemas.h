@@ -1,0 +1,28 @@
+// Type definitions of the table as OpenAPI schemas, in both dialects.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/discovery/json_writer.h"
+#include "sublet/schema/table.h"
+
+namespace sublet::apiserver {
+
+enum class OpenApiDialect { v2, v3 };
+
+/// Names of definitions, each once, in order of name; follows what the types given refer to, scalars with a definition
+/// of their own (Quantity, Time) included.
+std::vector<std::string_view> reachable_definitions(const std::vector<schema::Type>& roots);
+
+/// Writes the definition (the value only) of a name that reachable_definitions() gave.
+void write_definition(JsonWriter& json, std::string_view name, OpenApiDialect dialect);
+
+/// {"$ref": ...} in the dialect's place.
+void write_reference(JsonWriter& json, std::string_view name, OpenApiDialect dialect);
+
+/// The definition that stands for the body of a PATCH: any object.
+inline constexpr std::string_view kPatchDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
+
+}  // namespace sublet::apiserver

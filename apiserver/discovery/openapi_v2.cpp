@@ -1,0 +1,153 @@
+// OpenAPI v2: one document for everything, as JSON, and as gnostic's protobuf message for kubectl before 1.29. The
+// protobuf form is made piece by piece from the JSON of each path and definition, so that the whole is never a tree.
+#include <vector>
+
+#include "apiserver/discovery/discovery.h"
+#include "apiserver/discovery/gnostic.h"
+#include "apiserver/discovery/json_writer.h"
+#include "apiserver/discovery/openapi_paths.h"
+#include "apiserver/discovery/openapi_schemas.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::GroupFacts;
+using schema::Table;
+using schema::Type;
+
+constexpr OpenApiDialect kDialect = OpenApiDialect::v2;
+
+void write_parameter(JsonWriter& json, std::string_view place, const ApiParameter& parameter) {
+  json.object([&] {
+    json.member("name", parameter.name).member("in", place);
+    if (place == "path") json.member("required", true);
+    json.member("type", parameter.type).member("uniqueItems", true);
+  });
+}
+
+void write_body_parameter(JsonWriter& json, std::string_view definition, bool required) {
+  json.object([&] {
+    json.member("name", "body").member("in", "body");
+    if (required) json.member("required", true);
+    write_reference(json.key("schema"), definition, kDialect);
+  });
+}
+
+void write_parameters(JsonWriter& json, const ApiOperation& operation) {
+  bool patch = operation.action == "patch";
+  if (operation.parameters.empty() && !operation.body && !patch) return;
+  json.key("parameters").array([&] {
+    if (patch) write_body_parameter(json, kPatchDefinition, true);
+    if (operation.body) write_body_parameter(json, operation.body.name(), operation.method != "delete");
+    for (const ApiParameter& parameter : operation.parameters) write_parameter(json, "query", parameter);
+  });
+}
+
+std::string_view describe(std::string_view code) {
+  if (code == "200") return "OK";
+  return code == "201" ? "Created" : "Accepted";
+}
+
+void write_responses(JsonWriter& json, const ApiOperation& operation) {
+  json.key("responses").object([&] {
+    for (std::string_view code : operation.codes)
+      json.key(code).object([&] {
+        json.member("description", describe(code)).key("schema");
+        if (operation.answer)
+          write_reference(json, operation.answer.name(), kDialect);
+        else
+          json.object([&] { json.member("type", "string"); });
+      });
+    json.key("401").object([&] { json.member("description", "Unauthorized"); });
+  });
+}
+
+void write_operation(JsonWriter& json, const ApiOperation& operation, const std::string& tag) {
+  json.key(operation.method).object([&] {
+    json.key("tags").array([&] { json.value(tag); });
+    json.member("operationId", operation.id);
+    json.key("produces").texts(api_media_types()).key("consumes");
+    json.texts(operation.action == "patch" ? api_patch_types() : api_media_types());
+    write_parameters(json, operation);
+    write_responses(json, operation);
+    json.member("x-kubernetes-action", operation.action);
+    json.key("x-kubernetes-group-version-kind").object([&] {
+      json.member("group", operation.group).member("kind", operation.kind).member("version", operation.version);
+    });
+  });
+}
+
+void write_path_item(JsonWriter& json, const ApiPath& path, const std::string& tag) {
+  json.object([&] {
+    for (const ApiOperation& operation : path.operations) write_operation(json, operation, tag);
+    json.key("parameters").array([&] {
+      for (std::string_view name : path.path_parameters) write_parameter(json, "path", {name, "string", ""});
+      write_parameter(json, "query", {"pretty", "string", ""});
+    });
+  });
+}
+
+/// Calls visit(path, tag) for all paths of all served group versions.
+template <class Visit>
+void for_each_path(Visit visit) {
+  for (const GroupFacts& group : Table::builtin().groups())
+    for (std::string_view version : group.served) {
+      std::string tag = api_tag(group.name, version);
+      for (const ApiPath& path : api_paths(group.name, version)) visit(path, tag);
+    }
+}
+
+std::vector<std::string_view> definitions() {
+  std::vector<Type> roots;
+  for_each_path([&](const ApiPath& path, const std::string&) {
+    for (const ApiOperation& operation : path.operations) {
+      roots.push_back(operation.body);
+      roots.push_back(operation.answer);
+    }
+  });
+  for (std::string_view kind : {"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "WatchEvent"})
+    roots.push_back(Table::builtin().find_kind("", "v1", kind));
+  return reachable_definitions(roots);
+}
+
+void write_info(JsonWriter& json) {
+  json.object([&] { json.member("title", "Kubernetes").member("version", Table::builtin().release()); });
+}
+
+}  // namespace
+
+std::string openapi_v2_json() {
+  JsonWriter json;
+  json.object([&] {
+    json.member("swagger", "2.0").key("info");
+    write_info(json);
+    json.key("paths").object([&] {
+      for_each_path(
+          [&](const ApiPath& path, const std::string& tag) { write_path_item(json.key(path.path), path, tag); });
+    });
+    json.key("definitions").object([&] {
+      for (std::string_view name : definitions()) write_definition(json.key(name), name, kDialect);
+    });
+  });
+  return json.take();
+}
+
+std::string openapi_v2_protobuf() {
+  gnostic::DocumentWriter document;
+  JsonWriter info;
+  write_info(info);
+  document.begin("2.0", info.take());
+  for_each_path([&](const ApiPath& path, const std::string& tag) {
+    JsonWriter json;
+    write_path_item(json, path, tag);
+    document.add_path(path.path, json.take());
+  });
+  for (std::string_view name : definitions()) {
+    JsonWriter json;
+    write_definition(json, name, kDialect);
+    document.add_definition(name, json.take());
+  }
+  return document.take();
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,193 @@
+// OpenAPI v3: an index, and one document per served group version.
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "apiserver/discovery/discovery.h"
+#include "apiserver/discovery/json_writer.h"
+#include "apiserver/discovery/openapi_paths.h"
+#include "apiserver/discovery/openapi_schemas.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::GroupFacts;
+using schema::Table;
+using schema::Type;
+
+constexpr OpenApiDialect kDialect = OpenApiDialect::v3;
+
+void write_content(JsonWriter& json, std::span<const std::string_view> media_types, std::string_view definition) {
+  json.key("content").object([&] {
+    for (std::string_view media_type : media_types)
+      json.key(media_type).object([&] { write_reference(json.key("schema"), definition, kDialect); });
+  });
+}
+
+void write_text_content(JsonWriter& json) {
+  json.key("content").object(
+      [&] { json.key("*/*").object([&] { json.key("schema").object([&] { json.member("type", "string"); }); }); });
+}
+
+void write_parameter(JsonWriter& json, std::string_view place, const ApiParameter& parameter) {
+  json.object([&] {
+    json.member("name", parameter.name).member("in", place).member("description", parameter.description);
+    if (place == "path") json.member("required", true);
+    json.key("schema").object([&] { json.member("type", parameter.type).member("uniqueItems", true); });
+  });
+}
+
+std::string_view describe(std::string_view code) {
+  if (code == "200") return "OK";
+  return code == "201" ? "Created" : "Accepted";
+}
+
+void write_responses(JsonWriter& json, const ApiOperation& operation) {
+  json.key("responses").object([&] {
+    for (std::string_view code : operation.codes)
+      json.key(code).object([&] {
+        json.member("description", describe(code));
+        if (operation.answer)
+          write_content(json, api_media_types(), operation.answer.name());
+        else
+          write_text_content(json);
+      });
+    json.key("401").object([&] { json.member("description", "Unauthorized"); });
+  });
+}
+
+void write_body(JsonWriter& json, const ApiOperation& operation) {
+  bool patch = operation.action == "patch";
+  if (!patch && !operation.body) return;
+  json.key("requestBody").object([&] {
+    if (patch)
+      write_content(json, api_patch_types(), kPatchDefinition);
+    else
+      write_content(json, api_media_types(), operation.body.name());
+    if (operation.method != "delete") json.member("required", true);
+  });
+}
+
+void write_operation(JsonWriter& json, const ApiOperation& operation, const std::string& tag) {
+  json.key(operation.method).object([&] {
+    json.key("tags").array([&] { json.value(tag); });
+    json.member("operationId", operation.id);
+    if (!operation.parameters.empty())
+      json.key("parameters").array([&] {
+        for (const ApiParameter& parameter : operation.parameters) write_parameter(json, "query", parameter);
+      });
+    write_body(json, operation);
+    write_responses(json, operation);
+    json.member("x-kubernetes-action", operation.action);
+    json.key("x-kubernetes-group-version-kind").object([&] {
+      json.member("group", operation.group).member("kind", operation.kind).member("version", operation.version);
+    });
+  });
+}
+
+void write_path(JsonWriter& json, const ApiPath& path, const std::string& tag) {
+  json.key(path.path).object([&] {
+    for (const ApiOperation& operation : path.operations) write_operation(json, operation, tag);
+    json.key("parameters").array([&] {
+      for (std::string_view name : path.path_parameters)
+        write_parameter(json, "path", {name, "string", path_parameter_description(name)});
+      write_parameter(json, "query", {"pretty", "string", "true: indented output"});
+    });
+  });
+}
+
+std::vector<Type> types_of(const std::vector<ApiPath>& paths, std::string_view group, std::string_view version) {
+  std::vector<Type> types;
+  for (const ApiPath& path : paths)
+    for (const ApiOperation& operation : path.operations) {
+      types.push_back(operation.body);
+      types.push_back(operation.answer);
+    }
+  types.push_back(Table::builtin().find_kind(group, version, "APIResourceList"));
+  types.push_back(Table::builtin().find_kind(group, version, "WatchEvent"));
+  return types;
+}
+
+std::string document(std::string_view group, std::string_view version) {
+  std::vector<ApiPath> paths = api_paths(group, version);
+  std::string tag = api_tag(group, version);
+  JsonWriter json;
+  json.object([&] {
+    json.member("openapi", "3.0.0").key("info").object([&] {
+      json.member("title", "Kubernetes").member("version", Table::builtin().release());
+    });
+    json.key("paths").object([&] {
+      for (const ApiPath& path : paths) write_path(json, path, tag);
+    });
+    json.key("components").object([&] {
+      json.key("schemas").object([&] {
+        for (std::string_view name : reachable_definitions(types_of(paths, group, version)))
+          write_definition(json.key(name), name, kDialect);
+      });
+    });
+  });
+  return json.take();
+}
+
+struct GroupVersion {
+  std::string_view group, version;
+};
+
+/// Index key ("api/v1", "apis/apps/v1") -> group version; all that are served.
+const std::map<std::string, GroupVersion, std::less<>>& served_documents() {
+  static const auto* made = [] {
+    auto* all = new std::map<std::string, GroupVersion, std::less<>>;
+    for (const GroupFacts& group : Table::builtin().groups())
+      for (std::string_view version : group.served)
+        all->emplace(api_root(group.name, version).substr(1), GroupVersion{group.name, version});
+    return all;
+  }();
+  return *made;
+}
+
+/// FNV-1a, in hexadecimal: clients only compare it, and keep the document for as long as it stays the same.
+std::string hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  std::string made;
+  for (int shift = 60; shift >= 0; shift -= 4) made += "0123456789ABCDEF"[hash >> shift & 15];
+  return made;
+}
+
+/// Documents are made for their hashes once; only the hashes are kept.
+const std::map<std::string, std::string, std::less<>>& hashes() {
+  static const auto* made = [] {
+    auto* all = new std::map<std::string, std::string, std::less<>>;
+    for (const auto& [path, served] : served_documents())
+      all->emplace(path, hash_of(document(served.group, served.version)));
+    return all;
+  }();
+  return *made;
+}
+
+}  // namespace
+
+std::string openapi_v3_index() {
+  JsonWriter json;
+  json.object([&] {
+    json.key("paths").object([&] {
+      for (const auto& [path, hash] : hashes())
+        json.key(path).object([&] { json.member("serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash); });
+    });
+  });
+  return json.take();
+}
+
+std::optional<std::string> openapi_v3(std::string_view group_version_path) {
+  auto found = served_documents().find(group_version_path);
+  if (found == served_documents().end()) return std::nullopt;
+  return document(found->second.group, found->second.version);
+}
+
+std::string openapi_v3_hash(std::string_view group_version_path) {
+  auto found = hashes().find(group_version_path);
+  return found == hashes().end() ? std::string() : found->second;
+}
+
+}  // namespace sublet::apiserver
