@@ -38,7 +38,8 @@ EventPtr apply_change(PendingTxn::Change& change, PersistentMap& map, Revision r
     change.object->revision = revision;
     ObjectPtr previous = map.put(change.object);
     change.object->create_revision = previous ? previous->create_revision : revision;
-    return make_event(previous ? Event::Type::updated : Event::Type::created, change.object, std::move(previous));
+    const auto type = previous ? Event::Type::updated : Event::Type::created;
+    return make_event(type, change.object, std::move(previous));
   }
   ObjectPtr previous = map.erase(change.key);
   if (!previous) return nullptr;

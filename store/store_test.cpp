@@ -85,6 +85,15 @@ TEST(Store, DeletingNothingIsAFailedGuardAndChangesNothing) {
   EXPECT_EQ(store->pending().revision(), 1);
 }
 
+TEST(Store, EventsSayWhetherTheObjectIsNew) {
+  auto store = open_memory();
+  const auto type = [&](Result<Committed> committed) { return committed->events.at(0)->type; };
+  EXPECT_EQ(type(store->commit(create("k", "1"))), Event::Type::created);
+  EXPECT_EQ(type(store->commit(update("k", 2, "2"))), Event::Type::updated);
+  EXPECT_EQ(type(store->commit(remove("k", 3))), Event::Type::deleted);
+  EXPECT_EQ(type(store->commit(create("k", "1"))), Event::Type::created);
+}
+
 TEST(Store, ADeletesEventCarriesTheLastStateWithItsRevision) {
   auto store = open_memory();
   const Revision created = *put(*store, "k", R"({"metadata":{"resourceVersion":""}})", 32);
