@@ -1,0 +1,56 @@
+// EventRecorder: writes core/v1 Events behind everything else, so that telling about pods never slows running them.
+//
+// Each call is one Event object, as Kubernetes' components write the first of a kind; a repetition (same object, reason
+// and message) raises the count of the first instead. Threads: the loop's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "sublet/base/clock.h"
+#include "sublet/base/random.h"
+#include "sublet/kube/client.h"
+#include "sublet/kube/pipeline.h"
+
+namespace sublet::simhost {
+
+/// The object that an event is about.
+struct ObjectReference {
+  std::string kind = "Pod";
+  std::string namespace_name, name, uid, resource_version;
+  std::string field_path{};  // "spec.containers{web}" for events about one container
+};
+
+struct EventSource {
+  std::string component;  // "kubelet", "default-scheduler"
+  std::string host{};
+};
+
+class EventRecorder {
+ public:
+  EventRecorder(const kube::Client& client, kube::Pipeline& pipeline, Clock& clock, Random& random)
+      : client_(client), pipeline_(pipeline), clock_(clock), random_(random) {}
+
+  enum class Type { normal, warning };
+  void record(const ObjectReference& about, const EventSource& source, Type type, const std::string& reason,
+              const std::string& message);
+  /// The object is gone: its repetitions need not be remembered.
+  void forget(const std::string& uid) { remembered_.erase(uid); }
+
+ private:
+  struct Remembered {
+    std::string key;  // what makes an event a repetition
+    std::string event_name;
+    int count = 1;
+  };
+  void repeat(const ObjectReference& about, Remembered& event);
+
+  const kube::Client& client_;
+  kube::Pipeline& pipeline_;
+  Clock& clock_;
+  Random& random_;
+  std::unordered_map<std::string, std::vector<Remembered>> remembered_;  // warnings only, by the object's uid
+};
+
+}  // namespace sublet::simhost
