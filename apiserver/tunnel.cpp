@@ -1,0 +1,236 @@
+#include "apiserver/tunnel.h"
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "sublet/kube/client.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::apiserver {
+namespace {
+
+constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
+constexpr std::size_t kWaitingJobsMax = 64;  // more log requests than this without a syncer are turned away at once
+constexpr std::chrono::seconds kSyncerTimeout{10};
+constexpr std::size_t kBacklogHigh = 256 * 1024;  // a piece is acknowledged once less than this waits for the client
+
+struct Job {
+  std::string id, namespace_name, pod_name, query;
+};
+
+struct Stream {
+  std::shared_ptr<net::ResponseSink> client;
+  bool started = false;
+  std::shared_ptr<net::ResponseSink> unacknowledged;  // the syncer's POST that waits for room
+};
+
+std::string job_json(const Job& job) {
+  schema::Document document = schema::Document::object();
+  schema::Value root = document.root();
+  root.put("id", job.id);
+  root.put("namespace", job.namespace_name);
+  root.put("pod", job.pod_name);
+  root.put("query", job.query);
+  return document.to_json();
+}
+
+void answer_status(net::ResponseSink& sink, Reason reason, std::string message) {
+  Status status;
+  status.reason = reason;
+  status.message = std::move(message);
+  sink.respond(status.http_code(), {{"Content-Type", "application/json"}}, kube::status_to_document(status).to_json());
+}
+
+void answer_empty(net::ResponseSink& sink, int code) { sink.respond(code, {}, ""); }
+
+std::string query_value(const net::Request& request, std::string_view key) {
+  for (auto& [name, value] : net::parse_query(request.query()))
+    if (name == key) return value;
+  return "";
+}
+
+}  // namespace
+
+struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
+  explicit Impl(net::Loop& loop_) : loop(loop_) {}
+
+  // --- the tenant's side ---
+
+  void open(const std::string& namespace_name, const std::string& pod_name, const std::string& query,
+            std::shared_ptr<net::ResponseSink> client) {
+    std::string id;
+    {
+      const std::lock_guard lock(mutex);
+      if (waiting.size() < kWaitingJobsMax) {
+        id = std::to_string(++last_id);
+        streams[id].client = client;
+        waiting.push_back({id, namespace_name, pod_name, query});
+      }
+    }
+    if (id.empty())
+      return answer_status(*client, Reason::service_unavailable, "the syncer is not connected; try again in a moment");
+    client->on_close([weak = weak_from_this(), id] {
+      if (const auto self = weak.lock()) self->client_closed(id);
+    });
+    client->on_drain([weak = weak_from_this(), id] {
+      if (const auto self = weak.lock()) self->client_drained(id);
+    });
+    hand_out();
+    loop.after(std::chrono::duration_cast<std::chrono::milliseconds>(kSyncerTimeout), [weak = weak_from_this(), id] {
+      if (const auto self = weak.lock()) self->give_up_if_waiting(id);
+    });
+  }
+
+  // Answers the parked poll with the next job.
+  void hand_out() {
+    std::shared_ptr<net::ResponseSink> poll;
+    Job job;
+    {
+      const std::lock_guard lock(mutex);
+      if (!parked || waiting.empty()) return;
+      poll = std::move(parked);
+      parked = nullptr;
+      job = std::move(waiting.front());
+      waiting.pop_front();
+    }
+    poll->respond(200, {{"Content-Type", "application/json"}}, job_json(job));
+  }
+
+  void give_up_if_waiting(const std::string& id) {
+    std::shared_ptr<net::ResponseSink> client;
+    {
+      const std::lock_guard lock(mutex);
+      for (auto job = waiting.begin(); job != waiting.end(); ++job) {
+        if (job->id != id) continue;
+        waiting.erase(job);
+        client = streams[id].client;
+        streams.erase(id);
+        break;
+      }
+    }
+    if (client)
+      answer_status(*client, Reason::service_unavailable,
+                    "the syncer is not connected, so the host cannot be asked; try again");
+  }
+
+  void client_closed(const std::string& id) {
+    std::shared_ptr<net::ResponseSink> post;
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = streams.find(id);
+      if (found == streams.end()) return;
+      post = std::move(found->second.unacknowledged);
+      streams.erase(found);
+      std::erase_if(waiting, [&](const Job& job) { return job.id == id; });
+    }
+    if (post) answer_empty(*post, 410);
+  }
+
+  void client_drained(const std::string& id) {
+    std::shared_ptr<net::ResponseSink> post;
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = streams.find(id);
+      if (found != streams.end()) post = std::move(found->second.unacknowledged);
+    }
+    if (post) answer_empty(*post, 200);
+  }
+
+  // --- the syncer's side ---
+
+  void poll(std::shared_ptr<net::ResponseSink> sink) {
+    std::shared_ptr<net::ResponseSink> previous;
+    {
+      const std::lock_guard lock(mutex);
+      previous = std::exchange(parked, sink);
+    }
+    if (previous) answer_empty(*previous, 204);  // a restarted syncer polls anew: the newest poll counts
+    sink->on_close([weak = weak_from_this(), raw = sink.get()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      const std::lock_guard lock(self->mutex);
+      if (self->parked.get() == raw) self->parked = nullptr;
+    });
+    hand_out();
+  }
+
+  void piece(const net::Request& request, const std::string& id, std::shared_ptr<net::ResponseSink> post) {
+    std::shared_ptr<net::ResponseSink> client;
+    bool first = false;
+    const bool end = !query_value(request, "end").empty();
+    {
+      const std::lock_guard lock(mutex);
+      if (const auto found = streams.find(id); found != streams.end()) {
+        client = found->second.client;
+        first = !std::exchange(found->second.started, true);
+        if (end) streams.erase(found);
+      }
+    }
+    if (!client) return answer_empty(*post, 410);
+    if (first) {
+      const std::string code = query_value(request, "code");
+      std::string type(request.headers.get("Content-Type"));
+      if (end) {
+        client->respond(code.empty() ? 200 : std::stoi(code), {{"Content-Type", type}}, request.body);
+        return answer_empty(*post, 200);
+      }
+      client->start(code.empty() ? 200 : std::stoi(code), {{"Content-Type", std::move(type)}});
+    }
+    if (!request.body.empty()) client->write(std::make_shared<const std::string>(request.body));
+    if (end) {
+      if (query_value(request, "end") == "broken")
+        client->abort();
+      else
+        client->end();
+      return answer_empty(*post, 200);
+    }
+    if (client->backlog() < kBacklogHigh) return answer_empty(*post, 200);
+    {
+      const std::lock_guard lock(mutex);
+      if (const auto found = streams.find(id); found != streams.end())
+        found->second.unacknowledged = std::exchange(post, nullptr);
+    }
+    if (post)
+      answer_empty(*post, 410);
+    else if (client->backlog() == 0)
+      client_drained(id);  // drained between the look and the note
+  }
+
+  void serve(net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+    if (request.peer.kind != net::PeerIdentity::Kind::unix_socket)
+      return answer_status(*sink, Reason::not_found, "the server could not find the requested resource");
+    const std::string_view rest = request.path().substr(kPath.size());
+    if (rest.empty() && request.method == "GET") return poll(std::move(sink));
+    if (rest.starts_with("/") && request.method == "POST")
+      return piece(request, std::string(rest.substr(1)), std::move(sink));
+    answer_status(*sink, Reason::method_not_allowed, "the tunnel knows GET for jobs and POST for their answers");
+  }
+
+  net::Loop& loop;
+  std::mutex mutex;
+  std::uint64_t last_id = 0;                  // guarded by mutex
+  std::deque<Job> waiting;                    // guarded by mutex; no poll has taken them yet
+  std::map<std::string, Stream> streams;      // guarded by mutex
+  std::shared_ptr<net::ResponseSink> parked;  // guarded by mutex; the syncer's poll
+};
+
+Tunnel::Tunnel(net::Loop& loop) : impl_(std::make_shared<Impl>(loop)) {}
+Tunnel::~Tunnel() = default;
+
+PodLogs Tunnel::pod_logs() {
+  return [impl = impl_](const std::string& namespace_name, const std::string& pod_name, const std::string& query,
+                        std::shared_ptr<net::ResponseSink> sink) {
+    impl->open(namespace_name, pod_name, query, std::move(sink));
+  };
+}
+
+net::Handler Tunnel::wrap(net::Handler inner) {
+  return [impl = impl_, inner = std::move(inner)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+    if (request.path().starts_with(kPath)) return impl->serve(std::move(request), std::move(sink));
+    inner(std::move(request), std::move(sink));
+  };
+}
+
+}  // namespace sublet::apiserver

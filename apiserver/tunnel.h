@@ -1,0 +1,36 @@
+// Tunnel: how a tenant's API server, which has no host credentials, gets a pod's log from the syncer, which has no
+// listening port.
+//
+// The syncer keeps one GET /sublet.dev/v1/tunnel parked on the unix socket. A log request of a tenant becomes a job:
+// the parked GET is answered by {"id","namespace","pod","query"}. The syncer fetches the host's log and sends it as
+// POST /sublet.dev/v1/tunnel/<id>?code=200 with pieces of the body, one at a time, and ?end=1 with the last; each POST
+// is answered when the piece was taken (back-pressure), or by 410 when the tenant's client has gone.
+// Only peers on the unix socket may use these paths. exec, attach and port-forward will ride on the same jobs.
+// Threads: any. The Tunnel must outlive the handler that it wraps.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "sublet/apiserver/server.h"
+#include "sublet/net/http.h"
+#include "sublet/net/loop.h"
+
+namespace sublet::apiserver {
+
+class Tunnel {
+ public:
+  explicit Tunnel(net::Loop& loop);
+  ~Tunnel();
+
+  /// For ServerOptions::pod_logs.
+  PodLogs pod_logs();
+  /// Serves the tunnel's own paths and passes everything else on.
+  net::Handler wrap(net::Handler inner);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace sublet::apiserver

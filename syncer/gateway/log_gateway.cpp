@@ -1,0 +1,222 @@
+#include "syncer/gateway/log_gateway.h"
+
+#include <set>
+
+#include "sublet/base/log.h"
+#include "sublet/kube/client.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::syncer {
+namespace {
+
+constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
+constexpr std::chrono::milliseconds kRetryDelay{500};
+constexpr std::size_t kPieceMax = 1024 * 1024;         // of one POST
+constexpr std::size_t kBufferedMax = 8 * 1024 * 1024;  // a client that reads slower than the host writes is cut off
+
+// Collects a whole answer and hands it over on the loop.
+class Collector final : public net::ResponseObserver {
+ public:
+  using Done = std::function<void(Outcome, int code, std::string body)>;
+  explicit Collector(Done done) : done_(std::move(done)) {}
+  void on_head(int code, const net::Headers&) override { code_ = code; }
+  void on_body(std::string_view chunk) override { body_ += chunk; }
+  void on_end(Outcome outcome) override { done_(std::move(outcome), code_, std::move(body_)); }
+
+ private:
+  Done done_;
+  int code_ = 0;
+  std::string body_;
+};
+
+}  // namespace
+
+// One log being carried. Everything happens on the loop's thread.
+struct LogStream : std::enable_shared_from_this<LogStream> {
+  std::string id, tenant_pod, host_pod;
+  net::Loop* loop = nullptr;
+  net::Transport* tenant = nullptr;
+  std::function<void(LogStream*)> finished;
+
+  std::unique_ptr<net::Exchange> host_exchange, tenant_exchange;
+  int code = 200;
+  std::string content_type = "text/plain", buffer;
+  bool sent_any = false, host_ended = false, broken = false, posting = false, over = false;
+
+  void host_ends(const Outcome& outcome) {
+    host_ended = true;
+    if (!outcome && !sent_any && buffer.empty()) {
+      Status status;
+      status.reason = Reason::service_unavailable;
+      status.message = "the host did not answer for the log of pod " + tenant_pod + ": " + outcome.error().message;
+      code = 503;
+      content_type = "application/json";
+      buffer = kube::status_to_document(status).to_json();
+    } else if (!outcome) {
+      broken = true;
+    }
+    push();
+  }
+
+  // Error texts name the host's pod; the tenant knows another name.
+  void rename_in_error() {
+    if (code < 400) return;
+    for (auto at = buffer.find(host_pod); at != std::string::npos; at = buffer.find(host_pod, at + tenant_pod.size()))
+      buffer.replace(at, host_pod.size(), tenant_pod);
+  }
+
+  // Sends the next piece when none is on its way.
+  void push() {
+    if (over || posting || (buffer.empty() && !host_ended && sent_any)) return;
+    if (code >= 400 && !host_ended) return;  // errors go in one piece
+    rename_in_error();
+    const bool all = buffer.size() <= kPieceMax;
+    net::Request request;
+    request.method = "POST";
+    request.target = std::string(kPath) + "/" + id + "?code=" + std::to_string(code);
+    const bool last = host_ended && all;
+    if (last) request.target += broken ? "&end=broken" : "&end=1";
+    request.headers.set("Content-Type", content_type);
+    request.body = buffer.substr(0, kPieceMax);
+    buffer.erase(0, kPieceMax);
+    posting = sent_any = true;
+    auto done = std::make_shared<Collector>([weak = weak_from_this(), last](Outcome outcome, int answer, std::string) {
+      const auto self = weak.lock();
+      if (!self) return;
+      // The exchange must not be destroyed from within its own callback.
+      self->loop->post([weak, last, good = outcome && answer == 200] {
+        const auto stream = weak.lock();
+        if (!stream) return;
+        stream->posting = false;
+        stream->tenant_exchange.reset();
+        if (!good || last) return stream->finish();
+        stream->push();
+      });
+    });
+    tenant_exchange = tenant->start(std::move(request), std::move(done), std::chrono::milliseconds(0));
+  }
+
+  void finish() {
+    if (over) return;
+    over = true;
+    finished(this);
+  }
+};
+
+struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
+  Impl(net::Loop& loop_, std::shared_ptr<net::Transport> tenant_, std::shared_ptr<net::Transport> host_,
+       LogGatewayOptions options_)
+      : loop(loop_), tenant(std::move(tenant_)), host(std::move(host_)), options(std::move(options_)) {}
+
+  void poll() {
+    if (stopped) return;
+    net::Request request;
+    request.method = "GET";
+    request.target = kPath;
+    auto done = std::make_shared<Collector>([weak = weak_from_this()](Outcome outcome, int code, std::string body) {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->loop.post([weak, good = outcome.has_value(), code, text = std::move(body)] {
+        if (const auto impl = weak.lock()) impl->polled(good, code, text);
+      });
+    });
+    poll_exchange = tenant->start(std::move(request), std::move(done), std::chrono::milliseconds(0));
+  }
+
+  void polled(bool good, int code, const std::string& body) {
+    poll_exchange.reset();
+    if (stopped) return;
+    if (good && code == 200) open(body);
+    if (good && code == 200) return poll();
+    loop.after(kRetryDelay, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->poll();
+    });
+  }
+
+  void open(const std::string& job_text) {
+    const auto job = schema::Document::parse_json(job_text);
+    if (!job) return log::warning("gateway.bad_job", {{"cause", job.error().message}});
+    auto stream = std::make_shared<LogStream>();
+    stream->id = job->root()["id"].string();
+    stream->tenant_pod = job->root()["pod"].string();
+    stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
+    stream->loop = &loop;
+    stream->tenant = tenant.get();
+    stream->finished = [this](LogStream* over) {
+      std::erase_if(streams, [&](const auto& kept) { return kept.get() == over; });
+    };
+    streams.insert(stream);
+    net::Request request;
+    request.method = "GET";
+    const kube::Resource pods{"", "v1", "pods"};
+    request.target = pods.path(options.host_namespace, stream->host_pod, "log");
+    if (const std::string query = job->root()["query"].string(); !query.empty()) request.target += "?" + query;
+    if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
+    stream->host_exchange =
+        host->start(std::move(request), std::make_shared<HostObserver>(stream), std::chrono::milliseconds(0));
+  }
+
+  // Feeds a stream; holds it weakly, because the stream owns the exchange that owns this.
+  class HostObserver final : public net::ResponseObserver {
+   public:
+    explicit HostObserver(const std::shared_ptr<LogStream>& stream) : stream_(stream), loop_(stream->loop) {}
+    void on_head(int code, const net::Headers& headers) override {
+      on_loop([code, type = std::string(headers.get("Content-Type"))](LogStream& stream) {
+        stream.code = code;
+        if (!type.empty()) stream.content_type = type;
+        stream.push();
+      });
+    }
+    void on_body(std::string_view chunk) override {
+      on_loop([text = std::string(chunk)](LogStream& stream) {
+        stream.buffer += text;
+        if (stream.buffer.size() > kBufferedMax) {
+          stream.host_exchange.reset();
+          stream.broken = stream.host_ended = true;
+        }
+        stream.push();
+      });
+    }
+    void on_end(Outcome outcome) override {
+      on_loop([result = std::move(outcome)](LogStream& stream) { stream.host_ends(result); });
+    }
+
+   private:
+    template <class Task>
+    void on_loop(Task task) {
+      loop_->post([weak = stream_, task = std::move(task)] {
+        if (const auto stream = weak.lock()) task(*stream);
+      });
+    }
+    std::weak_ptr<LogStream> stream_;
+    net::Loop* loop_;
+  };
+
+  net::Loop& loop;
+  std::shared_ptr<net::Transport> tenant, host;
+  LogGatewayOptions options;
+  // The loop's thread only:
+  std::unique_ptr<net::Exchange> poll_exchange;
+  std::set<std::shared_ptr<LogStream>> streams;
+  bool stopped = false;
+};
+
+LogGateway::LogGateway(net::Loop& loop, std::shared_ptr<net::Transport> tenant, std::shared_ptr<net::Transport> host,
+                       LogGatewayOptions options)
+    : impl_(std::make_shared<Impl>(loop, std::move(tenant), std::move(host), std::move(options))) {}
+
+LogGateway::~LogGateway() {
+  impl_->loop.run_sync([this] {
+    impl_->stopped = true;
+    impl_->poll_exchange.reset();
+    impl_->streams.clear();
+  });
+}
+
+void LogGateway::start() {
+  impl_->loop.post([weak = std::weak_ptr(impl_)] {
+    if (const auto self = weak.lock()) self->poll();
+  });
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,132 @@
+#include "sublet/syncer/virtual_cluster.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "sublet/schema/document.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+constexpr std::int64_t kFormat = 1;
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(Reason::not_found, "cannot read " + path + ": " + std::strerror(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Outcome write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return internal_error(std::strerror(errno));
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (::fsync(fd) != 0) return internal_error(std::strerror(errno));
+  return {};
+}
+
+}  // namespace
+
+std::string VirtualCluster::to_json() const {
+  Document document = Document::object();
+  Value root = document.root();
+  root.put("format", kFormat);
+  root.put("name", name);
+  root.put("uid", uid);
+  root.put("hostNamespace", host_namespace);
+  root.put("createdHostNamespace", created_host_namespace);
+  root.put("hostContext", host_context);
+  root.put("embeddedHost", embedded_host);
+  root.put("created", created);
+  root.put("listen", listen);
+  root.put("hostServiceAccount", host_service_account);
+  root.put("templateFile", template_file);
+  Value values = root.object("parameters");
+  for (const auto& [key, value] : parameters) values.put(key, value);
+  return root.to_pretty_json() + "\n";
+}
+
+Result<VirtualCluster> VirtualCluster::from_json(std::string_view json) {
+  const auto document = Document::parse_json(json);
+  if (!document) return fail(document.error());
+  const Value root = document->root();
+  if (root["format"].integer() != kFormat)
+    return bad_request("format " + root["format"].to_json() + " is not known to this version of sublet (it knows 1)");
+  VirtualCluster cluster;
+  cluster.name = root["name"].string();
+  cluster.uid = root["uid"].string();
+  cluster.host_namespace = root["hostNamespace"].string();
+  cluster.created_host_namespace = root["createdHostNamespace"].boolean();
+  cluster.host_context = root["hostContext"].string();
+  cluster.embedded_host = root["embeddedHost"].boolean();
+  cluster.created = root["created"].string();
+  cluster.listen = root["listen"].string();
+  cluster.host_service_account = root["hostServiceAccount"].string();
+  cluster.template_file = root["templateFile"].string();
+  for (const Value parameter : root["parameters"]) cluster.parameters.emplace(parameter.key(), parameter.text());
+  for (const auto& [key, value] :
+       {std::pair("name", &cluster.name), std::pair("uid", &cluster.uid),
+        std::pair("hostNamespace", &cluster.host_namespace), std::pair("listen", &cluster.listen)})
+    if (value->empty()) return bad_request(std::string("key ") + key + " is missing");
+  return cluster;
+}
+
+Result<VirtualCluster> VirtualCluster::load(const std::string& folder) {
+  const std::string path = folder + "/virtual-cluster.json";
+  const auto text = read_file(path);
+  if (!text) return fail(text.error());
+  auto cluster = from_json(*text);
+  if (!cluster)
+    return bad_request(path + " is damaged: " + cluster.error().message +
+                       "; delete the virtual cluster and create it again");
+  cluster->folder = folder;
+  return cluster;
+}
+
+Outcome VirtualCluster::save() const {
+  const std::string temporary = record_path() + ".new";
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return internal_error("cannot write " + temporary + ": " + std::strerror(errno));
+  const Outcome written = write_all(fd, to_json());
+  ::close(fd);
+  if (!written) return internal_error("cannot write " + temporary + ": " + written.error().message);
+  if (::rename(temporary.c_str(), record_path().c_str()) != 0)
+    return internal_error("cannot rename " + temporary + ": " + std::strerror(errno));
+  return {};
+}
+
+Result<TranslateContext> translate_context(const VirtualCluster& cluster) {
+  TranslateContext context;
+  context.virtual_cluster = cluster.name;
+  context.virtual_cluster_uid = cluster.uid;
+  context.host_namespace = cluster.host_namespace;
+  context.host_service_account = cluster.host_service_account;
+  const auto colon = cluster.listen.rfind(':');
+  context.api_server_host = cluster.listen.substr(0, colon);
+  context.api_server_port = cluster.listen.substr(colon + 1);
+  auto text = read_file(cluster.template_path());
+  if (!text && !text.error().is(Reason::not_found)) return fail(text.error());
+  auto made = text && !text->empty()
+                  ? patches::Template::load(
+                        *text, cluster.template_file.empty() ? cluster.template_path() : cluster.template_file)
+                  : Result<patches::Template>(patches::Template::none());
+  if (!made) return fail(made.error());
+  auto resolved = made->resolve(cluster.parameters, cluster.name, cluster.host_namespace);
+  if (!resolved) return fail(resolved.error());
+  context.resolved_template = *resolved;
+  return context;
+}
+
+}  // namespace sublet::syncer

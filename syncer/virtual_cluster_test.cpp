@@ -1,0 +1,57 @@
+#include "sublet/syncer/virtual_cluster.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace sublet::syncer {
+namespace {
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "sublet-vc-XXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+VirtualCluster rag(const std::string& folder) {
+  VirtualCluster cluster;
+  cluster.name = "rag";
+  cluster.uid = "u";
+  cluster.host_namespace = "team";
+  cluster.listen = "127.0.0.1:7443";
+  cluster.host_service_account = "sublet-workload-rag";
+  cluster.parameters = {{"queue", "q\"1"}};
+  cluster.folder = folder;
+  return cluster;
+}
+
+TEST(VirtualCluster, SurvivesAWriteAndARead) {
+  const Folder folder;
+  ASSERT_TRUE(rag(folder.path).save());
+  struct stat info {};
+  ASSERT_EQ(::stat((folder.path + "/virtual-cluster.json").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  const auto loaded = VirtualCluster::load(folder.path);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->to_json(), rag(folder.path).to_json());
+  EXPECT_EQ(loaded->parameters.at("queue"), "q\"1");
+  const auto context = translate_context(*loaded);
+  ASSERT_TRUE(context);
+  EXPECT_EQ(context->api_server_port, "7443");
+  EXPECT_EQ(context->host_service_account, "sublet-workload-rag");
+}
+
+TEST(VirtualCluster, NamesWhatIsWrongWithARecord) {
+  EXPECT_NE(VirtualCluster::from_json("{}").error().message.find("format"), std::string::npos);
+  EXPECT_NE(VirtualCluster::from_json(R"({"format":1,"name":"x"})").error().message.find("uid"), std::string::npos);
+  EXPECT_TRUE(VirtualCluster::load("/nonexistent").error().is(Reason::not_found));
+}
+
+}  // namespace
+}  // namespace sublet::syncer
