@@ -1,0 +1,210 @@
+// Role run: supervises one virtual cluster: its API server and its syncer as child processes, restarted with back-off
+// when they end; SIGTERM ends both, the syncer first.
+//
+// One thread, no timers while all is well: it sleeps in sigtimedwait. The children die with it (PDEATHSIG), so that a
+// killed supervisor leaves nothing behind.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sublet/base/log.h"
+#include "sublet/syncer/virtual_cluster.h"
+#include "subletd/role.h"
+
+namespace sublet::subletd {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kBackoffMin{100}, kBackoffMax{10'000};
+constexpr std::chrono::seconds kStableAfter{30};  // a child that lived this long starts with a small back-off again
+constexpr std::chrono::seconds kStopGrace{10};
+
+struct Child {
+  std::string role, log_path;
+  std::vector<std::string> arguments;
+  pid_t pid = 0;
+  steady_clock::time_point started{};
+  std::optional<steady_clock::time_point> restart_at = std::nullopt;
+  milliseconds backoff = kBackoffMin;
+};
+
+void exec_child(const Child& child, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(1);  // the parent died before the line above
+  const int log = ::open(child.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (log >= 0) {
+    ::dup2(log, STDOUT_FILENO);
+    ::dup2(log, STDERR_FILENO);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::vector<char*> argv;
+  for (const auto& argument : child.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execv("/proc/self/exe", argv.data());
+  ::_exit(127);
+}
+
+Outcome start(Child& child) {
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return internal_error(std::string("fork: ") + std::strerror(errno));
+  if (pid == 0) exec_child(child, parent);
+  child.pid = pid;
+  child.started = steady_clock::now();
+  child.restart_at.reset();
+  return {};
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(const std::string& folder) {
+    const auto child = [&](const std::string& role, std::vector<std::string> flags) {
+      Child made;
+      made.role = role;
+      made.log_path = folder + "/" + role + ".log";
+      made.arguments = {"subletd", role};
+      made.arguments.insert(made.arguments.end(), flags.begin(), flags.end());
+      return made;
+    };
+    children_ = {child("apiserver", {"--virtual-cluster", folder}), child("syncer", {"--dir", folder})};
+  }
+
+  Outcome run() {
+    ::sigemptyset(&signals_);
+    for (const int signal : {SIGTERM, SIGINT, SIGCHLD}) ::sigaddset(&signals_, signal);
+    ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
+    for (Child& child : children_)
+      if (auto started = start(child); !started) return started;
+    while (wait_for_signal() == SIGCHLD) {
+      reap();
+      start_due();
+    }
+    stop();
+    return {};
+  }
+
+ private:
+  // SIGCHLD also stands for "a restart is due". Sleeps without a limit while nothing is due.
+  int wait_for_signal() {
+    std::optional<steady_clock::time_point> due;
+    for (const Child& child : children_)
+      if (child.restart_at && (!due || *child.restart_at < *due)) due = child.restart_at;
+    int signal;
+    if (due) {
+      const auto wait = std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(*due - steady_clock::now()));
+      const timespec limit{wait.count() / 1000, wait.count() % 1000 * 1'000'000};
+      signal = ::sigtimedwait(&signals_, nullptr, &limit);
+    } else {
+      signal = ::sigwaitinfo(&signals_, nullptr);
+    }
+    if (signal < 0) return SIGCHLD;  // EAGAIN: a restart is due; EINTR: look again
+    return signal;
+  }
+
+  void reap() {
+    int status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      for (Child& child : children_) {
+        if (child.pid != pid) continue;
+        child.pid = 0;
+        const auto now = steady_clock::now();
+        if (now - child.started >= kStableAfter) child.backoff = kBackoffMin;
+        child.restart_at = now + child.backoff;
+        log::warning("run.child_ended",
+                     {{"role", child.role},
+                      {"status", WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                                     : "exit " + std::to_string(WEXITSTATUS(status))},
+                      {"restart_in_ms", child.backoff.count()}});
+        child.backoff = std::min(child.backoff * 2, kBackoffMax);
+      }
+    }
+  }
+
+  void start_due() {
+    for (Child& child : children_) {
+      if (!child.restart_at || *child.restart_at > steady_clock::now()) continue;
+      if (auto started = start(child); !started) {
+        log::error("run.start_failed", {{"role", child.role}, {"cause", started.error().message}});
+        child.restart_at = steady_clock::now() + kBackoffMax;
+      }
+    }
+  }
+
+  // In reverse order: the syncer must not see its tenant vanish.
+  void stop() {
+    for (auto child = children_.rbegin(); child != children_.rend(); ++child) {
+      if (child->pid == 0) continue;
+      ::kill(child->pid, SIGTERM);
+      if (!wait_for_end(*child)) {
+        ::kill(child->pid, SIGKILL);
+        ::waitpid(child->pid, nullptr, 0);
+      }
+      child->pid = 0;
+    }
+  }
+
+  bool wait_for_end(const Child& child) {
+    const auto deadline = steady_clock::now() + kStopGrace;
+    for (;;) {
+      const pid_t ended = ::waitpid(child.pid, nullptr, WNOHANG);
+      if (ended == child.pid || (ended < 0 && errno == ECHILD)) return true;
+      const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
+      if (left.count() <= 0) return false;
+      const timespec limit{left.count() / 1000, left.count() % 1000 * 1'000'000};
+      sigset_t child_signal;
+      ::sigemptyset(&child_signal);
+      ::sigaddset(&child_signal, SIGCHLD);
+      ::sigtimedwait(&child_signal, nullptr, &limit);
+    }
+  }
+
+  sigset_t signals_{};
+  std::array<Child, 2> children_;
+};
+
+class RunRole final : public RoleProgram {
+ public:
+  void declare(Flags& flags) override {
+    flags.text("--dir", folder_, "the virtual cluster's folder, as `sublet create` made it", true);
+  }
+
+  Outcome run() override {
+    if (auto cluster = syncer::VirtualCluster::load(folder_); !cluster) return fail(cluster.error());
+    // One supervisor a folder; the lock also tells the CLI that one runs.
+    const std::string lock_path = folder_ + "/run.lock";
+    const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0) return internal_error("cannot open " + lock_path + ": " + std::strerror(errno));
+    if (::flock(lock, LOCK_EX | LOCK_NB) != 0)
+      return fail(Reason::already_exists, "another `subletd run` serves " + folder_ + "; stop it first");
+    const std::string pid = std::to_string(::getpid()) + "\n";
+    if (::ftruncate(lock, 0) != 0 || ::write(lock, pid.data(), pid.size()) < 0)
+      return internal_error("cannot write " + lock_path + ": " + std::strerror(errno));
+    return Supervisor(folder_).run();
+  }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace
+
+std::unique_ptr<RoleProgram> make_run_role() { return std::make_unique<RunRole>(); }
+
+}  // namespace sublet::subletd

@@ -1,0 +1,69 @@
+// Role syncer: one virtual cluster's syncer; knows the host's credentials, listens on nothing.
+#include <sys/prctl.h>
+
+#include "sublet/base/log.h"
+#include "sublet/kube/kubeconfig.h"
+#include "sublet/net/http_client.h"
+#include "sublet/syncer/syncer.h"
+#include "sublet/syncer/virtual_cluster.h"
+#include "subletd/role.h"
+#include "syncer/gateway/log_gateway.h"
+
+namespace sublet::subletd {
+namespace {
+
+class SyncerRole final : public RoleProgram {
+ public:
+  void declare(Flags& flags) override {
+    flags.text("--dir", folder_, "the virtual cluster's folder, as `sublet create` made it", true);
+    flags.number("--workers", workers_, "calls in flight to the host and the tenant");
+  }
+
+  Outcome run() override {
+    // Host credentials are in our memory: no core dump, no ptrace by others of our user.
+    ::prctl(PR_SET_DUMPABLE, 0);
+    auto cluster = syncer::VirtualCluster::load(folder_);
+    if (!cluster) return fail(cluster.error());
+    auto context = syncer::translate_context(*cluster);
+    if (!context) return fail(context.error());
+    auto access = kube::load_kubeconfig(cluster->host_kubeconfig_path());
+    if (!access) return fail(access.error());
+
+    net::LoopThread loop("syncer");
+    auto host_transport = kube::connect(loop.loop(), *access);
+    if (!host_transport) return fail(host_transport.error());
+    net::Endpoint socket;
+    socket.unix_path = cluster->socket_path();
+    auto tenant_transport = net::make_http_client(loop.loop(), socket);
+    kube::Client tenant(tenant_transport, {.user_agent = "sublet-syncer"});
+    kube::Client host(*host_transport,
+                      {.user_agent = "sublet-syncer/" + cluster->name, .bearer_token = access->bearer_token});
+
+    syncer::SyncerOptions options;
+    options.context = *context;
+    options.workers = workers_;
+    syncer::LogGateway gateway(
+        loop.loop(), tenant_transport, *host_transport,
+        {context->host_namespace, access->bearer_token,
+         [name = cluster->name](const std::string& tenant_namespace, const std::string& tenant_pod) {
+           return syncer::host_name(tenant_pod, tenant_namespace, name);
+         }});
+    gateway.start();
+    syncer::Syncer syncer(loop.loop(), std::move(tenant), std::move(host), std::move(options));
+    if (auto started = syncer.start(); !started) return started;
+    log::info("syncer.started", {{"virtual_cluster", cluster->name}, {"host_namespace", cluster->host_namespace}});
+    wait_for_stop_signal();
+    syncer.stop();
+    return {};
+  }
+
+ private:
+  std::string folder_;
+  int workers_ = 8;
+};
+
+}  // namespace
+
+std::unique_ptr<RoleProgram> make_syncer_role() { return std::make_unique<SyncerRole>(); }
+
+}  // namespace sublet::subletd
