@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "schema/text_scan.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::schema {
@@ -13,8 +14,6 @@ namespace {
 constexpr std::int64_t kSecondsPerDay = 86400;
 constexpr std::int64_t kMinWireSeconds = -62167219200;  // 0000-01-01
 constexpr std::int64_t kMaxWireSeconds = 253402300799;  // 9999-12-31T23:59:59
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string quoted(std::string_view text) {
   std::string out;

@@ -6,7 +6,7 @@ namespace sublet::schema {
 
 using detail::Node;
 
-void set_key(Node* node, std::string_view key) {
+void name_node(Node* node, std::string_view key) {
   node->key = key.data();
   node->key_size = static_cast<std::uint32_t>(key.size());
 }
@@ -25,7 +25,7 @@ void set_static_text(Node* node, std::string_view text) {
   node->size = static_cast<std::uint32_t>(text.size());
 }
 
-void link_last(Node* parent, Node* child) {
+void append_child(Node* parent, Node* child) {
   child->next = nullptr;
   if (parent->last)
     parent->last->next = child;
@@ -36,8 +36,6 @@ void link_last(Node* parent, Node* child) {
 }
 
 namespace {
-
-bool absent(const Node* node) { return node == nullptr || node->kind == NodeKind::null; }
 
 /// Go's omitempty for the kinds on which it has an effect.
 bool is_zero(const Node* node) {
@@ -79,17 +77,17 @@ bool plain(Scalar scalar) {
 void ObjectShaper::close(Node* object, const TypePlan& plan, std::size_t frame) {
   clear_node(object, NodeKind::object);
   for (std::size_t i = 0; i < plan.fields.size(); ++i)
-    if (Node* member = settle(plan.fields[i], slots_[frame + i])) link_last(object, member);
+    if (Node* member = settle(plan.fields[i], slots_[frame + i])) append_child(object, member);
   slots_.resize(frame);
 }
 
 Node* ObjectShaper::settle(const FieldPlan& field, Node* member) {
   if (field.collection()) {
-    if (field.omit_empty && (absent(member) || member->size == 0)) return nullptr;
+    if (field.omit_empty && (is_absent(member) || member->size == 0)) return nullptr;
     return member ? member : new_member(field);
   }
   if (field.pointer) {
-    if (!absent(member)) return member;
+    if (!is_absent(member)) return member;
     return field.omit_empty || field.omit_zero ? nullptr : new_member(field);
   }
   return settle_single(field, member);
@@ -101,9 +99,9 @@ Node* ObjectShaper::settle_single(const FieldPlan& field, Node* member) {
     if (drops_zero && (member == nullptr || is_zero(member))) return nullptr;
   } else if (field.omit_zero) {
     // The zero of a struct has been written as no members at all; of a time, as null.
-    if (absent(member) || (field.scalar == Scalar::message && member->size == 0)) return nullptr;
+    if (is_absent(member) || (field.scalar == Scalar::message && member->size == 0)) return nullptr;
   }
-  if (!absent(member)) return member;
+  if (!is_absent(member)) return member;
   if (!member) member = new_member(field);
   make_zero(member, field);
   return member;
@@ -111,7 +109,7 @@ Node* ObjectShaper::settle_single(const FieldPlan& field, Node* member) {
 
 Node* ObjectShaper::new_member(const FieldPlan& field) {
   Node* member = arena_.new_node();
-  set_key(member, field.name);
+  name_node(member, field.name);
   return member;
 }
 
@@ -161,7 +159,7 @@ void ObjectShaper::sort_members(Node* map) {
                    [](const Node* a, const Node* b) { return key_of(a) < key_of(b); });
   clear_node(map, NodeKind::object);
   for (std::size_t i = 0; i < sorting_.size(); ++i)
-    if (i + 1 == sorting_.size() || key_of(sorting_[i]) != key_of(sorting_[i + 1])) link_last(map, sorting_[i]);
+    if (i + 1 == sorting_.size() || key_of(sorting_[i]) != key_of(sorting_[i + 1])) append_child(map, sorting_[i]);
 }
 
 }  // namespace sublet::schema

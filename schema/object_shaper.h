@@ -57,9 +57,11 @@ class ObjectShaper {
 // Small node helpers that every pass needs.
 inline std::string_view key_of(const detail::Node* node) { return {node->key, node->key_size}; }
 inline std::string_view text_of(const detail::Node* node) { return {node->text, node->size}; }
-void set_key(detail::Node* node, std::string_view key);           // the key must outlive the document
+/// Missing, or null.
+inline bool is_absent(const detail::Node* node) { return node == nullptr || node->kind == NodeKind::null; }
+void name_node(detail::Node* node, std::string_view key);           // the key must outlive the document
 void clear_node(detail::Node* node, NodeKind kind);               // keeps key and place
 void set_static_text(detail::Node* node, std::string_view text);  // the text must outlive the document
-void link_last(detail::Node* parent, detail::Node* child);
+void append_child(detail::Node* parent, detail::Node* child);
 
 }  // namespace sublet::schema

@@ -105,7 +105,7 @@ class Decoder {
     Node*& member = shaper_.slot(slot, 0);
     if (!member) {
       member = shaper_.arena().new_node();
-      set_key(member, plan.name);
+      name_node(member, plan.name);
     }
     // `member` may move when nested frames open: from here on only its node is used.
     Node* const node = member;
@@ -131,7 +131,7 @@ class Decoder {
 
   bool item(WireReader& reader, WireType wire, const FieldPlan& plan, Node* list, int depth) {
     Node* child = shaper_.arena().new_node();
-    link_last(list, child);
+    append_child(list, child);
     return single(reader, wire, plan, child, depth);
   }
 
@@ -163,8 +163,8 @@ class Decoder {
         read = parts.skip(tag.type);
       if (!read) return false;
     }
-    set_key(node, store_text(key));
-    link_last(map, node);
+    name_node(node, store_text(key));
+    append_child(map, node);
     if (shaper_.over_budget()) return complain("the object is too large");
     return true;
   }
@@ -233,7 +233,7 @@ class Decoder {
     const bool schemas = plan.scalar == Scalar::schema_or_array;
     if (node->kind != NodeKind::array) clear_node(node, NodeKind::array);
     Node* child = shaper_.arena().new_node();
-    link_last(node, child);
+    append_child(node, child);
     if (schemas) return message(child, bytes, plan_of(plan.type), depth);
     set_static_text(child, store_text(bytes));
     return true;

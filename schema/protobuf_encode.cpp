@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schema/go_time.h"
+#include "schema/object_shaper.h"
 #include "schema/protobuf_wire.h"
 #include "schema/type_plan.h"
 #include "sublet/schema/engine.h"
@@ -16,8 +17,6 @@ using detail::Node;
 
 namespace {
 
-bool absent(const Node* node) { return node == nullptr || node->kind == NodeKind::null; }
-std::string_view key_view(const Node* node) { return {node->key, node->key_size}; }
 std::string_view text_view(const Node* node) {
   return node && node->kind == NodeKind::string ? std::string_view(node->text, node->size) : std::string_view();
 }
@@ -33,7 +32,7 @@ class Encoder {
     std::size_t expected = 0;
     if (node && node->kind == NodeKind::object)
       for (const Node* member = node->first; member; member = member->next) {
-        const std::size_t index = plan.find(key_view(member), expected);
+        const std::size_t index = plan.find(key_of(member), expected);
         if (index == TypePlan::npos) continue;
         slots_[frame + index] = member;
         expected = index + 1;
@@ -60,10 +59,10 @@ class Encoder {
 
   void field(const FieldPlan& plan, std::uint32_t number, const Node* node) {
     if (plan.shape == Shape::single) {
-      if (plan.pointer && absent(node)) return;
+      if (plan.pointer && is_absent(node)) return;
       return single(plan, number, node);
     }
-    if (absent(node)) return;
+    if (is_absent(node)) return;
     if (plan.list_message && plan.shape == Shape::list) return items_message(plan, number, node);
     const std::size_t first = children_.size();
     for (const Node* child = node->first; child; child = child->next) children_.push_back(child);
@@ -80,7 +79,7 @@ class Encoder {
       items_message(plan, 2, node);
     else
       single(plan, 2, node);
-    out_.put_string(1, key_view(node));
+    out_.put_string(1, key_of(node));
     out_.close_message(number, before);
   }
 
@@ -109,7 +108,7 @@ class Encoder {
       case Scalar::floating:
         return floating(number, node);
       case Scalar::bytes:
-        if (!absent(node)) out_.put_string(number, base64_decode(text_view(node)).value_or(std::string()));
+        if (!is_absent(node)) out_.put_string(number, base64_decode(text_view(node)).value_or(std::string()));
         return;
       default:
         return wrapped(plan, number, node);
@@ -155,7 +154,7 @@ class Encoder {
         schema_or_other(plan, node);
         break;
       default:  // fields_v1, raw_extension, json
-        if (!absent(node)) out_.put_string(1, raw_json(node));
+        if (!is_absent(node)) out_.put_string(1, raw_json(node));
         break;
     }
     out_.close_message(number, before);
@@ -185,7 +184,7 @@ class Encoder {
   void time(TimeLayout layout, const Node* node) {
     GoTime value;
     std::string problem;
-    if (absent(node) || !parse_go_time(text_view(node), layout, value, problem)) return;
+    if (is_absent(node) || !parse_go_time(text_view(node), layout, value, problem)) return;
     out_.put_int(2, layout == TimeLayout::micros ? value.nanos / 1000 * 1000 : 0);
     out_.put_int(1, value.seconds);
   }

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::string_literals;
 
-Type kind(std::string_view group, std::string_view version, std::string_view name) {
+Type kind_in(std::string_view group, std::string_view version, std::string_view name) {
   return Table::builtin().find_kind(group, version, name);
 }
 
@@ -24,7 +24,7 @@ std::string decoded(std::string_view bytes, Type type) {
   return document ? document->to_json() : document.error().message;
 }
 
-Type config_map() { return kind("", "v1", "ConfigMap"); }
+Type config_map() { return kind_in("", "v1", "ConfigMap"); }
 
 // ObjectMeta of an object with a name alone: all scalars that are no pointers, creationTimestamp as an empty message.
 const std::string kMetaX = "\x0a\x01x\x12\x00\x1a\x00\x22\x00\x2a\x00\x32\x00\x38\x00\x42\x00"s;
@@ -45,7 +45,7 @@ TEST(Protobuf, MapsAreWrittenSortedAndReadBack) {
 }
 
 TEST(Protobuf, NegativeNumbersAreSignExtended) {
-  const Type type = kind("scheduling.k8s.io", "v1", "PriorityClass");
+  const Type type = kind_in("scheduling.k8s.io", "v1", "PriorityClass");
   const std::string bytes = encoded(R"({"metadata":{},"value":-1})", type);
   EXPECT_NE(bytes.find("\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"s), std::string::npos);
   EXPECT_EQ(decoded(bytes, type), R"({"metadata":{},"value":-1})");
@@ -69,7 +69,7 @@ TEST(Protobuf, OfEqualMapKeysTheLastWins) {
 }
 
 TEST(Protobuf, PackedNumbersAreReadToo) {
-  const Type type = kind("", "v1", "Pod");
+  const Type type = kind_in("", "v1", "Pod");
   // spec (2) { securityContext (14) { supplementalGroups (4): packed 1, 300 } }
   const std::string json = decoded("\x12\x07\x72\x05\x22\x03\x01\xac\x02"s, type);
   EXPECT_NE(json.find(R"("supplementalGroups":[1,300])"), std::string::npos) << json;
@@ -115,7 +115,7 @@ TEST(Protobuf, ABodyOfEmptyStructsCannotEatTheMemory) {
   std::string containers;
   for (int i = 0; i < 1'000'000; ++i) containers += "\x12\x00"s;  // PodSpec.containers
   std::string bytes = "\x12\x80\x89\x7a"s + containers;           // Pod.spec, 2,000,000 bytes
-  EXPECT_EQ(decoded(bytes, kind("", "v1", "Pod")), "the object is too large");
+  EXPECT_EQ(decoded(bytes, kind_in("", "v1", "Pod")), "the object is too large");
 }
 
 TEST(Protobuf, EnvelopeRoundTrips) {
@@ -132,7 +132,7 @@ TEST(Protobuf, EnvelopeRoundTrips) {
 
 TEST(Protobuf, AnEnvelopedObjectInARawExtensionBecomesJson) {
   const std::string inner = seal_protobuf("v1", "ConfigMap", encoded(R"({"metadata":{"name":"x"}})", config_map()));
-  const Type list = kind("", "v1", "List");
+  const Type list = kind_in("", "v1", "List");
   ASSERT_TRUE(list);
   const std::string item = "\x0a" + std::string(1, static_cast<char>(inner.size())) + inner;
   const std::string bytes = "\x12" + std::string(1, static_cast<char>(item.size())) + item;
@@ -142,7 +142,7 @@ TEST(Protobuf, AnEnvelopedObjectInARawExtensionBecomesJson) {
 
 // Whatever the bytes are: an answer or an error, and what was decoded can be encoded and decoded again to the same.
 TEST(Protobuf, DamagedBytesNeverHurt) {
-  const Type type = kind("", "v1", "Pod");
+  const Type type = kind_in("", "v1", "Pod");
   const std::string good = encoded(
       R"({"metadata":{"name":"p","labels":{"a":"b"},"creationTimestamp":"2026-11-21T09:41:37Z"},"spec":{"containers":[)"
       R"({"name":"c","image":"i","ports":[{"containerPort":80}],"resources":{"limits":{"cpu":"1"}},"livenessProbe":)"

@@ -42,7 +42,9 @@ class WireWriter {
   explicit WireWriter(std::size_t expected_size);
 
   std::size_t size() const { return capacity_ - start_; }
-  void put_bytes(std::string_view bytes) { std::memcpy(make_room(bytes.size()), bytes.data(), bytes.size()); }
+  void put_bytes(std::string_view bytes) {
+    if (!bytes.empty()) std::memcpy(make_room(bytes.size()), bytes.data(), bytes.size());
+  }
   void put_byte(std::uint8_t byte) { *make_room(1) = static_cast<char>(byte); }
   void put_varint(std::uint64_t value);
   void put_fixed64(std::uint64_t value);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "schema/text_scan.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::schema {
@@ -61,8 +62,6 @@ struct Amount {
 
   bool zero() const { return digits.empty(); }
 };
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view take_digits(std::string_view& text) {
   std::size_t n = 0;

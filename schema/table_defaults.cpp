@@ -62,7 +62,7 @@ class Defaulter {
       Node* node = shaper_.slot(frame, index);
       if (!node) {
         node = arena_.new_node();
-        set_key(node, plan.name);
+        name_node(node, plan.name);
         shaper_.slot(frame, index) = node;
       }
       if (constant) Value::of(&arena_, node).set(constant->root());

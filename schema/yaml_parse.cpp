@@ -27,10 +27,10 @@ namespace {
 
 constexpr std::uint64_t kAliasBudget = 4u << 20;  // bytes of JSON that aliases may add, roughly
 constexpr std::uint64_t kNodeCost = 16;
-constexpr std::uint32_t kLinearMembersMax = 24;
+constexpr std::uint32_t kScannedMembersMax = 24;
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
-struct Failure {
+struct YamlFailure {
   std::string message;
 };
 
@@ -43,9 +43,9 @@ class ViewBuffer : public std::streambuf {
   }
 };
 
-class Builder final : public YAML::EventHandler {
+class YamlBuilder final : public YAML::EventHandler {
  public:
-  Builder(Arena& arena, Node* root, ParseNotes* notes) : arena_(arena), root_(root), notes_(notes) {}
+  YamlBuilder(Arena& arena, Node* root, ParseNotes* notes) : arena_(arena), root_(root), notes_(notes) {}
 
   bool empty() const { return !filled_; }
 
@@ -60,10 +60,10 @@ class Builder final : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) throw Failure{"anchor value contains itself"};
+    if (found == anchors_.end()) throw YamlFailure{"anchor value contains itself"};
     if (expects_key()) {
       if (found->second->kind == NodeKind::object || found->second->kind == NodeKind::array)
-        throw Failure{"invalid map key"};
+        throw YamlFailure{"invalid map key"};
       return take_key(key_text(found->second), false);
     }
     Node* node = arena_.new_node();
@@ -127,8 +127,8 @@ class Builder final : public YAML::EventHandler {
     const bool typed = short_tag == "int" || short_tag == "float" || short_tag == "bool" || short_tag == "null";
     if (short_tag == "binary") {
       const auto bytes = base64_decode(text);
-      if (!bytes) throw Failure{"!!binary value contains invalid base64 data"};
-      if (!simdjson::validate_utf8(*bytes)) throw Failure{"!!binary value is not UTF-8"};
+      if (!bytes) throw YamlFailure{"!!binary value contains invalid base64 data"};
+      if (!simdjson::validate_utf8(*bytes)) throw YamlFailure{"!!binary value is not UTF-8"};
       return set_static_text(node, arena_.store(*bytes));
     }
     if (!plain && !typed) return set_static_text(node, arena_.store(text));
@@ -157,13 +157,13 @@ class Builder final : public YAML::EventHandler {
     const bool fits = (tag == "int" && value.kind == Kind::integer) || (tag == "bool" && value.kind == Kind::boolean) ||
                       (tag == "null" && value.kind == Kind::null) ||
                       (tag == "float" && (value.kind == Kind::floating || value.kind == Kind::integer));
-    if (!fits) throw Failure{"cannot decode `" + text + "` as a !!" + std::string(tag)};
+    if (!fits) throw YamlFailure{"cannot decode `" + text + "` as a !!" + std::string(tag)};
   }
 
   /// The float goes through JSON on its way to the server: what needs no point there arrives as an integer.
   static void fill_float(Node* node, double value) {
     if (!std::isfinite(value))
-      throw Failure{"unsupported value: " + std::string(std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf")};
+      throw YamlFailure{"unsupported value: " + std::string(std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf")};
     std::string text;
     append_json_float(text, value);
     std::int64_t integer = 0;
@@ -187,7 +187,7 @@ class Builder final : public YAML::EventHandler {
       case NodeKind::floating:
         return arena_.store(format_go_float(key->floating, 32));
       default:
-        throw Failure{"unsupported map key"};
+        throw YamlFailure{"unsupported map key"};
     }
   }
 
@@ -198,8 +198,8 @@ class Builder final : public YAML::EventHandler {
   }
 
   void start(NodeKind kind, YAML::anchor_t anchor) {
-    if (expects_key()) throw Failure{"invalid map key"};
-    if (frames_.size() >= static_cast<std::size_t>(kDepthMax)) throw Failure{"exceeded max depth"};
+    if (expects_key()) throw YamlFailure{"invalid map key"};
+    if (frames_.size() >= static_cast<std::size_t>(kDepthMax)) throw YamlFailure{"exceeded max depth"};
     Node* node = arena_.new_node();
     node->kind = kind;
     Frame frame;
@@ -225,10 +225,10 @@ class Builder final : public YAML::EventHandler {
       return;
     }
     Frame& frame = frames_.back();
-    if (frame.node->kind == NodeKind::array) return link_last(frame.node, node);
+    if (frame.node->kind == NodeKind::array) return append_child(frame.node, node);
     frame.has_key = false;
     if (frame.merge) return merge(frame, node);
-    set_key(node, frame.key);
+    name_node(node, frame.key);
     put(frame, node, true);
   }
 
@@ -236,11 +236,12 @@ class Builder final : public YAML::EventHandler {
   /// later in the text wins.
   void merge(Frame& frame, Node* value) {
     if (value->kind == NodeKind::object) return merge_members(frame, value);
-    if (value->kind != NodeKind::array) throw Failure{"map merge requires map or sequence of maps as the value"};
+    if (value->kind != NodeKind::array) throw YamlFailure{"map merge requires map or sequence of maps as the value"};
     std::vector<Node*> sources;
     for (Node* item = value->first; item; item = item->next) sources.push_back(item);
     for (auto source = sources.rbegin(); source != sources.rend(); ++source) {
-      if ((*source)->kind != NodeKind::object) throw Failure{"map merge requires map or sequence of maps as the value"};
+      if ((*source)->kind != NodeKind::object)
+        throw YamlFailure{"map merge requires map or sequence of maps as the value"};
       merge_members(frame, *source);
     }
   }
@@ -257,7 +258,7 @@ class Builder final : public YAML::EventHandler {
   void put(Frame& frame, Node* node, bool note) {
     Node* old = find(frame, key_of(node));
     if (!old) {
-      link_last(frame.node, node);
+      append_child(frame.node, node);
       if (!frame.members.empty()) frame.members.emplace(key_of(node), node);
       return;
     }
@@ -268,7 +269,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   static Node* find(Frame& frame, std::string_view key) {
-    if (frame.node->size < kLinearMembersMax) {
+    if (frame.node->size < kScannedMembersMax) {
       for (Node* member = frame.node->first; member; member = member->next)
         if (key_of(member) == key) return member;
       return nullptr;
@@ -298,9 +299,9 @@ class Builder final : public YAML::EventHandler {
 
   /// A copy of an anchored value; texts are shared with it.
   void copy(Node* to, const Node* from, std::size_t depth) {
-    if (depth > static_cast<std::size_t>(kDepthMax)) throw Failure{"exceeded max depth"};
+    if (depth > static_cast<std::size_t>(kDepthMax)) throw YamlFailure{"exceeded max depth"};
     expanded_ += kNodeCost + from->key_size + (from->kind == NodeKind::string ? from->size : 0);
-    if (expanded_ > kAliasBudget) throw Failure{"document contains excessive aliasing"};
+    if (expanded_ > kAliasBudget) throw YamlFailure{"document contains excessive aliasing"};
     const Node own = *to;
     *to = *from;
     to->next = own.next;
@@ -310,9 +311,9 @@ class Builder final : public YAML::EventHandler {
     clear_node(to, from->kind);
     for (const Node* child = from->first; child; child = child->next) {
       Node* mine = arena_.new_node();
-      set_key(mine, key_of(child));
+      name_node(mine, key_of(child));
       copy(mine, child, depth + 1);
-      link_last(to, mine);
+      append_child(to, mine);
     }
   }
 
@@ -345,11 +346,11 @@ std::string for_each_document(std::string_view text, ParseNotes* notes, Take tak
     YAML::Parser parser(stream);
     while (parser) {
       Document document;
-      Builder builder(*document.root().arena(), document.root().node(), notes);
+      YamlBuilder builder(*document.root().arena(), document.root().node(), notes);
       if (!parser.HandleNextDocument(builder)) break;
       if (!builder.empty() && !take(std::move(document))) break;
     }
-  } catch (const Failure& failure) {
+  } catch (const YamlFailure& failure) {
     return "yaml: " + failure.message;
   } catch (const YAML::Exception& error) {
     return "yaml: line " + std::to_string(error.mark.line + 1) + ": " + error.msg;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "schema/text_scan.h"
+
 namespace sublet::schema {
 
 namespace {
@@ -38,8 +40,6 @@ constexpr std::array kWords{
     Word{"-.inf", kMinusInf}, Word{"-.Inf", kMinusInf}, Word{"-.INF", kMinusInf},
 };
 constexpr std::size_t kLongestWord = 5;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 int base_of_prefix(std::string_view& digits) {
   if (digits.size() < 2 || digits[0] != '0') return 10;

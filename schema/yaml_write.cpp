@@ -5,6 +5,7 @@
 #include <chrono>
 #include <vector>
 
+#include "schema/text_scan.h"
 #include "schema/yaml_scalar.h"
 #include "sublet/schema/engine.h"
 
@@ -15,7 +16,6 @@ namespace {
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kSimpleKeyMax = 128;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// One UTF-8 character of valid text.
 struct Rune {
   char32_t value;
