@@ -194,7 +194,9 @@ bool FaultVfs::frozen() const {
 int FaultVfs::perform(Operation operation) {
   const std::lock_guard lock(mutex_);
   if (frozen_) return SQLITE_IOERR;
-  const bool concerned = operation.kind != Kind::create && (code_ != SQLITE_FULL || operation.kind == Kind::write);
+  const bool concerned = code_ == SQLITE_FULL          ? operation.kind == Kind::write
+                         : code_ == SQLITE_IOERR_FSYNC ? operation.kind == Kind::sync
+                                                       : operation.kind != Kind::create;
   if (concerned && countdown_ > 0 && --countdown_ == 0 && failures_ > 0) {
     countdown_ = --failures_ > 0 ? 1 : 0;
     if (code_ == SQLITE_FULL) {

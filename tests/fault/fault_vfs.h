@@ -40,7 +40,7 @@ class FaultVfs {
   /// Operations (writes, truncations, syncs, deletions) so far.
   std::size_t operations() const;
   /// The n-th operation from now (1: the next) and `count - 1` more after it fail with `code`; SQLITE_FULL hits only
-  /// writes, and leaves half of the data of the first one behind.
+  /// writes, and leaves half of their data behind; SQLITE_IOERR_FSYNC hits only syncs.
   void fail(std::size_t nth, std::size_t count, int code);
   /// Nothing reaches the files any more and every call fails, as if the process had been killed.
   void freeze();
