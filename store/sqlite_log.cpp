@@ -116,6 +116,9 @@ class SqliteLog final : public Log {
   int transaction(const std::function<int()>& body);
   AppendError outcome(int code, std::string& error_text);
   int write_meta(Revision floor, bool clean);
+  void keep_wal_on_close(bool keep) {
+    sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
+  }
   void break_off(const std::string& why);
   void checkpoint();
   std::string reserve_path() const { return options_.path + "-reserve"; }
@@ -166,7 +169,7 @@ Outcome SqliteLog::open() {
   const bool has_wal = ::access(wal.c_str(), F_OK) == 0;
   if (const int code = db_.open(options_.path, options_.vfs); code != SQLITE_OK) return failed_open(code);
   sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);  // a refused file stays as it is
+  keep_wal_on_close(true);  // a refused file stays as it is
   if (Outcome header = check_header(); !header) return header;
   ::chmod(options_.path.c_str(), 0600);
   if (const std::string problem = wal_problem(wal); !problem.empty()) return damaged(options_.path, problem);
@@ -186,7 +189,6 @@ Outcome SqliteLog::begin_session() {
   if (const int code = db_.exec(("PRAGMA synchronous=" + options_.synchronous).c_str()); code != SQLITE_OK)
     return failed_open(code);
   if (Outcome prepared = prepare(); !prepared) return prepared;
-  sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   if (const int code = write_meta(floor_, false); code != SQLITE_DONE) return failed_open(code);
   in_session_ = true;
   // What an earlier process wrote and never synced is visible to us: it must be durable before anyone is shown it.
@@ -205,8 +207,8 @@ Outcome SqliteLog::begin_session() {
 }
 
 SqliteLog::~SqliteLog() {
-  if (in_session_ && broken_.empty() && write_meta(floor_, true) == SQLITE_DONE)
-    sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  // Only a file that says that it was closed may lose its WAL, which SQLite then merges and removes.
+  if (in_session_ && broken_.empty() && write_meta(floor_, true) == SQLITE_DONE) keep_wal_on_close(false);
   if (reserve_) ::unlink(reserve_path().c_str());
 }
 
@@ -297,10 +299,7 @@ Log::AppendError SqliteLog::outcome(int code, std::string& error_text) {
 }
 
 /// After an I/O error nobody knows what is on the disk: from now on only the next process, which looks, may write.
-void SqliteLog::break_off(const std::string& why) {
-  broken_ = why;
-  sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-}
+void SqliteLog::break_off(const std::string& why) { broken_ = why; }
 
 Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& error_text) {
   if (!broken_.empty()) {

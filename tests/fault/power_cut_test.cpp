@@ -12,76 +12,13 @@ namespace sublet::store::fault {
 namespace {
 
 using testing_support::Answers;
-using testing_support::TempFolder;
 
 constexpr int kMoments = 1000;
-
-/// A store on a recording VFS.
-struct Bench {
-  TempFolder folder;
-  FaultVfs vfs;
-  std::string path = folder.file("state.db");
-  std::shared_ptr<Model> model = std::make_shared<Model>();
-  std::unique_ptr<Store> store;
-  std::unique_ptr<Subscription> watching;
-  std::mutex mutex;
-  std::vector<Ack> acks;  // in order
-
-  explicit Bench(const std::string& synchronous = "FULL") {
-    create_store(path);
-    vfs.adopt(path);
-    open(synchronous);
-  }
-
-  void open(const std::string& synchronous = "FULL") {
-    SqliteLogOptions options{path, vfs.name(), synchronous};
-    options.checkpoint_pages_idle = 24;  // so that a short trace holds many checkpoints
-    options.checkpoint_pages_max = 60;
-    auto log = open_sqlite_log(options);
-    ASSERT_TRUE(log) << log.error().message;
-    StoreOptions store_options;
-    store_options.compact_step_rows = 16;
-    auto opened = Store::open(std::move(*log), store_options);
-    ASSERT_TRUE(opened) << opened.error().message;
-    store = std::move(*opened);
-    watching = *store->watch("", model->last(), model);
-  }
-
-  void run(Load& load, int rounds) {
-    Answers answers;
-    std::size_t sent = 0;
-    for (int round = 0; round < rounds; ++round) {
-      for (unsigned n = 1 + load.random()() % 6; n > 0; --n)
-        if (store->submit(load.next(store->pending()), acknowledge(answers))) ++sent;
-      answers.wait(sent);
-      if (round % 40 != 39) continue;
-      EXPECT_TRUE(store->compact(store->snapshot().revision() - 30));
-    }
-    EXPECT_EQ(answers.failures(), 0u);
-  }
-
-  CommitCallback acknowledge(Answers& answers) {
-    return [this, collect = answers.callback()](Result<Committed> result) {
-      if (result) {
-        const std::lock_guard lock(mutex);
-        acks.push_back({vfs.operations(), result->revisions.back()});
-      }
-      collect(std::move(result));
-    };
-  }
-
-  Revision acknowledged_at(std::size_t operations) const {
-    Revision revision = 0;
-    for (const Ack& ack : acks)
-      if (ack.operations <= operations) revision = ack.revision;
-    return revision;
-  }
-};
 
 TEST(PowerCut, NoAcknowledgedWriteIsLostAtAnyAcknowledgement) {
   Bench bench;
   Load load(1);
-  bench.run(load, 300);
+  ASSERT_EQ(bench.run(load, 300), 0u);
   ASSERT_GT(bench.acks.size(), 600u);
   std::mt19937 random(2);
   FaultVfs::Cursor cursor(bench.vfs);
@@ -99,7 +36,7 @@ TEST(PowerCut, NoAcknowledgedWriteIsLostAtRandomMoments) {
   Bench bench;
   Load load(3);
   const std::size_t begin = bench.vfs.operations();
-  bench.run(load, 300);
+  ASSERT_EQ(bench.run(load, 300), 0u);
   std::mt19937 random(4);
   std::vector<std::size_t> moments;
   for (int i = 0; i < kMoments; ++i) moments.push_back(begin + random() % (bench.vfs.operations() - begin));
@@ -117,7 +54,7 @@ TEST(PowerCut, NoAcknowledgedWriteIsLostAtRandomMoments) {
 TEST(PowerCut, TheTestWouldNoticeAMissingSync) {
   Bench bench("OFF");
   Load load(5);
-  bench.run(load, 60);
+  ASSERT_EQ(bench.run(load, 60), 0u);
   std::mt19937 random(6);
   FaultVfs::Cursor cursor(bench.vfs);
   int lost = 0;
@@ -133,7 +70,7 @@ TEST(PowerCut, WhatARestartedProcessHasShownIsDurable) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     Bench bench;
     Load load(seed);
-    bench.run(load, 5);
+    ASSERT_EQ(bench.run(load, 5), 0u);
     // As if killed between the write of a commit and its sync.
     bench.vfs.fail(1 + load.random()() % 4, 1'000'000, SQLITE_IOERR_FSYNC);
     Answers answers;
@@ -144,7 +81,7 @@ TEST(PowerCut, WhatARestartedProcessHasShownIsDurable) {
     bench.watching.reset();
     bench.vfs.fail(0, 0, SQLITE_OK);
     // The next process sees everything that was written, synced or not.
-    bench.open();
+    ASSERT_TRUE(bench.open());
     const Revision shown = bench.store->snapshot().revision();
     if (shown > bench.acks.back().revision) ++unsynced;
     std::mt19937 random(seed);
@@ -157,7 +94,7 @@ TEST(PowerCut, WhatARestartedProcessHasShownIsDurable) {
 TEST(PowerCut, TheEndOfASessionIsDurableToo) {
   Bench bench;
   Load load(7);
-  bench.run(load, 30);
+  ASSERT_EQ(bench.run(load, 30), 0u);
   const std::size_t before = bench.vfs.operations();
   const Revision last = bench.store->snapshot().revision();
   bench.store->close();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <stdexcept>
 
 namespace sublet::store::fault {
 namespace {
@@ -126,6 +127,57 @@ std::string check_image(const Image& image, const Model& model, Revision acknowl
 void create_store(const std::string& path) {
   auto log = open_sqlite_log({path});
   if (log) (void)Store::open(std::move(*log));
+}
+
+Bench::Bench(std::string synchronous) : synchronous_(std::move(synchronous)) {
+  create_store(path);
+  vfs.adopt(path);
+  if (const Outcome opened = open(); !opened) throw std::runtime_error(opened.error().message);
+}
+
+Outcome Bench::open() {
+  SqliteLogOptions options{path, vfs.name(), synchronous_};
+  options.checkpoint_pages_idle = 24;  // so that a short trace holds many checkpoints
+  options.checkpoint_pages_max = 60;
+  auto log = open_sqlite_log(options);
+  if (!log) return tl::unexpected(log.error());
+  StoreOptions store_options;
+  store_options.compact_step_rows = 16;
+  store_options.full_probe = std::chrono::milliseconds(0);
+  auto opened = Store::open(std::move(*log), store_options);
+  if (!opened) return tl::unexpected(opened.error());
+  store = std::move(*opened);
+  watching = *store->watch("", model->last(), model);
+  return {};
+}
+
+std::size_t Bench::run(Load& load, int rounds) {
+  testing_support::Answers answers;
+  std::size_t sent = 0;
+  for (int round = 0; round < rounds; ++round) {
+    for (unsigned n = 1 + load.random()() % 6; n > 0; --n)
+      if (store->submit(load.next(store->pending()), acknowledge(answers))) ++sent;
+    answers.wait(sent);
+    if (round % 40 == 39) (void)store->compact(store->snapshot().revision() - 30);
+  }
+  return answers.failures();
+}
+
+CommitCallback Bench::acknowledge(testing_support::Answers& answers) {
+  return [this, collect = answers.callback()](Result<Committed> result) {
+    if (result) {
+      const std::lock_guard lock(mutex);
+      acks.push_back({vfs.operations(), result->revisions.back()});
+    }
+    collect(std::move(result));
+  };
+}
+
+Revision Bench::acknowledged_at(std::size_t operations) const {
+  Revision revision = 0;
+  for (const Ack& ack : acks)
+    if (ack.operations <= operations) revision = ack.revision;
+  return revision;
 }
 
 }  // namespace sublet::store::fault

@@ -60,4 +60,28 @@ std::string check_image(const Image& image, const Model& model, Revision acknowl
 /// An empty store at `path`, closed.
 void create_store(const std::string& path);
 
+/// A store on a fault VFS, under load, watched by a model.
+struct Bench {
+  testing_support::TempFolder folder;
+  FaultVfs vfs;
+  std::string path = folder.file("state.db");
+  std::shared_ptr<Model> model = std::make_shared<Model>();
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Subscription> watching;
+  std::mutex mutex;
+  std::vector<Ack> acks;  // in order
+
+  explicit Bench(std::string synchronous = "FULL");
+  /// Opens the file (again); the error when that fails. What the model has not seen yet comes from the history.
+  Outcome open();
+  /// Rounds of up to six transactions at once, with compactions; returns how many failed.
+  std::size_t run(Load& load, int rounds);
+  CommitCallback acknowledge(testing_support::Answers& answers);
+  Revision acknowledged() const { return acks.empty() ? 0 : acks.back().revision; }
+  Revision acknowledged_at(std::size_t operations) const;
+
+ private:
+  std::string synchronous_;
+};
+
 }  // namespace sublet::store::fault

@@ -1,0 +1,92 @@
+// Damaged files: with any byte changed, or the file cut anywhere, opening fails by name or everything is right.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/fault/trace.h"
+
+namespace sublet::store::fault {
+namespace {
+
+/// What is wrong after opening the files: nothing may be, unless the store refused to open and said which file it is.
+std::string judge(const Image& image, const Model& model, Revision acknowledged, bool& refused) {
+  const testing_support::TempFolder folder;
+  for (const auto& [name, content] : image) std::ofstream(folder.file(name), std::ios::binary) << content;
+  const std::string path = folder.file("state.db");
+  const auto named = [&](const Status& status) {
+    refused = true;
+    return status.message.find(path) != std::string::npos ? ""
+                                                          : "the message does not name the file: " + status.message;
+  };
+  auto log = open_sqlite_log({path});
+  if (!log) return named(log.error());
+  auto store = Store::open(std::move(*log));
+  if (!store) return named(store.error());
+  refused = false;
+  return model.difference(**store, acknowledged);
+}
+
+class Damage : public testing::Test {
+ protected:
+  Damage() : load_(11, 12) {
+    bench_.run(load_, 25);
+    EXPECT_TRUE(bench_.store->compact(20));
+    bench_.run(load_, 6);
+  }
+  Image now() {
+    std::mt19937 random(1);
+    return bench_.vfs.image(bench_.vfs.operations(), Unsynced::kept, random);
+  }
+  /// Changes bytes of one file at `count` places, never two at once.
+  void flip(const Image& image, const std::string& file, int count, Revision acknowledged) {
+    std::mt19937 random(12);
+    int refusals = 0;
+    for (int i = 0; i < count; ++i) {
+      Image changed = image;
+      std::string& content = changed[file];
+      // The first page and the frame headers are a small part of the file, and decide most.
+      const std::size_t at = (i % 4 == 0 ? random() % 512 : random()) % content.size();
+      content[at] = static_cast<char>(content[at] ^ (i % 3 == 0 ? 1 << (random() % 8) : 1 + random() % 255));
+      bool refused = false;
+      EXPECT_EQ(judge(changed, *bench_.model, acknowledged, refused), "") << file << " at " << at;
+      refusals += refused ? 1 : 0;
+    }
+    EXPECT_GT(refusals, count / 20);
+  }
+  void cut(const Image& image, const std::string& file, Revision acknowledged) {
+    std::mt19937 random(13);
+    for (int i = 0; i < 60; ++i) {
+      Image changed = image;
+      std::string& content = changed[file];
+      content.resize(i % 2 == 0 ? random() % content.size() : random() % (content.size() / 4096) * 4096);
+      bool refused = false;
+      EXPECT_EQ(judge(changed, *bench_.model, acknowledged, refused), "") << file << " cut to " << content.size();
+    }
+  }
+
+  Bench bench_;
+  Load load_;
+};
+
+TEST_F(Damage, OfAClosedFileIsFoundOrHarmless) {
+  bench_.store->close();
+  const Image image = now();
+  ASSERT_EQ(image.count("state.db-wal"), 0u);
+  flip(image, "state.db", 1500, bench_.acknowledged());
+  cut(image, "state.db", bench_.acknowledged());
+}
+
+TEST_F(Damage, OfTheWriteAheadFileIsFoundOrCostsOnlyTheLastTransactions) {
+  const Image image = now();
+  ASSERT_GT(image.at("state.db-wal").size(), 10u * 4096);
+  // Damage to the last transaction alone looks like a crash while it was written.
+  ASSERT_GT(bench_.acks.size(), 12u);
+  const Revision sure = bench_.acks[bench_.acks.size() - 12].revision;
+  flip(image, "state.db-wal", 1500, sure);
+}
+
+TEST_F(Damage, OfTheFileUnderAWriteAheadFileIsFoundOrHarmless) { flip(now(), "state.db", 800, bench_.acknowledged()); }
+
+}  // namespace
+}  // namespace sublet::store::fault

@@ -1,0 +1,131 @@
+// A full disk and I/O errors at every n-th operation: acknowledged writes stay, refused writes never appear, an error
+// of unknown outcome stops the store, and the file opens again afterwards.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/fault/trace.h"
+
+namespace sublet::store::fault {
+namespace {
+
+constexpr std::size_t kLast = 60;  // n-th operation that fails; by then the load has committed, checkpointed, compacted
+
+/// The files as they are, as another process would find them; and after a power cut.
+void expect_sound(const Bench& bench, const Model& model, Revision acknowledged, std::size_t n) {
+  std::mt19937 random(static_cast<unsigned>(n));
+  FaultVfs::Cursor cursor(bench.vfs);
+  cursor.advance(bench.vfs.operations());
+  for (const Unsynced way : {Unsynced::kept, Unsynced::dropped, Unsynced::torn})
+    EXPECT_EQ(check_image(cursor.image(way, random), model, acknowledged), "")
+        << "n " << n << ", way " << static_cast<int>(way);
+}
+
+TEST(DiskFull, AtEveryWriteLosesNothingInventsNothingAndRecovers) {
+  std::size_t refused = 0;
+  for (std::size_t n = 1; n <= kLast; ++n) {
+    Bench bench;
+    Load load(static_cast<unsigned>(n));
+    bench.run(load, 3);
+    bench.vfs.fail(n, 1 + load.random()() % 8, SQLITE_FULL);
+    refused += bench.run(load, 42);
+    expect_sound(bench, *bench.model, bench.acknowledged(), n);
+    bench.vfs.fail(0, 0, SQLITE_OK);
+    EXPECT_EQ(bench.run(load, 5), 0u) << "space is back, n " << n;
+    EXPECT_FALSE(bench.store->stats().poisoned) << n;
+    EXPECT_FALSE(bench.store->stats().read_only) << n;
+    EXPECT_EQ(bench.model->difference(*bench.store, bench.acknowledged()), "") << n;
+    expect_sound(bench, *bench.model, bench.acknowledged(), n);
+  }
+  EXPECT_GT(refused, kLast / 2);
+}
+
+TEST(DiskFull, DeletesPassOnAFullDisk) {
+  Bench bench;
+  Load load(1);
+  bench.run(load, 40);
+  // One write finds no space; then the delete does, as it would when its log has a reserve to give up.
+  bench.vfs.fail(1, 1, SQLITE_FULL);
+  auto failed = bench.store->commit(testing_support::create("new", "x"));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().reason, Reason::too_many_requests);
+  EXPECT_TRUE(bench.store->stats().read_only);
+  std::vector<ObjectPtr> all;
+  bench.store->snapshot().scan("", "", [&](const ObjectPtr& object) {
+    all.push_back(object);
+    return true;
+  });
+  ASSERT_GT(all.size(), 5u);
+  for (const ObjectPtr& object : all) {
+    bench.vfs.fail(1, 1, SQLITE_FULL);  // the log gives up its reserve, once, and tries again
+    if (auto deleted = bench.store->commit(testing_support::remove(object->key, object->revision)); !deleted) {
+      EXPECT_EQ(deleted.error().reason, Reason::too_many_requests);
+      EXPECT_TRUE(bench.store->commit(testing_support::remove(object->key, object->revision)));
+    }
+  }
+  EXPECT_EQ(bench.store->snapshot().count(""), 0u);
+}
+
+void fail_every_nth(int code) {
+  std::size_t poisoned = 0;
+  for (std::size_t n = 1; n <= kLast; ++n) {
+    Bench bench;
+    Load load(static_cast<unsigned>(n));
+    bench.run(load, 3);
+    bench.vfs.fail(n, 1, code);
+    bench.run(load, 42);
+    if (bench.store->stats().poisoned) {
+      ++poisoned;
+      EXPECT_EQ(bench.store->commit({}).error().reason, Reason::service_unavailable);
+    }
+    const Revision given = bench.store->pending().revision();
+    bench.store->close();
+    bench.watching.reset();
+    ASSERT_TRUE(bench.open()) << n;  // the model learns here what the unknown outcome was
+    EXPECT_LE(bench.store->snapshot().revision(), given) << n;
+    EXPECT_EQ(bench.model->difference(*bench.store, bench.acknowledged()), "") << n;
+    EXPECT_EQ(bench.run(load, 3), 0u);
+    expect_sound(bench, *bench.model, bench.acknowledged(), n);
+  }
+  EXPECT_GT(poisoned, kLast / 2);
+}
+
+TEST(IoError, AtEveryOperationStopsTheStoreAndLosesNothing) { fail_every_nth(SQLITE_IOERR_WRITE); }
+TEST(IoError, AtEverySyncStopsTheStoreAndLosesNothing) { fail_every_nth(SQLITE_IOERR_FSYNC); }
+
+TEST(IoError, WhileOpeningIsToldByNameAndHarmless) {
+  for (const int code : {SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_IOERR_NOMEM}) {
+    Bench bench;
+    Load load(9);
+    bench.run(load, 30);
+    std::mt19937 random(1);
+    const Image crashed = bench.vfs.image(bench.vfs.operations(), Unsynced::kept, random);
+    bench.store->close();
+    for (std::size_t n = 1; n <= 12; ++n) {
+      const testing_support::TempFolder folder;
+      for (const auto& [name, content] : crashed) std::ofstream(folder.file(name), std::ios::binary) << content;
+      FaultVfs vfs;
+      vfs.fail(n, 1, code);
+      {
+        auto log = open_sqlite_log({folder.file("state.db"), vfs.name()});
+        if (log) {
+          auto store = Store::open(std::move(*log));
+          if (!store) {
+            EXPECT_THAT(store.error().message, testing::HasSubstr(folder.path()));
+          }
+        } else {
+          EXPECT_THAT(log.error().message, testing::HasSubstr(folder.path()));
+        }
+      }
+      auto log = open_sqlite_log({folder.file("state.db")});
+      ASSERT_TRUE(log) << n << ": " << log.error().message;
+      auto store = Store::open(std::move(*log));
+      ASSERT_TRUE(store) << n << ": " << store.error().message;
+      EXPECT_EQ(bench.model->difference(**store, bench.acknowledged()), "") << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sublet::store::fault
