@@ -40,6 +40,8 @@ FieldPlan plan_field(const Field& field) {
       .omit_empty = field.omit_empty(),
       .omit_zero = field.omit_zero(),
       .required = field.required(),
+      .constrained =
+          !field.enum_values().empty() || field.list_type() == ListType::set || field.list_type() == ListType::map,
       .default_json = field.default_json(),
       .embedded = kNoType,
   };

@@ -30,6 +30,7 @@ struct FieldPlan {
   bool omit_empty;
   bool omit_zero;
   bool required;
+  bool constrained;  // has an enum, or is a set or map with unique items
   std::string_view default_json;
   TypeId embedded;  // the inlined struct that it comes from, or kNoType
 

@@ -48,62 +48,76 @@ bool listed(const std::array<FieldName, N>& names, const TypePlan& owner, const 
                      [&](const FieldName& name) { return name.field == field.name && name.type == type.name(); });
 }
 
+/// Where the pass stands; a path in words is only made for a cause.
+struct Place {
+  const Place* parent = nullptr;
+  std::string_view name;         // of a field, or (`entry`) of a map's entry
+  std::size_t index = kNoIndex;  // of a list's item
+  bool entry = false;
+
+  static constexpr std::size_t kNoIndex = static_cast<std::size_t>(-1);
+};
+
 class Validator {
  public:
-  explicit Validator(std::vector<Cause>& causes) : causes_(causes) {}
+  Validator(const std::string& root, std::vector<Cause>& causes) : root_(root), causes_(causes) {}
 
-  void object(const Value& value, const TypePlan& plan, const std::string& path) {
+  void object(const Value& value, const TypePlan& plan, const Place* at) {
     std::size_t expected = 0;
-    const std::size_t frame = seen_.size();
-    seen_.resize(frame + plan.fields.size());
+    const std::size_t frame = members_.size();
+    members_.resize(frame + plan.fields.size());
     for (const Value member : value) {
       const std::size_t index = plan.find(member.key(), expected);
       if (index == TypePlan::npos) continue;
       expected = index + 1;
-      seen_[frame + index] = member;
+      members_[frame + index] = member;
     }
     for (std::size_t i = 0; i < plan.fields.size(); ++i) {
-      const FieldPlan& member = plan.fields[i];
-      if (path.empty() && member.name == "status") continue;
-      field(seen_[frame + i], member, plan, path);  // seen_ may move meanwhile
+      const FieldPlan& field = plan.fields[i];
+      if (!field.required && !field.constrained && field.scalar != Scalar::message) continue;
+      if (!at && root_.empty() && field.name == "status") continue;
+      const Place here{at, field.name};
+      member(members_[frame + i], field, plan, here);  // members_ may move meanwhile
     }
-    seen_.resize(frame);
+    members_.resize(frame);
   }
 
  private:
-  void field(const Value value, const FieldPlan& plan, const TypePlan& owner, const std::string& parent) {
-    const bool absent = value.missing() || value.is_null();
-    if (absent && !plan.required) return;
-    const std::string path = parent.empty() ? std::string(plan.name) : parent + '.' + std::string(plan.name);
-    if (plan.required && lacks(value, plan, absent) && !listed(kMayBeEmpty, owner, plan))
-      causes_.push_back({"FieldValueRequired", "Required value", path});
-    if (absent) return;
-    const StringList allowed = plan.field.enum_values();
-    if (plan.shape == Shape::list) {
-      items(value, plan, allowed, path);
-      if (!listed(kMayRepeat, owner, plan)) unique(value, plan, path);
-    } else if (plan.shape == Shape::map) {
-      for (const Value entry : value) single(entry, plan, allowed, path + '[' + std::string(entry.key()) + ']');
-    } else if (plan.shape == Shape::single) {
-      single(value, plan, allowed, path);
+  void member(const Value value, const FieldPlan& plan, const TypePlan& owner, const Place& at) {
+    const bool missing = value.missing() || value.is_null();
+    if (plan.required && lacks(value, plan, missing) && !listed(kMayBeEmpty, owner, plan))
+      causes_.push_back({"FieldValueRequired", "Required value", path_of(&at)});
+    if (missing) return;
+    switch (plan.shape) {
+      case Shape::single:
+        return single(value, plan, at);
+      case Shape::list:
+        return list(value, plan, owner, at);
+      case Shape::map:
+        for (const Value entry : value) single(entry, plan, Place{&at, entry.key(), Place::kNoIndex, true});
+        return;
+      case Shape::map_of_lists:
+        return;
     }
   }
 
-  static bool lacks(const Value& value, const FieldPlan& plan, bool absent) {
+  static bool lacks(const Value& value, const FieldPlan& plan, bool missing) {
     if (plan.collection()) return false;
-    if (plan.pointer) return absent;
+    if (plan.pointer) return missing;
     return plan.scalar == Scalar::string && value.text().empty();
   }
 
-  void items(const Value& list, const FieldPlan& plan, const StringList& allowed, const std::string& path) {
-    if (plan.scalar != Scalar::message && allowed.empty()) return;
+  void list(const Value& value, const FieldPlan& plan, const TypePlan& owner, const Place& at) {
     std::size_t index = 0;
-    for (const Value item : list) single(item, plan, allowed, path + '[' + std::to_string(index++) + ']');
+    for (const Value item : value) single(item, plan, Place{&at, {}, index++});
+    if (plan.constrained) unique(value, plan, owner, at);
   }
 
-  void single(const Value& value, const FieldPlan& plan, const StringList& allowed, const std::string& path) {
-    if (plan.scalar == Scalar::message) return object(value, plan_of(plan.type), path);
-    if (allowed.empty() || !value.is_string() || value.text().empty() || allowed.contains(value.text())) return;
+  void single(const Value& value, const FieldPlan& plan, const Place& at) {
+    if (plan.scalar == Scalar::message) return object(value, plan_of(plan.type), &at);
+    if (!plan.constrained || value.text().empty()) return;
+    const StringList allowed = plan.field.enum_values();
+    if (allowed.empty() || allowed.contains(value.text())) return;
     std::string message = "Unsupported value: ";
     append_json_string(message, value.text());
     message += ": supported values: ";
@@ -114,22 +128,22 @@ class Validator {
       append_json_string(message, choice);
       separator = ", ";
     }
-    causes_.push_back({"FieldValueNotSupported", std::move(message), path});
+    causes_.push_back({"FieldValueNotSupported", std::move(message), path_of(&at)});
   }
 
-  void unique(const Value& list, const FieldPlan& plan, const std::string& path) {
+  void unique(const Value& value, const FieldPlan& plan, const TypePlan& owner, const Place& at) {
     const ListType type = plan.field.list_type();
-    if (type != ListType::set && type != ListType::map) return;
+    if ((type != ListType::set && type != ListType::map) || value.size() < 2 || listed(kMayRepeat, owner, plan)) return;
     const StringList keys = type == ListType::map ? plan.field.list_map_keys() : StringList();
     std::unordered_set<std::string> met;
     std::size_t index = 0;
-    for (const Value item : list) {
-      const std::string at = path + '[' + std::to_string(index++) + ']';
+    for (const Value item : value) {
+      const Place here{&at, {}, index++};
       std::string identity = identity_of(item, keys);
-      const bool by_one_key = keys.size() == 1;
-      if (!met.insert(identity).second)
-        causes_.push_back(
-            {"FieldValueDuplicate", "Duplicate value: " + identity, by_one_key ? at + '.' + std::string(keys[0]) : at});
+      if (met.insert(identity).second) continue;
+      std::string path = path_of(&here);
+      if (keys.size() == 1) path.append(".").append(keys[0]);
+      causes_.push_back({"FieldValueDuplicate", "Duplicate value: " + identity, std::move(path)});
     }
   }
 
@@ -155,14 +169,24 @@ class Validator {
     return out += '}';
   }
 
+  std::string path_of(const Place* at) const {
+    if (!at) return root_;
+    std::string path = path_of(at->parent);
+    if (at->index != Place::kNoIndex) return path + '[' + std::to_string(at->index) + ']';
+    if (at->entry) return path.append("[").append(at->name).append("]");
+    if (!path.empty()) path += '.';
+    return path.append(at->name);
+  }
+
+  const std::string& root_;
   std::vector<Cause>& causes_;
-  std::vector<Value> seen_;
+  std::vector<Value> members_;
 };
 
 }  // namespace
 
 void validate_structure(const Value& value, Type type, const std::string& path, std::vector<Cause>& causes) {
-  if (value.is_object()) Validator(causes).object(value, plan_of(type), path);
+  if (value.is_object()) Validator(path, causes).object(value, plan_of(type), nullptr);
 }
 
 }  // namespace sublet::schema
