@@ -1,10 +1,12 @@
 // Authenticator: from a request to a User: client certificate (CN, O), bearer token (static, service-account JWT), unix
-// socket peer, in-process. Everyone known is admin until RBAC comes; 401 for anyone else but on health and version.
+// socket peer, in-process. Everyone known is admin until RBAC comes; 401 for anyone else but on public paths.
 // Threads: any.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "sublet/apiserver/server.h"
 
@@ -14,5 +16,16 @@ namespace sublet::apiserver {
 /// bound object still exist with the same uid.
 Result<User> authenticate(const net::Request& request, const ServerOptions& options, const store::Snapshot& pending,
                           Clock& clock);
+
+struct TokenIdentity {
+  User user;
+  std::vector<std::string> audiences;  // the token's that were asked for
+};
+/// A bearer token alone (TokenReview). `audiences` empty: the server's own.
+Result<TokenIdentity> authenticate_token(std::string_view token, const std::vector<std::string>& audiences,
+                                         const ServerOptions& options, const store::Snapshot& pending, Clock& clock);
+
+/// Health and version answer anyone. `path` without the query.
+bool is_public_path(std::string_view path);
 
 }  // namespace sublet::apiserver

@@ -33,6 +33,8 @@ struct WriteContext {
   bool dry_run = false;
   store::Txn& txn;                     // extra guards and ops (IP allocations, counters), committed with the write
   std::vector<std::string>& warnings;  // Warning headers
+  /// The resource as the client named it, when it is another than `resource` (the storage form): events.k8s.io events.
+  const schema::ResourceFacts* served = nullptr;
 
   /// A stored object as Document (with apiVersion/kind unset), null when absent: "namespaces", "", "x".
   std::optional<schema::Document> read(std::string_view group_resource, std::string_view namespace_name_,
