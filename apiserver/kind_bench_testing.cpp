@@ -1,0 +1,154 @@
+#include <gtest/gtest.h>
+
+#include "apiserver/kind_testing.h"
+
+namespace sublet::apiserver {
+
+using schema::Document;
+using schema::Value;
+
+Document parse(std::string_view json) {
+  auto document = Document::parse_json(json);
+  EXPECT_TRUE(document.has_value()) << json;
+  return document ? std::move(*document) : Document::object();
+}
+
+const schema::ResourceFacts& facts_of(std::string_view resource) {
+  for (const auto& facts : schema::Table::builtin().resources())
+    if (facts.resource == resource) return facts;
+  ADD_FAILURE() << "no resource " << resource;
+  return schema::Table::builtin().resources().front();
+}
+
+std::string causes_text(const Prepared& prepared) {
+  std::string text;
+  if (prepared) return text;
+  for (const auto& cause : prepared.object.error().causes) {
+    if (!text.empty()) text += "\n";
+    text += cause.field + ": " + cause.message;
+  }
+  return text.empty() ? prepared.error() : text;
+}
+
+KindBench::KindBench() {
+  store_ = std::move(*store::Store::open(store::make_memory_log()));
+  store("namespaces/default", R"({"metadata":{"name":"default","uid":"ns-uid"},"status":{"phase":"Active"}})");
+  user.name = "jane";
+  user.groups = {"system:authenticated"};
+}
+
+void KindBench::store(const std::string& key, std::string_view json) {
+  auto document = parse(json);
+  store::Op op;
+  op.key = key;
+  op.put.emplace();
+  op.put->bytes = std::string(json);
+  op.put->index.uid = document["metadata"]["uid"].string();
+  store::Txn put;
+  put.ops.push_back(std::move(op));
+  ASSERT_TRUE(store_->commit(std::move(put)).has_value());
+}
+
+bool KindBench::commit(const std::string& key, Prepared& prepared) {
+  store::Op op;
+  op.key = key;
+  op.put.emplace();
+  op.put->bytes = prepared.object->to_json();
+  prepared.txn.guards.push_back({key, 0});
+  prepared.txn.ops.push_back(std::move(op));
+  return store_->commit(std::move(prepared.txn)).has_value();
+}
+
+store::Snapshot& KindBench::pending() {
+  pending_ = store_->pending();
+  return pending_;
+}
+
+WriteContext KindBench::context(std::string_view resource, std::string_view namespace_name,
+                                std::string_view subresource) {
+  txn = {};
+  warnings.clear();
+  const auto& facts = facts_of(resource);
+  return {.resource = facts,
+          .namespace_name = facts.namespaced ? namespace_name : std::string_view(),
+          .subresource = subresource,
+          .user = user,
+          .pending = pending(),
+          .options = options,
+          .clock = clock,
+          .random = random,
+          .dry_run = dry_run,
+          .txn = txn,
+          .warnings = warnings};
+}
+
+Outcome KindBench::run_create(WriteContext& context, Value object, const schema::ResourceFacts& facts) {
+  schema::Type type(facts.type);
+  const auto& strategy = strategy_for(facts.group, facts.resource);
+  if (auto outcome = schema::conform(object, type); !outcome) return outcome;
+  auto metadata = object.object("metadata");
+  metadata.put("uid", "created-uid");
+  if (facts.namespaced) metadata.put("namespace", context.namespace_name);
+  schema::apply_table_defaults(object, type);
+  if (strategy.defaults) strategy.defaults(object);
+  if (auto outcome = admit_mutating(context, WriteVerb::create, object, {}); !outcome) return outcome;
+  if (strategy.prepare_create)
+    if (auto outcome = strategy.prepare_create(context, object); !outcome) return outcome;
+  std::vector<Cause> causes;
+  validate_object_meta(object["metadata"], facts.namespaced, strategy.name_rule, causes);
+  schema::validate_structure(object, type, "", causes);
+  if (strategy.validate) strategy.validate(object, causes);
+  if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, metadata["name"].text(), causes));
+  if (auto outcome = admit_validating(context, WriteVerb::create, object, {}); !outcome) return outcome;
+  return schema::conform(object, type);
+}
+
+Prepared KindBench::create(std::string_view resource, std::string_view json, std::string_view namespace_name) {
+  auto write = context(resource, namespace_name);
+  auto document = parse(json);
+  auto outcome = run_create(write, document.root(), facts_of(resource));
+  Prepared prepared{std::move(document), std::move(txn), std::move(warnings)};
+  if (!outcome) prepared.object = fail(outcome.error());
+  return prepared;
+}
+
+Outcome KindBench::run_update(WriteContext& context, Value object, const Value& old,
+                              const schema::ResourceFacts& facts) {
+  schema::Type type(facts.type);
+  const auto& strategy = strategy_for(facts.group, facts.resource);
+  if (auto outcome = schema::conform(object, type); !outcome) return outcome;
+  schema::apply_table_defaults(object, type);
+  if (strategy.defaults) strategy.defaults(object);
+  if (auto outcome = admit_mutating(context, WriteVerb::update, object, old); !outcome) return outcome;
+  bool status = context.subresource == "status";
+  auto prepare = status ? strategy.prepare_status_update : strategy.prepare_update;
+  if (prepare)
+    if (auto outcome = prepare(context, object, old); !outcome) return outcome;
+  std::vector<Cause> causes;
+  validate_object_meta_update(object["metadata"], old["metadata"], causes);
+  auto validate = status ? strategy.validate_status_update : strategy.validate_update;
+  if (validate) validate(object, old, causes);
+  schema::validate_structure(object, type, "", causes);
+  if (strategy.validate) strategy.validate(object, causes);
+  if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, old["metadata"]["name"].text(), causes));
+  if (auto outcome = admit_validating(context, WriteVerb::update, object, old); !outcome) return outcome;
+  return schema::conform(object, type);
+}
+
+Prepared KindBench::update(std::string_view resource, std::string_view json, std::string_view old_json,
+                           std::string_view subresource, std::string_view namespace_name) {
+  auto write = context(resource, namespace_name, subresource);
+  auto document = parse(json), old = parse(old_json);
+  auto outcome = run_update(write, document.root(), old.root(), facts_of(resource));
+  Prepared prepared{std::move(document), std::move(txn), std::move(warnings)};
+  if (!outcome) prepared.object = fail(outcome.error());
+  return prepared;
+}
+
+Outcome KindBench::remove(std::string_view resource, std::string_view json, std::string_view namespace_name) {
+  auto write = context(resource, namespace_name);
+  auto old = parse(json);
+  return admit_validating(write, WriteVerb::remove, {}, old.root());
+}
+
+}  // namespace sublet::apiserver

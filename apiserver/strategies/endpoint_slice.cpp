@@ -1,0 +1,112 @@
+#include <set>
+
+#include "apiserver/strategies/rows.h"
+#include "apiserver/validation/endpoints.h"
+#include "apiserver/validation/names.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr std::size_t kEndpointsMax = 1000, kAddressesMax = 100, kPortsMax = 20000, kHintsMax = 8;
+
+void defaults(Value object) {
+  for (auto port : object["ports"]) {
+    if (port["name"].missing()) port.put("name", "");
+    default_text(port, "protocol", "TCP");
+  }
+}
+
+Outcome prepare_create(WriteContext&, Value object) {
+  object.object("metadata").put("generation", 1);
+  return {};
+}
+
+/// The generation moves with everything but metadata, and with labels.
+Outcome prepare_update(WriteContext&, Value object, const Value& old) {
+  bool changed = !semantically_equal(object["metadata"]["labels"], old["metadata"]["labels"]);
+  for (auto field : {"addressType", "endpoints", "ports"}) changed |= !semantically_equal(object[field], old[field]);
+  object.object("metadata").put("generation", old["metadata"]["generation"].integer() + (changed ? 1 : 0));
+  return {};
+}
+
+void validate_address(Causes& causes, const std::string& path, const std::string& list, std::string_view type,
+                      std::string_view address, bool own) {
+  if (type == "FQDN") return invalid_each(causes, path, address, dns1123_subdomain(address));
+  auto ip = parse_ip(address);
+  if (ip && ip->v6 != (type == "IPv6")) invalid(causes, list, address, "must be an " + std::string(type) + " address");
+  if (!own) validate_endpoint_ip(causes, path, address);
+}
+
+void validate_hints(Causes& causes, const std::string& path, const Value& hints) {
+  for (auto list : {"forZones", "forNodes"}) {
+    std::string at = child(path, list);
+    if (hints[list].size() > kHintsMax) {
+      too_many(causes, at, hints[list].size(), kHintsMax);
+      continue;
+    }
+    std::set<std::string_view> names;
+    std::size_t index = 0;
+    for (auto hint : hints[list]) {
+      std::string name_path = child(item(at, index++), "name");
+      if (!names.insert(hint["name"].text()).second) duplicate(causes, name_path, hint["name"].text());
+      invalid_each(causes, name_path, hint["name"].text(), label_value(hint["name"].text()));
+    }
+  }
+}
+
+void validate_endpoints(Causes& causes, const Value& object) {
+  auto endpoints = object["endpoints"];
+  bool own = is_server_endpoint(object["metadata"]);
+  if (endpoints.size() > kEndpointsMax) return too_many(causes, "endpoints", endpoints.size(), kEndpointsMax);
+  std::size_t index = 0;
+  for (auto endpoint : endpoints) {
+    std::string at = item("endpoints", index++), list = child(at, "addresses");
+    auto addresses = endpoint["addresses"];
+    if (addresses.empty()) required(causes, list, "must contain at least 1 address");
+    if (addresses.size() > kAddressesMax) too_many(causes, list, addresses.size(), kAddressesMax);
+    std::size_t address_index = 0;
+    for (auto address : addresses)
+      validate_address(causes, item(list, address_index++), list, object["addressType"].text(), address.text(), own);
+    auto node = endpoint["nodeName"].text(), hostname = endpoint["hostname"].text();
+    if (!node.empty()) invalid_each(causes, child(at, "nodeName"), node, dns1123_subdomain(node));
+    if (!hostname.empty()) invalid_each(causes, child(at, "hostname"), hostname, dns1123_label(hostname));
+    validate_hints(causes, child(at, "hints"), endpoint["hints"]);
+  }
+}
+
+void validate(const Value& object, Causes& causes) {
+  auto ports = object["ports"];
+  if (ports.size() > kPortsMax) return too_many(causes, "ports", ports.size(), kPortsMax);
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (auto port : ports) {
+    std::string at = item("ports", index++);
+    auto name = port["name"].text(), protocol = port["appProtocol"].text();
+    if (!name.empty()) invalid_each(causes, child(at, "name"), name, dns1123_label(name));
+    if (!names.insert(name).second) duplicate(causes, child(at, "name"), name);
+    if (!protocol.empty()) invalid_each(causes, child(at, "appProtocol"), protocol, qualified_name(protocol));
+  }
+  validate_endpoints(causes, object);
+}
+
+void validate_update(const Value& object, const Value& old, Causes& causes) {
+  immutable(causes, "addressType", object["addressType"], old["addressType"]);
+}
+
+}  // namespace
+
+Strategy endpoint_slice_strategy() {
+  Strategy row;
+  row.group = "discovery.k8s.io";
+  row.resource = "endpointslices";
+  row.defaults = defaults;
+  row.prepare_create = prepare_create;
+  row.prepare_update = prepare_update;
+  row.validate = validate;
+  row.validate_update = validate_update;
+  return row;
+}
+
+}  // namespace sublet::apiserver

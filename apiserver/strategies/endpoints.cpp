@@ -1,0 +1,74 @@
+#include "apiserver/validation/endpoints.h"
+
+#include "apiserver/strategies/rows.h"
+#include "apiserver/validation/names.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+void defaults(Value object) {
+  for (auto subset : object["subsets"])
+    for (auto port : subset["ports"]) default_text(port, "protocol", "TCP");
+}
+
+void validate_address(Causes& causes, const std::string& path, const Value& address, bool own) {
+  if (!own) validate_endpoint_ip(causes, child(path, "ip"), address["ip"].text());
+  auto hostname = address["hostname"].text(), node = address["nodeName"].text();
+  if (!hostname.empty()) invalid_each(causes, child(path, "hostname"), hostname, dns1123_label(hostname));
+  if (!node.empty()) invalid_each(causes, child(path, "nodeName"), node, dns1123_subdomain(node));
+}
+
+void validate_port(Causes& causes, const std::string& path, const Value& port, bool name_required) {
+  auto name = port["name"].text(), protocol = port["appProtocol"].text();
+  if (!name.empty())
+    invalid_each(causes, child(path, "name"), name, dns1123_label(name));
+  else if (name_required)
+    required(causes, child(path, "name"));
+  invalid_each(causes, child(path, "port"), port["port"].integer(), port_number(port["port"].integer()));
+  if (!protocol.empty()) invalid_each(causes, child(path, "appProtocol"), protocol, qualified_name(protocol));
+}
+
+void validate(const Value& object, Causes& causes) {
+  bool own = is_server_endpoint(object["metadata"]);
+  std::size_t subset_index = 0;
+  for (auto subset : object["subsets"]) {
+    std::string at = item("subsets", subset_index++);
+    if (subset["addresses"].empty() && subset["notReadyAddresses"].empty())
+      required(causes, at, "must specify `addresses` or `notReadyAddresses`");
+    for (auto list : {"addresses", "notReadyAddresses"}) {
+      std::size_t index = 0;
+      for (auto address : subset[list]) validate_address(causes, item(child(at, list), index++), address, own);
+    }
+    std::size_t index = 0;
+    for (auto port : subset["ports"])
+      validate_port(causes, item(child(at, "ports"), index++), port, subset["ports"].size() > 1);
+  }
+}
+
+/// A stored object with addresses that newer rules refuse can still be relabelled.
+void validate_changed(const Value& object, const Value& old, Causes& causes) {
+  if (!semantically_equal(object["subsets"], old["subsets"])) validate(object, causes);
+}
+
+Outcome prepare_create(WriteContext&, Value object) {
+  Causes causes;
+  validate(object, causes);
+  if (causes.empty()) return {};
+  return fail(invalid_status("", "Endpoints", object["metadata"]["name"].text(), std::move(causes)));
+}
+
+}  // namespace
+
+Strategy endpoints_strategy() {
+  Strategy row;
+  row.resource = "endpoints";
+  row.create_on_update = true;
+  row.defaults = defaults;
+  row.prepare_create = prepare_create;
+  row.validate_update = validate_changed;
+  return row;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,123 @@
+#include "apiserver/strategies/rows.h"
+#include "apiserver/validation/names.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+// Events are stored in the form of core/v1; a request in events.k8s.io/v1 arrives here converted.
+constexpr int kNoteMax = 1024;
+
+struct LengthRule {
+  std::string_view field;
+  std::size_t length_max;
+  bool needed;
+};
+constexpr LengthRule kLengths[] = {
+    {"reportingInstance", 128, true}, {"action", 128, true}, {"reason", 128, true}, {"message", kNoteMax, false}};
+
+/// Fields of the old form that a new-style event must leave alone.
+constexpr std::string_view kOldFormFields[] = {"firstTimestamp", "lastTimestamp", "count", "source"};
+/// What an update in the new form may not change.
+constexpr std::string_view kNewFormImmutable[] = {
+    "involvedObject", "reason",    "message", "source",  "firstTimestamp",     "lastTimestamp",    "count",
+    "type",           "eventTime", "action",  "related", "reportingComponent", "reportingInstance"};
+
+bool is_new_form(const WriteContext& context) { return context.served && context.served->group == "events.k8s.io"; }
+
+bool is_set(const Value& value) {
+  if (value.missing() || value.is_null()) return false;
+  if (value.is_object() || value.is_array()) return !value.empty();
+  return value.is_string() ? !value.text().empty() : value.integer() != 0;
+}
+
+void validate_namespace(Causes& causes, const Value& object) {
+  auto own = object["metadata"]["namespace"].text(), involved = object["involvedObject"]["namespace"].text();
+  bool new_style = is_set(object["eventTime"]);
+  bool fits = involved.empty() ? own.empty() || own == "default" || (new_style && own == "kube-system")
+                               : new_style || own == involved;
+  if (!fits) invalid(causes, "involvedObject.namespace", involved, "does not match event.namespace");
+}
+
+void validate(const Value& object, Causes& causes) {
+  validate_namespace(causes, object);
+  if (!is_set(object["eventTime"])) return;
+  auto controller = object["reportingComponent"].text();
+  if (controller.empty()) required(causes, "reportingComponent");
+  invalid_each(causes, "reportingComponent", controller, qualified_name(controller));
+  for (const auto& rule : kLengths) {
+    auto text = object[rule.field].text();
+    if (rule.needed && text.empty()) required(causes, std::string(rule.field));
+    if (text.size() > rule.length_max)
+      invalid(causes, std::string(rule.field), "",
+              "can have at most " + std::to_string(rule.length_max) + " characters");
+  }
+}
+
+Outcome verdict(const Value& object, Causes causes) {
+  if (causes.empty()) return {};
+  return fail(invalid_status("events.k8s.io", "Event", object["metadata"]["name"].text(), std::move(causes)));
+}
+
+void validate_series(Causes& causes, const Value& series) {
+  if (!series) return;
+  if (series["count"].integer() < 2) invalid(causes, "series.count", "", "should be at least 2");
+  if (!is_set(series["lastObservedTime"])) required(causes, "series.lastObservedTime");
+}
+
+Outcome prepare_create(WriteContext& context, Value object) {
+  if (!is_new_form(context)) return {};
+  Causes causes;
+  validate_series(causes, object["series"]);
+  if (!is_set(object["eventTime"])) required(causes, "eventTime");
+  auto type = object["type"].text();
+  if (type != "Normal" && type != "Warning") invalid(causes, "type", "", "has invalid value: " + std::string(type));
+  for (auto field : kOldFormFields)
+    if (is_set(object[field])) invalid(causes, std::string(field), "", "needs to be unset");
+  return verdict(object, std::move(causes));
+}
+
+Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+  if (!is_new_form(context)) return {};
+  Causes causes;
+  if (!semantically_equal(object["series"], old["series"])) validate_series(causes, object["series"]);
+  for (auto field : kNewFormImmutable) {
+    if (!is_set(object[field]) && !is_set(old[field])) continue;
+    immutable(causes, std::string(field), object[field], old[field]);
+  }
+  return verdict(object, std::move(causes));
+}
+
+}  // namespace
+
+Strategy event_strategy() {
+  Strategy row;
+  row.resource = "events";
+  row.create_on_update = true;
+  row.prepare_create = prepare_create;
+  row.prepare_update = prepare_update;
+  row.validate = validate;
+  row.selectable_fields = {{"involvedObject.kind", "involvedObject.kind"},
+                           {"involvedObject.namespace", "involvedObject.namespace"},
+                           {"involvedObject.name", "involvedObject.name"},
+                           {"involvedObject.uid", "involvedObject.uid"},
+                           {"involvedObject.apiVersion", "involvedObject.apiVersion"},
+                           {"involvedObject.resourceVersion", "involvedObject.resourceVersion"},
+                           {"involvedObject.fieldPath", "involvedObject.fieldPath"},
+                           {"regarding.kind", "involvedObject.kind"},
+                           {"regarding.namespace", "involvedObject.namespace"},
+                           {"regarding.name", "involvedObject.name"},
+                           {"regarding.uid", "involvedObject.uid"},
+                           {"regarding.apiVersion", "involvedObject.apiVersion"},
+                           {"regarding.resourceVersion", "involvedObject.resourceVersion"},
+                           {"regarding.fieldPath", "involvedObject.fieldPath"},
+                           {"reason", "reason"},
+                           {"reportingComponent", "reportingComponent"},
+                           {"reportingController", "reportingComponent"},
+                           {"source", "source.component"},
+                           {"type", "type"}};
+  return row;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,64 @@
+#include <set>
+
+#include "apiserver/strategies/rows.h"
+#include "apiserver/validation/names.h"
+#include "apiserver/validation/resources.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+void defaults(Value object) {
+  auto status = object["status"];
+  if (status && status["allocatable"].missing() && status.has("capacity"))
+    status.put("allocatable", status["capacity"]);
+}
+
+void validate_taints(Causes& causes, const std::string& path, const Value& taints) {
+  std::set<std::string> seen;
+  std::size_t index = 0;
+  for (auto taint : taints) {
+    std::string at = item(path, index++);
+    invalid_each(causes, child(at, "key"), taint["key"].text(), qualified_name(taint["key"].text()));
+    invalid_each(causes, child(at, "value"), taint["value"].text(), label_value(taint["value"].text()));
+    if (taint["effect"].text().empty()) required(causes, child(at, "effect"));
+    if (!seen.insert(taint["effect"].string() + "/" + taint["key"].string()).second) duplicate(causes, at, taint);
+  }
+}
+
+void validate(const Value& object, Causes& causes) {
+  // The path is upstream's: taints are reported below metadata.
+  validate_taints(causes, "metadata.taints", object["spec"]["taints"]);
+  for (auto list : {"capacity", "allocatable"})
+    for (auto quantity : object["status"][list])
+      validate_resource_quantity(causes, child(child("status", list), quantity.key()), quantity.key(), quantity);
+}
+
+void validate_update(const Value& object, const Value& old, Causes& causes) {
+  auto spec = object["spec"], old_spec = old["spec"];
+  if (!old_spec["podCIDRs"].empty() && !semantically_equal(spec["podCIDRs"], old_spec["podCIDRs"]))
+    forbidden(causes, "spec.podCIDRs", "node updates may not change podCIDR except from \"\" to valid");
+  if (!old_spec["providerID"].text().empty() && spec["providerID"].text() != old_spec["providerID"].text())
+    forbidden(causes, "spec.providerID", "node updates may not change providerID except from \"\" to valid");
+}
+
+/// Nodes are created with their status: the kubelet registers itself in one request.
+Outcome prepare_create(WriteContext&, Value) { return {}; }
+
+}  // namespace
+
+Strategy node_strategy() {
+  Strategy row;
+  row.resource = "nodes";
+  row.defaults = defaults;
+  row.prepare_create = prepare_create;
+  row.prepare_update = keep_status;
+  row.prepare_status_update = keep_spec;
+  row.validate = validate;
+  row.validate_update = validate_update;
+  row.selectable_fields = {{"spec.unschedulable", "spec.unschedulable", "false"}};
+  return row;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,148 @@
+#include <array>
+#include <set>
+
+#include "apiserver/strategies/strategy.h"
+#include "apiserver/validation/names.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+struct NameRuleFacts {
+  NameRule rule;
+  Messages (*check)(std::string_view);
+};
+constexpr std::array<NameRuleFacts, 4> kNameRules{{{NameRule::dns_subdomain, dns1123_subdomain},
+                                                   {NameRule::dns_label, dns1123_label},
+                                                   {NameRule::dns1035_label, dns1035_label},
+                                                   {NameRule::path_segment, path_segment_name}}};
+
+Messages check_name(NameRule rule, std::string_view name) {
+  for (const auto& facts : kNameRules)
+    if (facts.rule == rule) return facts.check(name);
+  return {};
+}
+
+/// A prefix gets characters appended, so a dash at its end is fine.
+std::string as_prefix(std::string_view text) {
+  std::string name(text);
+  if (name.size() > 1 && name.back() == '-') name.back() = 'a';
+  return name;
+}
+
+void validate_names(Causes& causes, const Value& metadata, bool namespaced, NameRule rule) {
+  auto prefix = metadata["generateName"].text(), name = metadata["name"].text();
+  auto namespace_name = metadata["namespace"].text();
+  if (!prefix.empty()) invalid_each(causes, "metadata.generateName", prefix, check_name(rule, as_prefix(prefix)));
+  if (name.empty())
+    required(causes, "metadata.name", "name or generateName is required");
+  else
+    invalid_each(causes, "metadata.name", name, check_name(rule, name));
+  if (!namespaced) {
+    if (!namespace_name.empty()) forbidden(causes, "metadata.namespace", "not allowed on this type");
+  } else if (namespace_name.empty()) {
+    required(causes, "metadata.namespace");
+  } else {
+    invalid_each(causes, "metadata.namespace", namespace_name, dns1123_label(namespace_name));
+  }
+}
+
+/// A required text of an owner reference, and what is said when it is empty.
+struct OwnerField {
+  std::string_view name, message;
+};
+constexpr OwnerField kOwnerFields[] = {{"apiVersion", "version must not be empty"},
+                                       {"kind", "must not be empty"},
+                                       {"name", "must not be empty"},
+                                       {"uid", "must not be empty"}};
+
+void validate_owner_references(Causes& causes, const Value& references) {
+  constexpr std::string_view kPath = "metadata.ownerReferences";
+  std::string controller;
+  for (auto reference : references) {
+    for (const auto& field : kOwnerFields)
+      if (reference[field.name].text().empty())
+        invalid(causes, child(std::string(kPath), field.name), "", field.message);
+    if (reference["apiVersion"].text() == "v1" && reference["kind"].text() == "Event")
+      invalid(causes, std::string(kPath), reference, "/v1, Kind=Event is disallowed from being an owner");
+    if (!reference["controller"].boolean()) continue;
+    auto current = reference["kind"].string() + "/" + reference["name"].string();
+    if (controller.empty()) {
+      controller = current;
+      continue;
+    }
+    invalid(causes, std::string(kPath), references,
+            "Only one reference can have Controller set to true. Found \"true\" in references for " + controller +
+                " and " + current);
+  }
+}
+
+void validate_finalizers(Causes& causes, const Value& finalizers) {
+  bool orphan = false, foreground = false;
+  for (auto finalizer : finalizers) {
+    invalid_each(causes, "metadata.finalizers", finalizer.text(), qualified_name(finalizer.text()));
+    orphan |= finalizer.text() == "orphan";
+    foreground |= finalizer.text() == "foregroundDeletion";
+  }
+  if (orphan && foreground)
+    invalid(causes, "metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set");
+}
+
+void validate_managed_fields(Causes& causes, const Value& entries) {
+  std::size_t index = 0;
+  for (auto entry : entries) {
+    std::string at = item("metadata.managedFields", index++);
+    auto operation = entry["operation"].text();
+    if (operation != "Apply" && operation != "Update")
+      invalid(causes, child(at, "operation"), operation, "must be `Apply` or `Update`");
+    auto type = entry["fieldsType"].text();
+    if (!type.empty() && type != "FieldsV1") invalid(causes, child(at, "fieldsType"), type, "must be `FieldsV1`");
+    if (entry["manager"].text().size() > 128) too_long(causes, child(at, "manager"), 128);
+    if (entry["subresource"].text().size() > 256) too_long(causes, child(at, "subresource"), 256);
+  }
+}
+
+void validate_no_new_finalizers(Causes& causes, const Value& finalizers, const Value& old) {
+  std::set<std::string_view> known, added;
+  for (auto finalizer : old) known.insert(finalizer.text());
+  for (auto finalizer : finalizers)
+    if (!known.contains(finalizer.text())) added.insert(finalizer.text());
+  if (added.empty()) return;
+  std::string list;
+  for (auto name : added) list += (list.empty() ? "" : ", ") + BadValue(name).text();
+  forbidden(
+      causes, "metadata.finalizers",
+      "no new finalizers can be added if the object is being deleted, found new finalizers []string{" + list + "}");
+}
+
+constexpr std::string_view kImmutableFields[] = {
+    "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"};
+
+void validate_changeable(Causes& causes, const Value& metadata) {
+  validate_labels(causes, "metadata.labels", metadata["labels"]);
+  validate_annotations(causes, "metadata.annotations", metadata["annotations"]);
+  validate_owner_references(causes, metadata["ownerReferences"]);
+  validate_managed_fields(causes, metadata["managedFields"]);
+}
+
+}  // namespace
+
+void validate_object_meta(const Value& metadata, bool namespaced, NameRule rule, std::vector<Cause>& causes) {
+  validate_names(causes, metadata, namespaced, rule);
+  nonnegative(causes, "metadata.generation", metadata["generation"].integer());
+  validate_changeable(causes, metadata);
+  validate_finalizers(causes, metadata["finalizers"]);
+}
+
+void validate_object_meta_update(const Value& metadata, const Value& old_metadata, std::vector<Cause>& causes) {
+  if (old_metadata.has("deletionTimestamp"))
+    validate_no_new_finalizers(causes, metadata["finalizers"], old_metadata["finalizers"]);
+  if (metadata["generation"].integer() < old_metadata["generation"].integer())
+    invalid(causes, "metadata.generation", metadata["generation"].integer(), "must not be decremented");
+  for (auto field : kImmutableFields) immutable(causes, child("metadata", field), metadata[field], old_metadata[field]);
+  validate_changeable(causes, metadata);
+  validate_finalizers(causes, metadata["finalizers"]);
+}
+
+}  // namespace sublet::apiserver

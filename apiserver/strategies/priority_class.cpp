@@ -1,0 +1,56 @@
+#include "apiserver/strategies/priority_classes.h"
+#include "apiserver/strategies/rows.h"
+#include "apiserver/validation/field_errors.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr std::string_view kSystemPrefix = "system-";
+constexpr std::int64_t kUserMax = 1'000'000'000;
+
+void defaults(Value object) { default_text(object, "preemptionPolicy", "PreemptLowerPriority"); }
+
+std::string why_not_system(const Value& object) {
+  auto name = object["metadata"]["name"].string();
+  for (const auto& known : kSystemPriorityClasses) {
+    if (known.name != name) continue;
+    if (object["value"].integer() != known.value)
+      return "value of " + name + " PriorityClass must be " + std::to_string(known.value);
+    return object["globalDefault"].boolean() ? "globalDefault of " + name + " PriorityClass must be false" : "";
+  }
+  return name + " is not a known system priority class";
+}
+
+void validate(const Value& object, Causes& causes) {
+  if (object["metadata"]["name"].text().starts_with(kSystemPrefix)) {
+    auto why = why_not_system(object);
+    if (!why.empty())
+      forbidden(causes, "metadata.name",
+                "priority class names with 'system-' prefix are reserved for system use only. error: " + why);
+  } else if (object["value"].integer() > kUserMax) {
+    forbidden(causes, "value", "maximum allowed value of a user defined priority is " + std::to_string(kUserMax));
+  }
+}
+
+void validate_update(const Value& object, const Value& old, Causes& causes) {
+  if (object["value"].integer() != old["value"].integer())
+    forbidden(causes, "value", "may not be changed in an update.");
+  immutable(causes, "preemptionPolicy", object["preemptionPolicy"], old["preemptionPolicy"]);
+}
+
+}  // namespace
+
+Strategy priority_class_strategy() {
+  Strategy row;
+  row.group = "scheduling.k8s.io";
+  row.resource = "priorityclasses";
+  row.generation = true;
+  row.defaults = defaults;
+  row.validate = validate;
+  row.validate_update = validate_update;
+  return row;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,43 @@
+// Rows: what each file of this folder contributes to the table behind strategy_for(), and the steps that most kinds
+// share. Internal to strategies/.
+#pragma once
+
+#include <vector>
+
+#include "apiserver/strategies/strategy.h"
+
+namespace sublet::apiserver {
+
+// One function per file; each gives one row or a family of rows.
+Strategy namespace_strategy();
+Strategy pod_strategy();
+Strategy config_map_strategy();
+Strategy secret_strategy();
+Strategy service_strategy();
+Strategy service_account_strategy();
+Strategy node_strategy();
+Strategy event_strategy();
+Strategy runtime_class_strategy();
+Strategy priority_class_strategy();
+Strategy lease_strategy();
+Strategy endpoints_strategy();
+Strategy endpoint_slice_strategy();
+std::vector<Strategy> workload_strategies();
+std::vector<Strategy> other_strategies();
+
+// Shared steps.
+/// A writer of the main endpoint cannot set status.
+Outcome drop_status(WriteContext& context, schema::Value object);
+Outcome keep_status(WriteContext& context, schema::Value object, const schema::Value& old);
+/// A writer of /status cannot change anything but status; labels, annotations and the like stay as they were.
+Outcome keep_all_but_status(WriteContext& context, schema::Value object, const schema::Value& old);
+/// The same for kinds whose /status may also change metadata (Pod, Node, Namespace, Service).
+Outcome keep_spec(WriteContext& context, schema::Value object, const schema::Value& old);
+
+/// Sets `target[field]` to what `source` has there, or removes it.
+void copy_field(schema::Value target, const schema::Value& source, std::string_view field);
+/// target[field] = value when it is missing or an empty text.
+void default_text(schema::Value target, std::string_view field, std::string_view value);
+void default_number(schema::Value target, std::string_view field, std::int64_t value);
+
+}  // namespace sublet::apiserver

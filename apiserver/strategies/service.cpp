@@ -1,0 +1,214 @@
+#include <set>
+
+#include "apiserver/strategies/rows.h"
+#include "apiserver/strategies/service_allocation.h"
+#include "apiserver/validation/endpoints.h"
+#include "apiserver/validation/names.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr int kAffinitySeconds = 10800, kAffinitySecondsMax = 86400;
+constexpr std::string_view kTrafficDistributions[] = {"PreferClose", "PreferSameZone", "PreferSameNode"};
+
+bool is_external(const Value& spec) {
+  auto type = spec["type"].text();
+  return type == "NodePort" || type == "LoadBalancer" || (type == "ClusterIP" && !spec["externalIPs"].empty());
+}
+
+void default_session_affinity(Value spec) {
+  default_text(spec, "sessionAffinity", "None");
+  if (spec["sessionAffinity"].text() == "None") spec.erase("sessionAffinityConfig");
+  if (spec["sessionAffinity"].text() == "ClientIP")
+    default_number(spec.object("sessionAffinityConfig").object("clientIP"), "timeoutSeconds", kAffinitySeconds);
+}
+
+void defaults(Value object) {
+  auto spec = object.object("spec");
+  default_session_affinity(spec);
+  default_text(spec, "type", "ClusterIP");
+  for (auto port : spec["ports"]) {
+    default_text(port, "protocol", "TCP");
+    auto target = port["targetPort"];
+    if (target.missing() || (target.is_string() ? target.text().empty() : target.integer() == 0))
+      port.put("targetPort", port["port"].integer());
+  }
+  if (is_external(spec)) default_text(spec, "externalTrafficPolicy", "Cluster");
+  if (spec["type"].text() != "ExternalName") default_text(spec, "internalTrafficPolicy", "Cluster");
+  if (spec["type"].text() == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"].missing())
+    spec.put("allocateLoadBalancerNodePorts", true);
+  for (auto ingress : object["status"]["loadBalancer"]["ingress"])
+    if (!ingress["ip"].text().empty()) default_text(ingress, "ipMode", "VIP");
+  if (object["status"].missing()) object.object("status").object("loadBalancer");
+}
+
+Outcome prepare_create(WriteContext& context, Value object) {
+  auto status = object.object("status");
+  status.clear();
+  status.object("loadBalancer");
+  return allocate_service(context, object);
+}
+
+Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+  copy_field(object, old, "status");
+  if (object["spec"]["type"].text() != "LoadBalancer") object.object("status").object("loadBalancer").clear();
+  return reallocate_service(context, object, old);
+}
+
+void validate_port(Causes& causes, const std::string& path, const Value& port, bool name_required,
+                   std::set<std::string_view>& names) {
+  auto name = port["name"].text();
+  if (name.empty()) {
+    if (name_required) required(causes, child(path, "name"));
+  } else {
+    invalid_each(causes, child(path, "name"), name, dns1123_label(name));
+    if (!names.insert(name).second) duplicate(causes, child(path, "name"), name);
+  }
+  auto number = port["port"].integer();
+  invalid_each(causes, child(path, "port"), number, port_number(number));
+  auto target = port["targetPort"];
+  std::string at = child(path, "targetPort");
+  if (target.is_string())
+    invalid_each(causes, at, target.text(), port_name(target.text()));
+  else
+    invalid_each(causes, at, target.integer(), port_number(target.integer()));
+  auto protocol = port["appProtocol"].text();
+  if (!protocol.empty()) invalid_each(causes, child(path, "appProtocol"), protocol, qualified_name(protocol));
+}
+
+void validate_ports(Causes& causes, const Value& spec) {
+  std::set<std::string_view> names;
+  std::set<std::string> seen_ports, seen_node_ports;
+  std::size_t index = 0;
+  for (auto port : spec["ports"]) {
+    std::string at = item("spec.ports", index++);
+    validate_port(causes, at, port, spec["ports"].size() > 1, names);
+    auto node_port = port["nodePort"].integer();
+    if (node_port != 0 && spec["type"].text() == "ClusterIP")
+      forbidden(causes, child(at, "nodePort"), "may not be used when `type` is 'ClusterIP'");
+    auto protocol = port["protocol"].string();
+    if (node_port != 0 && !seen_node_ports.insert(protocol + std::to_string(node_port)).second)
+      duplicate(causes, child(at, "nodePort"), node_port);
+    if (!seen_ports.insert(protocol + std::to_string(port["port"].integer())).second) duplicate(causes, at, port);
+  }
+}
+
+void validate_external_name(Causes& causes, const Value& spec) {
+  for (auto field : {"clusterIPs", "ipFamilies", "ipFamilyPolicy"})
+    if (!semantically_equal(spec[field], {}))
+      forbidden(causes, child("spec", field), "may not be set for ExternalName services");
+  auto name = spec["externalName"].text();
+  if (name.ends_with('.')) name.remove_suffix(1);
+  if (name.empty())
+    required(causes, "spec.externalName");
+  else
+    invalid_each(causes, "spec.externalName", name, dns1123_subdomain(name));
+}
+
+void validate_cluster_ips(Causes& causes, const Value& spec) {
+  auto ip = spec["clusterIP"].text();
+  auto ips = spec["clusterIPs"];
+  if (!ip.empty() && !ips.empty() && ips.at(0).text() != ip)
+    invalid(causes, "spec.clusterIPs", ips, "first value must match `clusterIP`");
+  if (ip.empty() && !ips.empty())
+    invalid(causes, "spec.clusterIPs", ips, "must be empty when `clusterIP` is not specified");
+  std::size_t index = 0;
+  for (auto entry : ips) {
+    std::string at = item("spec.clusterIPs", index++);
+    if (entry.text() == "None") {
+      if (ips.size() > 1) invalid(causes, "spec.clusterIPs", ips, "'None' must be the first and only value");
+      continue;
+    }
+    invalid_each(causes, at, entry.text(), ip_address(entry.text()));
+  }
+  if (ips.size() > 2) invalid(causes, "spec.clusterIPs", ips, "may only hold up to 2 values");
+  auto type = spec["type"].text();
+  if (is_headless(spec) && (type == "LoadBalancer" || type == "NodePort"))
+    invalid(causes, "spec.clusterIPs[0]", "None", "may not be set to 'None' for " + std::string(type) + " services");
+}
+
+void validate_affinity_seconds(Causes& causes, const Value& spec) {
+  if (spec["sessionAffinity"].text() != "ClientIP") return;
+  auto seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"].integer();
+  if (seconds <= 0 || seconds > kAffinitySecondsMax)
+    invalid(causes, "spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds,
+            "must be greater than 0 and less than 86400");
+}
+
+void validate_traffic(Causes& causes, const Value& spec) {
+  if (!is_external(spec) && !spec["externalTrafficPolicy"].text().empty())
+    invalid(causes, "spec.externalTrafficPolicy", spec["externalTrafficPolicy"],
+            "may only be set for externally-accessible services");
+  auto health_port = spec["healthCheckNodePort"].integer();
+  if (health_port != 0 && !needs_health_check_port(spec))
+    invalid(causes, "spec.healthCheckNodePort", health_port,
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'");
+  auto distribution = spec["trafficDistribution"].text();
+  bool known = distribution.empty();
+  for (auto name : kTrafficDistributions) known |= name == distribution;
+  if (!known) not_supported(causes, "spec.trafficDistribution", distribution, kTrafficDistributions);
+  if (spec["type"].text() == "LoadBalancer") return;
+  if (!spec["loadBalancerSourceRanges"].empty())
+    forbidden(causes, "spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'");
+  if (spec.has("allocateLoadBalancerNodePorts"))
+    forbidden(causes, "spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'");
+  if (spec.has("loadBalancerClass"))
+    forbidden(causes, "spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'");
+}
+
+void validate(const Value& object, Causes& causes) {
+  auto spec = object["spec"];
+  bool external_name = spec["type"].text() == "ExternalName";
+  if (spec["ports"].empty() && !is_headless(spec) && !external_name) required(causes, "spec.ports");
+  if (external_name)
+    validate_external_name(causes, spec);
+  else
+    validate_cluster_ips(causes, spec);
+  validate_ports(causes, spec);
+  validate_labels(causes, "spec.selector", spec["selector"]);
+  validate_affinity_seconds(causes, spec);
+  std::size_t index = 0;
+  for (auto ip : spec["externalIPs"]) validate_endpoint_ip(causes, item("spec.externalIPs", index++), ip.text());
+  validate_traffic(causes, spec);
+}
+
+void validate_update(const Value& object, const Value& old, Causes& causes) {
+  auto spec = object["spec"], old_spec = old["spec"];
+  if (needs_health_check_port(spec) && needs_health_check_port(old_spec) &&
+      spec["healthCheckNodePort"].integer() != old_spec["healthCheckNodePort"].integer())
+    forbidden(causes, "spec.healthCheckNodePort", kImmutable);
+  if (!needs_cluster_ip(spec) || !needs_cluster_ip(old_spec)) return;
+  if (is_headless(spec) && is_headless(old_spec)) return;
+  auto ips = spec["clusterIPs"], old_ips = old_spec["clusterIPs"];
+  if (!old_ips.empty() && ips.empty())
+    invalid(causes, "spec.clusterIPs[0]", ips, "primary clusterIP can not be unset");
+  else if (!old_ips.empty() && ips.at(0).text() != old_ips.at(0).text())
+    invalid(causes, "spec.clusterIPs[0]", ips, "may not change once set");
+  auto families = spec["ipFamilies"], old_families = old_spec["ipFamilies"];
+  if (is_headless(spec) == is_headless(old_spec) && !families.empty() && !old_families.empty() &&
+      families.at(0).text() != old_families.at(0).text())
+    invalid(causes, "spec.ipFamilies[0]", families, "may not change once set");
+}
+
+}  // namespace
+
+Strategy service_strategy() {
+  Strategy row;
+  row.resource = "services";
+  row.name_rule = NameRule::dns_label;  // relaxed from DNS-1035 in v1.36
+  row.create_on_update = true;
+  row.delete_returns_object = true;
+  row.defaults = defaults;
+  row.prepare_create = prepare_create;
+  row.prepare_update = prepare_update;
+  row.prepare_status_update = keep_spec;
+  row.validate = validate;
+  row.validate_update = validate_update;
+  row.on_removed = release_service;
+  row.selectable_fields = {{"spec.clusterIP", "spec.clusterIP"}, {"spec.type", "spec.type"}};
+  return row;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,20 @@
+// Service allocation: cluster IPs and node ports of Services, by claims (claims.h), with upstream's rules for what is
+// kept, dropped and given when a Service is created, changed or removed. Internal to strategies/.
+#pragma once
+
+#include "apiserver/strategies/strategy.h"
+
+namespace sublet::apiserver {
+
+Outcome allocate_service(WriteContext& context, schema::Value service);
+/// Fills what the writer left out from `old`, drops what the new type cannot have, claims and releases the difference.
+Outcome reallocate_service(WriteContext& context, schema::Value service, const schema::Value& old);
+void release_service(WriteContext& context, const schema::Value& service);
+
+/// "None" as cluster IP.
+bool is_headless(const schema::Value& spec);
+bool needs_cluster_ip(const schema::Value& spec);
+bool needs_node_ports(const schema::Value& spec);
+bool needs_health_check_port(const schema::Value& spec);
+
+}  // namespace sublet::apiserver

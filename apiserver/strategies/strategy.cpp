@@ -1,0 +1,105 @@
+#include "apiserver/strategies/strategy.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "apiserver/strategies/rows.h"
+#include "sublet/base/log.h"
+
+namespace sublet::apiserver {
+namespace {
+
+bool by_name(const Strategy& a, const Strategy& b) {
+  return a.resource != b.resource ? a.resource < b.resource : a.group < b.group;
+}
+
+std::vector<Strategy> make_rows() {
+  std::vector<Strategy> rows = {namespace_strategy(),      pod_strategy(),     config_map_strategy(),
+                                secret_strategy(),         service_strategy(), service_account_strategy(),
+                                node_strategy(),           event_strategy(),   runtime_class_strategy(),
+                                priority_class_strategy(), lease_strategy(),   endpoints_strategy(),
+                                endpoint_slice_strategy()};
+  for (auto family : {workload_strategies(), other_strategies()})
+    std::move(family.begin(), family.end(), std::back_inserter(rows));
+  std::sort(rows.begin(), rows.end(), by_name);
+  return rows;
+}
+
+Strategy make_generic() {
+  Strategy row;
+  row.prepare_create = drop_status;
+  row.prepare_update = keep_status;
+  row.prepare_status_update = keep_all_but_status;
+  return row;
+}
+
+}  // namespace
+
+const Strategy& strategy_for(std::string_view group, std::string_view resource) {
+  static const std::vector<Strategy> rows = make_rows();
+  static const Strategy generic = make_generic();
+  Strategy wanted;
+  wanted.group = group;
+  wanted.resource = resource;
+  auto found = std::lower_bound(rows.begin(), rows.end(), wanted, by_name);
+  return found != rows.end() && found->resource == resource && found->group == group ? *found : generic;
+}
+
+std::optional<schema::Document> WriteContext::read(std::string_view group_resource, std::string_view namespace_name_,
+                                                   std::string_view name) const {
+  std::string key(group_resource);
+  if (!namespace_name_.empty()) key.append("/").append(namespace_name_);
+  key.append("/").append(name);
+  auto stored = pending.get(key);
+  if (!stored) return std::nullopt;
+  auto document = schema::Document::parse_json(stored->json());
+  if (document) return std::move(*document);
+  log::error("store.unreadable_object", {{"key", key}, {"error", document.error().message}});
+  return std::nullopt;
+}
+
+Outcome drop_status(WriteContext& context, schema::Value object) {
+  if (context.resource.has_status) object.erase("status");
+  return {};
+}
+
+Outcome keep_status(WriteContext& context, schema::Value object, const schema::Value& old) {
+  if (context.resource.has_status) copy_field(object, old, "status");
+  return {};
+}
+
+Outcome keep_all_but_status(WriteContext&, schema::Value object, const schema::Value& old) {
+  auto metadata = object.object("metadata");
+  for (auto field : {"labels", "annotations", "finalizers", "ownerReferences"})
+    copy_field(metadata, old["metadata"], field);
+  std::vector<std::string> strangers;
+  for (auto member : object)
+    if (member.key() != "metadata" && member.key() != "status" && !old.has(member.key()))
+      strangers.emplace_back(member.key());
+  for (const auto& name : strangers) object.erase(name);
+  for (auto member : old)
+    if (member.key() != "metadata" && member.key() != "status") object.put(member.key(), member);
+  return {};
+}
+
+Outcome keep_spec(WriteContext&, schema::Value object, const schema::Value& old) {
+  copy_field(object, old, "spec");
+  return {};
+}
+
+void copy_field(schema::Value target, const schema::Value& source, std::string_view field) {
+  if (source.has(field))
+    target.put(field, source[field]);
+  else
+    target.erase(field);
+}
+
+void default_text(schema::Value target, std::string_view field, std::string_view value) {
+  if (target[field].text().empty()) target.put(field, value);
+}
+
+void default_number(schema::Value target, std::string_view field, std::int64_t value) {
+  if (target[field].missing()) target.put(field, value);
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,150 @@
+#include "apiserver/validation/field_errors.h"
+
+#include <algorithm>
+
+namespace sublet::apiserver {
+namespace {
+
+void append_go_quoted(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += "\\x";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+/// The structural pass may have said the same of a field already: what is missing or unknown is said once.
+bool said_already(const Causes& causes, std::string_view reason, const std::string& field) {
+  if (reason != "FieldValueRequired" && reason != "FieldValueNotSupported") return false;
+  return std::any_of(causes.begin(), causes.end(),
+                     [&](const Cause& cause) { return cause.reason == reason && cause.field == field; });
+}
+
+void add(Causes& causes, std::string_view reason, std::string title, std::string_view detail, std::string field) {
+  if (said_already(causes, reason, field)) return;
+  if (!detail.empty()) title.append(": ").append(detail);
+  causes.push_back({std::string(reason), std::move(title), std::move(field)});
+}
+
+bool is_empty(const schema::Value& value) {
+  return value.missing() || value.is_null() || ((value.is_array() || value.is_object()) && value.empty());
+}
+
+}  // namespace
+
+std::string child(const std::string& path, std::string_view name) {
+  if (path.empty()) return std::string(name);
+  std::string result = path;
+  result.append(".").append(name);
+  return result;
+}
+
+std::string item(const std::string& path, std::size_t index) { return path + "[" + std::to_string(index) + "]"; }
+
+std::string keyed(const std::string& path, std::string_view key) { return path + "[" + std::string(key) + "]"; }
+
+BadValue::BadValue(std::string_view text) { append_go_quoted(text_, text); }
+
+BadValue::BadValue(const schema::Value& value) {
+  if (value.missing())
+    text_ = "null";
+  else if (value.is_string())
+    append_go_quoted(text_, value.text());
+  else
+    text_ = value.to_json();
+}
+
+void required(Causes& causes, std::string field, std::string_view detail) {
+  add(causes, "FieldValueRequired", "Required value", detail, std::move(field));
+}
+
+void invalid(Causes& causes, std::string field, const BadValue& value, std::string_view detail) {
+  add(causes, "FieldValueInvalid", "Invalid value: " + value.text(), detail, std::move(field));
+}
+
+void duplicate(Causes& causes, std::string field, const BadValue& value) {
+  add(causes, "FieldValueDuplicate", "Duplicate value: " + value.text(), {}, std::move(field));
+}
+
+void forbidden(Causes& causes, std::string field, std::string_view detail) {
+  add(causes, "FieldValueForbidden", "Forbidden", detail, std::move(field));
+}
+
+void not_supported(Causes& causes, std::string field, const BadValue& value,
+                   std::span<const std::string_view> supported) {
+  std::string detail;
+  for (auto name : supported) {
+    detail += detail.empty() ? "supported values: " : ", ";
+    append_go_quoted(detail, name);
+  }
+  add(causes, "FieldValueNotSupported", "Unsupported value: " + value.text(), detail, std::move(field));
+}
+
+void not_found(Causes& causes, std::string field, const BadValue& value) {
+  add(causes, "FieldValueNotFound", "Not found: " + value.text(), {}, std::move(field));
+}
+
+void too_long(Causes& causes, std::string field, int bytes_max) {
+  add(causes, "FieldValueTooLong", "Too long",
+      "may not be more than " + std::to_string(bytes_max) + (bytes_max == 1 ? " byte" : " bytes"), std::move(field));
+}
+
+void too_many(Causes& causes, std::string field, std::size_t actual, std::size_t items_max) {
+  add(causes, "FieldValueTooMany", "Too many: " + std::to_string(actual),
+      "must have at most " + std::to_string(items_max) + (items_max == 1 ? " item" : " items"), std::move(field));
+}
+
+void invalid_each(Causes& causes, const std::string& field, const BadValue& value,
+                  const std::vector<std::string>& messages) {
+  for (const auto& message : messages) invalid(causes, field, value, message);
+}
+
+void immutable(Causes& causes, std::string field, const schema::Value& value, const schema::Value& old) {
+  if (!semantically_equal(value, old)) invalid(causes, std::move(field), value, kImmutable);
+}
+
+void nonnegative(Causes& causes, std::string field, std::int64_t value) {
+  if (value < 0) invalid(causes, std::move(field), value, "must be greater than or equal to 0");
+}
+
+void positive(Causes& causes, std::string field, std::int64_t value) {
+  if (value <= 0) invalid(causes, std::move(field), value, "must be greater than 0");
+}
+
+bool semantically_equal(const schema::Value& a, const schema::Value& b) {
+  if (a.is_object() && b.is_object()) {
+    for (auto member : a)
+      if (!semantically_equal(member, b[member.key()])) return false;
+    for (auto member : b)
+      if (a[member.key()].missing() && !is_empty(member)) return false;
+    return true;
+  }
+  if (is_empty(a) || is_empty(b)) return is_empty(a) && is_empty(b);
+  if (!a.is_array() || !b.is_array()) return a.equals(b);
+  if (a.size() != b.size()) return false;
+  auto other = b.begin();
+  for (auto element : a) {
+    if (!semantically_equal(element, *other)) return false;
+    ++other;
+  }
+  return true;
+}
+
+}  // namespace sublet::apiserver

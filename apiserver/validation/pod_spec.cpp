@@ -1,0 +1,246 @@
+#include "apiserver/validation/pod_spec.h"
+
+#include <set>
+
+#include "apiserver/validation/names.h"
+#include "apiserver/validation/resources.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+constexpr std::int64_t kInt32Max = 2147483647;
+
+/// Fields that hold one name each, and the rule for it.
+struct NameField {
+  std::string_view field;
+  Messages (*rule)(std::string_view);
+};
+constexpr NameField kNameFields[] = {{"serviceAccountName", dns1123_subdomain},
+                                     {"nodeName", dns1123_subdomain},
+                                     {"hostname", dns1123_label},
+                                     {"subdomain", dns1123_label},
+                                     {"priorityClassName", dns1123_subdomain},
+                                     {"runtimeClassName", dns1123_subdomain}};
+
+void validate_dns(Causes& causes, const std::string& path, const Value& spec) {
+  auto config = spec["dnsConfig"];
+  std::string at = child(path, "dnsConfig");
+  if (spec["dnsPolicy"].text() == "None") {
+    if (!config) return required(causes, at, "must provide `dnsConfig` when `dnsPolicy` is None");
+    if (config["nameservers"].empty())
+      return required(causes, child(at, "nameservers"),
+                      "must provide at least one DNS nameserver when `dnsPolicy` is None");
+  }
+  if (config["nameservers"].size() > 3)
+    invalid(causes, child(at, "nameservers"), config["nameservers"], "must not have more than 3 nameservers");
+  std::size_t index = 0;
+  for (auto server : config["nameservers"])
+    invalid_each(causes, item(child(at, "nameservers"), index++), server.text(), ip_address(server.text()));
+  if (config["searches"].size() > 32)
+    invalid(causes, child(at, "searches"), config["searches"], "must not have more than 32 search paths");
+}
+
+void validate_gates(Causes& causes, const std::string& path, const Value& gates) {
+  std::set<std::string_view> seen;
+  std::size_t index = 0;
+  for (auto gate : gates) {
+    std::string at = item(path, index++);
+    auto name = gate["name"].text();
+    invalid_each(causes, at, name, qualified_name(name));
+    if (!seen.insert(name).second) duplicate(causes, at, name);
+  }
+}
+
+void validate_host_network_ports(Causes& causes, const std::string& path, const Value& spec, bool is_pod) {
+  if (!spec["hostNetwork"].boolean()) return;
+  std::size_t container_index = 0;
+  for (auto container : spec["containers"]) {
+    std::string ports = child(item(child(path, "containers"), container_index++), "ports");
+    std::size_t index = 0;
+    for (auto port : container["ports"]) {
+      std::string at = item(ports, index++);
+      auto host_port = port["hostPort"].integer();
+      if ((is_pod || host_port != 0) && host_port != port["containerPort"].integer())
+        invalid(causes, child(at, "hostPort"), host_port, "must match `containerPort` when `hostNetwork` is true");
+    }
+  }
+}
+
+void validate_image_whitespace(Causes& causes, const std::string& path, const Value& spec) {
+  constexpr std::string_view kSpace = " \t\n\r\v\f";
+  for (auto list : {"containers", "initContainers"}) {
+    std::size_t index = 0;
+    for (auto container : spec[list]) {
+      std::string at = child(item(child(path, list), index++), "image");
+      auto image = container["image"].text();
+      if (!image.empty() &&
+          (kSpace.find(image.front()) != std::string_view::npos || kSpace.find(image.back()) != std::string_view::npos))
+        invalid(causes, at, image, "must not have leading or trailing whitespace");
+    }
+  }
+}
+
+void validate_security_context(Causes& causes, const std::string& path, const Value& context) {
+  for (auto name : {"runAsUser", "runAsGroup", "fsGroup"})
+    if (auto id = context[name])
+      invalid_each(causes, child(path, name), id.integer(), in_range(id.integer(), 0, kInt32Max));
+  std::size_t index = 0;
+  for (auto id : context["supplementalGroups"])
+    invalid_each(causes, item(child(path, "supplementalGroups"), index++), id.integer(),
+                 in_range(id.integer(), 0, kInt32Max));
+}
+
+bool same_list_length(Causes& causes, const std::string& path, const Value& containers, const Value& old) {
+  if (containers.size() == old.size()) return true;
+  forbidden(causes, path, "pod updates may not add or remove containers");
+  return false;
+}
+
+bool validate_deadline_update(Causes& causes, const std::string& path, const Value& spec, const Value& old_spec) {
+  auto deadline = spec["activeDeadlineSeconds"], old = old_spec["activeDeadlineSeconds"];
+  std::string at = child(path, "activeDeadlineSeconds");
+  if (!deadline) {
+    if (old) invalid(causes, at, deadline, "must not update from a positive integer to nil value");
+    return true;
+  }
+  auto messages = in_range(deadline.integer(), 0, kInt32Max);
+  invalid_each(causes, at, deadline, messages);
+  if (!messages.empty()) return false;
+  if (old && old.integer() < deadline.integer()) {
+    invalid(causes, at, deadline, "must be less than or equal to previous value");
+    return false;
+  }
+  return true;
+}
+
+bool tolerates_the_same(const Value& a, const Value& b) {
+  for (auto field : {"key", "operator", "value", "effect"})
+    if (a[field].text() != b[field].text()) return false;
+  return true;
+}
+
+void validate_only_added_tolerations(Causes& causes, const std::string& path, const Value& tolerations,
+                                     const Value& old) {
+  for (auto toleration : old) {
+    bool kept = false;
+    for (auto candidate : tolerations) kept |= tolerates_the_same(toleration, candidate);
+    if (!kept) return forbidden(causes, path, "existing toleration can not be modified except its tolerationSeconds");
+  }
+}
+
+void validate_only_removed_gates(Causes& causes, const std::string& path, const Value& gates, const Value& old) {
+  std::set<std::string_view> names;
+  for (auto gate : old) names.insert(gate["name"].text());
+  std::size_t index = 0;
+  for (auto gate : gates) {
+    std::string at = child(item(path, index++), "name");
+    if (!names.contains(gate["name"].text()))
+      forbidden(causes, at, "only deletion is allowed, but found new scheduling gate '" + gate["name"].string() + "'");
+  }
+}
+
+void validate_node_selector_additions(Causes& causes, const std::string& path, const Value& selector,
+                                      const Value& old) {
+  for (auto entry : old) {
+    if (selector[entry.key()].text() == entry.text() && selector.has(entry.key())) continue;
+    return invalid(causes, path, selector,
+                   "only additions are allowed to spec.nodeSelector (no mutations or deletions)");
+  }
+}
+
+/// Puts `old`'s value of a field into `target`, or removes it when `old` has none.
+void restore(Value target, const Value& old, std::string_view field) {
+  if (old.has(field))
+    target.put(field, old[field]);
+  else
+    target.erase(field);
+}
+
+void restore_updatable_fields(Causes& causes, const std::string& path, Value munged, const Value& old_spec) {
+  for (auto list : {"containers", "initContainers"}) {
+    auto old = old_spec[list].begin();
+    for (auto container : munged[list]) {
+      restore(container, *old, "image");
+      ++old;
+    }
+  }
+  for (auto field : {"activeDeadlineSeconds", "schedulingGates", "tolerations"}) restore(munged, old_spec, field);
+  if (old_spec["terminationGracePeriodSeconds"].integer() < 0 && munged["terminationGracePeriodSeconds"].integer() == 1)
+    restore(munged, old_spec, "terminationGracePeriodSeconds");
+  if (old_spec["schedulingGates"].empty()) return;
+  // A gated pod may still be narrowed down: its node selector may grow, and its node affinity may be tightened (which
+  // of several terms is the tighter one is left to the host's API server).
+  validate_node_selector_additions(causes, child(path, "nodeSelector"), munged["nodeSelector"],
+                                   old_spec["nodeSelector"]);
+  restore(munged, old_spec, "nodeSelector");
+  auto old_affinity = old_spec["affinity"];
+  if (munged.has("affinity") || old_affinity.has("nodeAffinity")) {
+    auto affinity = munged.object("affinity");
+    restore(affinity, old_affinity, "nodeAffinity");
+    if (affinity.empty()) munged.erase("affinity");
+  }
+}
+
+}  // namespace
+
+void validate_pod_spec(Causes& causes, const std::string& path, const Value& spec, bool is_pod) {
+  validate_volumes(causes, child(path, "volumes"), spec["volumes"]);
+  validate_containers(causes, path, spec);
+  validate_host_network_ports(causes, path, spec, is_pod);
+  validate_labels(causes, child(path, "nodeSelector"), spec["nodeSelector"]);
+  validate_security_context(causes, child(path, "securityContext"), spec["securityContext"]);
+  validate_affinity(causes, child(path, "affinity"), spec["affinity"]);
+  validate_dns(causes, path, spec);
+  std::size_t index = 0;
+  for (auto gate : spec["readinessGates"]) {
+    std::string at = child(item(child(path, "readinessGates"), index++), "conditionType");
+    invalid_each(causes, at, gate["conditionType"].text(), qualified_name(gate["conditionType"].text()));
+  }
+  validate_gates(causes, child(path, "schedulingGates"), spec["schedulingGates"]);
+  validate_topology_spread(causes, child(path, "topologySpreadConstraints"), spec["topologySpreadConstraints"]);
+  for (const auto& fact : kNameFields) {
+    auto name = spec[fact.field].text();
+    if (!name.empty()) invalid_each(causes, child(path, fact.field), name, fact.rule(name));
+  }
+  if (auto deadline = spec["activeDeadlineSeconds"])
+    invalid_each(causes, child(path, "activeDeadlineSeconds"), deadline, in_range(deadline.integer(), 1, kInt32Max));
+  validate_tolerations(causes, child(path, "tolerations"), spec["tolerations"]);
+  index = 0;
+  for (auto alias : spec["hostAliases"]) {
+    std::string at = item(child(path, "hostAliases"), index++);
+    invalid_each(causes, child(at, "ip"), alias["ip"].text(), ip_address(alias["ip"].text()));
+    std::size_t name_index = 0;
+    for (auto name : alias["hostnames"])
+      invalid_each(causes, item(child(at, "hostnames"), name_index++), name.text(), dns1123_subdomain(name.text()));
+  }
+  validate_resource_list(causes, child(path, "overhead"), spec["overhead"]);
+  if (is_pod) validate_image_whitespace(causes, path, spec);
+}
+
+void validate_pod_template(Causes& causes, const std::string& path, const Value& pod_template) {
+  validate_labels(causes, child(path, "metadata.labels"), pod_template["metadata"]["labels"]);
+  validate_annotations(causes, child(path, "metadata.annotations"), pod_template["metadata"]["annotations"]);
+  validate_pod_spec(causes, child(path, "spec"), pod_template["spec"], false);
+}
+
+void validate_pod_spec_update(Causes& causes, const std::string& path, const Value& spec, const Value& old_spec) {
+  for (auto list : {"containers", "initContainers"})
+    if (!same_list_length(causes, child(path, list), spec[list], old_spec[list])) return;
+  if (!validate_deadline_update(causes, path, spec, old_spec)) return;
+  validate_only_added_tolerations(causes, child(path, "tolerations"), spec["tolerations"], old_spec["tolerations"]);
+  validate_only_removed_gates(causes, child(path, "schedulingGates"), spec["schedulingGates"],
+                              old_spec["schedulingGates"]);
+  if (semantically_equal(spec, old_spec)) return;
+  Document munged = Document::copy_of(spec);
+  restore_updatable_fields(causes, path, munged.root(), old_spec);
+  if (semantically_equal(munged.root(), old_spec)) return;
+  forbidden(causes, path,
+            "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+            "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+            "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)");
+}
+
+}  // namespace sublet::apiserver

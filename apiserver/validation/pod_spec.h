@@ -1,0 +1,40 @@
+// PodSpec: the rules for what a pod may say, shared by pods and by the templates of workload kinds. Pure.
+//
+// Only what the schema cannot express: required fields, enums and list keys are validate_structure()'s. A rule that is
+// missing here surfaces at the host's API server; a rule that is wrong here hurts at once, so doubtful ones stay out.
+#pragma once
+
+#include <string>
+
+#include "apiserver/validation/field_errors.h"
+
+namespace sublet::apiserver {
+
+/// Fills defaults of a pod spec (also inside templates).
+void default_pod_spec(schema::Value spec);
+/// What only a Pod itself gets: requests from limits, host ports, service links.
+void default_pod_only(schema::Value spec);
+
+/// `is_pod`: a Pod itself, not a template.
+void validate_pod_spec(Causes& causes, const std::string& path, const schema::Value& spec, bool is_pod);
+/// spec.template of workload kinds: labels, annotations, spec.
+void validate_pod_template(Causes& causes, const std::string& path, const schema::Value& pod_template);
+/// The few fields of a Pod's spec that may change.
+void validate_pod_spec_update(Causes& causes, const std::string& path, const schema::Value& spec,
+                              const schema::Value& old_spec);
+
+void validate_tolerations(Causes& causes, const std::string& path, const schema::Value& tolerations);
+/// required...: NodeSelector with terms.
+void validate_node_selector(Causes& causes, const std::string& path, const schema::Value& selector);
+void validate_affinity(Causes& causes, const std::string& path, const schema::Value& affinity);
+void validate_topology_spread(Causes& causes, const std::string& path, const schema::Value& constraints);
+void validate_volumes(Causes& causes, const std::string& path, const schema::Value& volumes);
+/// A path that stays inside its folder ("a/b", not "/a" and not "../a").
+void validate_relative_path(Causes& causes, const std::string& path, std::string_view value);
+/// `spec` supplies the volumes that mounts refer to and what depends on the whole pod.
+void validate_containers(Causes& causes, const std::string& path, const schema::Value& spec);
+
+/// "latest" when the reference has neither tag nor digest; "" when it has a digest only.
+std::string_view image_tag(std::string_view reference);
+
+}  // namespace sublet::apiserver

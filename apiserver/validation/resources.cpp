@@ -1,0 +1,155 @@
+#include "apiserver/validation/resources.h"
+
+#include <algorithm>
+#include <array>
+
+#include "apiserver/validation/names.h"
+#include "sublet/schema/engine.h"
+
+namespace sublet::apiserver {
+namespace {
+
+constexpr std::array<std::string_view, 3> kContainerResources = {"cpu", "memory", "ephemeral-storage"};
+// Unqualified names that exist, but not for containers (quota and volume resources): they get one message, not two.
+constexpr std::array<std::string_view, 20> kOtherStandardResources = {"requests.cpu",
+                                                                      "requests.memory",
+                                                                      "requests.ephemeral-storage",
+                                                                      "limits.cpu",
+                                                                      "limits.memory",
+                                                                      "limits.ephemeral-storage",
+                                                                      "pods",
+                                                                      "resourcequotas",
+                                                                      "services",
+                                                                      "replicationcontrollers",
+                                                                      "secrets",
+                                                                      "configmaps",
+                                                                      "persistentvolumeclaims",
+                                                                      "storage",
+                                                                      "requests.storage",
+                                                                      "services.nodeports",
+                                                                      "services.loadbalancers",
+                                                                      "attachable-volumes-",
+                                                                      "swap",
+                                                                      "count"};
+constexpr __int128 kUnit = 1'000'000'000;
+
+template <class List>
+bool contains(const List& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool is_native(std::string_view name) {
+  return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
+}
+
+__int128 nanos(const schema::Value& quantity) {
+  auto text = quantity.is_string() ? quantity.string() : quantity.to_json();
+  return schema::quantity_nanos(text).value_or(0);
+}
+
+void validate_container_resource_name(Causes& causes, const std::string& path, std::string_view name) {
+  auto messages = qualified_name(name);
+  invalid_each(causes, path, name, messages);
+  if (name.find('/') == std::string_view::npos) {
+    bool for_containers = contains(kContainerResources, name) || is_huge_page_resource(name);
+    if (messages.empty() && !for_containers && !contains(kOtherStandardResources, name))
+      invalid(causes, path, name, "must be a standard resource type or fully qualified");
+    if (!for_containers) invalid(causes, path, name, "must be a standard resource for containers");
+  } else if (!is_native(name) && !is_extended_resource(name)) {
+    invalid(causes, path, name, "doesn't follow extended resource name standard");
+  }
+}
+
+void validate_request_against_limit(Causes& causes, const std::string& path, const schema::Value& request,
+                                    const schema::Value& limit) {
+  auto name = std::string(request.key());
+  if (limit.missing()) {
+    if (!is_overcommit_allowed(name))
+      required(causes, child(path, "limits"), "Limit must be set for non overcommitable resources");
+    return;
+  }
+  int order = compare_quantities(request, limit);
+  if (order != 0 && !is_overcommit_allowed(name))
+    invalid(causes, child(path, "requests"), request, "must be equal to " + name + " limit of " + limit.string());
+  else if (order > 0)
+    invalid(causes, child(path, "requests"), request,
+            "must be less than or equal to " + name + " limit of " + limit.string());
+}
+
+/// What QoS counts in one container or pod-level `resources`.
+struct QosFacts {
+  bool any = false;         // some cpu or memory request or limit
+  bool guaranteed = false;  // both limits set, and requests equal to them
+};
+
+QosFacts qos_of(const schema::Value& resources) {
+  QosFacts facts{false, true};
+  for (auto name : {"cpu", "memory"}) {
+    auto limit = nanos(resources["limits"][name]);
+    auto request = resources["requests"][name].missing() ? limit : nanos(resources["requests"][name]);
+    if (limit > 0 || request > 0) facts.any = true;
+    if (limit <= 0 || request != limit) facts.guaranteed = false;
+  }
+  return facts;
+}
+
+}  // namespace
+
+bool is_huge_page_resource(std::string_view name) { return name.starts_with("hugepages-"); }
+
+bool is_extended_resource(std::string_view name) {
+  if (is_native(name) || name.starts_with("requests.")) return false;
+  return qualified_name("requests." + std::string(name)).empty();
+}
+
+bool is_overcommit_allowed(std::string_view name) { return is_native(name) && !is_huge_page_resource(name); }
+
+int compare_quantities(const schema::Value& a, const schema::Value& b) {
+  auto left = nanos(a), right = nanos(b);
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+void validate_resource_quantity(Causes& causes, const std::string& path, std::string_view name,
+                                const schema::Value& quantity) {
+  auto value = nanos(quantity);
+  if (value < 0) invalid(causes, path, quantity, "must be greater than or equal to 0");
+  if (is_extended_resource(name) && value % kUnit != 0) invalid(causes, path, quantity, "must be an integer");
+}
+
+void validate_container_resources(Causes& causes, const std::string& path, const schema::Value& resources) {
+  bool huge_pages = false, cpu_or_memory = false;
+  for (auto list : {"limits", "requests"}) {
+    for (auto quantity : resources[list]) {
+      std::string at = keyed(child(path, list), quantity.key());
+      validate_container_resource_name(causes, at, quantity.key());
+      validate_resource_quantity(causes, at, quantity.key(), quantity);
+      huge_pages |= is_huge_page_resource(quantity.key());
+      cpu_or_memory |= quantity.key() == "cpu" || quantity.key() == "memory";
+    }
+  }
+  for (auto request : resources["requests"])
+    validate_request_against_limit(causes, path, request, resources["limits"][request.key()]);
+  if (huge_pages && !cpu_or_memory) forbidden(causes, path, "HugePages require cpu or memory");
+}
+
+void validate_resource_list(Causes& causes, const std::string& path, const schema::Value& list) {
+  for (auto quantity : list) validate_resource_quantity(causes, keyed(path, quantity.key()), quantity.key(), quantity);
+}
+
+std::string_view qos_class(const schema::Value& pod_spec) {
+  if (!pod_spec["resources"]["limits"].empty() || !pod_spec["resources"]["requests"].empty()) {
+    auto facts = qos_of(pod_spec["resources"]);
+    return facts.guaranteed ? "Guaranteed" : facts.any ? "Burstable" : "BestEffort";
+  }
+  bool any = false, guaranteed = true;
+  for (auto list : {"containers", "initContainers"}) {
+    for (auto container : pod_spec[list]) {
+      auto facts = qos_of(container["resources"]);
+      any |= facts.any;
+      guaranteed &= facts.guaranteed;
+    }
+  }
+  return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
+}
+
+}  // namespace sublet::apiserver
