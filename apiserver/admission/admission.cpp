@@ -1,0 +1,47 @@
+#include "apiserver/admission/admission.h"
+
+#include "apiserver/admission/plugins.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using Plugin = Outcome (*)(const Attempt&);
+
+constexpr Plugin kMutating[] = {namespace_lifecycle,        service_account, taint_nodes_by_condition, priority,
+                                default_toleration_seconds, runtime_class};
+// The border comes last: it sees the object as it would be stored.
+constexpr Plugin kValidating[] = {single_default_priority_class, border};
+// A removal has nothing to mutate, so it meets only these, in the validating pass.
+constexpr Plugin kRemoving[] = {namespace_lifecycle};
+
+template <std::size_t N>
+Outcome run(const Plugin (&plugins)[N], const Attempt& attempt) {
+  for (auto plugin : plugins)
+    if (auto outcome = plugin(attempt); !outcome) return outcome;
+  return {};
+}
+
+}  // namespace
+
+std::string Attempt::name() const {
+  auto metadata = object ? object["metadata"] : old["metadata"];
+  for (auto field : {"name", "generateName"})
+    if (!metadata[field].text().empty()) return metadata[field].string();
+  return old["metadata"]["name"].string("Unknown");
+}
+
+tl::unexpected<Status> Attempt::forbid(std::string_view why) const {
+  return fail(forbidden_status(context.resource.group, context.resource.resource, name(), why));
+}
+
+Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value object, const schema::Value& old) {
+  if (verb == WriteVerb::remove) return {};
+  return run(kMutating, {context, verb, object, old});
+}
+
+Outcome admit_validating(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old) {
+  if (verb == WriteVerb::remove) return run(kRemoving, {context, verb, object, old});
+  return run(kValidating, {context, verb, object, old});
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,45 @@
+// Plugins: the admission plugins, one file each, as functions over one Attempt; admission.cpp holds their order.
+// Internal to admission/.
+#pragma once
+
+#include "apiserver/admission/admission.h"
+
+namespace sublet::apiserver {
+
+/// One write on its way through admission.
+struct Attempt {
+  WriteContext& context;
+  WriteVerb verb;
+  schema::Value object;      // missing for remove
+  const schema::Value& old;  // missing for create
+
+  bool is(std::string_view group, std::string_view resource) const {
+    return context.resource.group == group && context.resource.resource == resource && context.subresource.empty();
+  }
+  bool creates(std::string_view group, std::string_view resource) const {
+    return verb == WriteVerb::create && is(group, resource);
+  }
+  /// The object's name, or what stands for it before one is generated.
+  std::string name() const;
+  /// The object's spec, made when it is missing.
+  schema::Value spec() const {
+    auto target = object;
+    return target.object("spec");
+  }
+  /// `pods "x" is forbidden: <why>`.
+  tl::unexpected<Status> forbid(std::string_view why) const;
+};
+
+Outcome namespace_lifecycle(const Attempt& attempt);  // refuses only, but before everything else
+// Mutating.
+Outcome service_account(const Attempt& attempt);
+Outcome taint_nodes_by_condition(const Attempt& attempt);
+Outcome priority(const Attempt& attempt);
+Outcome default_toleration_seconds(const Attempt& attempt);
+Outcome runtime_class(const Attempt& attempt);
+
+// Validating.
+Outcome single_default_priority_class(const Attempt& attempt);
+Outcome border(const Attempt& attempt);
+
+}  // namespace sublet::apiserver

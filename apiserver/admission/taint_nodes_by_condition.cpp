@@ -1,0 +1,30 @@
+#include "apiserver/admission/plugins.h"
+
+namespace sublet::apiserver {
+namespace {
+
+constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
+
+bool is_ready(const schema::Value& node) {
+  for (auto condition : node["status"]["conditions"])
+    if (condition["type"].text() == "Ready") return condition["status"].text() == "True";
+  return false;
+}
+
+}  // namespace
+
+Outcome taint_nodes_by_condition(const Attempt& attempt) {
+  if (!attempt.creates("", "nodes")) return {};
+  // kube-apiserver taints every new node and its node controller lifts the taint when the node is ready. No such
+  // controller runs here, so a node that arrives ready (synced from the host, or simulated) is left alone.
+  if (is_ready(attempt.object)) return {};
+  auto spec = attempt.spec();
+  for (auto taint : spec["taints"])
+    if (taint["key"].text() == kNotReady && taint["effect"].text() == "NoSchedule") return {};
+  auto taint = spec.array("taints").push_object();
+  taint.put("key", kNotReady);
+  taint.put("effect", "NoSchedule");
+  return {};
+}
+
+}  // namespace sublet::apiserver
