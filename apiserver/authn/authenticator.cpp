@@ -1,0 +1,167 @@
+#include "apiserver/authn/authenticator.h"
+
+#include <algorithm>
+
+#include "apiserver/authn/service_account_token.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+
+constexpr std::string_view kAuthenticated = "system:authenticated";
+constexpr std::string_view kMasters = "system:masters";
+constexpr std::string_view kCredentialId = "authentication.kubernetes.io/credential-id";
+constexpr std::string_view kPublicPaths[] = {"/healthz", "/livez", "/readyz", "/version"};
+// A token may outlive its pod for as long as the pod still says goodbye.
+constexpr std::chrono::seconds kDeletedLeeway{60};
+
+tl::unexpected<Status> unauthorized() { return fail(Reason::unauthorized, "Unauthorized"); }
+
+User with_authenticated(User user) {
+  if (std::find(user.groups.begin(), user.groups.end(), kAuthenticated) == user.groups.end())
+    user.groups.emplace_back(kAuthenticated);
+  return user;
+}
+
+/// Compares all bytes whatever they are, so that the time taken says nothing about a secret.
+bool same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return difference == 0;
+}
+
+bool has_gone(const store::Object& stored, WallTime now) {
+  if (stored.bytes.find("\"deletionTimestamp\"") == std::string::npos) return false;
+  auto document = Document::parse_json(stored.json());
+  if (!document) return true;
+  auto deleted = parse_time((*document)["metadata"]["deletionTimestamp"].text());
+  return deleted && *deleted + kDeletedLeeway < now;
+}
+
+/// `what` as messages and claims name it, for every object that a token can name.
+Outcome check_alive(const store::Snapshot& pending, const std::string& key, const TokenSubject& subject,
+                    std::string_view what, WallTime now) {
+  if (!subject) return {};
+  auto stored = pending.get(key + subject.name);
+  if (!stored || stored->index.uid != subject.uid || has_gone(*stored, now))
+    return fail(Reason::unauthorized, std::string(what) + " of the token is gone");
+  return {};
+}
+
+Outcome check_all_alive(const TokenClaims& claims, const store::Snapshot& pending, WallTime now) {
+  const auto& ns = claims.namespace_name;
+  if (auto alive = check_alive(pending, "serviceaccounts/" + ns + "/", claims.account, "service account", now); !alive)
+    return alive;
+  if (auto alive = check_alive(pending, "pods/" + ns + "/", claims.pod, "pod", now); !alive) return alive;
+  if (auto alive = check_alive(pending, "secrets/" + ns + "/", claims.secret, "secret", now); !alive) return alive;
+  // A pod's token names the pod's node as well; that one is information, not a bond.
+  if (claims.pod) return {};
+  return check_alive(pending, "nodes/", claims.node, "node", now);
+}
+
+User user_of(const TokenClaims& claims) {
+  User user;
+  user.name = "system:serviceaccount:" + claims.namespace_name + ":" + claims.account.name;
+  user.uid = claims.account.uid;
+  user.groups = {"system:serviceaccounts", "system:serviceaccounts:" + claims.namespace_name};
+  auto add = [&user](std::string_view key, const std::string& value) {
+    if (!value.empty()) user.extra.push_back({std::string(key), {value}});
+  };
+  if (!claims.id.empty()) add(kCredentialId, "JTI=" + claims.id);
+  add("authentication.kubernetes.io/node-name", claims.node.name);
+  add("authentication.kubernetes.io/node-uid", claims.node.uid);
+  add("authentication.kubernetes.io/pod-name", claims.pod.name);
+  add("authentication.kubernetes.io/pod-uid", claims.pod.uid);
+  return with_authenticated(std::move(user));
+}
+
+std::optional<User> user_of_static_token(std::string_view token, const ServerOptions& options) {
+  for (const auto& [known, user] : options.static_tokens)
+    if (same_secret(known, token)) return with_authenticated(user);
+  return std::nullopt;
+}
+
+/// "Bearer x" -> "x"; "" when the header is another or missing.
+std::string_view bearer_token(const net::Request& request) {
+  auto value = request.headers.get("Authorization");
+  auto space = value.find(' ');
+  if (space == std::string_view::npos) return {};
+  std::string scheme(value.substr(0, space));
+  std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (scheme != "bearer") return {};
+  value.remove_prefix(space + 1);
+  while (value.starts_with(' ')) value.remove_prefix(1);
+  while (value.ends_with(' ')) value.remove_suffix(1);
+  return value;
+}
+
+std::optional<User> user_of_peer(const net::PeerIdentity& peer, const ServerOptions& options) {
+  using Kind = net::PeerIdentity::Kind;
+  User user;
+  user.name = peer.common_name;
+  user.groups = peer.organizations;
+  if (peer.kind == Kind::certificate && !peer.common_name.empty()) {
+    user.extra.push_back({std::string(kCredentialId), {"X509SHA256=" + peer.sha256}});
+    return with_authenticated(std::move(user));
+  }
+  if (peer.kind == Kind::unix_socket) {
+    user.name = options.unix_socket_user;
+    user.groups = {std::string(kMasters)};
+    return with_authenticated(std::move(user));
+  }
+  if (peer.kind == Kind::in_process) {
+    if (user.name.empty()) user.name = "system:apiserver";
+    if (user.groups.empty()) user.groups = {std::string(kMasters)};
+    return with_authenticated(std::move(user));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<TokenIdentity> authenticate_token(std::string_view token, const std::vector<std::string>& audiences,
+                                         const ServerOptions& options, const store::Snapshot& pending, Clock& clock) {
+  const std::vector<std::string> wanted =
+      audiences.empty() ? std::vector<std::string>{options.service_account_issuer} : audiences;
+  if (auto user = user_of_static_token(token, options)) {
+    bool own = std::find(wanted.begin(), wanted.end(), options.service_account_issuer) != wanted.end();
+    if (!own) return fail(Reason::unauthorized, "token audiences do not include any that is asked for");
+    return TokenIdentity{std::move(*user), {options.service_account_issuer}};
+  }
+  if (options.service_account_key_pem.empty()) return unauthorized();
+  auto claims =
+      verify_token(options.service_account_key_pem, token, options.service_account_issuer, wanted, clock.now());
+  if (!claims) return fail(claims.error());
+  if (auto alive = check_all_alive(*claims, pending, clock.now()); !alive) return fail(alive.error());
+  TokenIdentity identity{user_of(*claims), {}};
+  for (const auto& audience : claims->audiences)
+    if (std::find(wanted.begin(), wanted.end(), audience) != wanted.end()) identity.audiences.push_back(audience);
+  return identity;
+}
+
+Result<User> authenticate(const net::Request& request, const ServerOptions& options, const store::Snapshot& pending,
+                          Clock& clock) {
+  auto token = bearer_token(request);
+  // A certificate is proven by the handshake and comes first, as upstream's order has it. On the socket and in-process,
+  // a token that is sent says on whose behalf the request is, and must be right.
+  bool proven = request.peer.kind == net::PeerIdentity::Kind::certificate;
+  if (token.empty() || proven)
+    if (auto user = user_of_peer(request.peer, options)) return std::move(*user);
+  if (token.empty()) return unauthorized();
+  auto identity = authenticate_token(token, {}, options, pending, clock);
+  if (!identity) return unauthorized();
+  return std::move(identity->user);
+}
+
+bool is_public_path(std::string_view path) {
+  return std::any_of(std::begin(kPublicPaths), std::end(kPublicPaths), [&](std::string_view known) {
+    if (!path.starts_with(known)) return false;
+    auto rest = path.substr(known.size());
+    return rest.empty() || (rest.front() == '/' && known != "/version") || rest == "/";
+  });
+}
+
+}  // namespace sublet::apiserver

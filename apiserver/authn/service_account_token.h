@@ -1,0 +1,50 @@
+// Service account tokens: JWTs (ES256) that this server signs and verifies, and the two documents by which others can
+// verify them. Pure but for a small cache of parsed keys and of signatures that were found right.
+//
+// Verification here means signature, issuer, audience and times; whether the account and the bound object still exist
+// is authenticate_token()'s business (authenticator.h). Threads: any.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sublet/base/clock.h"
+#include "sublet/base/random.h"
+#include "sublet/base/status.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::apiserver {
+
+/// A named object with uid that a token names: the account itself, or what the token is bound to.
+struct TokenSubject {
+  std::string name, uid;
+  explicit operator bool() const { return !name.empty(); }
+};
+
+struct TokenClaims {
+  std::string issuer, namespace_name, id;  // id: "jti"
+  std::vector<std::string> audiences;
+  TokenSubject account, pod, secret, node;
+  std::int64_t issued_at = 0, not_before = 0, expires_at = 0;  // seconds since 1970
+};
+
+/// `key_pem`: an EC private key on P-256. Fails with internal_error when it is none.
+Result<std::string> sign_token(const std::string& key_pem, const TokenClaims& claims);
+
+/// unauthorized, with the reason for logs and TokenReview, unless signature, issuer and times are right and one of
+/// `audiences` is the token's.
+Result<TokenClaims> verify_token(const std::string& key_pem, std::string_view token, std::string_view issuer,
+                                 const std::vector<std::string>& audiences, WallTime now);
+
+/// Body of /.well-known/openid-configuration.
+std::string openid_configuration(std::string_view issuer);
+/// Body of /openid/v1/jwks (application/jwk-set+json).
+Result<std::string> json_web_key_set(const std::string& key_pem);
+
+/// Base64 for URLs, without padding.
+std::string base64url_encode(std::string_view bytes);
+std::optional<std::string> base64url_decode(std::string_view text);
+
+}  // namespace sublet::apiserver
