@@ -1,0 +1,124 @@
+#include "apiserver/bootstrap.h"
+
+#include "apiserver/strategies/claims.h"
+#include "apiserver/strategies/priority_classes.h"
+#include "apiserver/validation/names.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+constexpr std::string_view kSystemNamespaces[] = {"default", "kube-system", "kube-public", "kube-node-lease"};
+constexpr int kHttps = 443;
+
+BootstrapObject make(std::string_view group, std::string_view version, std::string_view resource, std::string_view kind,
+                     std::string_view namespace_name, std::string_view name) {
+  BootstrapObject made{group, version, resource, std::string(namespace_name), std::string(name), Document::object()};
+  auto root = made.object.root();
+  root.put("apiVersion", group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version));
+  root.put("kind", kind);
+  auto metadata = root.object("metadata");
+  metadata.put("name", name);
+  if (!namespace_name.empty()) metadata.put("namespace", namespace_name);
+  return made;
+}
+
+BootstrapObject priority_class(const SystemPriorityClass& facts) {
+  auto made = make("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", {}, facts.name);
+  made.object.root().put("value", facts.value);
+  made.object.root().put("description", facts.description);
+  return made;
+}
+
+BootstrapObject service(const ServerOptions& options) {
+  auto made = make("", "v1", "services", "Service", "default", "kubernetes");
+  auto labels = made.object["metadata"].object("labels");
+  labels.put("component", "apiserver");
+  labels.put("provider", "kubernetes");
+  auto spec = made.object.root().object("spec");
+  spec.put("clusterIP", kubernetes_service_ip(options));
+  auto port = spec.array("ports").push_object();
+  port.put("name", "https");
+  port.put("port", kHttps);
+  port.put("protocol", "TCP");
+  port.put("targetPort", options.advertise_port);
+  return made;
+}
+
+BootstrapObject endpoints(const ServerOptions& options) {
+  auto made = make("", "v1", "endpoints", "Endpoints", "default", "kubernetes");
+  // The mirroring controller leaves it alone: the slice below says the same.
+  made.object["metadata"].object("labels").put("endpointslice.kubernetes.io/skip-mirror", "true");
+  auto subset = made.object.root().array("subsets").push_object();
+  subset.array("addresses").push_object().put("ip", options.advertise_address);
+  auto port = subset.array("ports").push_object();
+  port.put("name", "https");
+  port.put("port", options.advertise_port);
+  port.put("protocol", "TCP");
+  return made;
+}
+
+BootstrapObject endpoint_slice(const ServerOptions& options) {
+  auto made = make("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", "default", "kubernetes");
+  made.object["metadata"].object("labels").put("kubernetes.io/service-name", "kubernetes");
+  auto root = made.object.root();
+  auto address = parse_ip(options.advertise_address);
+  root.put("addressType", address && address->v6 ? "IPv6" : "IPv4");
+  auto endpoint = root.array("endpoints").push_object();
+  endpoint.array("addresses").push(options.advertise_address);
+  endpoint.object("conditions").put("ready", true);
+  auto port = root.array("ports").push_object();
+  port.put("name", "https");
+  port.put("port", options.advertise_port);
+  port.put("protocol", "TCP");
+  return made;
+}
+
+}  // namespace
+
+std::string kubernetes_service_ip(const ServerOptions& options) {
+  auto range = AddressRange::parse(options.service_cidr);
+  return range ? ip_text(range->at(1)) : "";
+}
+
+BootstrapObject root_ca_config_map(std::string_view namespace_name, const std::string& ca_certificate_pem) {
+  auto made = make("", "v1", "configmaps", "ConfigMap", namespace_name, "kube-root-ca.crt");
+  made.object["metadata"]
+      .object("annotations")
+      .put("kubernetes.io/description",
+           "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as "
+           "the "
+           "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of "
+           "Kubernetes "
+           "clusters.");
+  made.object.root().object("data").put("ca.crt", ca_certificate_pem);
+  return made;
+}
+
+BootstrapObject default_service_account(std::string_view namespace_name) {
+  return make("", "v1", "serviceaccounts", "ServiceAccount", namespace_name, "default");
+}
+
+std::vector<BootstrapObject> kubernetes_service_objects(const ServerOptions& options) {
+  std::vector<BootstrapObject> objects;
+  objects.push_back(service(options));
+  objects.push_back(endpoints(options));
+  objects.push_back(endpoint_slice(options));
+  return objects;
+}
+
+std::vector<BootstrapObject> bootstrap_objects(const ServerOptions& options) {
+  std::vector<BootstrapObject> objects;
+  for (auto name : kSystemNamespaces) objects.push_back(make("", "v1", "namespaces", "Namespace", {}, name));
+  for (const auto& facts : kSystemPriorityClasses) objects.push_back(priority_class(facts));
+  for (auto name : kSystemNamespaces) {
+    objects.push_back(default_service_account(name));
+    objects.push_back(root_ca_config_map(name, options.ca_certificate_pem));
+  }
+  for (auto& object : kubernetes_service_objects(options)) objects.push_back(std::move(object));
+  return objects;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,35 @@
+// Bootstrap: what every cluster has from its first moment, as data: system namespaces with their default accounts and
+// CA, priority classes, and the `kubernetes` Service with its endpoints.
+//
+// Server::start() creates what is missing; the controllers restore some of it later (controllers/). Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sublet/apiserver/server.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::apiserver {
+
+struct BootstrapObject {
+  std::string_view group, version, resource;
+  std::string namespace_name;  // "" for cluster scope
+  std::string name;
+  schema::Document object;  // with apiVersion and kind; no defaults, no server-owned metadata
+};
+
+/// In the order in which they must be created.
+std::vector<BootstrapObject> bootstrap_objects(const ServerOptions& options);
+
+/// The Service `kubernetes` in `default`, its Endpoints and its EndpointSlice.
+std::vector<BootstrapObject> kubernetes_service_objects(const ServerOptions& options);
+/// The CA that pods trust, as every namespace gets it.
+BootstrapObject root_ca_config_map(std::string_view namespace_name, const std::string& ca_certificate_pem);
+BootstrapObject default_service_account(std::string_view namespace_name);
+
+/// The first usable address of the service network: the `kubernetes` Service's.
+std::string kubernetes_service_ip(const ServerOptions& options);
+
+}  // namespace sublet::apiserver
