@@ -1,6 +1,8 @@
 // Role syncer: one virtual cluster's syncer; knows the host's credentials, listens on nothing.
 #include <sys/prctl.h>
 
+#include <cstdio>
+
 #include "sublet/base/log.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
@@ -51,6 +53,8 @@ class SyncerRole final : public RoleProgram {
     gateway.start();
     syncer::Syncer syncer(loop.loop(), std::move(tenant), std::move(host), std::move(options));
     if (auto started = syncer.start(); !started) return started;
+    // For `sublet create`: from here on what a tenant makes is carried.
+    if (std::FILE* mark = std::fopen((folder_ + "/syncer.ready").c_str(), "w")) std::fclose(mark);
     log::info("syncer.started", {{"virtual_cluster", cluster->name}, {"host_namespace", cluster->host_namespace}});
     wait_for_stop_signal();
     syncer.stop();

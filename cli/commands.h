@@ -1,0 +1,65 @@
+// Commands: what main.cpp fills from the command line and calls. One file per command; each returns an exit code,
+// writes data to stdout and everything else to stderr.
+//
+// To add a command: its options struct and function here, a file of its own, and its flags in main.cpp.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sublet::cli {
+
+struct CreateOptions {
+  std::string name;
+  std::string host_namespace;  // default: sublet-<name>
+  std::string template_file;
+  std::vector<std::string> set;  // NAME=VALUE
+  std::string host_kubeconfig;   // empty: the embedded host
+  std::string host_context;
+  std::chrono::seconds timeout{60};
+  bool connect = false;
+  // Shape of the embedded host, when this command starts it.
+  int nodes = 1, gpu_nodes = 1, gpus_per_node = 1;
+};
+int create(const CreateOptions& options);
+
+struct ListOptions {
+  std::string host_namespace;  // empty: all
+  std::string output = "table";
+};
+int list(const ListOptions& options);
+
+struct ConnectOptions {
+  std::string name;
+  std::string host_namespace;  // empty: wherever the one of that name is
+  bool print = false;
+  bool update_current = true;
+  std::string kubeconfig;  // file to change; empty: as kubectl would
+  std::vector<std::string> command;
+};
+int connect(const ConnectOptions& options);
+
+struct DisconnectOptions {
+  std::string kubeconfig;
+};
+int disconnect(const DisconnectOptions& options);
+
+struct DeleteOptions {
+  std::string name;
+  std::string host_namespace;
+  bool yes = false;
+  bool ignore_not_found = false;
+  bool force = false;      // go on when the host cannot be reached
+  bool keep_host = false;  // leave the embedded host running when the last one goes
+  std::chrono::seconds timeout{120};
+};
+int remove(const DeleteOptions& options);
+
+struct VersionOptions {
+  std::string output;
+};
+int version(const VersionOptions& options);
+
+}  // namespace sublet::cli

@@ -1,0 +1,121 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cli/cluster_status.h"
+#include "cli/commands.h"
+#include "cli/daemon.h"
+#include "cli/exit_code.h"
+#include "cli/previous_context.h"
+#include "cli/state.h"
+#include "cli/steps.h"
+#include "sublet/kube/kubeconfig.h"
+
+namespace sublet::cli {
+namespace {
+
+using syncer::VirtualCluster;
+
+// A tenant's access under the name that connect gives it.
+Result<kube::ClusterAccess> access_of(const VirtualCluster& cluster) {
+  if (!daemon_runs(cluster.folder + "/daemon.lock"))
+    return fail(Reason::service_unavailable, "virtual cluster " + cluster.name +
+                                                 " is stopped; start it with: sublet create " + cluster.name + " -n " +
+                                                 cluster.host_namespace);
+  auto access = kube::load_kubeconfig(cluster.admin_kubeconfig_path());
+  if (!access) return access;
+  access->context_name = access->cluster_name = access->user_name = context_name(cluster);
+  access->namespace_name = "default";
+  return access;
+}
+
+// A private kubeconfig for one command, removed when it ends.
+class CommandKubeconfig {
+ public:
+  explicit CommandKubeconfig(const VirtualCluster& cluster)
+      : path_(cluster.folder + "/connect-" + std::to_string(::getpid()) + ".kubeconfig") {}
+  ~CommandKubeconfig() { ::unlink(path_.c_str()); }
+  Outcome write(const kube::ClusterAccess& access) const {
+    return write_private_file(path_, kube::render_kubeconfig(access));
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+volatile sig_atomic_t command_pid = 0;
+
+void pass_signal(int signal) {
+  if (command_pid > 0) ::kill(command_pid, signal);
+}
+
+// Runs the command and gives its exit code; 128+n when signal n ended it, 127 when there is no such program.
+int run_command(const std::vector<std::string>& command, const std::string& kubeconfig) {
+  const pid_t child = ::fork();
+  if (child < 0) {
+    std::fprintf(stderr, "sublet: cannot fork: %s\n", std::strerror(errno));
+    return kFailure;
+  }
+  if (child == 0) {
+    ::setenv("KUBECONFIG", kubeconfig.c_str(), 1);
+    std::vector<char*> argv;
+    for (const auto& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    ::execvp(argv[0], argv.data());
+    std::fprintf(stderr, "sublet: cannot run %s: %s\n", argv[0], std::strerror(errno));
+    ::_exit(errno == ENOENT ? 127 : 126);
+  }
+  command_pid = child;
+  struct sigaction pass {};
+  pass.sa_handler = pass_signal;
+  pass.sa_flags = SA_RESTART;
+  for (const int signal : {SIGTERM, SIGHUP, SIGQUIT}) ::sigaction(signal, &pass, nullptr);
+  // A terminal sends ^C to the command as well: it decides what that means.
+  ::signal(SIGINT, SIG_IGN);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int connect_command(const VirtualCluster& cluster, const kube::ClusterAccess& access,
+                    const std::vector<std::string>& command) {
+  const CommandKubeconfig kubeconfig(cluster);
+  if (auto written = kubeconfig.write(access); !written) return report(written.error());
+  return run_command(command, kubeconfig.path());
+}
+
+int connect_kubeconfig(const ConnectOptions& options, const kube::ClusterAccess& access) {
+  const std::string path = options.kubeconfig.empty() ? kube::default_kubeconfig_path() : options.kubeconfig;
+  if (options.update_current)
+    if (auto noted = remember_context(path, kube::kubeconfig_current_context(path).value_or("")); !noted)
+      return report(noted.error());
+  if (auto merged = kube::merge_context(path, access, options.update_current); !merged) return report(merged.error());
+  std::fprintf(stderr, "added context %s to %s%s\n", access.context_name.c_str(), path.c_str(),
+               options.update_current ? ", and made it the current one; `sublet disconnect` goes back" : "");
+  return kOk;
+}
+
+}  // namespace
+
+int connect(const ConnectOptions& options) {
+  const auto cluster = find_cluster(options.name, options.host_namespace);
+  if (!cluster) return report(cluster.error());
+  const auto access = access_of(*cluster);
+  if (!access) return report(access.error());
+  if (!options.command.empty()) return connect_command(*cluster, *access, options.command);
+  if (options.print) {
+    std::fputs(kube::render_kubeconfig(*access).c_str(), stdout);
+    return kOk;
+  }
+  return connect_kubeconfig(options, *access);
+}
+
+}  // namespace sublet::cli

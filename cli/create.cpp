@@ -1,0 +1,253 @@
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/daemon.h"
+#include "cli/exit_code.h"
+#include "cli/host.h"
+#include "cli/state.h"
+#include "cli/steps.h"
+#include "sublet/base/clock.h"
+#include "sublet/base/random.h"
+
+namespace sublet::cli {
+namespace {
+
+using std::chrono::steady_clock;
+using syncer::VirtualCluster;
+
+// Names become parts of host names and of context names; what would make either ambiguous is refused here.
+Outcome check_name(const std::string& what, const std::string& name, std::size_t size_max) {
+  const auto refuse = [&](const std::string& why) {
+    return bad_request(what + " " + name + " cannot be used: " + why);
+  };
+  if (name.empty()) return bad_request(what + " is empty");
+  if (name.size() > size_max) return refuse("at most " + std::to_string(size_max) + " characters");
+  for (const char c : name)
+    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'))
+      return refuse("only lower-case letters, digits and '-'");
+  if (name.front() == '-' || name.back() == '-') return refuse("it may not start or end with '-'");
+  return {};
+}
+
+Outcome check_cluster_name(const std::string& name) {
+  if (auto good = check_name("name", name, 40); !good) return good;
+  if (name.find("-x-") != std::string::npos || name.starts_with("x-") || name.ends_with("-x") || name == "x")
+    return bad_request("name " + name + " cannot be used: \"-x-\" separates the parts of host names");
+  return {};
+}
+
+Result<std::map<std::string, std::string>> parse_settings(const std::vector<std::string>& settings) {
+  std::map<std::string, std::string> parameters;
+  for (const auto& setting : settings) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return bad_request("--set " + setting + " is not of the form NAME=VALUE");
+    parameters[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+  return parameters;
+}
+
+// The API server's port for the life of the virtual cluster: kubeconfigs outlive restarts.
+Result<std::string> choose_address() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const bool good = fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  if (fd >= 0) ::close(fd);
+  if (!good) return internal_error("cannot find a free port on 127.0.0.1");
+  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
+
+std::string lock_path(const VirtualCluster& cluster) { return cluster.folder + "/daemon.lock"; }
+
+bool api_ready(const VirtualCluster& cluster) {
+  if (!std::filesystem::exists(cluster.admin_kubeconfig_path())) return false;
+  const auto access = kube::load_kubeconfig(cluster.admin_kubeconfig_path());
+  if (!access) return false;
+  net::LoopThread loop("probe");
+  auto transport = kube::connect(loop.loop(), *access);
+  if (!transport) return false;
+  const kube::Client client(*transport, {.timeout = std::chrono::seconds(5)});
+  const auto answer = client.raw("GET", "/readyz");
+  return answer && answer->code == 200;
+}
+
+Outcome wait_for_daemon(const VirtualCluster& cluster, steady_clock::time_point deadline, const char* what,
+                        const char* log_name, const std::function<bool()>& condition) {
+  const std::string log = cluster.folder + "/" + log_name;
+  bool died = false;
+  const bool good = wait_until(deadline, [&] {
+    if (condition()) return true;
+    return died = !daemon_runs(lock_path(cluster));
+  });
+  if (died) return internal_error(std::string(what) + " ended while starting; " + log + " ends with:" + log_tail(log));
+  if (!good)
+    return fail(Reason::timeout, std::string(what) + " was not ready in time; " + log + " ends with:" + log_tail(log));
+  return {};
+}
+
+Outcome start_cluster(const VirtualCluster& cluster, Steps& steps, steady_clock::time_point deadline) {
+  steps.begin("start API server");
+  std::error_code ignored;
+  std::filesystem::remove(cluster.folder + "/syncer.ready", ignored);
+  if (auto made = start_daemon(lock_path(cluster), cluster.folder + "/run.log", {"run", "--dir", cluster.folder});
+      !made && !made.error().is(Reason::already_exists))
+    return made;
+  if (auto up =
+          wait_for_daemon(cluster, deadline, "the API server", "apiserver.log", [&] { return api_ready(cluster); });
+      !up)
+    return up;
+  steps.begin("start syncer");
+  return wait_for_daemon(cluster, deadline, "the syncer", "syncer.log",
+                         [&] { return std::filesystem::exists(cluster.folder + "/syncer.ready"); });
+}
+
+struct Plan {
+  std::string template_text;
+  VirtualCluster cluster;
+};
+
+// Everything that can be checked before anything is started.
+Result<Plan> make_plan(const CreateOptions& options) {
+  Plan plan;
+  VirtualCluster& cluster = plan.cluster;
+  if (auto good = check_cluster_name(options.name); !good) return fail(good.error());
+  cluster.name = options.name;
+  cluster.host_namespace = options.host_namespace.empty() ? "sublet-" + options.name : options.host_namespace;
+  if (auto good = check_name("namespace", cluster.host_namespace, 63); !good) return fail(good.error());
+  auto parameters = parse_settings(options.set);
+  if (!parameters) return fail(parameters.error());
+  cluster.parameters = *parameters;
+  cluster.template_file = options.template_file;
+  if (!options.template_file.empty()) {
+    auto text = read_file(options.template_file);
+    if (!text) return fail(text.error());
+    plan.template_text = *text;
+  }
+  auto made = plan.template_text.empty() ? Result<patches::Template>(patches::Template::none())
+                                         : patches::Template::load(plan.template_text, options.template_file);
+  if (!made) return fail(made.error());
+  if (auto resolved = made->resolve(cluster.parameters, cluster.name, cluster.host_namespace); !resolved)
+    return fail(resolved.error());
+  cluster.folder = cluster_folder(cluster.host_namespace, cluster.name);
+  cluster.host_service_account = "sublet-workload-" + cluster.name;
+  cluster.uid = uuid_v4(Random::system());
+  cluster.created = format_time(Clock::system().now());
+  return plan;
+}
+
+Outcome write_folder(Plan& plan, const Host& host) {
+  VirtualCluster& cluster = plan.cluster;
+  if (auto made = make_private_folder(cluster.folder); !made) return made;
+  if (auto made = make_private_folder(cluster.api_folder()); !made) return made;
+  if (auto written = write_private_file(cluster.template_path(), plan.template_text); !written) return written;
+  if (auto written = write_private_file(cluster.host_kubeconfig_path(), kube::render_kubeconfig(host.access)); !written)
+    return written;
+  auto address = choose_address();
+  if (!address) return fail(address.error());
+  cluster.listen = *address;
+  cluster.host_context = host.context;
+  cluster.embedded_host = host.embedded;
+  return cluster.save();
+}
+
+// A create that failed half-way leaves nothing but its message.
+void undo(const Host& host, const VirtualCluster& cluster) {
+  (void)stop_daemon(lock_path(cluster), std::chrono::seconds(10));
+  if (auto swept = sweep_host(host, cluster, std::chrono::seconds(20)); !swept) report(swept.error());
+  std::error_code ignored;
+  std::filesystem::remove_all(cluster.folder, ignored);
+  std::filesystem::remove(std::filesystem::path(cluster.folder).parent_path(), ignored);
+}
+
+int finish(const CreateOptions& options, const VirtualCluster& cluster, Steps& steps, const char* verb) {
+  steps.done();
+  std::fprintf(stderr, "virtual cluster %s in namespace %s %s in %s; use it: sublet connect %s -n %s\n",
+               cluster.name.c_str(), cluster.host_namespace.c_str(), verb, seconds_text(steps.total()).c_str(),
+               cluster.name.c_str(), cluster.host_namespace.c_str());
+  std::printf("virtualcluster/%s %s\n", cluster.name.c_str(), verb);
+  std::fflush(stdout);
+  if (!options.connect) return kOk;
+  ConnectOptions connect_options;
+  connect_options.name = cluster.name;
+  connect_options.host_namespace = cluster.host_namespace;
+  return connect(connect_options);
+}
+
+// One of that name is there: running, or to be started again.
+int go_on_with(const CreateOptions& options, const Plan& plan, const VirtualCluster& existing) {
+  const auto stored = read_file(existing.template_path());
+  if ((!options.template_file.empty() && stored && *stored != plan.template_text) ||
+      (!options.set.empty() && existing.parameters != plan.cluster.parameters)) {
+    Status status;
+    status.reason = Reason::already_exists;
+    status.message =
+        "virtual cluster " + existing.name + " exists in namespace " + existing.host_namespace +
+        " with another template or other parameters; delete it first, or leave -f and --set out to keep it as it is";
+    return report(status);
+  }
+  Steps steps;
+  if (daemon_runs(lock_path(existing)) && api_ready(existing)) return finish(options, existing, steps, "unchanged");
+  if (existing.embedded_host) {
+    steps.begin("start embedded host");
+    auto host = embedded_host({options.nodes, options.gpu_nodes, options.gpus_per_node}, options.timeout);
+    if (!host) return steps.failed(host.error()), exit_code_of(host.error());
+    // Its port may have changed.
+    if (auto written = write_private_file(existing.host_kubeconfig_path(), kube::render_kubeconfig(host->access));
+        !written)
+      return report(written.error());
+  }
+  if (auto started = start_cluster(existing, steps, steady_clock::now() + options.timeout); !started) {
+    steps.failed(started.error());
+    return exit_code_of(started.error());
+  }
+  return finish(options, existing, steps, "started");
+}
+
+}  // namespace
+
+int create(const CreateOptions& options) {
+  auto plan = make_plan(options);
+  if (!plan) return report(plan.error());
+  VirtualCluster& cluster = plan->cluster;
+  if (std::filesystem::exists(cluster.record_path())) {
+    auto existing = VirtualCluster::load(cluster.folder);
+    return existing ? go_on_with(options, *plan, *existing) : report(existing.error());
+  }
+  Steps steps;
+  const auto deadline = steady_clock::now() + options.timeout;
+  const auto give_up = [&](const Status& status) {
+    steps.failed(status);
+    return exit_code_of(status);
+  };
+  steps.begin(options.host_kubeconfig.empty() && options.host_context.empty() ? "start embedded host" : "reach host");
+  bool started_host = false;
+  auto host =
+      options.host_kubeconfig.empty() && options.host_context.empty()
+          ? embedded_host({options.nodes, options.gpu_nodes, options.gpus_per_node}, options.timeout, &started_host)
+          : host_from_kubeconfig(options.host_kubeconfig, options.host_context);
+  if (!host) return give_up(host.error());
+  steps.begin("prepare host namespace " + cluster.host_namespace);
+  if (auto prepared = prepare_host(*host, cluster); !prepared) return give_up(prepared.error());
+  steps.begin("make keys and record");
+  if (auto written = write_folder(*plan, *host); !written) {
+    undo(*host, cluster);
+    return give_up(written.error());
+  }
+  if (auto started = start_cluster(cluster, steps, deadline); !started) {
+    const int code = give_up(started.error());
+    undo(*host, cluster);
+    return code;
+  }
+  return finish(options, cluster, steps, "created");
+}
+
+}  // namespace sublet::cli

@@ -1,0 +1,120 @@
+#include "cli/daemon.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace sublet::cli {
+namespace {
+
+using std::chrono::steady_clock;
+
+int open_lock(const std::string& lock_path) { return ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); }
+
+// The grandchild: a session of its own, the lock inherited, everything else closed or redirected.
+[[noreturn]] void become_daemon(int lock, const std::string& log_path, const std::vector<std::string>& arguments) {
+  ::setsid();
+  if (::fork() != 0) ::_exit(0);
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid.data(), pid.size(), 0) < 0) ::_exit(126);
+  ::fcntl(lock, F_SETFD, 0);  // the lock crosses exec, and dies with the last process that has it
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  const int log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  if (::chdir("/") != 0) ::_exit(126);
+  std::vector<std::string> words{"subletd"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execvp(subletd_path().c_str(), argv.data());
+  const std::string message = "cannot run " + subletd_path() + ": " + std::strerror(errno) + "\n";
+  (void)!::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(127);
+}
+
+// True when the lock is free (and taken and given back by this call).
+bool lock_is_free(const std::string& lock_path) {
+  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CLOEXEC);
+  if (lock < 0) return true;
+  const bool free = ::flock(lock, LOCK_EX | LOCK_NB) == 0;
+  ::close(lock);
+  return free;
+}
+
+}  // namespace
+
+std::string subletd_path() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto beside = self.parent_path() / "subletd";
+  return !error && std::filesystem::exists(beside) ? beside.string() : "subletd";
+}
+
+void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
+
+Outcome start_daemon(const std::string& lock_path, const std::string& log_path,
+                     const std::vector<std::string>& arguments) {
+  const int lock = open_lock(lock_path);
+  if (lock < 0) return internal_error("cannot open " + lock_path + ": " + std::strerror(errno));
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock);
+    return fail(Reason::already_exists, "it runs already");
+  }
+  const pid_t child = ::fork();
+  if (child == 0) become_daemon(lock, log_path, arguments);
+  ::close(lock);
+  if (child < 0) return internal_error(std::string("cannot fork: ") + std::strerror(errno));
+  ::waitpid(child, nullptr, 0);
+  return {};
+}
+
+bool daemon_runs(const std::string& lock_path) { return !lock_is_free(lock_path); }
+
+int daemon_pid(const std::string& lock_path) {
+  if (lock_is_free(lock_path)) return 0;
+  std::ifstream file(lock_path);
+  int pid = 0;
+  file >> pid;
+  return pid;
+}
+
+Outcome stop_daemon(const std::string& lock_path, std::chrono::seconds grace) {
+  const int pid = daemon_pid(lock_path);
+  if (pid <= 0) return {};
+  ::kill(pid, SIGTERM);
+  if (wait_until(steady_clock::now() + grace, [&] { return lock_is_free(lock_path); })) return {};
+  if (daemon_pid(lock_path) == pid) {
+    ::kill(-::getsid(pid), SIGKILL);
+    ::kill(pid, SIGKILL);
+  }
+  if (wait_until(steady_clock::now() + std::chrono::seconds(5), [&] { return lock_is_free(lock_path); })) return {};
+  return fail(Reason::timeout,
+              "process " + std::to_string(pid) + " (" + lock_path + ") does not end; kill it by hand and try again");
+}
+
+std::string log_tail(const std::string& log_path, int lines) {
+  std::ifstream file(log_path);
+  std::deque<std::string> kept;
+  for (std::string line; std::getline(file, line);) {
+    kept.push_back(line);
+    if (static_cast<int>(kept.size()) > lines) kept.pop_front();
+  }
+  std::string text;
+  for (const auto& line : kept) text += "\n  " + line;
+  return text;
+}
+
+}  // namespace sublet::cli

@@ -1,0 +1,32 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/previous_context.h"
+#include "cli/steps.h"
+#include "sublet/kube/kubeconfig.h"
+
+namespace sublet::cli {
+
+int disconnect(const DisconnectOptions& options) {
+  const std::string path = options.kubeconfig.empty() ? kube::default_kubeconfig_path() : options.kubeconfig;
+  const auto current = kube::kubeconfig_current_context(path);
+  if (!current) return report(current.error());
+  if (!current->starts_with("sublet_")) {
+    Status status;
+    status.reason = Reason::not_found;
+    status.message = "the current context of " + path + " (" + (current->empty() ? "none" : *current) +
+                     ") is not a virtual cluster's; nothing to disconnect";
+    return report(status);
+  }
+  std::string previous = take_previous_context(path);
+  const auto contexts = kube::kubeconfig_contexts(path);
+  if (contexts && std::find(contexts->begin(), contexts->end(), previous) == contexts->end()) previous.clear();
+  if (auto removed = kube::remove_context(path, *current, previous); !removed) return report(removed.error());
+  std::fprintf(stderr, "removed context %s; the current context is %s\n", current->c_str(),
+               previous.empty() ? "not set" : previous.c_str());
+  return kOk;
+}
+
+}  // namespace sublet::cli

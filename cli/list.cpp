@@ -1,0 +1,97 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/cluster_status.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/output_table.h"
+#include "cli/state.h"
+#include "cli/steps.h"
+#include "sublet/base/clock.h"
+#include "sublet/schema/engine.h"
+
+namespace sublet::cli {
+namespace {
+
+using syncer::VirtualCluster;
+
+struct Row {
+  VirtualCluster cluster;
+  ClusterStatus status;
+};
+
+std::string host_text(const VirtualCluster& cluster) {
+  return cluster.embedded_host ? "embedded" : cluster.host_context;
+}
+
+nlohmann::json to_json(const std::vector<Row>& rows) {
+  auto items = nlohmann::json::array();
+  for (const Row& row : rows)
+    items.push_back({{"apiVersion", "cli.sublet.dev/v1"},
+                     {"kind", "VirtualCluster"},
+                     {"name", row.cluster.name},
+                     {"namespace", row.cluster.host_namespace},
+                     {"status", row.status.status},
+                     {"version", row.status.version},
+                     {"connected", row.status.connected},
+                     {"created", row.cluster.created},
+                     {"host", host_text(row.cluster)},
+                     {"endpoint", "https://" + row.cluster.listen},
+                     {"context", context_name(row.cluster)},
+                     {"template", row.cluster.template_file},
+                     {"uid", row.cluster.uid}});
+  return items;
+}
+
+void print_table(const std::vector<Row>& rows, bool wide) {
+  OutputTable table({"NAME", "NAMESPACE", "STATUS", "VERSION", "CONNECTED", "AGE"});
+  if (wide) table.add_columns({"HOST", "ENDPOINT", "TEMPLATE"});
+  const auto now = Clock::system().now();
+  for (const Row& row : rows) {
+    const auto created = parse_time(row.cluster.created);
+    std::vector<std::string> cells{
+        row.cluster.name,   row.cluster.host_namespace,         row.status.status,
+        row.status.version, row.status.connected ? "True" : "", created ? age_text(now - *created) : "<unknown>"};
+    if (wide) {
+      cells.push_back(host_text(row.cluster));
+      cells.push_back("https://" + row.cluster.listen);
+      cells.push_back(row.cluster.template_file.empty() ? "<none>" : row.cluster.template_file);
+    }
+    table.add_row(std::move(cells));
+  }
+  std::fputs(table.text().c_str(), stdout);
+}
+
+int print(const std::vector<Row>& rows, const std::string& output) {
+  if (output == "name") {
+    for (const Row& row : rows) std::printf("virtualcluster/%s\n", row.cluster.name.c_str());
+  } else if (output == "json") {
+    std::printf("%s\n", to_json(rows).dump(2).c_str());
+  } else if (output == "yaml") {
+    const auto document = schema::Document::parse_json(to_json(rows).dump());
+    std::fputs(schema::to_yaml(document->root()).c_str(), stdout);
+  } else {
+    print_table(rows, output == "wide");
+  }
+  return kOk;
+}
+
+}  // namespace
+
+int list(const ListOptions& options) {
+  std::vector<Row> rows;
+  const std::string current = current_context();
+  for (auto& cluster : all_clusters()) {
+    if (!options.host_namespace.empty() && cluster.host_namespace != options.host_namespace) continue;
+    const ClusterStatus status = probe(cluster, current);
+    rows.push_back({std::move(cluster), status});
+  }
+  if (rows.empty() && (options.output == "table" || options.output == "wide")) {
+    std::fprintf(stderr, "No virtual clusters%s. `sublet create NAME` makes one.\n",
+                 options.host_namespace.empty() ? "" : (" in namespace " + options.host_namespace).c_str());
+    return kOk;
+  }
+  return print(rows, options.output);
+}
+
+}  // namespace sublet::cli

@@ -1,0 +1,133 @@
+// sublet: the command line. Declares flags, fills the options of commands.h, and calls the command.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "sublet/base/log.h"
+
+namespace {
+
+using namespace sublet::cli;
+
+const auto kSeconds = CLI::AsNumberWithUnit(std::map<std::string, int>{{"s", 1}, {"m", 60}, {"h", 3600}});
+
+struct Parsed {
+  CreateOptions create;
+  ListOptions list;
+  ConnectOptions connect;
+  DisconnectOptions disconnect;
+  DeleteOptions remove;
+  VersionOptions version;
+  int create_timeout = 60, delete_timeout = 120;
+};
+
+void declare_create(CLI::App& app, Parsed& parsed) {
+  auto* command = app.add_subcommand("create", "Create a virtual cluster, or start one again that was stopped");
+  auto& options = parsed.create;
+  command->add_option("NAME", options.name, "name of the virtual cluster")->required();
+  command->add_option("-n,--namespace", options.host_namespace, "namespace on the host (default: sublet-NAME)");
+  command->add_option("-f,--template,--values", options.template_file, "template file, or a plain vcluster.yaml");
+  command->add_option("--set", options.set, "NAME=VALUE, a parameter of the template; may be repeated");
+  command->add_option("--host-kubeconfig", options.host_kubeconfig,
+                      "kubeconfig of the host (default: the embedded host)");
+  command->add_option("--context", options.host_context, "context in the host's kubeconfig");
+  command->add_option("--timeout", parsed.create_timeout, "how long to wait, e.g. 60s")->transform(kSeconds);
+  command->add_flag("--connect", options.connect, "switch the current context to it when it is ready");
+  command->add_option("--nodes", options.nodes, "embedded host: CPU nodes, when this command starts it");
+  command->add_option("--gpu-nodes", options.gpu_nodes, "embedded host: GPU nodes");
+  command->add_option("--gpus-per-node", options.gpus_per_node, "embedded host: GPUs on each GPU node");
+}
+
+void declare_list(CLI::App& app, Parsed& parsed) {
+  auto* command = app.add_subcommand("list", "List virtual clusters")->alias("ls");
+  command->add_option("-n,--namespace", parsed.list.host_namespace, "only those in this namespace of the host");
+  command->add_option("-o,--output", parsed.list.output, "table, wide, json, yaml or name")
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
+  command->add_flag("-A,--all-namespaces", "all namespaces (the default)");
+}
+
+void declare_connect(CLI::App& app, Parsed& parsed) {
+  auto* command = app.add_subcommand(
+      "connect",
+      "Switch kubectl to a virtual cluster, or run one command against it: sublet connect NAME -- kubectl get pods");
+  auto& options = parsed.connect;
+  command->add_option("NAME", options.name, "name of the virtual cluster")->required();
+  command->add_option("-n,--namespace", options.host_namespace, "its namespace on the host");
+  command->add_flag("--print", options.print, "write a kubeconfig to stdout and change nothing");
+  command->add_option("--update-current", options.update_current, "make its context the current one")
+      ->capture_default_str();
+  command->add_option("--kube-config,--kubeconfig", options.kubeconfig, "kubeconfig file to change");
+}
+
+void declare_disconnect(CLI::App& app, Parsed& parsed) {
+  auto* command = app.add_subcommand("disconnect", "Go back to the context that was current before connect");
+  command->add_option("--kube-config,--kubeconfig", parsed.disconnect.kubeconfig, "kubeconfig file to change");
+}
+
+void declare_delete(CLI::App& app, Parsed& parsed) {
+  auto* command =
+      app.add_subcommand("delete", "Delete a virtual cluster and everything that it has on the host")->alias("rm");
+  auto& options = parsed.remove;
+  command->add_option("NAME", options.name, "name of the virtual cluster")->required();
+  command->add_option("-n,--namespace", options.host_namespace, "its namespace on the host");
+  command->add_flag("-y,--yes", options.yes, "do not ask");
+  command->add_flag("--ignore-not-found", options.ignore_not_found, "succeed when there is none");
+  command->add_flag("--force", options.force, "forget it also when the host cannot be reached");
+  command->add_flag("--keep-host", options.keep_host, "leave the embedded host running when the last one goes");
+  command->add_option("--timeout", parsed.delete_timeout, "how long to wait, e.g. 120s")->transform(kSeconds);
+}
+
+void declare_version(CLI::App& app, Parsed& parsed) {
+  auto* command = app.add_subcommand("version", "Print the versions");
+  command->add_option("-o,--output", parsed.version.output, "json")->check(CLI::IsMember({"json", "text"}));
+}
+
+int run(const CLI::App& app, Parsed& parsed) {
+  parsed.create.timeout = std::chrono::seconds(parsed.create_timeout);
+  parsed.remove.timeout = std::chrono::seconds(parsed.delete_timeout);
+  if (app.got_subcommand("create")) return create(parsed.create);
+  if (app.got_subcommand("list")) return list(parsed.list);
+  if (app.got_subcommand("connect")) return connect(parsed.connect);
+  if (app.got_subcommand("disconnect")) return disconnect(parsed.disconnect);
+  if (app.got_subcommand("delete")) return remove(parsed.remove);
+  return version(parsed.version);
+}
+
+// What stands behind "--" is the command's, whatever it looks like: it never reaches the flag parser.
+std::vector<std::string> take_command(int& argc, char** argv) {
+  std::vector<std::string> command;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    command.assign(argv + i + 1, argv + argc);
+    argc = i;
+    break;
+  }
+  return command;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  sublet::log::set_level(sublet::log::Level::warning);
+  CLI::App app("sublet: virtual Kubernetes clusters, each with its own API server, on one shared host");
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n  sublet create rag --namespace team-rag -f templates/gpu-fraction.yaml\n"
+      "  sublet connect rag -- kubectl get pods\n  sublet delete rag");
+  Parsed parsed;
+  declare_create(app, parsed);
+  declare_list(app, parsed);
+  declare_connect(app, parsed);
+  declare_disconnect(app, parsed);
+  declare_delete(app, parsed);
+  declare_version(app, parsed);
+  parsed.connect.command = take_command(argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? kOk : kUsage;
+  }
+  return run(app, parsed);
+}

@@ -1,0 +1,35 @@
+// State: where the CLI keeps what it knows: $SUBLET_STATE_DIR, else $XDG_STATE_HOME/sublet, else ~/.local/state/sublet.
+//
+//   clusters/<host namespace>/<name>/   one virtual cluster (include/sublet/syncer/virtual_cluster.h)
+//   host/                               the embedded host: its data, admin.kubeconfig, daemon.lock
+//   previous-contexts.json              what `disconnect` goes back to, by kubeconfig file
+// Folders are 0700, files 0600. Threads: one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sublet/base/status.h"
+#include "sublet/syncer/virtual_cluster.h"
+
+namespace sublet::cli {
+
+std::string state_folder();
+std::string cluster_folder(const std::string& host_namespace, const std::string& name);
+std::string embedded_host_folder();
+
+/// Creates the folder and its missing parents, each 0700; an existing one is made 0700.
+Outcome make_private_folder(const std::string& path);
+/// Writes a whole file, mode 0600, by a temporary and rename.
+Outcome write_private_file(const std::string& path, std::string_view text);
+Result<std::string> read_file(const std::string& path);
+
+/// Every record that can be read; damaged ones are reported on stderr and left out.
+std::vector<syncer::VirtualCluster> all_clusters();
+/// By name, and namespace when given. not_found names the nearest; bad_request when the name alone is ambiguous.
+Result<syncer::VirtualCluster> find_cluster(const std::string& name, const std::string& host_namespace);
+
+/// `sublet_<name>_<namespace>_<host context>`.
+std::string context_name(const syncer::VirtualCluster& cluster);
+
+}  // namespace sublet::cli
