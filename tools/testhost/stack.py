@@ -163,17 +163,29 @@ class Host:
         self.state = hosts_dir() / name
         self.pki = self.state / "pki"
         self.logs = self.state / "logs"
+        self.started: dict[str, subprocess.Popen] = {}
 
     def _start(self, label: str, arguments: list, extra_env: dict | None = None):
         log = open(self.logs / f"{label}.log", "ab")
         env = {**os.environ, MARK: str(self.state), **(extra_env or {})}
         env.pop("KUBECONFIG", None)
-        subprocess.Popen([str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
-                         start_new_session=True, cwd=self.state)
+        self.started[label] = subprocess.Popen([str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                               env=env, start_new_session=True, cwd=self.state)
 
-    def _dead(self, label: str, path: Path):
-        tail = "".join((self.logs / f"{label}.log").read_text(errors="replace").splitlines(keepends=True)[-15:])
-        raise SystemExit(f"testhost: {label} stopped at once; {self.logs / (label + '.log')} ends with:\n{tail}")
+    def _check_alive(self):
+        """Says at once which process ended, instead of waiting for what it would have done."""
+        for label, process in self.started.items():
+            if process.poll() is not None:
+                tail = "".join((self.logs / f"{label}.log").read_text(errors="replace").splitlines(keepends=True)[-15:])
+                raise SystemExit(f"testhost: {label} stopped with code {process.returncode}; "
+                                 f"{self.logs / (label + '.log')} ends with:\n{tail}")
+
+    def _wait_for(self, what: str, condition, seconds: float):
+        def alive_and_met() -> bool:
+            self._check_alive()
+            return condition()
+
+        wait_for(what, alive_and_met, seconds)
 
     def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str]):
         binaries = {name: build.build(name) for name in ["etcd", "kube-apiserver", *components]}
@@ -197,7 +209,7 @@ class Host:
             self._start("kube-apiserver", self._apiserver(binaries["kube-apiserver"], port, etcd_port))
             write_kubeconfig(self.state / "kubeconfig", f"testhost-{self.name}", port, self.pki)
             api = Api(port, self.pki)
-            wait_for("the API server's readiness", lambda: api.call("GET", "/readyz")[0] == 200, 90)
+            self._wait_for("the API server's readiness", lambda: api.call("GET", "/readyz")[0] == 200, 90)
             for component in components:
                 self._start(component, self._component(component, binaries[component]))
             self._populate(api, nodes, gpu_nodes, gpus, "kwok" in components, "kube-controller-manager" in components)
@@ -235,7 +247,7 @@ class Host:
                      for f in sorted((stages / part).glob("*.yaml")) if f.name != "kustomization.yaml"]
             arguments = [binary, f"--kubeconfig={kubeconfig}", "--manage-all-nodes=false",
                          "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-                         "--node-lease-duration-seconds=40", "--disable-qps-limits=true"]
+                         "--node-lease-duration-seconds=40"]
             return arguments + [f"--config={f}" for f in files]
         raise SystemExit(f"testhost: {name} is built but not run by `up`")
 
@@ -254,10 +266,10 @@ class Host:
                        for n in items) >= nodes
 
         if kwok and nodes:
-            wait_for("the nodes' readiness", ready, 60)
+            self._wait_for("the nodes' readiness", ready, 60)
         if controllers:
-            wait_for("the default service account",
-                     lambda: api.call("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200, 60)
+            self._wait_for("the default service account",
+                           lambda: api.call("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200, 60)
 
     def _sweep(self):
         kill_all(self.state)
