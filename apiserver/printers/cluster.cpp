@@ -164,7 +164,7 @@ constexpr Column kPriorityClassColumns[] = {
     {"Value", "integer", "", "Priority of its pods"},
     {"Global-Default", "boolean", "", "Whether pods without a class get this one"},
     kAgeColumn,
-    {"PreemptionPolicy", "string", "", "Whether its pods may push out others", 1},
+    {"PreemptionPolicy", "string", "", "Whether its pods may push out others"},
 };
 
 void priority_class_cells(const Value& object, WallTime now, Value row) {
@@ -207,8 +207,10 @@ void flow_schema_cells(const Value& object, WallTime now, Value row) {
   Value spec = object["spec"];
   Cells cells(object, now, row);
   cells.name().text(spec["priorityLevelConfiguration"]["name"].text()).number(spec["matchingPrecedence"].integer());
-  cells.text(spec["distinguisherMethod"]["type"].text(kNone)).age();
-  cells.text(condition_of(object["status"]["conditions"], "Dangling")["status"].text("?"));
+  Value method = spec["distinguisherMethod"];
+  cells.text(method.is_object() ? method["type"].text() : kNone).age();
+  Value dangling = condition_of(object["status"]["conditions"], "Dangling");
+  cells.text(dangling ? dangling["status"].text() : "?");
 }
 
 constexpr Column kPriorityLevelColumns[] = {
@@ -224,15 +226,16 @@ constexpr Column kPriorityLevelColumns[] = {
 void priority_level_cells(const Value& object, WallTime now, Value row) {
   Value limited = object["spec"]["limited"], queuing = limited["limitResponse"]["queuing"];
   Cells cells(object, now, row);
-  auto number_or_none = [&](const Value& number) {
-    if (number.is_integer())
+  auto number_or_none = [&](bool shown, const Value& number) {
+    if (shown)
       cells.number(number.integer());
     else
       cells.text(kNone);
   };
   cells.name().text(object["spec"]["type"].text());
-  number_or_none(limited["nominalConcurrencyShares"]);
-  for (std::string_view member : {"queues", "handSize", "queueLengthLimit"}) number_or_none(queuing[member]);
+  number_or_none(limited.is_object(), limited["nominalConcurrencyShares"]);
+  for (std::string_view member : {"queues", "handSize", "queueLengthLimit"})
+    number_or_none(queuing.is_object(), queuing[member]);
   cells.age();
 }
 

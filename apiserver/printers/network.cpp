@@ -35,12 +35,13 @@ std::string external_address(const Value& object) {
   Value spec = object["spec"];
   std::string_view type = spec["type"].text();
   if (type == "ExternalName") return spec["externalName"].string();
+  bool balanced = type == "LoadBalancer";
+  if (!balanced && type != "ClusterIP" && type != "NodePort") return std::string(kUnknown);
   std::vector<std::string> addresses;
-  if (type == "LoadBalancer") addresses = balancer_addresses(object["status"]["loadBalancer"]);
+  if (balanced) addresses = balancer_addresses(object["status"]["loadBalancer"]);
   for (Value address : spec["externalIPs"]) addresses.push_back(address.string());
   if (!addresses.empty()) return joined(addresses, ",");
-  if (type == "LoadBalancer") return "<pending>";
-  return std::string(type == "ClusterIP" || type == "NodePort" ? kNone : kUnknown);
+  return balanced ? "<pending>" : std::string(kNone);
 }
 
 std::string service_ports(const Value& ports) {

@@ -174,9 +174,21 @@ void pod_cells(const Value& pod, WallTime now, Value row) {
   PodSummary summary(pod);
   Cells cells(pod, now, row);
   cells.name().text(summary.ready()).text(summary.reason()).text(summary.restarts().text(now)).age();
-  cells.text_or(pod["status"]["podIPs"].at(0)["ip"].text(), kNone);
+  std::string_view address = pod["status"]["podIP"].text();  // the older field wins where both are set
+  if (address.empty()) address = pod["status"]["podIPs"].at(0)["ip"].text();
+  cells.text_or(address, kNone);
   cells.text_or(pod["spec"]["nodeName"].text(), kNone);
   cells.text_or(pod["status"]["nominatedNodeName"].text(), kNone).text(readiness_gates(pod));
+}
+
+void pod_conditions(const Value& pod, Value conditions) {
+  std::string_view phase = pod["status"]["phase"].text();
+  if (phase != "Succeeded" && phase != "Failed") return;
+  Value completed = conditions.push_object();
+  completed.put("type", "Completed");
+  completed.put("status", "True");
+  completed.put("reason", phase);
+  completed.put("message", phase == "Failed" ? "The pod failed." : "The pod has completed successfully.");
 }
 
 constexpr Column kPodTemplateColumns[] = {
@@ -192,7 +204,7 @@ void pod_template_cells(const Value& object, WallTime now, Value row) {
 }
 
 constexpr Printer kPrinters[] = {
-    {"", "pods", kPodColumns, pod_cells},
+    {"", "pods", kPodColumns, pod_cells, pod_conditions},
     {"", "podtemplates", kPodTemplateColumns, pod_template_cells},
 };
 

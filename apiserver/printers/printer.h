@@ -20,6 +20,9 @@ struct Printer {
   std::span<const Column> columns;
   /// Appends one cell per column to `cells` (an array).
   void (*cells)(const schema::Value& object, WallTime now, schema::Value cells);
+  /// Appends the row's conditions (Completed, of pods that ended) to `conditions` (an array); null: rows have none, and
+  /// the member is left out.
+  void (*conditions)(const schema::Value& object, schema::Value conditions) = nullptr;
 };
 
 const Printer& printer_for(std::string_view group, std::string_view resource);

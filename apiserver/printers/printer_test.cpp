@@ -199,6 +199,18 @@ TEST(PodPrinter, SidecarsCountAsContainers) {
             "2/2 Running 3");  // the init container's own restarts do not count once it is through
 }
 
+TEST(PodPrinter, EndedPodsAreMarkedCompleted) {
+  auto conditions = [](std::string_view json) {
+    Document pod = std::move(*Document::parse_json(json)), row;
+    row.root().make_array();
+    printer_for("", "pods").conditions(pod.root(), row.root());
+    return row.to_json();
+  };
+  EXPECT_EQ(conditions(R"({"status":{"phase":"Running"}})"), "[]");
+  EXPECT_EQ(conditions(R"({"status":{"phase":"Failed"}})"),
+            R"([{"type":"Completed","status":"True","reason":"Failed","message":"The pod failed."}])");
+}
+
 TEST(PodPrinter, Deletion) {
   const char* deleted = R"("name":"p","deletionTimestamp":"2026-11-21T11:59:00Z")";
   EXPECT_EQ(pod_status(R"({"containers":[{}]})", R"({"phase":"Running"})", deleted), "0/1 Terminating 0");
