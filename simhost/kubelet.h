@@ -1,0 +1,99 @@
+// Kubelet: runs the pods of all simulated nodes: starts and ends their containers, tells their status, removes what is
+// deleted, and serves their logs.
+//
+// Level-triggered: advance() looks at a PodRun and does what can be done now; timers and changes of pods, ConfigMaps
+// and Secrets call it again. Status is written behind, at most one write per pod in flight. Threads: the loop's, but
+// for nothing. The pipeline must be destroyed before.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "simhost/container_log.h"
+#include "simhost/event_recorder.h"
+#include "simhost/pod_dependencies.h"
+#include "simhost/pod_run.h"
+#include "sublet/base/clock.h"
+#include "sublet/base/random.h"
+#include "sublet/kube/client.h"
+#include "sublet/kube/informer.h"
+#include "sublet/kube/pipeline.h"
+#include "sublet/net/http.h"
+#include "sublet/net/loop.h"
+#include "sublet/simhost/simhost.h"
+
+namespace sublet::simhost {
+
+/// What the kubelet reads besides pods.
+struct PodEnvironment {
+  const kube::Informer* config_maps = nullptr;
+  const kube::Informer* secrets = nullptr;
+};
+
+class Kubelet : public std::enable_shared_from_this<Kubelet> {
+ public:
+  Kubelet(net::Loop& loop, const kube::Client& client, kube::Pipeline& pipeline, EventRecorder& events,
+          PodEnvironment environment, const SimHostOptions& options, Clock& clock, Random& random);
+
+  void node_changed(const schema::Value& node);
+  void node_removed(const std::string& name) { nodes_.erase(name); }
+  void pod_changed(const kube::CachedPtr& pod, const schema::Value& object);
+  void pod_removed(const std::string& uid);
+  /// A ConfigMap or Secret came or changed.
+  void dependency_changed(Dependency::Kind kind, const kube::CachedObject& object);
+  void answer_log(const std::string& namespace_name, const std::string& name, const std::string& query,
+                  const std::shared_ptr<net::ResponseSink>& sink);
+
+ private:
+  void adopt(PodRun& run, const schema::Value& object);
+  void update(PodRun& run, const schema::Value& object);
+  void restart_changed_images(PodRun& run, const schema::Value& object);
+
+  void advance(PodRun& run, const schema::Value& object);
+  bool volumes_present(PodRun& run, const schema::Value& object);
+  bool environment_present(PodRun& run, ContainerRun& container, const schema::Value& object);
+  bool present(const PodRun& run, const Dependency& dependency) const;
+  void miss(PodRun& run, const Dependency& dependency);
+  /// True when the next container may start.
+  bool advance_init(PodRun& run, ContainerRun& container, const schema::Value& object);
+  void start(PodRun& run, ContainerRun& container, const schema::Value& object);
+  void fail_pull(PodRun& run, ContainerRun& container, const std::string& why);
+  void plan_end(PodRun& run, ContainerRun& container);
+  void ended(PodRun& run, ContainerRun& container);
+  void plan_restart(PodRun& run, ContainerRun& container);
+  void plan_deadline(PodRun& run, const schema::Value& object);
+  void fail_pod(PodRun& run, const std::string& reason, const std::string& message);
+  void stop(PodRun& run, const schema::Value& object);
+  void remove(const std::string& uid);
+  void write_status(PodRun& run, const schema::Value& object);
+  void send_status(PodRun& run, std::string patch);
+  void status_written(const std::string& uid, const Result<std::string>& answer);
+
+  /// Runs `step` on the run later, unless it is gone by then.
+  net::Loop::TimerId later(const PodRun& run, std::chrono::milliseconds delay, std::function<void(PodRun&)> step);
+  void cancel_timers(PodRun& run);
+  void follow_next_line(PodRun& run);
+  void event(const PodRun& run, const ContainerRun* container, EventRecorder::Type type, const std::string& reason,
+             const std::string& message);
+  std::string take_address();
+  std::string make_container_id();
+
+  net::Loop& loop_;
+  const kube::Client& client_;
+  kube::Pipeline& pipeline_;
+  EventRecorder& events_;
+  const PodEnvironment environment_;
+  const SimHostOptions options_;
+  Clock& clock_;
+  Random& random_;
+  std::unordered_map<std::string, std::string> nodes_;                            // simulated ones: name -> address
+  std::unordered_map<std::string, std::unique_ptr<PodRun>> runs_;                 // by uid
+  std::unordered_map<std::string, std::unordered_set<std::string>> waiting_for_;  // "configmap/ns/name" -> uids
+  std::unordered_set<std::string> addresses_;
+  std::uint32_t last_address_ = 0;
+  LogFollowers followers_;
+};
+
+}  // namespace sublet::simhost

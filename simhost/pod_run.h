@@ -1,0 +1,82 @@
+// PodRun: a pod on a simulated node as its kubelet knows it, and the status that follows from it. Plain data and pure
+// functions; the kubelet moves it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "simhost/container_program.h"
+#include "sublet/base/clock.h"
+#include "sublet/kube/informer.h"
+#include "sublet/net/loop.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::simhost {
+
+struct ContainerRun {
+  enum class State { waiting, running, terminated };
+  struct Ended {
+    std::string id;
+    WallTime started, finished;
+    int exit_code = 0;
+    std::string reason() const { return exit_code == 0 ? "Completed" : "Error"; }
+  };
+
+  std::string name, image;
+  bool init = false, sidecar = false;
+  ContainerProgram program;
+
+  State state = State::waiting;
+  std::string reason, message;  // why it waits
+  std::string id;
+  WallTime started;
+  std::optional<Ended> ended;  // terminated: this run's end
+  std::optional<Ended> last;   // the run before this one
+  int restarts = 0;
+  bool ever_started = false;
+  net::Loop::TimerId timer = 0;  // its end, its restart, or the next step of a failing pull
+
+  bool done_well() const { return state == State::terminated && ended && ended->exit_code == 0; }
+};
+
+struct PodRun {
+  kube::CachedPtr pod;
+  std::string namespace_name, name, uid, node;
+  std::string restart_policy, host_ip, ip;
+  WallTime started;
+  std::vector<ContainerRun> containers;  // init containers first, in order
+  std::string phase = "Pending", reason, message;
+  std::set<std::string> missing;  // ConfigMaps and Secrets that it waits for
+  bool complained = false;        // about what is missing
+  bool stopping = false;          // deleted: nothing starts any more
+  net::Loop::TimerId deadline = 0, stop_timer = 0;
+
+  std::string written;  // the last status sent
+  bool writing = false, write_again = false;
+  struct Condition {
+    std::string status, since;
+  };
+  std::map<std::string, Condition> conditions;  // as last computed, for their transition times
+
+  bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
+  bool initialized() const;  // init containers done, sidecars running
+  ContainerRun* find(std::string_view container);
+};
+
+/// A run for a pod just seen: from its spec, and from its status when it has run before (a restart of simhost).
+PodRun make_run(const kube::CachedPtr& pod, const schema::Value& object, const std::string& host_ip);
+/// Sets `phase` from the containers.
+void settle_phase(PodRun& run);
+/// A strategic merge patch for the status subresource: everything the kubelet owns. Updates run.conditions.
+std::string status_patch(PodRun& run, const schema::Value& object, WallTime now);
+
+/// "docker.io/library/nginx:latest" for "nginx".
+std::string full_image_name(const std::string& image);
+/// Empty when the image can be "pulled"; references containing "does-not-exist" cannot.
+std::string pull_failure(const std::string& image);
+
+}  // namespace sublet::simhost

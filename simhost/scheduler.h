@@ -1,0 +1,105 @@
+// Scheduler: gives waiting pods a node, the fullest that still has room, the most important pods first.
+//
+// Fed with node and pod changes on the loop; decides in passes, one per turn of the loop at most, over what changed. A
+// decision is booked at once and written behind (Binding, for shares of GPUs the group's label before it); when the
+// write fails the booking is undone. What does not fit gets PodScheduled=False and a FailedScheduling event in the
+// words of Kubernetes' scheduler, and is looked at again when something was freed or a node changed. No preemption.
+// Threads: the loop's. The pipeline must be destroyed before.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "simhost/event_recorder.h"
+#include "simhost/kai.h"
+#include "simhost/resources.h"
+#include "sublet/base/clock.h"
+#include "sublet/base/random.h"
+#include "sublet/kube/client.h"
+#include "sublet/kube/pipeline.h"
+#include "sublet/net/loop.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::simhost {
+
+class Scheduler : public std::enable_shared_from_this<Scheduler> {
+ public:
+  Scheduler(net::Loop& loop, const kube::Client& client, kube::Pipeline& pipeline, EventRecorder& events, Clock& clock,
+            Random& random);
+
+  void node_changed(const schema::Value& node);
+  void node_removed(const std::string& name);
+  void pod_changed(const schema::Value& pod);
+  void pod_removed(const std::string& uid);
+  /// The first copies are in: from now on passes run. Before, a pod might be judged by half the nodes.
+  void begin();
+
+ private:
+  struct Node {
+    schema::Document object;
+    bool present = false;  // false: only booked on, by pods that outlive their Node object
+    Resources allocatable, used;
+    GpuGroups groups;
+    std::int64_t gpu_memory_mib = 0;
+  };
+  struct Booking {
+    std::string node;
+    Resources requests;
+    std::vector<std::string> groups;
+    std::int64_t share = 0;  // in each group
+  };
+  struct Waiting {
+    schema::Document pod;
+    std::string scheduler;
+    std::string signature;  // equal for pods that fit or fail alike
+    Resources requests;
+    std::optional<GpuShareRequest> share;
+    int priority = 0;
+    std::uint64_t order = 0;
+    std::string told;     // the reason last written to the pod
+    bool parked = false;  // waits for a change in the cluster
+  };
+  /// Where a pod would go, and on which devices.
+  struct Choice {
+    std::string node;
+    GpuGroups::Pick devices;
+    std::int64_t share = 0;
+  };
+  using Ready = std::set<std::tuple<int, std::uint64_t, std::string>>;  // minus priority, order, uid
+
+  void wait(const schema::Value& pod);
+  void stop_waiting(const std::string& uid);
+  void unpark_all();
+  void request_pass();
+  void pass();
+  /// The reason why it fits nowhere, in the scheduler's words; empty when it was placed.
+  std::string place(const std::string& uid, const Waiting& waiting);
+  std::string refused_by_queue(const Waiting& waiting) const;
+  std::vector<std::string> misfits(const Node& node, const Waiting& waiting, Choice& choice) const;
+  std::int64_t score(const Node& node, const Waiting& waiting) const;
+  void book(const std::string& uid, Booking booking);
+  void release(const std::string& uid);
+  void bind(const std::string& uid, const Waiting& waiting, const Choice& choice);
+  void send_binding(const std::string& uid, const ObjectReference& pod, const std::string& node);
+  void binding_failed(const std::string& uid, const Status& why);
+  void tell(const Waiting& waiting, const std::string& message);
+
+  net::Loop& loop_;
+  const kube::Client& client_;
+  kube::Pipeline& pipeline_;
+  EventRecorder& events_;
+  Clock& clock_;
+  Random& random_;
+  std::unordered_map<std::string, Node> nodes_;
+  std::unordered_map<std::string, Booking> bookings_;  // by pod uid
+  std::unordered_map<std::string, Waiting> waiting_;   // by pod uid; bound pods leave when their copy shows the node
+  Ready ready_;
+  std::uint64_t last_order_ = 0;
+  bool begun_ = false, pass_requested_ = false;
+};
+
+}  // namespace sublet::simhost

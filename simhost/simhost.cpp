@@ -1,0 +1,153 @@
+// The composition: informers feed the scheduler and the kubelet, on one loop.
+#include "sublet/simhost/simhost.h"
+
+#include "simhost/event_recorder.h"
+#include "simhost/kai.h"
+#include "simhost/kubelet.h"
+#include "simhost/node_keeper.h"
+#include "simhost/scheduler.h"
+#include "sublet/kube/informer.h"
+#include "sublet/kube/pipeline.h"
+
+namespace sublet::simhost {
+namespace {
+
+constexpr std::chrono::seconds kSyncTimeout{30};
+constexpr std::size_t kInFlight = 128;
+
+kube::InformerOptions all_of(std::string resource) { return {.resource = {"", "v1", std::move(resource)}}; }
+
+}  // namespace
+
+struct SimHost::Impl {
+  Impl(net::Loop& l, const kube::Client& c, SimHostOptions o, Clock& k, Random& r)
+      : loop(l), client(c), options(std::move(o)), clock(k), random(r) {}
+
+  void build();
+  void connect();
+  void tear_down();
+
+  net::Loop& loop;
+  const kube::Client client;
+  const SimHostOptions options;
+  Clock& clock;
+  Random& random;
+
+  // Set by start(), taken down on the loop.
+  std::unique_ptr<kube::Informer> nodes, pods, config_maps, secrets;
+  std::unique_ptr<kube::Pipeline> pipeline;
+  std::unique_ptr<EventRecorder> events;
+  std::shared_ptr<NodeKeeper> keeper;
+  std::shared_ptr<Scheduler> scheduler;
+  std::shared_ptr<Kubelet> kubelet;
+};
+
+void SimHost::Impl::build() {
+  nodes = std::make_unique<kube::Informer>(loop, client, all_of("nodes"));
+  pods = std::make_unique<kube::Informer>(loop, client, all_of("pods"));
+  config_maps = std::make_unique<kube::Informer>(loop, client, all_of("configmaps"));
+  secrets = std::make_unique<kube::Informer>(loop, client, all_of("secrets"));
+  pipeline = std::make_unique<kube::Pipeline>(loop, client, kInFlight);
+  events = std::make_unique<EventRecorder>(client, *pipeline, clock, random);
+  keeper = std::make_shared<NodeKeeper>(loop, client, *pipeline, options, clock);
+  scheduler = std::make_shared<Scheduler>(loop, client, *pipeline, *events, clock, random);
+  kubelet = std::make_shared<Kubelet>(loop, client, *pipeline, *events,
+                                      PodEnvironment{config_maps.get(), secrets.get()}, options, clock, random);
+}
+
+void SimHost::Impl::connect() {
+  nodes->add_handler([this](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    if (!after) {
+      kubelet->node_removed(before->name);
+      return scheduler->node_removed(before->name);
+    }
+    const schema::Document node = after->document();
+    kubelet->node_changed(node.root());
+    scheduler->node_changed(node.root());
+  });
+  pods->add_handler([this](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    if (!after) {
+      kubelet->pod_removed(before->uid);
+      return scheduler->pod_removed(before->uid);
+    }
+    const schema::Document pod = after->document();
+    scheduler->pod_changed(pod.root());
+    kubelet->pod_changed(after, pod.root());
+  });
+  const auto wake = [this](Dependency::Kind kind) {
+    return [this, kind](const kube::CachedPtr&, const kube::CachedPtr& after) {
+      if (after) kubelet->dependency_changed(kind, *after);
+    };
+  };
+  config_maps->add_handler(wake(Dependency::Kind::config_map));
+  secrets->add_handler(wake(Dependency::Kind::secret));
+}
+
+void SimHost::Impl::tear_down() {
+  nodes.reset();
+  pods.reset();
+  pipeline.reset();  // before those whose callbacks it holds
+  kubelet.reset();
+  config_maps.reset();
+  secrets.reset();
+  scheduler.reset();
+  keeper.reset();
+  events.reset();
+}
+
+SimHost::SimHost(net::Loop& loop, const kube::Client& client, SimHostOptions options, Clock& clock, Random& random)
+    : impl_(std::make_shared<Impl>(loop, client, std::move(options), clock, random)) {}
+
+SimHost::~SimHost() {
+  impl_->loop.run_sync([this] { impl_->tear_down(); });
+}
+
+Outcome SimHost::start() {
+  Impl& impl = *impl_;
+  if (impl.keeper) return internal_error("the simulated host is started already");
+  impl.loop.run_sync([&] { impl.build(); });
+  if (auto written = impl.keeper->write(); !written) return written;
+  impl.connect();
+  // Nodes and what pods depend on first: pods are then judged by the whole picture.
+  for (kube::Informer* copy : {impl.nodes.get(), impl.config_maps.get(), impl.secrets.get()}) copy->start();
+  for (kube::Informer* copy : {impl.nodes.get(), impl.config_maps.get(), impl.secrets.get()})
+    if (!copy->wait_synced(kSyncTimeout)) return fail(Reason::timeout, "the host's API server did not answer in time");
+  impl.pods->start();
+  if (!impl.pods->wait_synced(kSyncTimeout))
+    return fail(Reason::timeout, "the host's API server did not list its pods in time");
+  impl.loop.run_sync([&] {
+    impl.scheduler->begin();
+    impl.keeper->begin_renewal();
+  });
+  return {};
+}
+
+apiserver::PodLogs SimHost::pod_logs() const {
+  return [weak = std::weak_ptr(impl_)](const std::string& namespace_name, const std::string& pod_name,
+                                       const std::string& query, std::shared_ptr<net::ResponseSink> sink) {
+    const auto unavailable = [](const std::shared_ptr<net::ResponseSink>& to) {
+      const Status status = fail(Reason::service_unavailable, "the simulated kubelet is not running").value();
+      to->respond(status.http_code(), {{"Content-Type", "application/json"}},
+                  kube::status_to_document(status).to_json());
+    };
+    const auto impl = weak.lock();
+    if (!impl) return unavailable(sink);
+    impl->loop.post([weak, namespace_name, pod_name, query, sink = std::move(sink), unavailable] {
+      const auto alive = weak.lock();
+      if (!alive || !alive->kubelet) return unavailable(sink);
+      alive->kubelet->answer_log(namespace_name, pod_name, query, sink);
+    });
+  };
+}
+
+apiserver::BorderAdmission SimHost::admission() {
+  return [](std::string_view kind, const schema::Value& object, bool is_create) {
+    apiserver::AdmissionVerdict verdict;
+    if (kind != "Pod" || !is_create) return verdict;
+    for (std::string& why : kai_violations(object))
+      verdict.denials.push_back({"Forbidden", "KAI: " + std::move(why), "metadata.annotations"});
+    return verdict;
+  };
+}
+
+}  // namespace sublet::simhost
