@@ -42,11 +42,11 @@ void append_pairs(std::string& out, const std::vector<std::pair<std::string, std
 }
 
 std::uint32_t checksum(Revision revision, Revision create_revision, std::string_view key, std::string_view value) {
-  std::string numbers;
-  append_fixed(numbers, static_cast<std::uint64_t>(revision), 8);
-  append_fixed(numbers, static_cast<std::uint64_t>(create_revision), 8);
-  append_fixed(numbers, key.size(), 4);
-  std::uint32_t crc = crc32c(0, numbers);
+  const std::uint64_t numbers[] = {static_cast<std::uint64_t>(revision), static_cast<std::uint64_t>(create_revision),
+                                   key.size()};
+  char fixed[sizeof(numbers)];
+  for (std::size_t i = 0; i < sizeof(fixed); ++i) fixed[i] = static_cast<char>(numbers[i / 8] >> (8 * (i % 8)));
+  std::uint32_t crc = crc32c(0, {fixed, sizeof(fixed)});
   crc = crc32c(crc, key);
   crc = crc32c(crc, value.substr(0, kChecksumAt));
   return crc32c(crc, value.substr(kPreviousAt));

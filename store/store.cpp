@@ -16,6 +16,7 @@
 #include "store/watch_hub.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/log.h"
+#include "sublet/base/metrics.h"
 
 namespace sublet::store {
 namespace {
@@ -23,6 +24,11 @@ namespace {
 constexpr std::size_t kCatchUpChunk = 512;             // history events per delivery to a resuming watch
 constexpr std::chrono::seconds kFullCompactRetry{10};  // and compaction, which needs a little space to make more
 constexpr int kCompactIntervalParts = 8;               // how finely the age of history is known
+metrics::Gauge& read_only_gauge() {
+  static auto& gauge = metrics::gauge("sublet_store_read_only", "1 while the disk is full and only deletes pass.");
+  return gauge;
+}
+
 constexpr std::string_view kFullMessage =
     "the disk of this virtual cluster is full: nothing was written. Deletes still work; free some space, and writes "
     "work again by themselves";
@@ -318,16 +324,27 @@ void StoreImpl::run() {
 }
 
 void StoreImpl::commit(Batch batch) {
+  static auto& seconds = metrics::histogram("sublet_store_commit_seconds", "Time to make one batch durable.");
   std::string error;
   Log::AppendError result = Log::AppendError::none;
+  const SteadyTime begin = Clock::system().steady_now();
   if (batch.ops > 0) result = log_->append(batch.rows(durable_.revision()), error);
   if (result == Log::AppendError::full) return on_full(std::move(batch), error);
   if (result == Log::AppendError::io) return poison(error, &batch);
-  if (batch.ops > 0) publish(batch, batch.events());
+  if (batch.ops > 0) {
+    seconds.observe(std::chrono::duration<double>(Clock::system().steady_now() - begin).count());
+    publish(batch, batch.events());
+  }
   answer(batch);
 }
 
 void StoreImpl::publish(Batch& batch, std::vector<EventPtr> events) {
+  static auto& commits = metrics::counter("sublet_store_commits_total", "Batches made durable.");
+  static auto& ops = metrics::counter("sublet_store_ops_total", "Changes made durable.");
+  static auto& objects = metrics::gauge("sublet_store_objects", "Objects in the latest durable state.");
+  commits.add();
+  ops.add(events.size());
+  objects.set(static_cast<std::int64_t>(batch.map.size()));
   Snapshot next(std::make_shared<Snapshot::Tree>(Snapshot::Tree{batch.map}), batch.revision);
   durable_map_ = std::move(batch.map);
   {
@@ -362,6 +379,7 @@ void StoreImpl::leave_read_only() {
   const std::lock_guard lock(pending_mutex_);
   if (!read_only_) return;
   read_only_ = false;
+  read_only_gauge().set(0);
   log::info("store.writable", {{"why", "there is space again"}});
 }
 
@@ -376,6 +394,7 @@ void StoreImpl::on_full(Batch batch, const std::string& text) {
     was_read_only = std::exchange(read_only_, true);
     next_probe_ = Clock::system().steady_now() + options_.full_probe;
   }
+  read_only_gauge().set(1);
   if (!was_read_only) log::error("store.read_only", {{"why", text}});
   for (PendingTxn& txn : undone.refused) txn.done(fail(full_status(text)));
   for (PendingTxn& txn : undone.conflicting)
@@ -383,6 +402,8 @@ void StoreImpl::on_full(Batch batch, const std::string& text) {
 }
 
 void StoreImpl::poison(const std::string& text, Batch* batch) {
+  static auto& poisoned = metrics::gauge("sublet_store_poisoned", "1 after an I/O error of unknown outcome.");
+  poisoned.set(1);
   broken_ = true;
   std::vector<PendingTxn> untried;
   {

@@ -14,6 +14,7 @@ class HubSubscription final : public Subscription {
     {
       const std::lock_guard lock(entry_->mutex);
       ended = std::move(entry_->watcher);
+      entry_->ended = true;
     }
     live_->fetch_sub(1);
   }
@@ -32,11 +33,6 @@ const std::vector<EventPtr>& matching(const std::vector<EventPtr>& events, std::
   return buffer;
 }
 
-bool ended(const std::shared_ptr<WatchEntry>& entry) {
-  const std::lock_guard lock(entry->mutex);
-  return entry->watcher == nullptr;
-}
-
 }  // namespace
 
 void WatchEntry::deliver(const std::vector<EventPtr>& events, Revision progress) {
@@ -53,7 +49,8 @@ std::unique_ptr<Subscription> WatchHub::subscription(std::shared_ptr<WatchEntry>
 
 void WatchHub::join(std::shared_ptr<WatchEntry> entry) {
   // Watches that come and go while nothing is written would otherwise pile up here.
-  if (joining_.size() >= 64 && joining_.size() > 2 * watchers()) std::erase_if(joining_, ended);
+  if (joining_.size() >= 64 && joining_.size() > 2 * watchers())
+    std::erase_if(joining_, [](const std::shared_ptr<WatchEntry>& waiting) { return waiting->ended.load(); });
   joining_.push_back(std::move(entry));
 }
 

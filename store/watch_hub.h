@@ -21,6 +21,7 @@ struct WatchEntry {
   std::string prefix;
   std::recursive_mutex mutex;
   std::shared_ptr<Watcher> watcher;  // guarded by mutex; null: ended
+  std::atomic<bool> ended{false};    // the same, for who must not wait for the mutex
 
   /// Calls the watcher, unless it has ended; the caller holds `mutex`.
   void deliver(const std::vector<EventPtr>& events, Revision progress);

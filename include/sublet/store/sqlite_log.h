@@ -13,7 +13,7 @@ struct SqliteLogOptions {
   std::string vfs = {};              // SQLite VFS name; empty: the default (tests inject faults here)
   std::string synchronous = "FULL";  // the power-cut test proves itself with OFF; nothing else may
   int checkpoint_pages_idle = 512;   // WAL pages (4 KiB) from which a checkpoint is done when nobody waits
-  int checkpoint_pages_max = 2048;   // and from which it is done even under load
+  int checkpoint_pages_max = 1024;   // and from which it is done even under load
 };
 
 /// Creates the file (mode 0600) or opens an existing one exclusively. Errors name the file, the cause and what to do:
