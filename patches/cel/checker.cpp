@@ -126,7 +126,7 @@ std::vector<std::string_view> Checker::known_names(std::string_view prefix) cons
   std::vector<std::string_view> names;
   for (const auto& variable : environment_.variables()) {
     const std::string_view name = variable.name;
-    if (name.starts_with(prefix) && name.find('.', prefix.size()) == std::string_view::npos)
+    if (variable.visible && name.starts_with(prefix) && name.find('.', prefix.size()) == std::string_view::npos)
       names.push_back(name.substr(prefix.size()));
   }
   return names;

@@ -7,13 +7,18 @@
 
 namespace sublet::patches::cel {
 
-void Environment::declare(std::string name, Kind type) { variables_.push_back({std::move(name), type}); }
+void Environment::declare(std::string name, Kind type) { variables_.push_back({std::move(name), type, true}); }
 
 void Environment::close(std::string name, std::string what) { closed_.push_back({std::move(name), std::move(what)}); }
 
+void Environment::set_visible(std::string_view name, bool visible) {
+  for (Variable& variable : variables_)
+    if (variable.name == name) variable.visible = visible;
+}
+
 int Environment::slot_of(std::string_view name) const {
   for (std::size_t i = 0; i < variables_.size(); ++i)
-    if (variables_[i].name == name) return static_cast<int>(i);
+    if (variables_[i].visible && variables_[i].name == name) return static_cast<int>(i);
   return -1;
 }
 

@@ -22,10 +22,14 @@ class Environment {
   void declare(std::string name, Kind type = Kind::dyn);
   /// Says that all members of `name` are declared, so any other one is a mistake. `what` names one in messages.
   void close(std::string name, std::string what);
+  /// Keeps the slot of a variable, but lets no expression name it.
+  void hide(std::string_view name) { set_visible(name, false); }
+  void show(std::string_view name) { set_visible(name, true); }
 
   struct Variable {
     std::string name;
     Kind type;
+    bool visible = true;
   };
   struct Closed {
     std::string name;
@@ -36,6 +40,8 @@ class Environment {
   const Closed* closed(std::string_view name) const;
 
  private:
+  void set_visible(std::string_view name, bool visible);
+
   std::vector<Variable> variables_;
   std::vector<Closed> closed_;
 };

@@ -48,8 +48,8 @@ class Template {
   static Result<Template> load(std::string_view yaml, const std::string& file_name);
   /// The empty template: default configuration, no patches.
   static Template none();
-  /// Binds parameters (`--set name=value`); built-in ones: virtualCluster, hostNamespace. Unknown, missing or ill-typed
-  /// parameters are errors that list what exists.
+  /// Binds parameters (`--set name=value`); defaults may name cluster.name and cluster.hostNamespace. Unknown, missing
+  /// or ill-typed parameters are errors that list what exists.
   Result<std::shared_ptr<const ResolvedTemplate>> resolve(const std::map<std::string, std::string>& parameters,
                                                           const std::string& virtual_cluster,
                                                           const std::string& host_namespace) const;
@@ -72,6 +72,12 @@ class ResolvedTemplate {
   /// a denial that names the patch: never half a host object.
   virtual PatchReport apply(std::string_view kind, schema::Value object, const schema::Value& tenant_object,
                             const PatchContext& context) const = 0;
+  /// Reasons to refuse an update of a tenant's object because it changes what a patch freezes after creation (e.g. the
+  /// GPU share of a pod, which the host's scheduler would read anew while the pod runs). Empty: nothing frozen changed.
+  virtual std::vector<std::string> check_update(std::string_view /*kind*/, const schema::Value& /*before*/,
+                                                const schema::Value& /*after*/, const PatchContext& /*context*/) const {
+    return {};
+  }
   /// A digest of everything that can change apply()'s result, for the syncer's desired-state hash.
   virtual std::string digest() const = 0;
 };

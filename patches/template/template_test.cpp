@@ -1,0 +1,423 @@
+#include "sublet/patches/template.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sublet/schema/engine.h"
+
+namespace sublet::patches {
+namespace {
+
+using schema::Document;
+using schema::Value;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const PatchContext kContext{.virtual_cluster = "rag", .tenant_namespace = "ai-team", .host_namespace = "team-legal"};
+
+std::string load_error(std::string_view yaml) {
+  const auto loaded = Template::load(yaml, "t.yaml");
+  return loaded ? "" : loaded.error().message;
+}
+
+std::shared_ptr<const ResolvedTemplate> resolve(std::string_view yaml,
+                                                const std::map<std::string, std::string>& parameters = {}) {
+  auto loaded = Template::load(yaml, "t.yaml");
+  EXPECT_TRUE(loaded.has_value()) << (loaded ? "" : loaded.error().message);
+  if (!loaded) return nullptr;
+  auto resolved = loaded->resolve(parameters, "rag", "team-legal");
+  EXPECT_TRUE(resolved.has_value()) << (resolved ? "" : resolved.error().message);
+  return resolved ? *resolved : nullptr;
+}
+
+constexpr const char* kPod = R"({"metadata":{"name":"p","labels":{"app":"x"}},
+  "spec":{"containers":[{"name":"a","image":"nginx","env":[{"name":"X","value":"1"}]},
+                        {"name":"b","image":"ghcr.io/o/b:1","resources":{"limits":{"nvidia.com/gpu":"1","cpu":"1"}}}]}})";
+
+struct Patched {
+  Document object;
+  PatchReport report;
+};
+
+// One patch with these effects (YAML list items, indented by six), on kPod.
+Patched run_effects(const std::string& effects, const std::string& head = "", const char* pod = kPod) {
+  const auto resolved = resolve(
+      "parameters:\n  - {name: label, default: team/x}\n  - {name: count, type: integer, default: 3}\n"
+      "patches:\n  - name: test\n    target: Pod\n" +
+      head + "    effects:\n" + effects);
+  Patched run{Document::parse_json(pod).value(), {}};
+  const Document tenant = run.object.clone();
+  if (resolved) run.report = resolved->apply("Pod", run.object.root(), tenant.root(), kContext);
+  return run;
+}
+
+TEST(Template, ValuesFileOfTheBookIsAcceptedAsItIs) {
+  const auto resolved = resolve(
+      "experimental:\n  syncSettings:\n    setOwner: false\nsync:\n  fromHost:\n    runtimeClasses:\n      enabled: "
+      "true\n");
+  ASSERT_TRUE(resolved);
+  EXPECT_FALSE(resolved->config().set_owner);
+  EXPECT_TRUE(resolved->config().runtime_classes_from_host);
+  Document pod = Document::parse_json(R"({"metadata":{"annotations":{"nvidia.com/gpu-fraction":"0.5"}}})").value();
+  const auto report = resolved->apply("Pod", pod.root(), pod.root(), kContext);
+  EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("\"nvidia.com/gpu-fraction\" has no effect")));
+  EXPECT_THAT(report.denials, IsEmpty());
+  EXPECT_EQ(pod.to_json(), R"({"metadata":{"annotations":{"nvidia.com/gpu-fraction":"0.5"}}})");
+}
+
+TEST(Template, EmptyFilesAndNone) {
+  for (const char* yaml : {"", "# nothing\n", "{}", "patches:\nparameters:\n"}) EXPECT_TRUE(resolve(yaml)) << yaml;
+  const auto none = Template::none().resolve({}, "rag", "team-legal");
+  ASSERT_TRUE(none.has_value());
+  EXPECT_TRUE((*none)->config().nodes_from_host);
+}
+
+TEST(Template, ConfigurationIsRead) {
+  const auto resolved = resolve(R"(
+sync:
+  toHost:
+    pods: {enabled: true, useSecretsForSATokens: true, rewriteHosts: {enabled: false}}
+    configMaps: {enabled: true, all: false}
+    serviceAccounts: {enabled: false}
+    ingresses: {enabled: false}
+  fromHost:
+    nodes: {enabled: false, selector: {labels: {team: legal, gpu: "true"}}}
+    runtimeClasses:
+      enabled: true
+      selector:
+        matchLabels: {tenant: "yes"}
+        matchExpressions: [{key: a, operator: In, values: [x, y]}, {key: b, operator: DoesNotExist}]
+    csiDrivers: {enabled: auto}
+telemetry: {enabled: false}
+)");
+  ASSERT_TRUE(resolved);
+  EXPECT_FALSE(resolved->config().nodes_from_host);
+  EXPECT_EQ(resolved->config().nodes_selector, "team=legal,gpu=true");
+  EXPECT_EQ(resolved->config().runtime_classes_selector, "tenant=yes,a in (x,y),!b");
+}
+
+struct BadFile {
+  const char* yaml;
+  const char* error;  // the whole message
+};
+
+TEST(Template, MistakesAreNamedWithTheirPlace) {
+  const BadFile kFiles[] = {
+      {"sync:\n  fromHst: {}\n", "t.yaml:2:3: sync.fromHst: unknown key (did you mean \"fromHost\"?)"},
+      {"snyc: {}\n", "t.yaml:1:1: snyc: unknown key (did you mean \"sync\"?)"},
+      {"patchs: []\n", "t.yaml:1:1: patchs: unknown key (did you mean \"patches\"?)"},
+      {"foo: 1\n", "t.yaml:1:1: foo: unknown key"},
+      {"sync:\n  fromHost:\n    runtimeClasses: {enabled: yep}\n",
+       "t.yaml:3:31: sync.fromHost.runtimeClasses.enabled: must be true or false, not a string"},
+      {"sync: true\n", "t.yaml:1:7: sync: must be a map, not a boolean"},
+      {"experimental: {syncSettings: {setOwner: true}}\n",
+       "t.yaml:1:31: experimental.syncSettings.setOwner: cannot be true: owner references on host objects break KAI's "
+       "pod grouping and delete too much or too little; sublet finds what belongs to a virtual cluster by label"},
+      {"experimental: {deploy: {}}\n",
+       "t.yaml:1:16: experimental.deploy: not supported: sublet knows of experimental only syncSettings.setOwner"},
+      {"sync: {toHost: {pods: {enabled: false}}}\n",
+       "t.yaml:1:24: sync.toHost.pods.enabled: cannot be false: carrying pods is what a virtual cluster is for"},
+      {"sync: {toHost: {ingresses: {enabled: true}}}\n",
+       "t.yaml:1:29: sync.toHost.ingresses.enabled: cannot be true: sublet does not carry this kind to the host yet"},
+      {"policies: {resourceQuota: {quota: {}}}\n",
+       "t.yaml:1:28: policies.resourceQuota.quota: not supported: sublet does not enforce this yet; set it on the host "
+       "namespace"},
+      {"controlPlane: {backingStore: {etcd: {deploy: {enabled: true}}}}\n",
+       "t.yaml:1:31: controlPlane.backingStore.etcd: not supported: sublet's store is SQLite; there is nothing to "
+       "choose "
+       "yet"},
+      {"a: 1\na: 2\n", "t.yaml:2:1: the key \"a\" is here twice"},
+      {"a: [1\n", "t.yaml:2:1: this is not YAML: end of sequence flow not found"},
+      {"- 1\n", "t.yaml:1:1: must be a map, not a list"},
+      {"parameters: [{name: a, type: strin}]\n",
+       "t.yaml:1:30: parameters[0].type: unknown type \"strin\" (did you mean \"string\"?); known: string, integer, "
+       "number, boolean, enum"},
+      {"parameters: [{name: a, default: 3}]\n", "t.yaml:1:33: parameters[0].default: \"3\" is not a string"},
+      {"parameters: [{name: a, type: enum, values: [x], default: y}]\n",
+       "t.yaml:1:58: parameters[0].default: \"y\" is not one of x"},
+      {"parameters: [{name: a-b}]\n",
+       "t.yaml:1:21: parameters[0].name: must be a name of letters, digits and _, as expressions spell it"},
+      {"parameters: [{nme: a}]\n",
+       "t.yaml:1:14: parameters[0]: \"name\" is missing\nt.yaml:1:15: parameters[0].nme: unknown key (did you mean "
+       "\"name\"?)"},
+      {"parameters: [{name: a, pattern: '('}]\n",
+       "t.yaml:1:33: parameters[0].pattern: invalid regular expression: missing ): ("},
+      {"parameters: [{name: a, default: '${params.a}'}]\n",
+       "t.yaml:1:43: parameters[0].default: there is no parameter 'a'"},
+      {"parameters: [{name: a}, {name: a}]\n", "t.yaml:1:25: parameters[1]: there are two parameters named a"},
+      {"patches: [{name: x, target: Pot, effects: [{warn: w}]}]\n",
+       "t.yaml:1:29: patches[0].target: unknown kind \"Pot\" (did you mean \"Pod\"?)"},
+      {"patches: [{name: x, target: Pod, effects: []}]\n",
+       "t.yaml:1:43: patches[0].effects: must be a list with at least one effect"},
+      {"patches: [{name: x, target: Pod, effects: [{sett: a}]}]\n",
+       "t.yaml:1:44: patches[0].effects[0]: has no effect (did you mean \"set\"?); known: set, default, remove, "
+       "rename, "
+       "append, merge, freeze, deny, warn"},
+      {"patches: [{name: x, target: Pod, effects: [{set: spec.hostname, value: a, vlaue: b}]}]\n",
+       "t.yaml:1:75: patches[0].effects[0].vlaue: unknown key (did you mean \"value\"?)"},
+      {"patches: [{name: x, target: Pod, effects: [{set: spec.hostname, value: a, warn: b}]}]\n",
+       "t.yaml:1:44: patches[0].effects[0]: has two effects, set and warn; each is an entry of its own\nt.yaml:1:75: "
+       "patches[0].effects[0].set: unknown key"},
+  };
+  for (const BadFile& file : kFiles) {
+    if (std::string_view(file.yaml).find("warn: b") != std::string_view::npos) {
+      EXPECT_THAT(load_error(file.yaml), HasSubstr("has two effects, set and warn"));
+      continue;
+    }
+    EXPECT_EQ(load_error(file.yaml), file.error) << file.yaml;
+  }
+}
+
+TEST(Template, MistakesInPathsAndExpressionsAreNamedWithTheirPlace) {
+  const auto error = [](const std::string& effect, const std::string& head = "") {
+    return load_error("parameters: [{name: queue}]\npatches:\n- name: x\n  target: Pod\n" + head + "  effects:\n  - " +
+                      effect + "\n");
+  };
+  EXPECT_EQ(error("{set: spec.runtimeClasName, value: a}"),
+            "t.yaml:6:16: patches[0].effects[0].set: Pod has no field \"spec.runtimeClasName\" (did you mean "
+            "\"runtimeClassName\"?)");
+  EXPECT_EQ(error("{set: spec.containers.image, value: a}"),
+            "t.yaml:6:27: patches[0].effects[0].set: spec.containers is a list: select items with [*], [name=...] or "
+            "[?...] first");
+  EXPECT_EQ(error("{set: 'spec.hostname[*]', value: a}"),
+            "t.yaml:6:26: patches[0].effects[0].set: spec.hostname is a scalar: nothing can be selected from it");
+  EXPECT_EQ(error("{set: 'metadata.labels[a.b/c', value: a}"),
+            "t.yaml:6:27: patches[0].effects[0].set: the bracket is not closed");
+  EXPECT_EQ(error("{set: metadata.labels.a/b, value: a}"),
+            "t.yaml:6:28: patches[0].effects[0].set: unexpected '/' in the path; a key with such characters stands in "
+            "brackets: [a.b/c]");
+  EXPECT_EQ(error("{set: spec.priority, value: high}"),
+            "t.yaml:6:33: patches[0].effects[0].value: the value is a string, it must be an integer");
+  EXPECT_EQ(error("{set: metadata.labels, value: x}"),
+            "t.yaml:6:35: patches[0].effects[0].value: the value is a string, it must be a map");
+  EXPECT_EQ(error("{set: spec.hostname, value: '${params.queu}'}"),
+            "t.yaml:6:43: patches[0].effects[0].value: there is no parameter 'queu' (did you mean \"queue\"?)");
+  EXPECT_EQ(error("{set: spec.hostname, value: '${1 +}'}"),
+            "t.yaml:6:39: patches[0].effects[0].value: unexpected end of the expression");
+  EXPECT_EQ(error("{set: spec.hostname, value: '${1'}"),
+            "t.yaml:6:34: patches[0].effects[0].value: the expression after ${ has no closing brace");
+  EXPECT_EQ(error("{remove: 'spec.containers[?item.nme == 1 &&]'}"),
+            "t.yaml:6:48: patches[0].effects[0].remove: unexpected end of the expression");
+  EXPECT_EQ(error("{append: spec.hostname, value: a}"),
+            "t.yaml:6:5: patches[0].effects[0].append: spec.hostname is not a list");
+  EXPECT_EQ(error("{merge: spec.tolerations, value: {key: a}}"),
+            "t.yaml:6:5: patches[0].effects[0]: spec.tolerations is a list: \"key\" must say by which member its items "
+            "merge");
+  EXPECT_EQ(error("{set: spec.hostname}"), "t.yaml:6:5: patches[0].effects[0]: \"value\" is missing");
+  EXPECT_EQ(error("{warn: w, when: 1 + 1}"),
+            "t.yaml:6:21: patches[0].effects[0].when: the condition must be a bool, not a int");
+  EXPECT_EQ(error("{warn: w}", "  when: variables.a\n"), "t.yaml:5:19: patches[0].when: there is no variable 'a'");
+  EXPECT_EQ(error("{warn: w}", "  when: item == 1\n"), "t.yaml:5:9: patches[0].when: undeclared reference to 'item'");
+  EXPECT_EQ(error("{warn: w}", "  when: |\n    true &&\n    objct == 1\n"),
+            "t.yaml:7:5: patches[0].when: undeclared reference to 'objct' (did you mean \"object\"?)");
+  // All at once, in order.
+  EXPECT_EQ(error("{warn: '${a}${b}'}", "  when: x\n"),
+            "t.yaml:5:9: patches[0].when: undeclared reference to 'x'\n"
+            "t.yaml:7:15: patches[0].effects[0].warn: undeclared reference to 'a'");
+}
+
+TEST(Template, ParametersAreBoundByType) {
+  const char* yaml =
+      "parameters:\n- {name: queue, default: '${cluster.name}-q', pattern: '[a-z-]+', description: the queue}\n"
+      "- {name: count, type: integer}\n- {name: share, type: number, default: 0.5}\n- {name: on, type: boolean, "
+      "default: false}\n"
+      "- {name: mode, type: enum, values: [a, b], default: a}\n"
+      "patches:\n- {name: p, target: Pod, effects: [{warn: '${params.queue} ${params.count + 1} ${params.share} "
+      "${params.on} ${params.mode} ${params.size()}'}]}\n";
+  const auto resolved = resolve(yaml, {{"count", "4"}, {"on", "true"}});
+  ASSERT_TRUE(resolved);
+  Document pod = Document::object();
+  EXPECT_THAT(resolved->apply("Pod", pod.root(), pod.root(), kContext).warnings, ElementsAre("rag-q 5 0.5 true a 5"));
+
+  const auto loaded = Template::load(yaml, "t.yaml");
+  const auto failed =
+      loaded->resolve({{"cuont", "4"}, {"share", "x"}, {"on", "maybe"}, {"mode", "c"}, {"queue", "A"}}, "rag", "h");
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_EQ(failed.error().message,
+            "parameter cuont: there is no such parameter (did you mean \"count\"?)\n"
+            "parameter queue: \"A\" is not a string that matches [a-z-]+\n"
+            "parameter count: has no default; set it to integer\n"
+            "parameter share: \"x\" is not a number\n"
+            "parameter on: \"maybe\" is not a boolean\n"
+            "parameter mode: \"c\" is not one of a, b\n"
+            "parameters of this template:\n"
+            "  queue (string that matches [a-z-]+): the queue\n"
+            "  count (integer)\n  share (number)\n  on (boolean)\n  mode (one of a, b)");
+}
+
+TEST(Template, SetCreatesWhatIsMissing) {
+  const Patched run = run_effects(
+      "      - {set: spec.affinity.nodeAffinity, value: {a: 1}}\n"
+      "      - {set: 'metadata.annotations[a.b/c]', value: 0.5}\n"
+      "      - {set: 'metadata.labels[${params.label}]', value: '${params.count}'}\n"
+      "      - {set: spec.priority, value: '${params.count}'}\n"
+      "      - {set: 'spec.nodeSelector', value: {x: true, '${params.label}': 1}}\n");
+  EXPECT_THAT(run.report.denials, IsEmpty());
+  EXPECT_EQ(run.object["spec"]["affinity"].to_json(), R"({"nodeAffinity":{"a":1}})");
+  EXPECT_EQ(run.object["metadata"]["annotations"].to_json(), R"({"a.b/c":"0.5"})");
+  EXPECT_EQ(run.object["metadata"]["labels"].to_json(), R"({"app":"x","team/x":"3"})");
+  EXPECT_EQ(run.object["spec"]["priority"].to_json(), "3");
+  EXPECT_EQ(run.object["spec"]["nodeSelector"].to_json(), R"({"x":"true","team/x":"1"})");
+}
+
+TEST(Template, SetOnListsSeesItemAndValue) {
+  const Patched run = run_effects(
+      "      - set: spec.containers[*].image\n"
+      "        value: \"${value.contains('/') ? value : 'mirror/library/' + value}\"\n"
+      "      - {set: 'spec.containers[name=b].imagePullPolicy', value: Always}\n"
+      "      - {set: 'spec.containers[?has(item.env)].workingDir', value: '/${item.name}/${key}'}\n"
+      "      - {set: 'spec.containers[1].tty', value: true}\n"
+      "      - {set: 'spec.containers[name=zzz].tty', value: true}\n"
+      "      - {set: 'spec.initContainers[*].tty', value: true}\n");
+  EXPECT_THAT(run.report.denials, IsEmpty());
+  EXPECT_EQ(run.object["spec"]["containers"].to_json(),
+            R"([{"name":"a","image":"mirror/library/nginx","env":[{"name":"X","value":"1"}],"workingDir":"/a/0"},)"
+            R"({"name":"b","image":"ghcr.io/o/b:1","resources":{"limits":{"nvidia.com/gpu":"1","cpu":"1"}},)"
+            R"("imagePullPolicy":"Always","tty":true}])");
+  EXPECT_FALSE(run.object["spec"].has("initContainers"));
+}
+
+TEST(Template, DefaultKeepsWhatIsThere) {
+  const Patched run = run_effects(
+      "      - {default: spec.runtimeClassName, value: nvidia}\n      - {default: 'metadata.labels[app]', value: y}\n");
+  EXPECT_EQ(run.object["spec"]["runtimeClassName"].text(), "nvidia");
+  EXPECT_EQ(run.object["metadata"]["labels"]["app"].text(), "x");
+}
+
+TEST(Template, RemovePrunesOnlyWhenAsked) {
+  const Patched run = run_effects(
+      "      - {remove: 'spec.containers[*].resources.limits.{[nvidia.com/gpu],cpu}', prune: true}\n"
+      "      - {remove: 'metadata.labels[app]'}\n"
+      "      - {remove: 'spec.containers[name=a]'}\n      - {remove: spec.hostname}\n");
+  EXPECT_EQ(
+      run.object.to_json(),
+      R"({"metadata":{"name":"p","labels":{}},"spec":{"containers":[{"name":"b","image":"ghcr.io/o/b:1","resources":{}}]}})");
+}
+
+TEST(Template, RenameKeepsTheValue) {
+  const Patched run = run_effects(
+      "      - {rename: 'spec.containers[*].resources.{limits,requests}[nvidia.com/gpu]', to: "
+      "nvidia.com/mig-1g.5gb}\n");
+  EXPECT_EQ(run.object["spec"]["containers"].at(1)["resources"].to_json(),
+            R"({"limits":{"nvidia.com/mig-1g.5gb":"1","cpu":"1"}})");
+}
+
+TEST(Template, AppendAndMergeAreIdempotent) {
+  const std::string effects =
+      "      - {append: spec.tolerations, value: {key: nvidia.com/gpu, operator: Exists}}\n"
+      "      - {append: spec.tolerations, values: [{key: a, operator: Exists}, {key: nvidia.com/gpu, operator: "
+      "Exists}]}\n"
+      "      - {merge: 'spec.containers[*].env', key: name, value: {name: X, value: '2'}}\n"
+      "      - {merge: spec.volumes, key: [name], value: [{name: shm, emptyDir: {medium: Memory}}]}\n"
+      "      - {merge: spec.securityContext, value: {runAsNonRoot: true}}\n";
+  Patched run = run_effects(effects);
+  EXPECT_THAT(run.report.denials, IsEmpty());
+  EXPECT_EQ(run.object["spec"]["tolerations"].to_json(),
+            R"([{"key":"nvidia.com/gpu","operator":"Exists"},{"key":"a","operator":"Exists"}])");
+  EXPECT_EQ(run.object["spec"]["containers"].at(0)["env"].to_json(), R"([{"name":"X","value":"2"}])");
+  EXPECT_EQ(run.object["spec"]["containers"].at(1)["env"].to_json(), R"([{"name":"X","value":"2"}])");
+  EXPECT_EQ(run.object["spec"]["volumes"].to_json(), R"([{"name":"shm","emptyDir":{"medium":"Memory"}}])");
+  EXPECT_EQ(run.object["spec"]["securityContext"].to_json(), R"({"runAsNonRoot":true})");
+  const std::string once = run.object.to_json();
+  EXPECT_EQ(run_effects(effects, "", once.c_str()).object.to_json(), once);
+}
+
+TEST(Template, ConditionsAndVariables) {
+  const std::string head =
+      "    variables:\n      gpu: object.spec.containers.exists(c, 'nvidia.com/gpu' in "
+      "c.?resources.?limits.orValue({}))\n"
+      "      broken: 1 / 0 > 0\n      nested: variables.gpu && true\n"
+      "    when: variables.nested\n";
+  const Patched run = run_effects(
+      "      - {warn: 'gpu in ${cluster.tenantNamespace} of ${cluster.name} on ${cluster.hostNamespace}, a ${kind}'}\n"
+      "      - {warn: never, when: 'false && variables.broken'}\n",
+      head);
+  EXPECT_THAT(run.report.applied, ElementsAre("test"));
+  EXPECT_THAT(run.report.warnings, ElementsAre("gpu in ai-team of rag on team-legal, a Pod"));
+  const Patched none = run_effects("      - {warn: gpu}\n", head, R"({"metadata":{},"spec":{"containers":[]}})");
+  EXPECT_THAT(none.report.applied, IsEmpty());
+}
+
+TEST(Template, DenyEndsThePatch) {
+  const Patched run =
+      run_effects("      - {deny: 'runtime class ${tenant.metadata.name} is not allowed'}\n      - {warn: later}\n");
+  EXPECT_THAT(run.report.denials, ElementsAre("runtime class p is not allowed"));
+  EXPECT_THAT(run.report.warnings, IsEmpty());
+}
+
+TEST(Template, FailuresAtRunTimeAreDenialsThatNameThePatch) {
+  EXPECT_THAT(
+      run_effects("      - {set: spec.hostname, value: '${object.spec.nope}'}\n").report.denials,
+      ElementsAre("patch \"test\" of the template failed: spec.hostname: ${object.spec.nope}: no such key: nope"));
+  EXPECT_THAT(run_effects("      - {warn: x}\n", "    when: object.spec.nope\n").report.denials,
+              ElementsAre("patch \"test\" of the template failed: when: no such key: nope"));
+  EXPECT_THAT(run_effects("      - {warn: x}\n", "    when: object.metadata.name\n").report.denials,
+              ElementsAre("patch \"test\" of the template failed: when is a string, not a bool"));
+  EXPECT_THAT(run_effects("      - {set: spec.priority, value: '${object.metadata.name}'}\n").report.denials,
+              ElementsAre(HasSubstr("the value is a string, it must be an integer")));
+  EXPECT_THAT(run_effects("      - {set: metadata.labels.x, value: a}\n", "", R"({"metadata":{"labels":"oops"}})")
+                  .report.denials,
+              ElementsAre(HasSubstr("labels is not a map")));
+  EXPECT_THAT(run_effects("      - {warn: '${object.spec}'}\n").report.denials,
+              ElementsAre(HasSubstr("a map is no text")));
+}
+
+TEST(Template, OptionalNoneLeavesThingsAlone) {
+  const Patched run =
+      run_effects("      - {set: 'metadata.labels[app]', value: '${object.metadata.?annotations[?\"x\"]}'}\n");
+  EXPECT_THAT(run.report.denials, IsEmpty());
+  EXPECT_EQ(run.object["metadata"]["labels"].to_json(), R"({"app":"x"})");
+}
+
+TEST(Template, EscapesAndBracesInTexts) {
+  const Patched run = run_effects("      - {warn: '$${x} ${{\"a\": \"}\"}.a} ${\"{\"}'}\n");
+  EXPECT_THAT(run.report.warnings, ElementsAre("${x} } {"));
+}
+
+TEST(Template, OtherKindsAreLeftAlone) {
+  const auto resolved = resolve("patches: [{name: p, target: [Pod, Service], effects: [{warn: w}]}]\n");
+  Document object = Document::object();
+  EXPECT_THAT(resolved->apply("Service", object.root(), object.root(), kContext).warnings, ElementsAre("w"));
+  EXPECT_THAT(resolved->apply("ConfigMap", object.root(), object.root(), kContext).warnings, IsEmpty());
+}
+
+TEST(Template, FrozenFieldsRefuseUpdates) {
+  const auto resolved = resolve(
+      "patches: [{name: p, target: Pod, effects: [{freeze: 'metadata.annotations[gpu-memory]', message: 'fixed for "
+      "${tenant.metadata.name}'}, {freeze: spec.priority}]}]\n");
+  const Document before = Document::parse_json(R"({"metadata":{"name":"p"},"spec":{"priority":1}})").value();
+  const Document after =
+      Document::parse_json(R"({"metadata":{"name":"p","annotations":{"gpu-memory":"1"}},"spec":{"priority":2}})")
+          .value();
+  EXPECT_THAT(resolved->check_update("Pod", before.root(), before.root(), kContext), IsEmpty());
+  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kContext),
+              ElementsAre("fixed for p", "spec.priority cannot be changed after creation"));
+}
+
+TEST(Template, DigestChangesWithWhatMatters) {
+  const char* yaml = "parameters: [{name: q, default: a}]\n";
+  const auto one = resolve(yaml);
+  EXPECT_EQ(one->digest(), resolve(yaml)->digest());
+  EXPECT_NE(one->digest(), resolve(yaml, {{"q", "b"}})->digest());
+  EXPECT_NE(one->digest(), resolve(std::string(yaml) + "# more\n")->digest());
+}
+
+TEST(Template, HostileFilesAreBounded) {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int j = 0; j < 10; ++j) bomb += (j ? ", *a" : "*a") + std::to_string(i - 1);
+    bomb += "]\n";
+  }
+  EXPECT_THAT(load_error(bomb), HasSubstr("more than 20000 values"));
+  EXPECT_THAT(load_error("a: " + std::string(100, '[') + std::string(100, ']')), HasSubstr("nested too deep"));
+  EXPECT_THAT(load_error("a: " + std::string(100'000, '[')), HasSubstr("t.yaml:"));
+  EXPECT_THAT(load_error(std::string(2 << 20, ' ')), HasSubstr("larger than"));
+  EXPECT_THAT(load_error("a: &x [*x]\n"), HasSubstr("t.yaml:1:"));
+  EXPECT_THAT(load_error("a: !!python/object x\n"), HasSubstr("are not supported"));
+  EXPECT_THAT(load_error("a: 1\n---\nb: 2\n"), HasSubstr("more than one YAML document"));
+}
+
+}  // namespace
+}  // namespace sublet::patches
