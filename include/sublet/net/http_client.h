@@ -2,7 +2,8 @@
 //
 // Runs on a loop that must outlive it. Idle connections are kept up to `idle_connections_max` and reused, newest first;
 // a request that fails on a reused connection before any byte of the answer is retried once on a new one when the
-// connection was closed by the peer (idle race); it is never sent twice once an answer began.
+// connection was closed by the peer (idle race); it is never sent twice once an answer began. POST and PATCH are retried
+// only when nothing of them was sent: they may have had an effect.
 // Streams (watches) hold a connection of their own. Thread-safe.
 #pragma once
 
