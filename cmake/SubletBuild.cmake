@@ -30,6 +30,11 @@ else()
   add_link_options(-Wl,--as-needed)
 endif()
 
+if(SUBLET_FUZZ)  # libFuzzer must see into the libraries (tests/fuzz)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(PkgConfig REQUIRED)

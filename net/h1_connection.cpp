@@ -28,7 +28,7 @@ constexpr std::size_t kLingerBytesMax = 32 * 1024 * 1024;
 class H1Connection final : public ServerConnection, public std::enable_shared_from_this<H1Connection> {
  public:
   H1Connection(std::shared_ptr<ServerCore> core, std::unique_ptr<Stream> stream)
-      : core_(std::move(core)), stream_(std::move(stream)), peer_(stream_->peer()) {}
+      : core_(std::move(core)), stream_(std::move(stream)), peer_(stream_->take_peer()) {}
 
   void start();
   void flush_answers() override;
@@ -192,7 +192,8 @@ void H1Connection::dispatch() {
   ++turn_;
   request.peer = peer_;
   answer_ = std::make_shared<Answer>(core_, shared_from_this(), shape);
-  call_handler(core_->handler, std::move(request), answer_);
+  const auto handler = core_->handler;  // it may stop the server, which drops it
+  call_handler(*handler, std::move(request), answer_);
   flush_answers();
 }
 

@@ -1,29 +1,64 @@
+// Map of this file: bytes and lines; heads (gate, start line, fields, framing); bodies; the two parsers.
+// Rules: RFC 9112, and where it leaves a choice between mercy and refusal, refusal
+// (docs/decisions/net-http1-parser.md).
 #include "net/h1_parser.h"
 
 #include <algorithm>
-#include <boost/beast/http/basic_parser.hpp>
-#include <boost/beast/http/rfc7230.hpp>
-#include <cstring>
+#include <array>
+#include <charconv>
 #include <limits>
-#include <optional>
 #include <string>
 
 namespace sublet::net {
 namespace {
 
-namespace http = boost::beast::http;
-using boost::beast::error_code;
-using BeastView = boost::beast::string_view;
-
-constexpr std::size_t kChunkLineMax = 4 * 1024;  // chunk size with its extensions
+constexpr std::size_t kChunkLineMax = 4 * 1024;  // a chunk's size with its extensions
+constexpr std::size_t kTrailerBytesMax = 8 * 1024;
 constexpr std::size_t kBodyReserveMax = 256 * 1024;
-constexpr int kTrailerSlack = 8 * 1024;
 
-std::string_view view(BeastView text) { return {text.data(), text.size()}; }
+// Bytes and lines -----------------------------------------------------------------------------------------------------
 
-bool same(std::string_view a, std::string_view b) {
-  return boost::beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
+enum : unsigned char { kToken = 1, kValue = 2, kTarget = 4 };
+
+/// What each byte may be part of: names and methods (token), values, request targets.
+constexpr auto kBytes = [] {
+  std::array<unsigned char, 256> kinds{};
+  for (int c = 0x21; c < 0x100; ++c)
+    if (c != 0x7f) kinds[static_cast<std::size_t>(c)] = kValue | kTarget;
+  kinds[' '] = kinds['\t'] = kValue;
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    kinds[static_cast<unsigned char>(c)] |= kToken;
+  return kinds;
+}();
+
+bool only(unsigned char kind, std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [kind](char c) { return kBytes[static_cast<unsigned char>(c)] & kind; });
 }
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+/// Compares without case; `expected` is lower case.
+bool same(std::string_view text, std::string_view expected) {
+  return text.size() == expected.size() &&
+         std::equal(text.begin(), text.end(), expected.begin(), [](char a, char b) { return lower(a) == b; });
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+/// Takes a line off the front, without its CRLF. False when the end is missing.
+bool take_line(std::string_view& text, std::string_view& line) {
+  const auto end = text.find("\r\n");
+  if (end == std::string_view::npos) return false;
+  line = text.substr(0, end);
+  text.remove_prefix(end + 2);
+  return true;
+}
+
+// Heads ---------------------------------------------------------------------------------------------------------------
 
 /// Finds the end of a head and refuses bytes in it that others may read otherwise. Remembers how far it looked.
 class HeadGate {
@@ -40,7 +75,7 @@ class HeadGate {
   static std::string_view fault(std::string_view head) {
     if (head.find('\0') != std::string_view::npos) return "NUL byte in the message head";
     for (std::size_t at = 0; (at = head.find_first_of("\r\n", at)) != std::string_view::npos; at += 2) {
-      if (head[at] == '\n' || head.substr(at, 2) != "\r\n") return "line of the message head does not end with CRLF";
+      if (head.substr(at, 2) != "\r\n") return "line of the message head does not end with CRLF";
       const char next = at + 2 < head.size() ? head[at + 2] : '\0';
       if (next == ' ' || next == '\t') return "folded line in the message head";
     }
@@ -51,26 +86,192 @@ class HeadGate {
   std::size_t looked_ = 0;
 };
 
-/// The framing fields of a head, checked more strictly than the grammar asks.
-class FramingCheck {
- public:
-  void field(std::string_view name, std::string_view value) {
-    if (same(name, "content-length")) {
-      const bool digits = !value.empty() && value.size() < 19 && value.find_first_not_of("0123456789") == value.npos;
-      if (lengths_++ > 0 || !digits) fault_ = "Content-Length is not one number";
-    } else if (same(name, "transfer-encoding")) {
-      if (codings_++ > 0 || !same(value, "chunked")) fault_ = "Transfer-Encoding is not exactly chunked";
-    } else if (same(name, "host")) {
-      ++hosts_;
-    }
-    if (lengths_ > 0 && codings_ > 0) fault_ = "both Content-Length and Transfer-Encoding";
+enum class Framing { none, length, chunked, until_end };
+
+/// The fields of a head, and what they say about framing and the connection.
+struct Fields {
+  Headers headers;
+  std::string_view fault;
+  std::uint64_t length = 0;
+  int lengths = 0, codings = 0, hosts = 0;
+  bool close = false, keep = false;
+
+  /// `lines`: the head behind its start line, with the empty line.
+  void read(std::string_view lines) {
+    std::string_view line;
+    while (fault.empty() && take_line(lines, line) && !line.empty()) field(line);
+    if (fault.empty() && lengths > 0 && codings > 0) fault = "both Content-Length and Transfer-Encoding";
   }
+
+  void field(std::string_view line) {
+    const auto colon = line.find(':');
+    const auto name = line.substr(0, colon);
+    if (colon == std::string_view::npos || name.empty() || !only(kToken, name)) return refuse("malformed header name");
+    const auto value = trim(line.substr(colon + 1));
+    if (!only(kValue, value)) return refuse("control character in a header value");
+    if (same(name, "content-length")) return content_length(name, value);
+    if (same(name, "transfer-encoding")) {
+      if (codings++ > 0 || !same(value, "chunked")) refuse("Transfer-Encoding is not exactly chunked");
+    } else if (same(name, "host")) {
+      ++hosts;
+    } else if (same(name, "connection")) {
+      connection(value);
+    }
+    headers.add(std::string(name), std::string(value));
+  }
+
+  void content_length(std::string_view name, std::string_view value) {
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
+    const bool digits = !value.empty() && value.find_first_not_of("0123456789") == value.npos;
+    if (lengths++ > 0 || !digits || error != std::errc() || end != value.data() + value.size())
+      refuse("Content-Length is not one number");
+    headers.add(std::string(name), std::string(value));
+  }
+
+  void connection(std::string_view list) {
+    while (!list.empty()) {
+      const auto word = list.substr(0, list.find(','));
+      list.remove_prefix(std::min(list.size(), word.size() + 1));
+      close = close || same(trim(word), "close");
+      keep = keep || same(trim(word), "keep-alive");
+    }
+  }
+
+  void refuse(std::string_view why) {
+    if (fault.empty()) fault = why;
+  }
+};
+
+/// Minor version of "HTTP/1.0" or "HTTP/1.1"; -1 for anything else.
+int minor_version(std::string_view text) { return text == "HTTP/1.1" ? 1 : text == "HTTP/1.0" ? 0 : -1; }
+
+// Bodies --------------------------------------------------------------------------------------------------------------
+
+/// Takes the framing off a body, in whatever pieces it comes.
+class BodyReader {
+ public:
+  void begin(Framing framing, std::uint64_t length, std::uint64_t limit) {
+    limit_ = limit;
+    left_ = length;
+    state_ = framing == Framing::none || (framing == Framing::length && length == 0) ? State::done
+             : framing == Framing::length                                            ? State::data
+             : framing == Framing::chunked                                           ? State::size_line
+                                                                                     : State::until_end;
+    chunked_ = framing == Framing::chunked;
+  }
+  bool done() const { return state_ == State::done; }
+  bool ends_with_connection() const { return state_ == State::until_end; }
+  void finish() { state_ = State::done; }
+  bool too_large() const { return too_large_; }
   std::string_view fault() const { return fault_; }
-  bool chunked() const { return codings_ > 0; }
-  int hosts() const { return hosts_; }
+
+  /// Returns how many bytes are used up; `sink` gets the body's own.
+  template <class Sink>
+  std::size_t put(std::string_view input, Sink&& sink) {
+    const auto size = input.size();
+    while (fault_.empty() && step(input, sink)) {
+    }
+    return size - input.size();
+  }
 
  private:
-  int lengths_ = 0, codings_ = 0, hosts_ = 0;
+  enum class State { size_line, data, data_end, trailer, until_end, done };
+
+  /// One step through the body; false when more input is needed, or none.
+  template <class Sink>
+  bool step(std::string_view& input, Sink&& sink) {
+    switch (state_) {
+      case State::size_line:
+        return size_line(input);
+      case State::data:
+        return data(input, sink);
+      case State::data_end:
+        return data_end(input);
+      case State::trailer:
+        return trailer(input);
+      case State::until_end:
+        if (!input.empty()) sink(input);
+        input = {};
+        return false;
+      case State::done:
+        break;
+    }
+    return false;
+  }
+
+  template <class Sink>
+  bool data(std::string_view& input, Sink&& sink) {
+    const auto piece = input.substr(0, std::min<std::uint64_t>(left_, input.size()));
+    if (piece.empty()) return false;
+    sink(piece);
+    input.remove_prefix(piece.size());
+    left_ -= piece.size();
+    if (left_ == 0) state_ = chunked_ ? State::data_end : State::done;
+    return true;
+  }
+
+  bool data_end(std::string_view& input) {
+    if (input.size() < 2) return false;
+    if (input.substr(0, 2) != "\r\n") return refuse("chunk is longer than its size");
+    input.remove_prefix(2);
+    state_ = State::size_line;
+    return true;
+  }
+
+  /// A line that ends with CRLF and holds no other control character.
+  bool line(std::string_view& input, std::size_t size_max, std::string_view& out) {
+    const auto end = input.find('\n');
+    if (end == std::string_view::npos ? input.size() > size_max : end > size_max)
+      return refuse("chunk header or trailer is too large");
+    if (end == std::string_view::npos) return false;
+    if (end == 0 || input[end - 1] != '\r') return refuse("line in a chunked body does not end with CRLF");
+    out = input.substr(0, end - 1);
+    if (!only(kValue, out)) return refuse("control character in a chunked body's framing");
+    input.remove_prefix(end + 1);
+    return true;
+  }
+
+  bool size_line(std::string_view& input) {
+    std::string_view text;
+    if (!line(input, kChunkLineMax, text)) return false;
+    const auto digits = text.substr(0, text.find_first_not_of("0123456789abcdefABCDEF"));
+    const auto extension = trim(text.substr(digits.size()));
+    if (digits.empty() || digits.size() > 16 || (!extension.empty() && extension.front() != ';'))
+      return refuse("malformed chunk size");
+    std::from_chars(digits.data(), digits.data() + digits.size(), left_, 16);  // 16 digits always fit
+    if (left_ > limit_) {
+      too_large_ = true;
+      return refuse("body is too large");
+    }
+    limit_ -= left_;
+    state_ = left_ == 0 ? State::trailer : State::data;
+    return true;
+  }
+
+  bool trailer(std::string_view& input) {
+    std::string_view text;
+    if (!line(input, kTrailerBytesMax - trailer_bytes_, text)) return false;
+    trailer_bytes_ += text.size();
+    if (text.empty()) {
+      state_ = State::done;
+      return true;
+    }
+    Fields ignored;  // nothing that comes this late may matter, but it must be a field
+    ignored.field(text);
+    return ignored.fault.empty() || refuse("malformed trailer");
+  }
+
+  bool refuse(std::string_view why) {
+    fault_ = why;
+    return false;
+  }
+
+  State state_ = State::done;
+  bool chunked_ = false;
+  bool too_large_ = false;
+  std::uint64_t left_ = 0;   // of the body or the chunk
+  std::uint64_t limit_ = 0;  // of what chunks may still bring
+  std::size_t trailer_bytes_ = 0;
   std::string_view fault_;
 };
 
@@ -78,11 +279,22 @@ class FramingCheck {
 
 // Requests ------------------------------------------------------------------------------------------------------------
 
-struct RequestParser::Impl final : http::basic_parser<true> {
-  explicit Impl(ParserLimits parser_limits) : limits(parser_limits) {
-    header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(limits.head_bytes_max, 1u << 30)));
-    body_limit(limits.body_bytes_max);
-    eager(true);
+struct RequestParser::Impl {
+  const ParserLimits limits;
+  HeadGate gate = {};
+  BodyReader body = {};
+  Request request = {};
+  int minor = 1;
+  int refusal = 0;
+  bool head_done = false;
+  bool keep_alive = true;
+  bool expects_continue = false;
+  std::string_view reason = {};
+
+  void refuse(int code, std::string_view why) {
+    if (refusal != 0) return;
+    refusal = code;
+    reason = why;
   }
 
   std::size_t put_head(std::string_view input) {
@@ -92,216 +304,183 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     const auto size = gate.find_end(input);
     if (size == 0 ? input.size() >= limits.head_bytes_max : size > limits.head_bytes_max) {
       refuse(431, "request head is too large");
-    } else if (size > 0) {
-      if (const auto fault = HeadGate::fault(input.substr(0, size)); !fault.empty()) return refuse(400, fault), 0;
-      return skipped + feed(input.substr(0, size));
+      return skipped;
     }
-    return skipped;
+    if (size == 0) return skipped;
+    read_head(input.substr(0, size));
+    return skipped + size;
   }
 
-  std::size_t feed(std::string_view input) {
-    error_code code;
-    const auto taken = http::basic_parser<true>::put(boost::asio::const_buffer(input.data(), input.size()), code);
-    if (code == http::error::body_limit)
-      refuse(413, "request body is too large");
-    else if (code && code != http::error::need_more)
-      refuse(400, "malformed request");  // unless an event of ours has already said why
-    else if (code == http::error::need_more && is_header_done() && input.size() - taken > kChunkLineMax + kTrailerSlack)
-      refuse(400, "chunk header or trailer is too large");
-    return taken;
-  }
-
-  void refuse(int code, std::string_view why) {
+  void read_head(std::string_view head) {
+    if (const auto fault = HeadGate::fault(head); !fault.empty()) return refuse(400, fault);
+    std::string_view line;
+    take_line(head, line);
+    if (!start_line(line)) return refuse(400, "malformed request line");
+    Fields fields;
+    fields.read(head);
+    request.headers = std::move(fields.headers);
+    check(fields);
     if (refusal != 0) return;
-    refusal = code;
-    reason = why;
+    head_done = true;
+    keep_alive = !fields.close && (minor == 1 || fields.keep);
+    const auto framing = fields.codings > 0 ? Framing::chunked : fields.lengths > 0 ? Framing::length : Framing::none;
+    body.begin(framing, fields.length, limits.body_bytes_max);
+    if (fields.lengths > 0) request.body.reserve(std::min<std::uint64_t>(fields.length, kBodyReserveMax));
   }
 
-  /// Everything that a head must be beyond the grammar.
-  void check_head() {
-    if (!framing.fault().empty()) return refuse(400, framing.fault());
-    if (framing.hosts() > 1) return refuse(400, "more than one Host");
-    if (version >= 11 && framing.hosts() == 0) return refuse(400, "missing Host");
-    if (version < 11 && framing.chunked()) return refuse(400, "Transfer-Encoding in HTTP/1.0");
-    if (request.target.starts_with("http://") || request.target.starts_with("https://")) {
-      const auto path = request.target.find('/', request.target.find("//") + 2);
-      request.target = path == std::string::npos ? "/" : request.target.substr(path);
-    }
+  bool start_line(std::string_view line) {
+    const auto first = line.find(' ');
+    const auto last = line.rfind(' ');
+    if (first == std::string_view::npos || last <= first) return false;
+    const auto method = line.substr(0, first), target = line.substr(first + 1, last - first - 1);
+    minor = minor_version(line.substr(last + 1));
+    if (method.empty() || !only(kToken, method) || target.empty() || !only(kTarget, target) || minor < 0) return false;
+    request.method = method;
+    request.target = target;
+    return true;
+  }
+
+  /// What the fields must be together.
+  void check(const Fields& fields) {
+    if (!fields.fault.empty()) return refuse(400, fields.fault);
+    if (fields.hosts > 1) return refuse(400, "more than one Host");
+    if (minor == 1 && fields.hosts == 0) return refuse(400, "missing Host");
+    if (minor == 0 && fields.codings > 0) return refuse(400, "Transfer-Encoding in HTTP/1.0");
+    if (fields.length > limits.body_bytes_max) return refuse(413, "request body is too large");
+    absolute_target();
     if (!request.target.starts_with('/')) return refuse(400, "request target is not a path");
     const auto expect = request.headers.get("expect");
     if (expect.empty()) return;
     if (!same(expect, "100-continue")) return refuse(417, "only 100-continue can be expected");
-    expects_continue = version >= 11;
+    expects_continue = minor == 1;
   }
 
-  // basic_parser's events; Beast has checked the grammar of what it hands over.
-  void on_request_impl(http::verb, BeastView method, BeastView target, int http_version, error_code&) override {
-    request.method = view(method);
-    request.target = view(target);
-    version = http_version;
+  /// "http://host/path" means the path: proxies ask like that, and every server must understand it.
+  void absolute_target() {
+    auto& target = request.target;
+    if (!target.starts_with("http://") && !target.starts_with("https://")) return;
+    const auto path = target.find('/', target.find("//") + 2);
+    target = path == std::string::npos ? "/" : target.substr(path);
   }
-  void on_field_impl(http::field, BeastView name, BeastView value, error_code&) override {
-    if (is_header_done()) return;  // trailers
-    framing.field(view(name), view(value));
-    request.headers.add(std::string(view(name)), std::string(view(value)));
-  }
-  void on_header_impl(error_code& code) override {
-    check_head();
-    if (refusal != 0) code = http::error::bad_value;
-  }
-  void on_body_init_impl(const boost::optional<std::uint64_t>& size, error_code&) override {
-    if (size) request.body.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*size, kBodyReserveMax)));
-  }
-  std::size_t on_body_impl(BeastView bytes, error_code&) override {
-    request.body.append(bytes.data(), bytes.size());
-    return bytes.size();
-  }
-  void on_chunk_header_impl(std::uint64_t, BeastView, error_code&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, BeastView bytes, error_code& code) override {
-    return on_body_impl(bytes, code);
-  }
-  void on_response_impl(int, BeastView, int, error_code&) override {}
-  void on_finish_impl(error_code&) override {}
 
-  const ParserLimits limits;
-  HeadGate gate;
-  FramingCheck framing;
-  Request request;
-  int version = 11;
-  int refusal = 0;
-  bool expects_continue = false;
-  std::string_view reason;
+  std::size_t put_body(std::string_view input) {
+    const auto taken = body.put(input, [this](std::string_view bytes) { request.body.append(bytes); });
+    if (!body.fault().empty()) refuse(body.too_large() ? 413 : 400, body.fault());
+    return taken;
+  }
 };
 
-RequestParser::RequestParser(ParserLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
+RequestParser::RequestParser(ParserLimits limits) : impl_(new Impl{limits}) {}
 RequestParser::~RequestParser() = default;
 
 std::size_t RequestParser::put(std::string_view input) {
-  if (refusal() != 0 || done()) return 0;
   std::size_t taken = 0;
-  if (!head_done()) taken = impl_->put_head(input);
-  if (refusal() == 0 && head_done() && !done() && taken < input.size()) taken += impl_->feed(input.substr(taken));
+  if (refusal() == 0 && !head_done()) taken = impl_->put_head(input);
+  if (refusal() == 0 && head_done()) taken += impl_->put_body(input.substr(taken));
   return taken;
 }
 
-bool RequestParser::head_done() const { return impl_->is_header_done(); }
-bool RequestParser::done() const { return impl_->refusal == 0 && impl_->is_done(); }
+bool RequestParser::head_done() const { return impl_->head_done; }
+bool RequestParser::done() const { return impl_->refusal == 0 && impl_->head_done && impl_->body.done(); }
 int RequestParser::refusal() const { return impl_->refusal; }
 std::string_view RequestParser::error() const { return impl_->reason; }
-bool RequestParser::keep_alive() const { return impl_->keep_alive(); }
-bool RequestParser::is_http_1_0() const { return impl_->version < 11; }
+bool RequestParser::keep_alive() const { return impl_->keep_alive; }
+bool RequestParser::is_http_1_0() const { return impl_->minor == 0; }
 bool RequestParser::expects_continue() const { return impl_->expects_continue; }
 Request RequestParser::take() { return std::move(impl_->request); }
 
 // Responses -----------------------------------------------------------------------------------------------------------
 
-namespace {
-
-/// One response message; an interim one (1xx) is followed by another.
-struct ResponseMessage final : http::basic_parser<false> {
-  ResponseMessage(ResponseParser::Listener& response_listener, bool skip_body, std::size_t head_bytes_max)
-      : listener(response_listener) {
-    header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(head_bytes_max, 1u << 30)));
-    // Not boost::none: Beast 1.74 compares `length > limit` on optionals, and every number is more than none.
-    body_limit(std::numeric_limits<std::uint64_t>::max());
-    eager(true);
-    skip(skip_body);
-  }
-
-  void on_response_impl(int response_code, BeastView, int, error_code&) override { code = response_code; }
-  void on_field_impl(http::field, BeastView name, BeastView value, error_code&) override {
-    if (is_header_done()) return;  // trailers
-    framing.field(view(name), view(value));
-    headers.add(std::string(view(name)), std::string(view(value)));
-  }
-  void on_header_impl(error_code& error) override {
-    if (!framing.fault().empty() || code == 101) {
-      error = http::error::bad_value;
-      return;
-    }
-    if (code >= 200) listener.on_head(code, headers);
-    headers = {};
-  }
-  void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
-  std::size_t on_body_impl(BeastView bytes, error_code&) override {
-    if (!bytes.empty()) listener.on_body(view(bytes));
-    return bytes.size();
-  }
-  void on_chunk_header_impl(std::uint64_t, BeastView, error_code&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, BeastView bytes, error_code& error) override {
-    return on_body_impl(bytes, error);
-  }
-  void on_request_impl(http::verb, BeastView, BeastView, int, error_code&) override {}
-  void on_finish_impl(error_code&) override {}
-
-  ResponseParser::Listener& listener;
-  HeadGate gate;
-  FramingCheck framing;
-  Headers headers;
-  int code = 0;
-};
-
-}  // namespace
-
 struct ResponseParser::Impl {
   Listener& listener;
   const bool is_answer_to_head;
   const std::size_t head_bytes_max;
-  std::optional<ResponseMessage> message;
-  std::string error;
+  HeadGate gate = {};
+  BodyReader body = {};
+  int code = 0;
+  bool head_done = false;
+  bool keep_alive = false;
+  std::string_view error = {};
 
-  void begin() { message.emplace(listener, is_answer_to_head, head_bytes_max); }
-
-  std::size_t put_once(std::string_view input) {
-    if (!message->is_header_done()) {
-      const auto size = message->gate.find_end(input);
-      if (size == 0 ? input.size() >= head_bytes_max : size > head_bytes_max) error = "response head is too large";
-      if (size == 0 || !error.empty()) return 0;
-      error = HeadGate::fault(input.substr(0, size));
-      if (!error.empty()) return 0;
-      return feed(input.substr(0, size));
-    }
-    return feed(input);
+  std::size_t put_head(std::string_view input) {
+    const auto size = gate.find_end(input);
+    if (size == 0 ? input.size() >= head_bytes_max : size > head_bytes_max) error = "response head is too large";
+    if (size == 0 || !error.empty()) return 0;
+    read_head(input.substr(0, size));
+    return size;
   }
 
-  std::size_t feed(std::string_view input) {
-    error_code code;
-    const auto taken = message->put(boost::asio::const_buffer(input.data(), input.size()), code);
-    if (code && code != http::error::need_more)
+  void read_head(std::string_view head) {
+    error = HeadGate::fault(head);
+    if (!error.empty()) return;
+    std::string_view line;
+    take_line(head, line);
+    const int minor = start_line(line);
+    Fields fields;
+    fields.read(head);
+    // Nobody here asks to switch protocols.
+    if (minor < 0 || !fields.fault.empty() || code == 101) {
       error = "malformed response";
-    else if (message->is_header_done() && code == http::error::need_more &&
-             input.size() - taken > kChunkLineMax + kTrailerSlack)
-      error = "chunk header or trailer is too large";
+      return;
+    }
+    if (code < 200) {  // interim: another head follows
+      gate = {};
+      return;
+    }
+    head_done = true;
+    const bool bodyless = is_answer_to_head || code == 204 || code == 304;
+    const auto framing = bodyless             ? Framing::none
+                         : fields.codings > 0 ? Framing::chunked
+                         : fields.lengths > 0 ? Framing::length
+                                              : Framing::until_end;
+    keep_alive = framing != Framing::until_end && !fields.close && (minor == 1 || fields.keep);
+    body.begin(framing, fields.length, std::numeric_limits<std::uint64_t>::max());
+    listener.on_head(code, fields.headers);
+  }
+
+  /// "HTTP/1.1 200 reason". Returns the minor version, -1 when malformed.
+  int start_line(std::string_view line) {
+    const int minor = minor_version(line.substr(0, 8));
+    const auto rest = line.substr(std::min<std::size_t>(8, line.size()));
+    const bool digits = rest.size() >= 4 && rest[0] == ' ' && rest[1] >= '1' && rest[1] <= '9' && rest[2] >= '0' &&
+                        rest[2] <= '9' && rest[3] >= '0' && rest[3] <= '9';
+    if (!digits || (rest.size() > 4 && rest[4] != ' ') || !only(kValue, rest)) return -1;
+    code = (rest[1] - '0') * 100 + (rest[2] - '0') * 10 + (rest[3] - '0');
+    return minor;
+  }
+
+  std::size_t put_body(std::string_view input) {
+    const auto taken = body.put(input, [this](std::string_view bytes) { listener.on_body(bytes); });
+    if (!body.fault().empty()) error = "malformed response";
     return taken;
   }
 };
 
 ResponseParser::ResponseParser(Listener& listener, bool is_answer_to_head, std::size_t head_bytes_max)
-    : impl_(new Impl{listener, is_answer_to_head, head_bytes_max, std::nullopt, {}}) {
-  impl_->begin();
-}
+    : impl_(new Impl{listener, is_answer_to_head, head_bytes_max}) {}
 ResponseParser::~ResponseParser() = default;
 
 std::size_t ResponseParser::put(std::string_view input) {
   std::size_t total = 0;
-  while (impl_->error.empty() && !done()) {
-    if (impl_->message->is_done()) impl_->begin();  // behind an interim response
-    const auto taken = impl_->put_once(input.substr(total));
+  while (impl_->error.empty() && !impl_->head_done && total < input.size()) {
+    const auto taken = impl_->put_head(input.substr(total));
+    if (taken == 0) return total;
     total += taken;
-    if (taken == 0 || total == input.size()) break;
   }
+  if (impl_->error.empty() && impl_->head_done) total += impl_->put_body(input.substr(total));
   return total;
 }
 
 void ResponseParser::put_end() {
   if (done() || !impl_->error.empty()) return;
-  error_code code;
-  if (impl_->message->is_header_done() && !impl_->message->is_done()) impl_->message->put_eof(code);
-  if (code || !done()) impl_->error = "the peer closed the connection in mid-answer";
+  if (impl_->head_done && impl_->body.ends_with_connection())
+    impl_->body.finish();
+  else
+    impl_->error = "the peer closed the connection in mid-answer";
 }
 
-bool ResponseParser::done() const { return impl_->message->is_done() && impl_->message->code >= 200; }
+bool ResponseParser::done() const { return impl_->error.empty() && impl_->head_done && impl_->body.done(); }
 std::string_view ResponseParser::error() const { return impl_->error; }
-bool ResponseParser::keep_alive() const { return impl_->message->keep_alive(); }
+bool ResponseParser::keep_alive() const { return impl_->keep_alive; }
 
 }  // namespace sublet::net

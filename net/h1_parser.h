@@ -1,11 +1,10 @@
 // RequestParser and ResponseParser: HTTP/1 messages from bytes, without sockets.
 //
-// The grammar is Boost.Beast's parser (h1_parser.cpp is the only file that sees it). In front of it stands a stricter
-// check of the head, because a proxy before us may read a doubtful message differently: bare CR or LF, NUL, folded
-// lines, several or listed Content-Length, Content-Length beside Transfer-Encoding, any coding but `chunked`, a missing
-// or second Host are all refused.
-// put() is given contiguous bytes and says how many it took; the caller keeps the rest and offers it again with more
-// behind it. One parser reads one message. Fuzzed: tests/fuzz/.
+// Strict, because a proxy before us may read a doubtful message differently: bare CR or LF, NUL, folded lines, several
+// or listed Content-Length, Content-Length beside Transfer-Encoding, any coding but `chunked`, a missing or second Host
+// are all refused. Why it is our own: docs/decisions/net-http1-parser.md. put() is given contiguous bytes and says how
+// many it took; the caller keeps the rest and offers it again with more behind it. One parser reads one message.
+// Fuzzed: tests/fuzz/.
 #pragma once
 
 #include <cstddef>

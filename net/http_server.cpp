@@ -294,7 +294,10 @@ void HttpServer::stop(std::chrono::milliseconds grace) {
     core->finish_all();
   });
   if (grace.count() > 0 && !core->loop.in_loop_thread()) core->wait_until_empty(grace);
-  core->loop.run_sync([&core] { core->close_all(); });
+  core->loop.run_sync([&core] {
+    core->close_all();
+    core->handler.reset();
+  });
   core->forget_loop();
 }
 

@@ -490,6 +490,40 @@ TEST(HttpServer, SinksMayOutliveServerAndLoop) {
   EXPECT_TRUE(sink->closed());
 }
 
+TEST(HttpServer, AHandlerThatOwnsSinksIsFreedAllTheSame) {
+  std::weak_ptr<int> alive;
+  {
+    auto owned = std::make_shared<int>(1);
+    alive = owned;
+    auto held = std::make_shared<std::vector<std::shared_ptr<ResponseSink>>>();
+    std::atomic<int> count{0};
+    TestServer server([owned, held, &count](Request, std::shared_ptr<ResponseSink> sink) {
+      held->push_back(std::move(sink));
+      ++count;
+    });
+    owned.reset();
+    RawClient client(server.socket());
+    client.send("GET /watch HTTP/1.1\r\nHost: x\r\n\r\n");
+    ASSERT_TRUE(eventually([&] { return count == 1; }));
+  }
+  EXPECT_TRUE(alive.expired());
+}
+
+TEST(HttpServer, AHandlerMayStopTheServer) {
+  HttpServer* self = nullptr;
+  Box<bool> stopped;
+  TestServer server([&](Request, std::shared_ptr<ResponseSink> sink) {
+    self->stop(0ms);
+    sink->respond(200, {}, "nobody hears");
+    stopped.put(sink->closed());
+  });
+  self = &server.server();
+  RawClient client(server.socket());
+  client.send("GET /stop HTTP/1.1\r\nHost: x\r\n\r\nGET /behind HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(stopped.wait(), std::optional<bool>(true));
+  EXPECT_EQ(client.read_all(), "");
+}
+
 TEST(HttpServer, TakesOverAStaleSocketButNoOtherFile) {
   TempFolder folder;
   LoopThread loop("server");

@@ -35,14 +35,14 @@ class ServerConnection {
 class ServerCore : public std::enable_shared_from_this<ServerCore> {
  public:
   ServerCore(Loop& server_loop, Handler server_handler, HttpServerLimits server_limits)
-      : loop(server_loop), handler(std::move(server_handler)), limits(server_limits) {}
+      : loop(server_loop), limits(server_limits), handler(std::make_shared<const Handler>(std::move(server_handler))) {}
 
   // constant after construction
   Loop& loop;
-  const Handler handler;
   const HttpServerLimits limits;
 
   // the loop's thread only
+  std::shared_ptr<const Handler> handler;  // null once stopped: a handler may own sinks, which own the core
   void add(std::shared_ptr<ServerConnection> connection);
   void remove(const std::shared_ptr<ServerConnection>& connection);
   void finish_all();
