@@ -211,7 +211,7 @@ class Bench {
   }
 
   void watches() {
-    const auto before = pss_kib();
+    idle_pss_ = pss_kib();
     const auto cpu = cpu_seconds();
     const auto start = Steady::now();
     command('w');
@@ -220,7 +220,7 @@ class Bench {
     std::printf("%-40s %8.0f/s  server CPU %7.1f us each\n", "mTLS handshake and watch", kWatches / wall,
                 (cpu_seconds() - cpu) / kWatches * 1e6);
     std::printf("%-40s %8.1f KiB each (PSS %ld -> %ld KiB, %d watches)\n", "idle mTLS watch",
-                static_cast<double>(pss_kib() - before) / kWatches, before, pss_kib(), kWatches);
+                static_cast<double>(pss_kib() - idle_pss_) / kWatches, idle_pss_, pss_kib(), kWatches);
   }
 
   bool drained(std::size_t count) {
@@ -241,10 +241,11 @@ class Bench {
     const auto wall = std::chrono::duration<double>(Steady::now() - start).count();
     std::printf("%-40s %8.0f/s  server CPU %7.1f us each\n", "1.3 KB event to 1,000 TLS watchers",
                 kRounds * kWatchers / wall, (cpu_seconds() - cpu) / (kRounds * kWatchers) * 1e6);
-    std::printf("%-40s %8.1f KiB each\n", "watch after events", static_cast<double>(pss_kib()) / kWatches);
+    std::printf("%-40s %8.1f KiB each\n", "watch after events", static_cast<double>(pss_kib() - idle_pss_) / kWatches);
   }
 
   const Pipes& pipes_;
+  long idle_pss_ = 0;
   const std::string object_ = std::string(kObjectSize, 'o');
   const std::string list_ = std::string(kListSize, 'l');
   std::mutex mutex_;

@@ -33,7 +33,7 @@ class PlainStream final : public Stream {
 
   std::size_t write_size_max() const override { return kPlainWriteMax; }
 
-  PeerIdentity peer() const override {
+  PeerIdentity take_peer() override {
     PeerIdentity identity;
     identity.address = peer_address(fd());
     ucred credentials{};

@@ -41,7 +41,8 @@ class Stream {
   virtual bool holds_input() const { return false; }
   /// Says "no more bytes from here" to the peer, as far as that goes without waiting.
   virtual void shutdown_writing();
-  virtual PeerIdentity peer() const = 0;
+  /// Who the peer is, as far as the transport proves it. Once, after the handshake: what proved it is dropped.
+  virtual PeerIdentity take_peer() = 0;
   /// Why the last call failed, for people.
   const std::string& error() const { return error_; }
   /// The next destruction resets the connection instead of closing it in order.

@@ -83,6 +83,23 @@ std::string sha256_hex(X509* certificate) {
   return text;
 }
 
+/// Gives back what a verified certificate holds in memory, about 3 of its 4 KiB. OpenSSL keeps the object in the
+/// session for the connection's life and offers no way to drop it, but nothing reads it any more: there is no
+/// renegotiation, no resumption and no request for another certificate. Called for thousands of idle watches, it is
+/// worth its oddness.
+void shrink(X509* certificate) {
+  static const KeyPtr tiny_key = [] {
+    constexpr unsigned char kBytes[32] = {};
+    return KeyPtr(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, kBytes, sizeof(kBytes)));
+  }();
+  static X509_NAME* const no_name = X509_NAME_new();
+  X509_set_pubkey(certificate, tiny_key.get());
+  X509_set_subject_name(certificate, no_name);
+  X509_set_issuer_name(certificate, no_name);
+  while (X509_get_ext_count(certificate) > 0) X509_EXTENSION_free(X509_delete_ext(certificate, 0));
+  ERR_clear_error();
+}
+
 // The stream ----------------------------------------------------------------------------------------------------------
 
 class TlsStream final : public Stream {
@@ -131,7 +148,7 @@ class TlsStream final : public Stream {
     Stream::shutdown_writing();
   }
 
-  PeerIdentity peer() const override {
+  PeerIdentity take_peer() override {
     PeerIdentity identity;
     identity.address = peer_address(fd());
     const X509Ptr certificate(SSL_get1_peer_certificate(ssl_.get()));
@@ -139,6 +156,7 @@ class TlsStream final : public Stream {
     identity.kind = PeerIdentity::Kind::certificate;
     identity.sha256 = sha256_hex(certificate.get());
     read_subject(certificate.get(), identity);
+    shrink(certificate.get());
     return identity;
   }
 
