@@ -1,0 +1,91 @@
+// The shipped template through the whole translation: what the host gets of the demo pod.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "sublet/schema/engine.h"
+#include "sublet/syncer/translate.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Table;
+using schema::Value;
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(std::string(SUBLET_SOURCE_DIR) + "/" + path);
+  EXPECT_TRUE(file) << path;
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TranslateContext context_with(const std::string& file) {
+  TranslateContext context;
+  context.virtual_cluster = "rag-legal";
+  context.virtual_cluster_uid = "vc-uid";
+  context.host_namespace = "team-legal";
+  context.host_service_account = "sublet-workload-rag-legal";
+  context.api_server_host = "10.1.2.3";
+  context.api_server_port = "443";
+  auto loaded = patches::Template::load(file.empty() ? "" : read_file(file), file);
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  auto resolved = loaded->resolve({}, "rag-legal", "team-legal");
+  EXPECT_TRUE(resolved) << resolved.error().message;
+  context.resolved_template = *resolved;
+  return context;
+}
+
+// As the tenant's API server stores it.
+Document stored_demo_pod() {
+  Document pod = schema::parse_yaml(read_file("examples/gpu-sharing-pod.yaml")).value();
+  pod["metadata"].put("namespace", "default");
+  pod["metadata"].put("uid", "pod-uid");
+  EXPECT_TRUE(schema::conform(pod.root(), Table::builtin().find_kind("", "v1", "Pod")));
+  return pod;
+}
+
+TEST(ShippedTemplate, DemoPodReachesTheHostAsKaiWantsIt) {
+  const Document pod = stored_demo_pod();
+  const auto out = translate(context_with("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::create);
+  ASSERT_TRUE(out) << out.error().causes[0].message;
+  const Value host = out->host_object.root();
+  EXPECT_EQ(host["metadata"]["name"].text(), "gpu-sharing-pod-x-default-x-rag-legal");
+  EXPECT_EQ(host["metadata"]["labels"]["kai.scheduler/queue"].text(), "rag-legal");
+  EXPECT_EQ(host["metadata"]["annotations"]["gpu-fraction"].text(), "0.5");
+  EXPECT_FALSE(host["metadata"]["annotations"].has("nvidia.com/gpu-fraction"));
+  EXPECT_FALSE(host["spec"]["containers"].at(0)["resources"]["limits"].has("nvidia.com/gpu"));
+  EXPECT_FALSE(host["spec"]["containers"].at(0)["resources"]["requests"].has("nvidia.com/gpu"));
+  EXPECT_EQ(host["spec"]["schedulerName"].text(), "kai-scheduler");
+  EXPECT_EQ(host["spec"]["runtimeClassName"].text(), "nvidia");
+  EXPECT_EQ(host["spec"]["nodeSelector"]["nvidia.com/gpu.present"].text(), "true");
+  EXPECT_EQ(host["metadata"]["annotations"]["sublet.dev/requested-gpu"].text(), "1 x 0.5");
+  EXPECT_EQ(out->warnings.size(), 1u) << "the queue that the tenant named";
+  // The same again, to the last byte: a resync writes nothing.
+  const auto again = translate(context_with("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::update);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->host_object.to_json(), out->host_object.to_json());
+}
+
+TEST(ShippedTemplate, ARefusalCarriesThePatchsReason) {
+  Document pod = stored_demo_pod();
+  pod["metadata"]["annotations"].put("nvidia.com/gpu-fraction", "NaN");
+  const auto out = translate(context_with("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::create);
+  ASSERT_FALSE(out);
+  EXPECT_NE(out.error().causes[0].message.find("must be a decimal"), std::string::npos)
+      << out.error().causes[0].message;
+}
+
+TEST(ShippedTemplate, WithoutATemplateTheAliasIsWarnedOf) {
+  const Document pod = stored_demo_pod();
+  const auto out = translate(context_with(""), "Pod", pod.root(), Operation::create);
+  ASSERT_TRUE(out);
+  ASSERT_EQ(out->warnings.size(), 1u);
+  EXPECT_NE(out->warnings[0].find("\"nvidia.com/gpu-fraction\" has no effect"), std::string::npos) << out->warnings[0];
+  EXPECT_EQ(out->host_object["spec"]["containers"].at(0)["resources"]["limits"]["nvidia.com/gpu"].text(), "1");
+}
+
+}  // namespace
+}  // namespace sublet::syncer
