@@ -41,7 +41,7 @@ void EventRecorder::record(const ObjectReference& about, const EventSource& sour
   root.put("kind", "Event");
   root.put("apiVersion", "v1");
   schema::Value metadata = root.object("metadata");
-  const std::string name = about.name + "." + hex(random_.next());
+  const std::string name = about.name + "." + hex(next_stamp());
   metadata.put("name", name);
   metadata.put("namespace", namespace_of(about));
   schema::Value object = root.object("involvedObject");
@@ -70,6 +70,12 @@ void EventRecorder::record(const ObjectReference& about, const EventSource& sour
   auto& known = remembered_[about.uid];
   if (known.size() == kRememberedPerObject) known.erase(known.begin());
   known.push_back({key, name, 1});
+}
+
+/// The time in nanoseconds, always rising: listed by name, events of one second stay in their order.
+std::uint64_t EventRecorder::next_stamp() {
+  const auto now = std::chrono::nanoseconds(clock_.now().time_since_epoch()).count();
+  return last_stamp_ = std::max(last_stamp_ + 1, static_cast<std::uint64_t>(now));
 }
 
 void EventRecorder::repeat(const ObjectReference& about, Remembered& event) {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "sublet/base/clock.h"
-#include "sublet/base/random.h"
 #include "sublet/kube/client.h"
 #include "sublet/kube/pipeline.h"
 
@@ -29,8 +29,8 @@ struct EventSource {
 
 class EventRecorder {
  public:
-  EventRecorder(const kube::Client& client, kube::Pipeline& pipeline, Clock& clock, Random& random)
-      : client_(client), pipeline_(pipeline), clock_(clock), random_(random) {}
+  EventRecorder(const kube::Client& client, kube::Pipeline& pipeline, Clock& clock)
+      : client_(client), pipeline_(pipeline), clock_(clock) {}
 
   enum class Type { normal, warning };
   void record(const ObjectReference& about, const EventSource& source, Type type, const std::string& reason,
@@ -44,12 +44,13 @@ class EventRecorder {
     std::string event_name;
     int count = 1;
   };
+  std::uint64_t next_stamp();
   void repeat(const ObjectReference& about, Remembered& event);
 
   const kube::Client& client_;
   kube::Pipeline& pipeline_;
   Clock& clock_;
-  Random& random_;
+  std::uint64_t last_stamp_ = 0;
   std::unordered_map<std::string, std::vector<Remembered>> remembered_;  // warnings only, by the object's uid
 };
 

@@ -48,7 +48,7 @@ void SimHost::Impl::build() {
   config_maps = std::make_unique<kube::Informer>(loop, client, all_of("configmaps"));
   secrets = std::make_unique<kube::Informer>(loop, client, all_of("secrets"));
   pipeline = std::make_unique<kube::Pipeline>(loop, client, kInFlight);
-  events = std::make_unique<EventRecorder>(client, *pipeline, clock, random);
+  events = std::make_unique<EventRecorder>(client, *pipeline, clock);
   keeper = std::make_shared<NodeKeeper>(loop, client, *pipeline, options, clock);
   scheduler = std::make_shared<Scheduler>(loop, client, *pipeline, *events, clock, random);
   kubelet = std::make_shared<Kubelet>(loop, client, *pipeline, *events,
