@@ -117,6 +117,9 @@ Outcome KindBench::run_update(WriteContext& context, Value object, const Value& 
   schema::Type type(facts.type);
   const auto& strategy = strategy_for(facts.group, facts.resource);
   if (auto outcome = schema::conform(object, type); !outcome) return outcome;
+  for (auto field : {"namespace", "uid", "generation"})
+    if (!object["metadata"].has(field) && old["metadata"].has(field))
+      object["metadata"].put(field, old["metadata"][field]);
   schema::apply_table_defaults(object, type);
   if (strategy.defaults) strategy.defaults(object);
   if (auto outcome = admit_mutating(context, WriteVerb::update, object, old); !outcome) return outcome;

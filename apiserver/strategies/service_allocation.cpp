@@ -170,6 +170,12 @@ void keep_allocated(Value spec, const Value& old) {
   if (needs_cluster_ip(old) && needs_cluster_ip(spec)) {
     if (spec["clusterIP"].text().empty()) copy_field(spec, old, "clusterIP");
     if (spec["clusterIPs"].empty()) copy_field(spec, old, "clusterIPs");
+    // Who changes only the one field means both; validation then says what it thinks of the change.
+    if (!same(spec, old, "clusterIP") && same(spec, old, "clusterIPs")) {
+      auto ip = spec["clusterIP"].string();
+      spec.array("clusterIPs").clear();
+      spec["clusterIPs"].push(ip);
+    }
     for (auto field : {"ipFamilyPolicy", "ipFamilies"})
       if (spec[field].missing()) copy_field(spec, old, field);
   }

@@ -1,0 +1,186 @@
+#include "apiserver/admission/admission.h"
+
+#include <gtest/gtest.h>
+
+#include "apiserver/kind_testing.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+std::string pod_json(std::string_view members = {}) {
+  std::string more = members.empty() ? "" : "," + std::string(members);
+  return R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"x"}])" + more + "}}";
+}
+
+TEST(NamespaceLifecycle, WantsALivingNamespace) {
+  KindBench bench;
+  EXPECT_EQ(bench.create("configmaps", R"({"metadata":{"name":"a"}})", "nowhere").error(),
+            "namespaces \"nowhere\" not found");
+  bench.store("namespaces/going", R"({"metadata":{"name":"going"},"status":{"phase":"Terminating"}})");
+  auto refused = bench.create("configmaps", R"({"metadata":{"name":"a"}})", "going");
+  ASSERT_FALSE(refused);
+  const auto& status = refused.object.error();
+  EXPECT_EQ(status.http_code(), 403);
+  EXPECT_EQ(
+      status.message,
+      "configmaps \"a\" is forbidden: unable to create new content in namespace going because it is being terminated");
+  ASSERT_EQ(status.causes.size(), 1u);
+  EXPECT_EQ(status.causes[0],
+            (Cause{"NamespaceTerminating", "namespace going is being terminated", "metadata.namespace"}));
+}
+
+TEST(NamespaceLifecycle, NothingSlipsIntoANamespaceThatGoes) {
+  KindBench bench;
+  auto made = bench.create("configmaps", R"({"metadata":{"name":"a"}})");
+  ASSERT_TRUE(made);
+  bench.store("namespaces/default", R"({"metadata":{"name":"default"},"status":{"phase":"Terminating"}})");
+  EXPECT_FALSE(bench.commit("configmaps/default/a", made));
+}
+
+TEST(NamespaceLifecycle, SomeNamespacesStay) {
+  KindBench bench;
+  for (auto name : {"default", "kube-system", "kube-public"}) {
+    auto outcome = bench.remove("namespaces", R"({"metadata":{"name":")" + std::string(name) + "\"}}", "");
+    ASSERT_FALSE(outcome) << name;
+    EXPECT_EQ(outcome.error().message,
+              "namespaces \"" + std::string(name) + "\" is forbidden: this namespace may not be deleted");
+  }
+  EXPECT_TRUE(bench.remove("namespaces", R"({"metadata":{"name":"mine"}})", ""));
+  EXPECT_TRUE(bench.remove("configmaps", R"({"metadata":{"name":"default"}})"));
+}
+
+TEST(ServiceAccount, MountsItsToken) {
+  KindBench bench;
+  bench.store("serviceaccounts/default/robot", R"({"metadata":{"name":"robot"},"imagePullSecrets":[{"name":"pull"}]})");
+  auto pod = bench.create("pods", pod_json(R"("serviceAccountName":"robot")"));
+  ASSERT_TRUE(pod) << causes_text(pod);
+  auto spec = pod.root()["spec"];
+  EXPECT_EQ(spec["imagePullSecrets"].to_json(), R"([{"name":"pull"}])");
+  auto volume = spec["volumes"].at(0);
+  EXPECT_TRUE(volume["name"].text().starts_with("kube-api-access-"));
+  EXPECT_EQ(
+      volume["projected"].to_json(),
+      R"({"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},)"
+      R"({"configMap":{"name":"kube-root-ca.crt","items":[{"key":"ca.crt","path":"ca.crt"}]}},)"
+      R"({"downwardAPI":{"items":[{"path":"namespace","fieldRef":{"apiVersion":"v1","fieldPath":"metadata.namespace"}}]}}],)"
+      R"("defaultMode":420})");
+  auto mount = spec["containers"].at(0)["volumeMounts"].at(0);
+  EXPECT_EQ(mount["name"].text(), volume["name"].text());
+  EXPECT_TRUE(mount["readOnly"].boolean());
+  EXPECT_EQ(mount["mountPath"].text(), "/var/run/secrets/kubernetes.io/serviceaccount");
+}
+
+TEST(ServiceAccount, PodsWishBeatsTheAccounts) {
+  KindBench bench;
+  bench.store("serviceaccounts/default/quiet", R"({"metadata":{"name":"quiet"},"automountServiceAccountToken":false})");
+  EXPECT_FALSE(bench.create("pods", pod_json(R"("serviceAccountName":"quiet")")).root()["spec"].has("volumes"));
+  EXPECT_TRUE(bench.create("pods", pod_json(R"("serviceAccountName":"quiet","automountServiceAccountToken":true)"))
+                  .root()["spec"]
+                  .has("volumes"));
+  EXPECT_FALSE(bench.create("pods", pod_json(R"("automountServiceAccountToken":false)")).root()["spec"].has("volumes"));
+}
+
+TEST(ServiceAccount, MustExistUnlessItIsTheDefault) {
+  KindBench bench;
+  EXPECT_TRUE(bench.create("pods", pod_json()));
+  auto refused = bench.create("pods", pod_json(R"("serviceAccountName":"x")"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(),
+            "pods \"p\" is forbidden: error looking up service account default/x: serviceaccount \"x\" not found");
+  EXPECT_EQ(refused.object.error().http_code(), 403);
+}
+
+TEST(Priority, ComesFromTheClass) {
+  KindBench bench;
+  bench.store("priorityclasses.scheduling.k8s.io/high",
+              R"({"metadata":{"name":"high"},"value":1000,"preemptionPolicy":"Never"})");
+  auto high = bench.create("pods", pod_json(R"("priorityClassName":"high")"));
+  ASSERT_TRUE(high) << causes_text(high);
+  EXPECT_EQ(high.root()["spec"]["priority"].integer(), 1000);
+  EXPECT_EQ(high.root()["spec"]["preemptionPolicy"].text(), "Never");
+  auto critical = bench.create("pods", pod_json(R"("priorityClassName":"system-node-critical")"));
+  EXPECT_EQ(critical.root()["spec"]["priority"].integer(), 2000001000);
+  EXPECT_EQ(bench.create("pods", pod_json(R"("priorityClassName":"none")")).error(),
+            "pods \"p\" is forbidden: no PriorityClass with name none was found");
+  EXPECT_NE(bench.create("pods", pod_json(R"("priority":5)"))
+                .error()
+                .find("the integer value of priority (5) must not be provided"),
+            std::string::npos);
+  bench.store("priorityclasses.scheduling.k8s.io/base",
+              R"({"metadata":{"name":"base"},"value":7,"globalDefault":true})");
+  auto plain = bench.create("pods", pod_json());
+  EXPECT_EQ(plain.root()["spec"]["priority"].integer(), 7);
+  EXPECT_EQ(plain.root()["spec"]["priorityClassName"].text(), "base");
+  EXPECT_EQ(
+      bench.create("priorityclasses", R"({"metadata":{"name":"second"},"value":1,"globalDefault":true})", "").error(),
+      "priorityclasses.scheduling.k8s.io \"second\" is forbidden: PriorityClass base is already marked as default. "
+      "Only one default can exist");
+}
+
+TEST(DefaultTolerationSeconds, RespectsOwnOnes) {
+  KindBench bench;
+  auto pod = bench.create(
+      "pods",
+      pod_json(
+          R"("tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":5}])"));
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod.root()["spec"]["tolerations"].size(), 2u);
+  EXPECT_EQ(pod.root()["spec"]["tolerations"].at(0)["tolerationSeconds"].integer(), 5);
+  EXPECT_EQ(
+      bench.create("pods", pod_json(R"("tolerations":[{"operator":"Exists"}])")).root()["spec"]["tolerations"].size(),
+      1u);
+}
+
+TEST(RuntimeClass, MustExistAndLeavesItsMark) {
+  KindBench bench;
+  EXPECT_EQ(bench.create("pods", pod_json(R"("runtimeClassName":"kata")")).error(),
+            "pods \"p\" is forbidden: pod rejected: RuntimeClass \"kata\" not found");
+  bench.store("runtimeclasses.node.k8s.io/kata", R"({"metadata":{"name":"kata"},"handler":"kata",
+    "overhead":{"podFixed":{"cpu":"250m"}},"scheduling":{"nodeSelector":{"kata":"yes"},"tolerations":[{"key":"kata","operator":"Exists"}]}})");
+  auto pod = bench.create("pods", pod_json(R"("runtimeClassName":"kata")"));
+  ASSERT_TRUE(pod) << causes_text(pod);
+  EXPECT_EQ(pod.root()["spec"]["overhead"].to_json(), R"({"cpu":"250m"})");
+  EXPECT_EQ(pod.root()["spec"]["nodeSelector"].to_json(), R"({"kata":"yes"})");
+  EXPECT_EQ(pod.root()["spec"]["tolerations"].size(), 3u);
+  EXPECT_NE(bench.create("pods", pod_json(R"("runtimeClassName":"kata","nodeSelector":{"kata":"no"})"))
+                .error()
+                .find("conflict: runtimeClass.scheduling.nodeSelector[kata] = yes; pod.spec.nodeSelector[kata] = no"),
+            std::string::npos);
+  EXPECT_NE(bench.create("pods", pod_json(R"("overhead":{"cpu":"1"})"))
+                .error()
+                .find("Pod Overhead set without corresponding RuntimeClass"),
+            std::string::npos);
+}
+
+TEST(Border, RefusesWithItsReasons) {
+  KindBench bench;
+  bool seen_create = false;
+  bench.options.border = [&](std::string_view kind, const Value& object, bool is_create) {
+    seen_create = is_create;
+    AdmissionVerdict verdict;
+    EXPECT_EQ(kind, "Pod");
+    EXPECT_EQ(object["spec"]["serviceAccountName"].text(), "default") << "the border sees what would be stored";
+    if (object["spec"]["hostNetwork"].boolean())
+      verdict.denials.push_back({"FieldValueForbidden", "no host network here", "spec.hostNetwork"});
+    verdict.warnings.push_back("mind the gap");
+    return verdict;
+  };
+  auto fine = bench.create("pods", pod_json());
+  ASSERT_TRUE(fine) << causes_text(fine);
+  EXPECT_TRUE(seen_create);
+  EXPECT_EQ(fine.warnings, std::vector<std::string>{"mind the gap"});
+  auto refused = bench.create("pods", pod_json(R"("hostNetwork":true)"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), "pods \"p\" is forbidden: spec.hostNetwork: no host network here");
+  EXPECT_EQ(refused.object.error().causes.at(0).field, "spec.hostNetwork");
+  auto json = fine.object->to_json();
+  auto going = parse(json);
+  going["metadata"].put("deletionTimestamp", "2026-01-01T00:00:00Z");
+  going["spec"].put("hostNetwork", true);
+  EXPECT_TRUE(bench.update("pods", going.to_json(), going.to_json())) << "finalizers can still be taken off";
+}
+
+}  // namespace
+}  // namespace sublet::apiserver

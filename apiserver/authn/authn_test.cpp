@@ -1,0 +1,190 @@
+#include <gtest/gtest.h>
+
+#include "apiserver/authn/authenticator.h"
+#include "apiserver/authn/service_account_token.h"
+#include "apiserver/authn/test_key_testing.h"
+#include "apiserver/kind_testing.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using Kind = net::PeerIdentity::Kind;
+using namespace std::chrono_literals;
+
+class Authn : public testing::Test {
+ protected:
+  Authn() {
+    bench.options.service_account_key_pem = test_key_pem();
+    bench.options.static_tokens = {{"secret-token", {.name = "robot", .uid = "", .groups = {"machines"}, .extra = {}}}};
+    bench.store("serviceaccounts/default/sa", R"({"metadata":{"name":"sa","namespace":"default","uid":"sa-uid"}})");
+    bench.store("pods/default/p", R"({"metadata":{"name":"p","namespace":"default","uid":"p-uid"}})");
+  }
+
+  TokenClaims claims() {
+    TokenClaims claims;
+    claims.issuer = bench.options.service_account_issuer;
+    claims.audiences = {claims.issuer};
+    claims.namespace_name = "default";
+    claims.account = {"sa", "sa-uid"};
+    claims.id = "id";
+    claims.issued_at = claims.not_before = seconds();
+    claims.expires_at = claims.issued_at + 600;
+    return claims;
+  }
+  std::int64_t seconds() {
+    return std::chrono::duration_cast<std::chrono::seconds>(bench.clock.now().time_since_epoch()).count();
+  }
+  std::string token(const TokenClaims& of) { return *sign_token(bench.options.service_account_key_pem, of); }
+
+  Result<User> ask(std::string_view authorization, net::PeerIdentity peer = {}) {
+    net::Request request;
+    request.peer = std::move(peer);
+    if (!authorization.empty()) request.headers.add("Authorization", std::string(authorization));
+    return authenticate(request, bench.options, bench.pending(), bench.clock);
+  }
+  bool accepts(const TokenClaims& of) { return ask("Bearer " + token(of)).has_value(); }
+
+  KindBench bench;
+};
+
+TEST_F(Authn, NobodyIsUnauthorized) {
+  auto nobody = ask("");
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().http_code(), 401);
+  EXPECT_EQ(nobody.error().message, "Unauthorized");
+  for (auto wrong : {"Bearer x", "Bearer ", "Basic secret-token", "Bearer secret-toke", "Bearer a.b.c"})
+    EXPECT_FALSE(ask(wrong)) << wrong;
+}
+
+TEST_F(Authn, CertificatesNameTheirUser) {
+  net::PeerIdentity peer;
+  peer.kind = Kind::certificate;
+  peer.common_name = "jane";
+  peer.organizations = {"system:masters"};
+  peer.sha256 = "ab";
+  auto user = ask("", peer);
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->name, "jane");
+  EXPECT_EQ(user->groups, (std::vector<std::string>{"system:masters", "system:authenticated"}));
+  EXPECT_EQ(user->extra.at(0).second.at(0), "X509SHA256=ab");
+  peer.common_name.clear();
+  EXPECT_FALSE(ask("", peer));
+}
+
+TEST_F(Authn, SocketsAndInProcessPeersAreTrusted) {
+  net::PeerIdentity peer;
+  peer.kind = Kind::unix_socket;
+  auto user = ask("", peer);
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->name, "system:sublet:syncer");
+  EXPECT_EQ(user->groups, (std::vector<std::string>{"system:masters", "system:authenticated"}));
+  EXPECT_FALSE(ask("Bearer nonsense", peer)) << "a token that is sent must be right";
+  peer.kind = Kind::in_process;
+  EXPECT_EQ(ask("", peer)->name, "system:apiserver");
+}
+
+TEST_F(Authn, StaticTokens) {
+  auto user = ask("bearer secret-token");
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->name, "robot");
+  EXPECT_EQ(user->groups, (std::vector<std::string>{"machines", "system:authenticated"}));
+}
+
+TEST_F(Authn, ServiceAccountTokens) {
+  auto bound = claims();
+  bound.pod = {"p", "p-uid"};
+  bound.node = {"n", "n-uid"};
+  auto user = ask("Bearer " + token(bound));
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->name, "system:serviceaccount:default:sa");
+  EXPECT_EQ(user->uid, "sa-uid");
+  EXPECT_EQ(user->groups, (std::vector<std::string>{"system:serviceaccounts", "system:serviceaccounts:default",
+                                                    "system:authenticated"}));
+  EXPECT_EQ(user->extra.size(), 5u);
+  EXPECT_EQ(user->extra.at(0).second.at(0), "JTI=id");
+}
+
+TEST_F(Authn, TokensHaveTheirTime) {
+  auto old = token(claims());
+  EXPECT_TRUE(ask("Bearer " + old));
+  bench.clock.advance(611s);
+  EXPECT_FALSE(ask("Bearer " + old)) << "also when its signature is known";
+  auto early = claims();
+  early.not_before += 60;
+  EXPECT_FALSE(accepts(early));
+}
+
+TEST_F(Authn, TokensAreForSomebody) {
+  auto other = claims();
+  other.audiences = {"vault"};
+  EXPECT_FALSE(accepts(other));
+  auto checked = authenticate_token(token(other), {"vault", "x"}, bench.options, bench.pending(), bench.clock);
+  ASSERT_TRUE(checked);
+  EXPECT_EQ(checked->audiences, std::vector<std::string>{"vault"});
+  auto foreign = claims();
+  foreign.issuer = "https://elsewhere";
+  EXPECT_FALSE(accepts(foreign));
+}
+
+TEST_F(Authn, TokensDieWithTheirObjects) {
+  auto recreated = claims();
+  recreated.account.uid = "other-uid";
+  EXPECT_FALSE(accepts(recreated));
+  auto gone = claims();
+  gone.pod = {"q", "q-uid"};
+  EXPECT_FALSE(accepts(gone));
+  auto leaving = claims();
+  leaving.pod = {"p", "p-uid"};
+  leaving.expires_at += 3600;
+  bench.store("pods/default/p", R"({"metadata":{"name":"p","uid":"p-uid","deletionTimestamp":")" +
+                                    format_time(bench.clock.now()) + "\"}}");
+  EXPECT_TRUE(accepts(leaving));
+  bench.clock.advance(61s);
+  EXPECT_FALSE(accepts(leaving));
+}
+
+TEST_F(Authn, ForgedTokensAreRefused) {
+  auto good = token(claims());
+  auto dot = good.find('.');
+  auto second = good.find('.', dot + 1);
+  auto forged = claims();
+  forged.account = {"admin", "sa-uid"};
+  auto other = token(forged);
+  auto other_dot = other.find('.'), other_second = other.find('.', other_dot + 1);
+  auto mixed = good.substr(0, dot) + other.substr(other_dot, other_second - other_dot) + good.substr(second);
+  EXPECT_FALSE(ask("Bearer " + mixed));
+  auto none = base64url_encode(R"({"alg":"none"})") + good.substr(dot, second - dot) + ".";
+  EXPECT_FALSE(ask("Bearer " + none));
+  EXPECT_FALSE(ask("Bearer " + good + "."));
+  EXPECT_FALSE(ask("Bearer " + good.substr(0, good.size() - 2)));
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    auto bent = good;
+    bent[i] = bent[i] == 'A' ? 'B' : 'A';
+    // The last character of a part may hold bits that mean nothing.
+    if (i + 1 == good.size() || i + 1 == second || i + 1 == dot) continue;
+    EXPECT_FALSE(ask("Bearer " + bent)) << i;
+  }
+}
+
+TEST_F(Authn, KeySetsVerifyTheTokens) {
+  auto set = json_web_key_set(bench.options.service_account_key_pem);
+  ASSERT_TRUE(set);
+  auto key = parse(*set);
+  auto header = parse(*base64url_decode(token(claims()).substr(0, token(claims()).find('.'))));
+  EXPECT_EQ(key["keys"].at(0)["kid"].text(), header["kid"].text());
+  EXPECT_EQ(base64url_decode(key["keys"].at(0)["x"].text())->size(), 32u);
+  EXPECT_EQ(openid_configuration("https://a"),
+            R"({"issuer":"https://a","jwks_uri":"https://a/openid/v1/jwks","response_types_supported":["id_token"],)"
+            R"("subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256"]})");
+  EXPECT_FALSE(json_web_key_set("no key"));
+}
+
+TEST(PublicPaths, AreHealthAndVersion) {
+  for (auto path : {"/healthz", "/livez/ping", "/readyz", "/version", "/version/"})
+    EXPECT_TRUE(is_public_path(path)) << path;
+  for (auto path : {"/", "/api", "/healthzz", "/versions", "/metrics", "/apis/version", "/version/x"})
+    EXPECT_FALSE(is_public_path(path)) << path;
+}
+
+}  // namespace
+}  // namespace sublet::apiserver

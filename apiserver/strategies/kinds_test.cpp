@@ -1,0 +1,400 @@
+#include <gtest/gtest.h>
+
+#include "apiserver/bootstrap.h"
+#include "apiserver/kind_testing.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+TEST(Namespace, HoldsOnToItsContent) {
+  KindBench bench;
+  auto made = bench.create("namespaces", R"({"metadata":{"name":"a"},"status":{"phase":"Terminating"}})");
+  ASSERT_TRUE(made) << made.error();
+  EXPECT_EQ(made.root()["metadata"]["labels"].to_json(), R"({"kubernetes.io/metadata.name":"a"})");
+  EXPECT_EQ(made.root()["spec"].to_json(), R"({"finalizers":["kubernetes"]})");
+  EXPECT_EQ(made.root()["status"].to_json(), R"({"phase":"Active"})");
+  const auto& strategy = strategy_for("", "namespaces");
+  EXPECT_TRUE(strategy.holds_deletion(made.root()));
+  strategy.mark_deleting(made.root());
+  EXPECT_EQ(made.root()["status"]["phase"].text(), "Terminating");
+  EXPECT_FALSE(bench.create("namespaces", R"({"metadata":{"name":"a.b"}})"));
+}
+
+TEST(Namespace, OnlyFinalizeTakesFinalizers) {
+  KindBench bench;
+  constexpr std::string_view kOld =
+      R"({"metadata":{"name":"a"},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}})";
+  constexpr std::string_view kNew = R"({"metadata":{"name":"a"},"spec":{},"status":{"phase":"Active"}})";
+  auto kept = bench.update("namespaces", kNew, kOld);
+  ASSERT_TRUE(kept) << kept.error();
+  EXPECT_TRUE(strategy_for("", "namespaces").holds_deletion(kept.root()));
+  auto taken = bench.update("namespaces", kNew, kOld, "finalize");
+  ASSERT_TRUE(taken) << taken.error();
+  EXPECT_FALSE(strategy_for("", "namespaces").holds_deletion(taken.root()));
+}
+
+TEST(ConfigMap, ChecksKeysSizeAndImmutability) {
+  KindBench bench;
+  EXPECT_TRUE(
+      bench.create("configmaps", R"({"metadata":{"name":"a"},"data":{"k.x_y-z":"v"},"binaryData":{"b":"AAA="}})"));
+  auto bad =
+      bench.create("configmaps", R"({"metadata":{"name":"a"},"data":{"a b":"v","c":""},"binaryData":{"c":"AAA="}})");
+  EXPECT_EQ(
+      causes_text(bad),
+      "data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' or "
+      "'.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')\n"
+      "data[c]: Invalid value: \"c\": duplicate of key present in binaryData");
+  auto big = bench.create("configmaps",
+                          R"({"metadata":{"name":"a"},"data":{"k":")" + std::string(1024 * 1024 + 1, 'x') + "\"}}");
+  EXPECT_NE(causes_text(big).find("Too long: may not be more than 1048576 bytes"), std::string::npos);
+  constexpr std::string_view kOld = R"({"metadata":{"name":"a"},"data":{"k":"v"},"immutable":true})";
+  EXPECT_TRUE(bench.update("configmaps",
+                           R"({"metadata":{"name":"a","labels":{"x":"y"}},"data":{"k":"v"},"immutable":true})", kOld));
+  EXPECT_EQ(causes_text(bench.update("configmaps", R"({"metadata":{"name":"a"},"data":{"k":"w"}})", kOld)),
+            "immutable: Forbidden: field is immutable when `immutable` is set\n"
+            "data: Forbidden: field is immutable when `immutable` is set");
+}
+
+TEST(Secret, FoldsTextAndChecksTypes) {
+  KindBench bench;
+  auto made = bench.create("secrets", R"({"metadata":{"name":"a"},"stringData":{"k":"v"},"data":{"z":"AAA="}})");
+  ASSERT_TRUE(made) << made.error();
+  EXPECT_EQ(made.root()["type"].text(), "Opaque");
+  EXPECT_EQ(made.root()["data"].to_json(), R"({"k":"dg==","z":"AAA="})");
+  EXPECT_FALSE(made.root().has("stringData"));
+  EXPECT_EQ(causes_text(bench.create("secrets", R"({"metadata":{"name":"a"},"type":"kubernetes.io/tls"})")),
+            "data[tls.crt]: Required value\ndata[tls.key]: Required value");
+  EXPECT_EQ(causes_text(bench.create("secrets", R"({"metadata":{"name":"a"},"type":"kubernetes.io/basic-auth"})")),
+            "data[username]: Required value\ndata[password]: Required value");
+  auto config = bench.create(
+      "secrets",
+      R"({"metadata":{"name":"a"},"type":"kubernetes.io/dockerconfigjson","data":{".dockerconfigjson":"AAA="}})");
+  EXPECT_NE(causes_text(config).find("<secret contents redacted>"), std::string::npos);
+  constexpr std::string_view kOld = R"({"metadata":{"name":"a"},"type":"Opaque"})";
+  EXPECT_EQ(causes_text(bench.update("secrets", R"({"metadata":{"name":"a"},"type":"other"})", kOld)),
+            "type: Invalid value: \"other\": field is immutable");
+}
+
+std::string service_json(std::string_view members) {
+  return R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":80}],)" + std::string(members) + "}}";
+}
+
+TEST(Service, GetsDefaultsAndAnAddress) {
+  KindBench bench;
+  auto made = bench.create("services", service_json(R"("selector":{"a":"b"})"));
+  ASSERT_TRUE(made) << causes_text(made);
+  auto spec = made.root()["spec"];
+  EXPECT_EQ(spec["type"].text(), "ClusterIP");
+  EXPECT_EQ(spec["sessionAffinity"].text(), "None");
+  EXPECT_EQ(spec["internalTrafficPolicy"].text(), "Cluster");
+  EXPECT_FALSE(spec.has("externalTrafficPolicy"));
+  EXPECT_EQ(spec["ports"].to_json(), R"([{"protocol":"TCP","port":80,"targetPort":80}])");
+  EXPECT_EQ(spec["ipFamilies"].to_json(), R"(["IPv4"])");
+  EXPECT_EQ(spec["ipFamilyPolicy"].text(), "SingleStack");
+  EXPECT_TRUE(spec["clusterIP"].text().starts_with("10.96."));
+  EXPECT_EQ(spec["clusterIPs"].at(0).text(), spec["clusterIP"].text());
+  EXPECT_EQ(made.root()["status"].to_json(), R"({"loadBalancer":{}})");
+  ASSERT_EQ(made.txn.ops.size(), 1u);
+  EXPECT_EQ(made.txn.ops[0].key, "~clusterips/" + spec["clusterIP"].string());
+  EXPECT_EQ(made.txn.guards.back().key, made.txn.ops[0].key);
+  EXPECT_EQ(made.txn.guards.back().revision, 0);
+}
+
+TEST(Service, AddressesAreNeverShared) {
+  KindBench bench;
+  auto first = bench.create("services", service_json(R"("clusterIP":"10.96.0.7")"));
+  ASSERT_TRUE(first) << causes_text(first);
+  // Prepared against the same state: only one of both can commit.
+  auto rival = bench.create("services", service_json(R"("clusterIP":"10.96.0.7")"));
+  ASSERT_TRUE(rival);
+  EXPECT_TRUE(bench.commit("services/default/s", first));
+  EXPECT_FALSE(bench.commit("services/default/t", rival));
+  auto late = bench.create("services", service_json(R"("clusterIP":"10.96.0.7")"));
+  EXPECT_EQ(causes_text(late),
+            "spec.clusterIPs: Invalid value: [\"10.96.0.7\"]: failed to allocate IP 10.96.0.7: provided IP is already "
+            "allocated");
+  auto outside = bench.create("services", service_json(R"("clusterIP":"1.2.3.4")"));
+  EXPECT_NE(causes_text(outside).find("is not in the valid range. The range of valid IPs is 10.96.0.0/16"),
+            std::string::npos);
+}
+
+TEST(Service, RemovalGivesTheAddressBack) {
+  KindBench bench;
+  auto made = bench.create("services", service_json(R"("clusterIP":"10.96.0.7","type":"NodePort")"));
+  ASSERT_TRUE(made) << causes_text(made);
+  auto json = made.object->to_json();
+  ASSERT_TRUE(bench.commit("services/default/s", made));
+  auto context = bench.context("services");
+  strategy_for("", "services").on_removed(context, parse(json).root());
+  ASSERT_EQ(bench.txn.ops.size(), 2u);
+  EXPECT_EQ(bench.txn.ops[0].key, "~clusterips/10.96.0.7");
+  EXPECT_FALSE(bench.txn.ops[0].put);
+  EXPECT_TRUE(bench.txn.ops[1].key.starts_with("~nodeports/"));
+}
+
+TEST(Service, DryRunsAllocateNothing) {
+  KindBench bench;
+  bench.dry_run = true;
+  auto made = bench.create("services", service_json(R"("type":"NodePort")"));
+  ASSERT_TRUE(made) << causes_text(made);
+  EXPECT_FALSE(made.root()["spec"]["clusterIP"].text().empty());
+  EXPECT_TRUE(made.txn.ops.empty());
+  EXPECT_TRUE(made.txn.guards.empty());
+}
+
+TEST(Service, HeadlessHasNoAddress) {
+  KindBench bench;
+  auto made = bench.create("services", service_json(R"("clusterIP":"None","selector":{"a":"b"})"));
+  ASSERT_TRUE(made) << causes_text(made);
+  EXPECT_EQ(made.root()["spec"]["clusterIPs"].to_json(), R"(["None"])");
+  EXPECT_TRUE(made.txn.ops.empty());
+  auto bare = bench.create("services", R"({"metadata":{"name":"s"},"spec":{"clusterIP":"None"}})");
+  ASSERT_TRUE(bare) << causes_text(bare);
+  EXPECT_EQ(bare.root()["spec"]["ipFamilyPolicy"].text(), "RequireDualStack");
+  EXPECT_EQ(bare.root()["spec"]["ipFamilies"].to_json(), R"(["IPv4","IPv6"])");
+}
+
+TEST(Service, NodePorts) {
+  KindBench bench;
+  auto made = bench.create("services", R"({"metadata":{"name":"s"},"spec":{"type":"NodePort","ports":[
+    {"name":"a","port":53,"protocol":"UDP"},{"name":"b","port":53,"protocol":"TCP"},{"name":"c","port":80,"nodePort":30080}]}})");
+  ASSERT_TRUE(made) << causes_text(made);
+  auto ports = made.root()["spec"]["ports"];
+  EXPECT_EQ(ports.at(0)["nodePort"].integer(), ports.at(1)["nodePort"].integer());
+  EXPECT_GE(ports.at(0)["nodePort"].integer(), 30000);
+  EXPECT_EQ(ports.at(2)["nodePort"].integer(), 30080);
+  EXPECT_EQ(made.root()["spec"]["externalTrafficPolicy"].text(), "Cluster");
+  ASSERT_TRUE(bench.commit("services/default/s", made));
+  EXPECT_EQ(
+      causes_text(bench.create(
+          "services", R"({"metadata":{"name":"t"},"spec":{"type":"NodePort","ports":[{"port":1,"nodePort":30080}]}})")),
+      "spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated");
+  EXPECT_EQ(
+      causes_text(bench.create(
+          "services", R"({"metadata":{"name":"t"},"spec":{"type":"NodePort","ports":[{"port":1,"nodePort":80}]}})")),
+      "spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid "
+      "ports is 30000-32767");
+  EXPECT_EQ(causes_text(bench.create("services",
+                                     R"({"metadata":{"name":"t"},"spec":{"ports":[{"port":1,"nodePort":30081}]}})")),
+            "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'");
+}
+
+TEST(Service, UpdatesKeepWhatWasGiven) {
+  KindBench bench;
+  auto made = bench.create("services", service_json(R"("clusterIP":"10.96.0.7","type":"NodePort")"));
+  auto old = made.object->to_json();
+  ASSERT_TRUE(bench.commit("services/default/s", made));
+  auto port = parse(old)["spec"]["ports"].at(0)["nodePort"].integer();
+  auto same = bench.update("services", service_json(R"("type":"NodePort")"), old);
+  ASSERT_TRUE(same) << causes_text(same);
+  EXPECT_EQ(same.root()["spec"]["clusterIP"].text(), "10.96.0.7");
+  EXPECT_EQ(same.root()["spec"]["ports"].at(0)["nodePort"].integer(), port);
+  EXPECT_TRUE(same.txn.ops.empty());
+  auto moved = bench.update("services", service_json(R"("type":"NodePort","clusterIP":"10.96.0.8")"), old);
+  EXPECT_EQ(causes_text(moved), "spec.clusterIPs[0]: Invalid value: [\"10.96.0.8\"]: may not change once set");
+  auto external = parse(old);
+  external["spec"].put("type", "ExternalName");
+  external["spec"].put("externalName", "example.com");
+  auto changed = bench.update("services", external.to_json(), old);
+  ASSERT_TRUE(changed) << causes_text(changed);
+  EXPECT_FALSE(changed.root()["spec"].has("clusterIP"));
+  EXPECT_FALSE(changed.root()["spec"]["ports"].at(0).has("nodePort"));
+  EXPECT_EQ(changed.txn.ops.size(), 2u);  // both claims go
+}
+
+TEST(Service, RefusesWhatIsWrong) {
+  KindBench bench;
+  EXPECT_EQ(causes_text(bench.create("services", R"({"metadata":{"name":"s"},"spec":{}})")),
+            "spec.ports: Required value");
+  EXPECT_EQ(
+      causes_text(bench.create("services", R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":1},{"port":2}]}})")),
+      "spec.ports[0].name: Required value\nspec.ports[1].name: Required value");
+  EXPECT_EQ(causes_text(bench.create("services", R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":0}]}})")),
+            "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive\n"
+            "spec.ports[0].targetPort: Invalid value: 0: must be between 1 and 65535, inclusive");
+  EXPECT_NE(causes_text(bench.create("services", R"({"metadata":{"name":"s"},"spec":{"type":"ExternalName"}})"))
+                .find("spec.externalName: Required value"),
+            std::string::npos);
+}
+
+TEST(Node, KeepsItsStatusApart) {
+  KindBench bench;
+  auto made = bench.create(
+      "nodes",
+      R"({"metadata":{"name":"n"},"status":{"capacity":{"cpu":"2"},"conditions":[{"type":"Ready","status":"True"}]}})",
+      "");
+  ASSERT_TRUE(made) << causes_text(made);
+  EXPECT_EQ(made.root()["status"]["allocatable"].to_json(), R"({"cpu":"2"})");
+  EXPECT_FALSE(made.root()["spec"].has("taints"));
+  auto fresh = bench.create("nodes", R"({"metadata":{"name":"n"}})", "");
+  EXPECT_EQ(fresh.root()["spec"]["taints"].to_json(),
+            R"([{"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}])");
+  auto old = R"({"metadata":{"name":"n"},"spec":{"providerID":"a"}})";
+  EXPECT_EQ(causes_text(bench.update("nodes", R"({"metadata":{"name":"n"},"spec":{"providerID":"b"}})", old, "", "")),
+            "spec.providerID: Forbidden: node updates may not change providerID except from \"\" to valid");
+}
+
+TEST(Event, HasTwoForms) {
+  KindBench bench;
+  EXPECT_TRUE(
+      bench.create("events", R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"},"reason":"r"})"));
+  EXPECT_EQ(causes_text(bench.create("events", R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"other"}})")),
+            "involvedObject.namespace: Invalid value: \"other\": does not match event.namespace");
+  auto context = bench.context("events");
+  const schema::ResourceFacts* served = schema::Table::builtin().find_resource("events.k8s.io", "v1", "events");
+  context.served = served;
+  auto event = parse(R"({"metadata":{"name":"e"},"type":"Odd","count":3})");
+  auto outcome = strategy_for("", "events").prepare_create(context, event.root());
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().causes.size(), 3u) << outcome.error().message;
+}
+
+TEST(RuntimeClass, HandlerStays) {
+  KindBench bench;
+  EXPECT_TRUE(bench.create("runtimeclasses", R"({"metadata":{"name":"nvidia"},"handler":"nvidia"})", ""));
+  EXPECT_NE(
+      causes_text(bench.create("runtimeclasses", R"({"metadata":{"name":"a"}})", "")).find("handler: Required value"),
+      std::string::npos);
+  EXPECT_EQ(causes_text(bench.update("runtimeclasses", R"({"metadata":{"name":"a"},"handler":"y"})",
+                                     R"({"metadata":{"name":"a"},"handler":"x"})", "", "")),
+            "handler: Invalid value: \"y\": field is immutable");
+}
+
+TEST(PriorityClass, ValueStays) {
+  KindBench bench;
+  auto made = bench.create("priorityclasses", R"({"metadata":{"name":"a"},"value":5})", "");
+  ASSERT_TRUE(made) << causes_text(made);
+  EXPECT_EQ(made.root()["preemptionPolicy"].text(), "PreemptLowerPriority");
+  EXPECT_EQ(causes_text(bench.create("priorityclasses", R"({"metadata":{"name":"a"},"value":2000000000})", "")),
+            "value: Forbidden: maximum allowed value of a user defined priority is 1000000000");
+  EXPECT_EQ(causes_text(bench.create("priorityclasses", R"({"metadata":{"name":"system-x"},"value":1})", "")),
+            "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. "
+            "error: system-x is not a known system priority class");
+  EXPECT_EQ(
+      causes_text(bench.update("priorityclasses", R"({"metadata":{"name":"a"},"value":6,"preemptionPolicy":"Never"})",
+                               R"({"metadata":{"name":"a"},"value":5,"preemptionPolicy":"Never"})", "", "")),
+      "value: Forbidden: may not be changed in an update.");
+}
+
+TEST(Lease, ChecksItsNumbers) {
+  KindBench bench;
+  EXPECT_TRUE(
+      bench.create("leases", R"({"metadata":{"name":"a"},"spec":{"holderIdentity":"x","leaseDurationSeconds":15}})"));
+  EXPECT_EQ(causes_text(bench.create(
+                "leases", R"({"metadata":{"name":"a"},"spec":{"leaseDurationSeconds":0,"leaseTransitions":-1}})")),
+            "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0\n"
+            "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0");
+}
+
+TEST(Endpoints, LeadSomewhere) {
+  KindBench bench;
+  auto made = bench.create(
+      "endpoints", R"({"metadata":{"name":"a"},"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":80}]}]})");
+  ASSERT_TRUE(made) << causes_text(made);
+  EXPECT_EQ(made.root()["subsets"].at(0)["ports"].at(0)["protocol"].text(), "TCP");
+  EXPECT_EQ(causes_text(bench.create("endpoints",
+                                     R"({"metadata":{"name":"a"},"subsets":[{"addresses":[{"ip":"127.0.0.1"}]}]})")),
+            "subsets[0].addresses[0].ip: Invalid value: \"127.0.0.1\": may not be in the loopback range (127.0.0.0/8, "
+            "::1/128)");
+}
+
+TEST(EndpointSlice, CountsItsGenerations) {
+  KindBench bench;
+  auto made = bench.create(
+      "endpointslices",
+      R"({"metadata":{"name":"a"},"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":80}]})");
+  ASSERT_TRUE(made) << causes_text(made);
+  EXPECT_EQ(made.root()["metadata"]["generation"].integer(), 1);
+  EXPECT_EQ(made.root()["ports"].to_json(), R"([{"name":"","protocol":"TCP","port":80}])");
+  auto copy = made.object->clone();
+  copy["metadata"].object("annotations").put("a", "b");
+  EXPECT_EQ(
+      bench.update("endpointslices", copy.to_json(), made.object->to_json()).root()["metadata"]["generation"].integer(),
+      1);
+  copy["endpoints"].at(0)["addresses"].push("10.0.0.2");
+  EXPECT_EQ(
+      bench.update("endpointslices", copy.to_json(), made.object->to_json()).root()["metadata"]["generation"].integer(),
+      2);
+  copy.root().put("addressType", "IPv6");
+  EXPECT_NE(causes_text(bench.update("endpointslices", copy.to_json(), made.object->to_json()))
+                .find("addressType: Invalid value: \"IPv6\": field is immutable"),
+            std::string::npos);
+}
+
+constexpr std::string_view kDeployment = R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},
+  "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}})";
+
+TEST(Workloads, AreStoredInFull) {
+  KindBench bench;
+  auto made = bench.create("deployments", kDeployment);
+  ASSERT_TRUE(made) << causes_text(made);
+  auto spec = made.root()["spec"];
+  EXPECT_EQ(spec["replicas"].integer(), 1);
+  EXPECT_EQ(spec["strategy"].to_json(),
+            R"({"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"25%","maxSurge":"25%"}})");
+  EXPECT_EQ(spec["progressDeadlineSeconds"].integer(), 600);
+  EXPECT_EQ(spec["template"]["spec"]["restartPolicy"].text(), "Always");
+  EXPECT_FALSE(spec["template"]["spec"].has("enableServiceLinks"));
+  auto mismatch = bench.create("deployments", R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"c"}},
+    "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}})");
+  EXPECT_EQ(causes_text(mismatch),
+            "spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`");
+}
+
+TEST(Workloads, JobsOwnTheirPods) {
+  KindBench bench;
+  auto made = bench.create(
+      "jobs",
+      R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"x"}]}}}})");
+  ASSERT_TRUE(made) << causes_text(made);
+  auto spec = made.root()["spec"];
+  EXPECT_EQ(spec["selector"].to_json(), R"({"matchLabels":{"batch.kubernetes.io/controller-uid":"created-uid"}})");
+  EXPECT_EQ(
+      spec["template"]["metadata"]["labels"].to_json(),
+      R"({"batch.kubernetes.io/controller-uid":"created-uid","batch.kubernetes.io/job-name":"j","controller-uid":"created-uid","job-name":"j"})");
+  EXPECT_EQ(spec["completions"].integer(), 1);
+  EXPECT_EQ(spec["backoffLimit"].integer(), 6);
+  auto always = bench.create(
+      "jobs", R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"containers":[{"name":"c","image":"x"}]}}}})");
+  EXPECT_EQ(causes_text(always),
+            "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\"");
+}
+
+TEST(Generic, StatusIsNotTheMainEndpointsBusiness) {
+  KindBench bench;
+  auto old =
+      R"({"metadata":{"name":"d","labels":{"x":"y"}},"spec":{"minAvailable":1},"status":{"currentHealthy":1,"desiredHealthy":1,"disruptionsAllowed":0,"expectedPods":1}})";
+  auto made = bench.update(
+      "poddisruptionbudgets",
+      R"({"metadata":{"name":"d"},"spec":{"minAvailable":2},"status":{"currentHealthy":9,"desiredHealthy":1,"disruptionsAllowed":0,"expectedPods":1}})",
+      old);
+  ASSERT_TRUE(made) << causes_text(made);
+  EXPECT_EQ(made.root()["status"]["currentHealthy"].integer(), 1);
+  auto status = bench.update(
+      "poddisruptionbudgets",
+      R"({"metadata":{"name":"d"},"spec":{"minAvailable":2},"status":{"currentHealthy":9,"desiredHealthy":1,"disruptionsAllowed":0,"expectedPods":1}})",
+      old, "status");
+  ASSERT_TRUE(status) << causes_text(status);
+  EXPECT_EQ(status.root()["status"]["currentHealthy"].integer(), 9);
+  EXPECT_EQ(status.root()["spec"]["minAvailable"].integer(), 1);
+  EXPECT_EQ(status.root()["metadata"]["labels"].to_json(), R"({"x":"y"})");
+}
+
+TEST(Bootstrap, EverythingIsValidAsItStands) {
+  KindBench bench;
+  bench.options.ca_certificate_pem = "PEM";
+  for (auto name : {"kube-system", "kube-public", "kube-node-lease"})
+    bench.store(std::string("namespaces/") + name, R"({"metadata":{"name":"x"},"status":{"phase":"Active"}})");
+  std::size_t count = 0;
+  for (auto& object : bootstrap_objects(bench.options)) {
+    auto made = bench.create(object.resource, object.object.to_json(), object.namespace_name);
+    EXPECT_TRUE(made) << object.resource << " " << object.name << "\n" << causes_text(made);
+    ++count;
+  }
+  EXPECT_EQ(count, 4u + 2u + 8u + 3u);
+}
+
+}  // namespace
+}  // namespace sublet::apiserver
