@@ -1,0 +1,194 @@
+// Namespaces that are being deleted: content, conditions, finalizer. What is left is waited for by watches, not by
+// looking again and again.
+
+#include <algorithm>
+#include <map>
+
+#include "controllers/controller.h"
+#include "controllers/namespace_content.h"
+
+namespace sublet::controllers {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+constexpr std::string_view kName = "namespaces";
+constexpr std::string_view kFinalizer = "kubernetes";
+// In case a watch was lost: nothing waits longer than this for another look.
+constexpr std::chrono::seconds kLookAgain{30};
+
+struct ConditionFacts {
+  std::string_view type, ok_reason, ok_message;
+};
+constexpr ConditionFacts kConditions[] = {
+    {"NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"},
+    {"NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions", "All legacy kube types successfully parsed"},
+    {"NamespaceDeletionContentFailure", "ContentDeleted",
+     "All content successfully deleted, may be waiting on finalization"},
+    {"NamespaceContentRemaining", "ContentRemoved", "All content successfully removed"},
+    {"NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"}};
+
+struct Trouble {
+  std::string_view type, reason;
+  std::string message;
+};
+
+std::string joined(std::vector<std::string> parts) {
+  std::sort(parts.begin(), parts.end());
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+std::vector<Trouble> troubles_of(const DeletionReport& report) {
+  std::vector<Trouble> troubles;
+  if (!report.errors.empty())
+    troubles.push_back({"NamespaceDeletionContentFailure", "ContentDeletionFailed",
+                        "Failed to delete all resource types, " + std::to_string(report.errors.size()) +
+                            " remaining: " + joined(report.errors)});
+  std::vector<std::string> counts, holds;
+  std::map<std::string, int> finalizers;
+  for (const auto& remains : report.remains) {
+    counts.push_back(remains.resource.resource + "." + remains.resource.group + " has " +
+                     std::to_string(remains.count) + " resource instances");
+    for (const auto& [finalizer, count] : remains.finalizers) finalizers[finalizer] += count;
+  }
+  for (const auto& [finalizer, count] : finalizers)
+    holds.push_back(finalizer + " in " + std::to_string(count) + " resource instances");
+  if (!counts.empty())
+    troubles.push_back(
+        {"NamespaceContentRemaining", "SomeResourcesRemain", "Some resources are remaining: " + joined(counts)});
+  if (!holds.empty())
+    troubles.push_back({"NamespaceFinalizersRemaining", "SomeFinalizersRemain",
+                        "Some content in the namespace has finalizers remaining: " + joined(holds)});
+  return troubles;
+}
+
+/// Writes one condition; true when it said something else before.
+bool put_condition(Value conditions, std::string_view type, std::string_view status, std::string_view reason,
+                   std::string_view message, WallTime now) {
+  Value found;
+  for (auto condition : conditions)
+    if (condition["type"].text() == type) found = condition;
+  bool same = found && found["status"].text() == status && found["reason"].text() == reason &&
+              found["message"].text() == message;
+  if (same) return false;
+  if (!found) {
+    found = conditions.push_object();
+    found.put("type", type);
+  }
+  if (found["status"].text() != status) found.put("lastTransitionTime", format_time(now));
+  found.put("status", status);
+  found.put("reason", reason);
+  found.put("message", message);
+  return true;
+}
+
+bool put_conditions(Value status, const std::vector<Trouble>& troubles, WallTime now) {
+  auto conditions = status.array("conditions");
+  bool changed = false;
+  for (const auto& facts : kConditions) {
+    auto trouble =
+        std::find_if(troubles.begin(), troubles.end(), [&](const Trouble& t) { return t.type == facts.type; });
+    changed |= trouble == troubles.end()
+                   ? put_condition(conditions, facts.type, "False", facts.ok_reason, facts.ok_message, now)
+                   : put_condition(conditions, facts.type, "True", trouble->reason, trouble->message, now);
+  }
+  return changed;
+}
+
+/// Puts the namespace in line when something of what is left goes, and when the stream ends.
+class GoneObserver final : public kube::WatchObserver {
+ public:
+  explicit GoneObserver(std::function<void()> look) : look_(std::move(look)) {}
+  void on_event(kube::WatchEventType type, std::string_view) override {
+    if (type == kube::WatchEventType::deleted || type == kube::WatchEventType::error) look_();
+  }
+  void on_end(Outcome) override {}  // kLookAgain is behind it
+
+ private:
+  std::function<void()> look_;
+};
+
+class NamespaceController final : public Controller {
+ public:
+  explicit NamespaceController(const Hub& hub) : hub_(hub) {}
+
+  std::string_view name() const override { return kName; }
+
+  void start() override {
+    hub_.namespaces.add_handler([this](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+      const auto& object = after ? after : before;
+      if (object->json.find("\"deletionTimestamp\"") != std::string::npos) hub_.enqueue(kName, object->name);
+    });
+  }
+
+  Outcome reconcile(const std::string& key) override {
+    auto current = hub_.client.get(kNamespaces, "", key);
+    if (!current) {
+      waits_.erase(key);
+      return current.error().is(Reason::not_found) ? Outcome{} : fail(current.error());
+    }
+    if (!(*current)["metadata"].has("deletionTimestamp") || !holds(current->root())) return {};
+    auto report = delete_content(hub_.client, key);
+    if (auto outcome = report_conditions(key, *current, troubles_of(report)); !outcome) return outcome;
+    if (!report.errors.empty()) return fail(Reason::internal_error, joined(report.errors));
+    if (!report.remains.empty()) {
+      wait_for(key, report.remains);
+      return {};
+    }
+    waits_.erase(key);
+    return finalize(key);
+  }
+
+ private:
+  static bool holds(const Value& object) {
+    for (auto finalizer : object["spec"]["finalizers"])
+      if (finalizer.text() == kFinalizer) return true;
+    return false;
+  }
+
+  /// `current` is brought up to date with what the server answers.
+  Outcome report_conditions(const std::string& key, Document& current, const std::vector<Trouble>& troubles) {
+    if (!put_conditions(current.root().object("status"), troubles, hub_.clock.now())) return {};
+    current["metadata"].erase("resourceVersion");
+    auto updated = hub_.client.update(kNamespaces, "", key, current.root(), "status");
+    if (updated) return {};
+    return updated.error().is(Reason::not_found) ? Outcome{} : fail(updated.error());
+  }
+
+  Outcome finalize(const std::string& key) {
+    auto current = hub_.client.get(kNamespaces, "", key);
+    if (!current) return current.error().is(Reason::not_found) ? Outcome{} : fail(current.error());
+    auto finalizers = current->root().object("spec").array("finalizers");
+    finalizers.retain([](const Value& finalizer) { return finalizer.text() != kFinalizer; });
+    auto updated = hub_.client.update(kNamespaces, "", key, current->root(), "finalize");
+    if (updated || updated.error().is(Reason::not_found)) return {};
+    return fail(updated.error());
+  }
+
+  void wait_for(const std::string& key, const std::vector<Remains>& remains) {
+    auto observer = std::make_shared<GoneObserver>([this, key] { hub_.enqueue(kName, key); });
+    std::vector<std::unique_ptr<net::Exchange>> watches;
+    for (const auto& left : remains) {
+      kube::WatchOptions options;
+      options.resource_version = left.resource_version;
+      options.bookmarks = false;
+      watches.push_back(hub_.client.watch(left.resource, key, options, observer));
+    }
+    waits_[key] = std::move(watches);
+    hub_.enqueue_after(kName, key, kLookAgain);
+  }
+
+  const Hub& hub_;
+  std::map<std::string, std::vector<std::unique_ptr<net::Exchange>>> waits_;  // by namespace; worker thread only
+};
+
+}  // namespace
+
+std::unique_ptr<Controller> make_namespace_controller(const Hub& hub) {
+  return std::make_unique<NamespaceController>(hub);
+}
+
+}  // namespace sublet::controllers
