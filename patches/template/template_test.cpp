@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "sublet/schema/engine.h"
 
 namespace sublet::patches {
@@ -417,6 +420,35 @@ TEST(Template, HostileFilesAreBounded) {
   EXPECT_THAT(load_error("a: &x [*x]\n"), HasSubstr("t.yaml:1:"));
   EXPECT_THAT(load_error("a: !!python/object x\n"), HasSubstr("are not supported"));
   EXPECT_THAT(load_error("a: 1\n---\nb: 2\n"), HasSubstr("more than one YAML document"));
+}
+
+// The examples at the end of docs/templates.md, as they stand there.
+TEST(Template, ExamplesOfTheManualWork) {
+  std::ifstream file(std::string(SUBLET_SOURCE_DIR) + "/docs/templates.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  std::string manual = text.str();
+  manual.erase(0, manual.find("## More examples"));
+  const std::size_t start = manual.find("```yaml\n") + 8;
+  const auto resolved = resolve("patches:\n" + manual.substr(start, manual.find("```", start) - start));
+  ASSERT_TRUE(resolved);
+  Document pod = Document::parse_json(kPod).value();
+  pod["spec"].object("affinity").object("nodeAffinity").object("requiredDuringSchedulingIgnoredDuringExecution");
+  Value terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"].array(
+      "nodeSelectorTerms");
+  terms.push_object();
+  terms.push_object();
+  const Document tenant = pod.clone();
+  const auto report = resolved->apply("Pod", pod.root(), tenant.root(), kContext);
+  EXPECT_THAT(report.denials, IsEmpty());
+  EXPECT_EQ(pod["spec"]["containers"].at(0)["image"].text(), "mirror.corp/docker.io/library/nginx");
+  EXPECT_EQ(pod["spec"]["containers"].at(1)["image"].text(), "ghcr.io/o/b:1");
+  EXPECT_EQ(pod["spec"]["tolerations"].size(), 1u);
+  for (const Value term : terms) EXPECT_EQ(term["matchExpressions"].size(), 1u);
+  Document strange = tenant.clone();
+  strange["spec"].put("runtimeClassName", "kata");
+  EXPECT_THAT(resolved->apply("Pod", strange.clone().root(), strange.root(), kContext).denials,
+              ElementsAre("runtime class kata is not offered here; use nvidia or gvisor"));
 }
 
 }  // namespace
