@@ -1,0 +1,54 @@
+// Negotiation: from Accept (and ?pretty) to how an answer is written, and from Content-Type to how a body is read.
+//
+// Pure. Source: spec section 1.4. `as=` forms are Table, PartialObjectMetadata and PartialObjectMetadataList of
+// meta.k8s.io v1 or v1beta1; there is no protobuf Table.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "sublet/base/status.h"
+
+namespace sublet::apiserver {
+
+enum class Media : unsigned char { json, yaml, protobuf };
+enum class Form : unsigned char { object, table, partial, partial_list };
+/// What a Table row carries beside its cells (?includeObject=).
+enum class RowObject : unsigned char { metadata, object, none };
+
+struct Output {
+  Media media = Media::json;
+  Form form = Form::object;
+  bool meta_v1beta1 = false;  // version of the meta form
+  bool pretty = false;
+  RowObject row_object = RowObject::metadata;
+  bool operator==(const Output&) const = default;
+};
+
+inline constexpr std::string_view kJsonType = "application/json";
+inline constexpr std::string_view kYamlType = "application/yaml";
+inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
+
+/// not_acceptable when nothing in `accept` can be served. `meta_forms`: the resource can be shown as Table and
+/// metadata.
+Result<Output> negotiate(std::string_view accept, bool meta_forms);
+/// Whether people are likely to read the answer: ?pretty, or a browser's or curl's User-Agent.
+bool wants_pretty(std::optional<std::string_view> parameter, std::string_view user_agent);
+
+/// The media of a request body by its Content-Type; missing means JSON. nullopt: 415.
+std::optional<Media> body_media(std::string_view content_type);
+Status unsupported_media_status(std::string_view accepted);
+std::string_view content_type_of(Media media);
+
+/// One clause of an Accept header.
+struct AcceptClause {
+  std::string_view type;        // "application/json"
+  std::string_view parameters;  // "as=Table;v=v1;g=meta.k8s.io", quality removed by parameter() only
+  double quality = 1;
+  std::string_view parameter(std::string_view name) const;
+};
+/// The header's clauses, best first; ties keep their order. Missing header: one clause "*/*".
+std::vector<AcceptClause> parse_accept(std::string_view header);
+
+}  // namespace sublet::apiserver

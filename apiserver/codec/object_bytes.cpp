@@ -1,0 +1,178 @@
+#include "apiserver/codec/object_bytes.h"
+
+#include "apiserver/conversion/conversion.h"
+#include "sublet/schema/engine.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+// Writes the root's members, and notes where the value of metadata.resourceVersion begins.
+std::uint32_t append_with_hole(std::string& out, const Value& root) {
+  std::uint32_t hole = store::Object::kNoHole;
+  const auto separate = [&out](bool& first) {
+    if (!first) out += ',';
+    first = false;
+  };
+  out += '{';
+  bool first = true;
+  for (Value member : root) {
+    separate(first);
+    schema::append_json_string(out, member.key());
+    out += ':';
+    if (member.key() != "metadata") {
+      member.append_json(out);
+      continue;
+    }
+    out += '{';
+    bool first_meta = true;
+    for (Value meta : member) {
+      separate(first_meta);
+      schema::append_json_string(out, meta.key());
+      out += ':';
+      if (meta.key() != "resourceVersion") {
+        meta.append_json(out);
+        continue;
+      }
+      out += '"';
+      hole = static_cast<std::uint32_t>(out.size());
+      out += '"';
+    }
+    out += '}';
+  }
+  out += '}';
+  return hole;
+}
+
+store::Index make_index(const Value& root, const Strategy& strategy) {
+  store::Index index;
+  const Value meta = root["metadata"];
+  index.uid = meta["uid"].string();
+  for (Value label : meta["labels"]) index.labels.emplace_back(label.key(), label.string());
+  for (Value owner : meta["ownerReferences"]) index.owner_uids.push_back(owner["uid"].string());
+  for (const auto& field : strategy.selectable_fields) {
+    std::string text = field_text(root, field);
+    if (text != field.when_empty) index.fields.emplace_back(field.label, std::move(text));
+  }
+  return index;
+}
+
+}  // namespace
+
+std::string object_key(const schema::ResourceFacts& resource, std::string_view namespace_name, std::string_view name) {
+  std::string key = key_prefix(resource, namespace_name);
+  key += name;
+  return key;
+}
+
+std::string key_prefix(const schema::ResourceFacts& resource, std::string_view namespace_name) {
+  std::string key;
+  key.reserve(resource.resource.size() + resource.storage_group.size() + namespace_name.size() + 64);
+  key += resource.resource;
+  if (!resource.storage_group.empty()) key.append(".").append(resource.storage_group);
+  key += '/';
+  if (!namespace_name.empty()) key.append(namespace_name).append("/");
+  return key;
+}
+
+std::string_view name_of_key(std::string_view key) { return key.substr(key.rfind('/') + 1); }
+
+std::string_view namespace_of_key(std::string_view key) {
+  const auto first = key.find('/'), last = key.rfind('/');
+  if (first == last) return {};
+  return key.substr(first + 1, last - first - 1);
+}
+
+std::string api_version(std::string_view group, std::string_view version) {
+  std::string text(group);
+  if (!text.empty()) text += '/';
+  text += version;
+  return text;
+}
+
+std::string field_text(const Value& object, const SelectableField& field) {
+  const Value value = object.path(field.path);
+  if (value.is_string()) return value.string();
+  if (value.is_boolean()) return value.boolean() ? "true" : "false";
+  if (value.is_integer()) return std::to_string(value.integer());
+  if (value.is_array()) {  // status.podIPs: the addresses, joined
+    std::string joined;
+    for (Value item : value) {
+      if (!joined.empty()) joined += ',';
+      joined += item.is_object() ? (*item.begin()).text() : item.text();
+    }
+    if (!joined.empty()) return joined;
+  }
+  return std::string(field.when_empty);
+}
+
+Result<store::Put> make_put(Value root, const schema::ResourceFacts& storage, const Strategy& strategy) {
+  root.object("metadata").put("resourceVersion", "0");  // keeps the place; the text has the hole instead
+  if (auto outcome = schema::conform(root, schema::Type(storage.type)); !outcome) return fail(outcome.error());
+  root.erase("kind");
+  root.erase("apiVersion");
+  store::Put put;
+  put.bytes.reserve(1024);
+  put.hole = append_with_hole(put.bytes, root);
+  put.bytes.shrink_to_fit();
+  put.index = make_index(root, strategy);
+  return put;
+}
+
+std::string type_meta_prefix(std::string_view group, std::string_view version, std::string_view kind) {
+  std::string text = "{\"kind\":\"";
+  text.append(kind).append("\",\"apiVersion\":\"").append(api_version(group, version)).append("\",");
+  return text;
+}
+
+void append_typed_json(std::string& out, std::string_view prefix, const store::Object& object) {
+  out += prefix;
+  const std::size_t brace = out.size();
+  object.append_json(out);
+  out.erase(brace, 1);  // the stored text's own brace
+}
+
+std::string metadata_json(const store::Object& object) {
+  constexpr std::string_view kStart = "{\"metadata\":";
+  const std::string text = object.json();
+  if (!text.starts_with(kStart)) return "{}";
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = kStart.size(); i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return text.substr(kStart.size(), i + 1 - kStart.size());
+    }
+  }
+  return "{}";
+}
+
+Result<schema::Document> stored_document(const store::Object& object) {
+  return schema::Document::parse_json(object.json());
+}
+
+Result<schema::Document> served_document(const store::Object& object, const schema::ResourceFacts& served) {
+  std::string text;
+  text.reserve(object.bytes.size() + 96);
+  append_typed_json(text, type_meta_prefix(served.group, served.version, served.kind), object);
+  auto document = schema::Document::parse_json(text);
+  if (!document) return document;
+  if (const auto* conversion = conversion_of(served)) {
+    conversion->from_storage(document->root());
+    if (auto outcome = schema::conform(document->root(), schema::Type(served.type)); !outcome)
+      return fail(outcome.error());
+  }
+  return document;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,48 @@
+// Object bytes: the one way from a conformed Document to stored bytes, and from stored bytes to what clients read.
+//
+// Stored bytes are JSON of the storage version without kind and apiVersion, metadata first, with a hole where the value
+// of metadata.resourceVersion goes (store.h). Reading splices; nothing here parses unless the served version has
+// another shape than the stored one. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "apiserver/strategies/strategy.h"
+#include "sublet/schema/document.h"
+#include "sublet/schema/table.h"
+#include "sublet/store/store.h"
+
+namespace sublet::apiserver {
+
+/// "pods/default/x", "deployments.apps/default/x", "nodes/x": the store's key. Storage group, plural resource.
+std::string object_key(const schema::ResourceFacts& resource, std::string_view namespace_name, std::string_view name);
+/// All objects of the resource, or those of one namespace; ends with '/'.
+std::string key_prefix(const schema::ResourceFacts& resource, std::string_view namespace_name);
+/// The last part of a key.
+std::string_view name_of_key(std::string_view key);
+/// The namespace part of a namespaced resource's key.
+std::string_view namespace_of_key(std::string_view key);
+
+/// "v1", "apps/v1".
+std::string api_version(std::string_view group, std::string_view version);
+
+/// Turns an object of the storage version into what is stored. Brings it into upstream's form (schema::conform), drops
+/// kind and apiVersion, and fills the index. `root` is changed.
+Result<store::Put> make_put(schema::Value root, const schema::ResourceFacts& storage, const Strategy& strategy);
+/// A selectable field's value in an object, as its selector would spell it.
+std::string field_text(const schema::Value& object, const SelectableField& field);
+
+/// `{"kind":"Pod","apiVersion":"v1",`: what stands in front of the stored bytes (without their brace).
+std::string type_meta_prefix(std::string_view group, std::string_view version, std::string_view kind);
+/// The JSON text of `object` with kind and apiVersion of `served` in front, which must have the stored shape.
+void append_typed_json(std::string& out, std::string_view prefix, const store::Object& object);
+/// The text of the metadata object within the stored bytes, with the revision filled in.
+std::string metadata_json(const store::Object& object);
+
+/// The stored object as a tree, without kind and apiVersion, resourceVersion filled in.
+Result<schema::Document> stored_document(const store::Object& object);
+/// The stored object as a tree in the served version, with kind and apiVersion in front.
+Result<schema::Document> served_document(const store::Object& object, const schema::ResourceFacts& served);
+
+}  // namespace sublet::apiserver

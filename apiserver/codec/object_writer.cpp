@@ -1,0 +1,268 @@
+#include "apiserver/codec/object_writer.h"
+
+#include "apiserver/codec/object_bytes.h"
+#include "apiserver/codec/status_json.h"
+#include "apiserver/codec/table_form.h"
+#include "sublet/schema/engine.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+using schema::Type;
+using schema::Value;
+
+constexpr std::string_view kListMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+constexpr std::string_view kPartial = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
+constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
+
+// Length-delimited protobuf fields, for the few messages that are framed by hand around encoded objects.
+void append_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+void append_field(std::string& out, int number, std::string_view bytes) {
+  append_varint(out, static_cast<std::uint64_t>(number) << 3 | 2);
+  append_varint(out, bytes.size());
+  out += bytes;
+}
+
+std::string list_meta_json(const ListMeta& meta) {
+  std::string out = "{\"resourceVersion\":\"" + std::to_string(meta.revision) + "\"";
+  if (!meta.continue_token.empty()) {
+    out += ",\"continue\":";
+    schema::append_json_string(out, meta.continue_token);
+  }
+  if (meta.remaining) out += ",\"remainingItemCount\":" + std::to_string(*meta.remaining);
+  return out + "}";
+}
+
+std::string partial_json(std::string_view version, std::string_view metadata) {
+  std::string out = "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/";
+  out.append(version).append("\",\"metadata\":").append(metadata).append("}");
+  return out;
+}
+
+// WatchEvent {1: type, 2: RawExtension {1: raw}} behind its big-endian length.
+std::string protobuf_frame(std::string_view type, std::string_view sealed) {
+  std::string raw, event, frame;
+  append_field(raw, 1, sealed);
+  append_field(event, 1, type);
+  append_field(event, 2, raw);
+  const auto size = static_cast<std::uint32_t>(event.size());
+  for (int shift = 24; shift >= 0; shift -= 8) frame += static_cast<char>(size >> shift);
+  return frame + event;
+}
+
+std::string json_frame(std::string_view type, std::string_view object) {
+  std::string frame;
+  frame.reserve(object.size() + 40);
+  frame.append("{\"type\":\"").append(type).append("\",\"object\":").append(object).append("}\n");
+  return frame;
+}
+
+// A JSON text of any known kind as sealed protobuf; nullopt when its kind has no protobuf form.
+std::optional<std::string> json_to_protobuf(std::string_view json) {
+  auto document = Document::parse_json(json);
+  if (!document) return std::nullopt;
+  const Value root = document->root();
+  const std::string version = root["apiVersion"].string(), kind = root["kind"].string();
+  const auto slash = version.find('/');
+  const auto group = slash == std::string::npos ? std::string() : version.substr(0, slash);
+  const Type type =
+      schema::Table::builtin().find_kind(group, slash == std::string::npos ? version : version.substr(slash + 1), kind);
+  if (!type) return std::nullopt;
+  return schema::seal_protobuf(version, kind, schema::encode_protobuf(root, type));
+}
+
+}  // namespace
+
+std::string render_json(std::string json, const Output& output) {
+  if (output.media == Media::json && !output.pretty) return std::move(json) + "\n";
+  if (output.media == Media::protobuf) {
+    if (auto sealed = json_to_protobuf(json)) return std::move(*sealed);
+    return json + "\n";
+  }
+  auto document = Document::parse_json(json);
+  if (!document) return json;
+  return output.media == Media::yaml ? schema::to_yaml(document->root()) : document->root().to_pretty_json() + "\n";
+}
+
+std::string_view rendered_type(std::string_view body, const Output& output) {
+  if (output.media == Media::protobuf && !body.starts_with(schema::kProtobufMagic)) return kJsonType;
+  return content_type_of(output.media);
+}
+
+std::string_view ObjectWriter::stream_content_type() const {
+  return output_.media == Media::protobuf ? "application/vnd.kubernetes.protobuf;stream=watch" : kJsonType;
+}
+
+Result<std::string> ObjectWriter::object_json(const store::Object& object) const {
+  if (!route_.conversion) {
+    std::string text;
+    text.reserve(route_.type_prefix.size() + object.bytes.size() + 24);
+    append_typed_json(text, route_.type_prefix, object);
+    return text;
+  }
+  auto document = served_document(object, *route_.served);
+  if (!document) return fail(document.error());
+  return document->to_json();
+}
+
+Result<std::string> ObjectWriter::json_of(const store::Object& object, bool with_columns, WallTime now) const {
+  switch (output_.form) {
+    case Form::object:
+      return object_json(object);
+    case Form::partial:
+    case Form::partial_list:
+      return partial_json(meta_version(), metadata_json(object));
+    case Form::table:
+      break;
+  }
+  std::string out = table_head(meta_version(), "{\"resourceVersion\":\"" + std::to_string(object.revision) + "\"}");
+  if (with_columns) append_table_columns(out, printer_for(route_.storage->group, route_.storage->resource));
+  out += "\"rows\":[";
+  append_row(out, object, now);
+  return out + "]}";
+}
+
+std::string ObjectWriter::row_object(const store::Object& object) const {
+  if (output_.row_object == RowObject::none) return "null";
+  if (output_.row_object == RowObject::object) return object_json(object).value_or("null");
+  return partial_json(meta_version(), metadata_json(object));
+}
+
+void ObjectWriter::append_row(std::string& out, const store::Object& object, WallTime now) const {
+  const Printer& printer = printer_for(route_.storage->group, route_.storage->resource);
+  const auto document = stored_document(object);
+  if (!document) return;
+  if (out.back() != '[') out += ',';
+  append_table_row(out, printer, document->root(), row_object(object), now);
+}
+
+Result<std::string> ObjectWriter::protobuf_of(const store::Object& object) const {
+  auto document = served_document(object, *route_.served);
+  if (!document) return fail(document.error());
+  if (output_.form == Form::object)
+    return schema::seal_protobuf(api_version(route_.served->group, route_.served->version), route_.served->kind,
+                                 schema::encode_protobuf(document->root(), route_.type()));
+  Document partial = Document::object();
+  partial.root().put("metadata", (*document)["metadata"]);
+  return schema::seal_protobuf("meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadata",
+                               schema::encode_protobuf(partial.root(), schema::Table::builtin().find_type(kPartial)));
+}
+
+Result<std::string> ObjectWriter::object(const store::Object& object, WallTime now) const {
+  if (output_.form == Form::partial_list)
+    return fail(Reason::not_acceptable,
+                "you requested PartialObjectMetadataList, but the requested object is not a list");
+  if (output_.media == Media::protobuf) return protobuf_of(object);
+  auto json = json_of(object, true, now);
+  if (!json) return json;
+  return render_json(std::move(*json), output_);
+}
+
+Result<std::string> ObjectWriter::list(const std::vector<store::ObjectPtr>& objects, const ListMeta& meta,
+                                       WallTime now) const {
+  if (output_.form == Form::partial)
+    return fail(Reason::not_acceptable, "you requested PartialObjectMetadata, but the requested object is a list");
+  if (output_.media == Media::protobuf) return list_protobuf(objects, meta);
+  auto json = list_json(objects, meta, now);
+  if (!json) return json;
+  return render_json(std::move(*json), output_);
+}
+
+Result<std::string> ObjectWriter::list_json(const std::vector<store::ObjectPtr>& objects, const ListMeta& meta,
+                                            WallTime now) const {
+  std::string out;
+  if (output_.form == Form::table) {
+    out = table_head(meta_version(), list_meta_json(meta));
+    append_table_columns(out, printer_for(route_.storage->group, route_.storage->resource));
+    out += "\"rows\":[";
+    for (const auto& object : objects) append_row(out, *object, now);
+    return out + "]}";
+  }
+  std::size_t bytes = 256;
+  for (const auto& object : objects) bytes += object->bytes.size() + 24;
+  out.reserve(bytes);
+  out += output_.form == Form::partial_list
+             ? type_meta_prefix("meta.k8s.io", meta_version(), "PartialObjectMetadataList")
+             : type_meta_prefix(route_.served->group, route_.served->version, route_.served->list_kind);
+  out += "\"metadata\":" + list_meta_json(meta) + ",\"items\":[";
+  for (const auto& object : objects) {
+    if (&object != &objects.front()) out += ',';
+    if (output_.form == Form::partial_list) {
+      out += partial_json(meta_version(), metadata_json(*object));
+    } else if (!route_.conversion) {
+      object->append_json(out);
+    } else {
+      auto document = served_document(*object, *route_.served);
+      if (!document) return fail(document.error());
+      document->root().erase("kind");
+      document->root().erase("apiVersion");
+      document->root().append_json(out);
+    }
+  }
+  return std::move(out) + "]}";
+}
+
+// Every list message is {1: ListMeta, 2: repeated item}.
+Result<std::string> ObjectWriter::list_protobuf(const std::vector<store::ObjectPtr>& objects,
+                                                const ListMeta& meta) const {
+  const auto& table = schema::Table::builtin();
+  const bool partial = output_.form == Form::partial_list;
+  const Type item_type = partial ? table.find_type(kPartial) : route_.type();
+  std::string message;
+  auto meta_document = Document::parse_json(list_meta_json(meta));
+  append_field(message, 1, schema::encode_protobuf(meta_document->root(), table.find_type(kListMeta)));
+  for (const auto& object : objects) {
+    auto document = served_document(*object, *route_.served);
+    if (!document) return fail(document.error());
+    append_field(message, 2, schema::encode_protobuf(document->root(), item_type));
+  }
+  if (partial)
+    return schema::seal_protobuf("meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadataList", message);
+  return schema::seal_protobuf(api_version(route_.served->group, route_.served->version), route_.served->list_kind,
+                               message);
+}
+
+Result<std::string> ObjectWriter::frame(std::string_view type, const store::Object& object, bool with_columns,
+                                        WallTime now) const {
+  if (output_.media == Media::protobuf) {
+    auto sealed = protobuf_of(object);
+    if (!sealed) return sealed;
+    return protobuf_frame(type, *sealed);
+  }
+  auto json = json_of(object, with_columns, now);
+  if (!json) return json;
+  return json_frame(type, *json);
+}
+
+std::string ObjectWriter::bookmark_json(store::Revision revision, bool initial_events_end) const {
+  std::string metadata = "{\"resourceVersion\":\"" + std::to_string(revision) + "\"";
+  if (initial_events_end) {
+    metadata += ",\"annotations\":{\"";
+    metadata.append(kInitialEventsEnd).append("\":\"true\"}");
+  }
+  metadata += "}";
+  if (output_.form == Form::table)
+    return table_head(meta_version(), "{\"resourceVersion\":\"" + std::to_string(revision) + "\"}") +
+           "\"rows\":[{\"cells\":[],\"object\":" + partial_json(meta_version(), metadata) + "}]}";
+  if (output_.form != Form::object) return partial_json(meta_version(), metadata);
+  return route_.type_prefix + "\"metadata\":" + metadata + "}";
+}
+
+std::string ObjectWriter::bookmark(store::Revision revision, bool initial_events_end) const {
+  const std::string json = bookmark_json(revision, initial_events_end);
+  if (output_.media != Media::protobuf) return json_frame("BOOKMARK", json);
+  return protobuf_frame("BOOKMARK", json_to_protobuf(json).value_or(std::string()));
+}
+
+std::string ObjectWriter::error_frame(const Status& status) const {
+  const std::string json = status_json(status);
+  if (output_.media != Media::protobuf) return json_frame("ERROR", json);
+  return protobuf_frame("ERROR", json_to_protobuf(json).value_or(std::string()));
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,62 @@
+#include "apiserver/conversion/conversion.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+struct Renaming {
+  std::string_view served, stored;
+};
+// Top-level fields of events.k8s.io/v1 and of the core/v1 Event that holds them.
+constexpr Renaming kEventFields[] = {
+    {"regarding", "involvedObject"},
+    {"note", "message"},
+    {"reportingController", "reportingComponent"},
+    {"deprecatedSource", "source"},
+    {"deprecatedFirstTimestamp", "firstTimestamp"},
+    {"deprecatedLastTimestamp", "lastTimestamp"},
+    {"deprecatedCount", "count"},
+};
+constexpr FieldAlias kEventSelectors[] = {
+    {"regarding.kind", "involvedObject.kind"},
+    {"regarding.namespace", "involvedObject.namespace"},
+    {"regarding.name", "involvedObject.name"},
+    {"regarding.uid", "involvedObject.uid"},
+    {"regarding.apiVersion", "involvedObject.apiVersion"},
+    {"regarding.resourceVersion", "involvedObject.resourceVersion"},
+    {"regarding.fieldPath", "involvedObject.fieldPath"},
+    {"reportingController", "reportingComponent"},
+};
+
+// series: {count, lastObservedTime} in both versions, so only the names around it differ.
+void event_from_storage(Value object) {
+  for (const auto& renaming : kEventFields) object.rename(renaming.stored, renaming.served);
+}
+
+void event_to_storage(Value object) {
+  for (const auto& renaming : kEventFields) object.rename(renaming.served, renaming.stored);
+}
+
+constexpr Conversion kConversions[] = {
+    {"events.k8s.io", "v1", "events", event_from_storage, event_to_storage, kEventSelectors},
+};
+
+}  // namespace
+
+const Conversion* conversion_of(const schema::ResourceFacts& served) {
+  for (const auto& conversion : kConversions)
+    if (conversion.resource == served.resource && conversion.group == served.group &&
+        conversion.version == served.version)
+      return &conversion;
+  return nullptr;
+}
+
+const schema::ResourceFacts& storage_facts(const schema::ResourceFacts& served) {
+  if (served.group == served.storage_group && served.version == served.storage_version) return served;
+  const auto* facts =
+      schema::Table::builtin().find_resource(served.storage_group, served.storage_version, served.resource);
+  return facts ? *facts : served;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,38 @@
+// DocumentCache: large derived bodies (discovery, OpenAPI) kept in a small budget, compressed, with their ETags.
+//
+// Nothing is built before it is asked for, and the least recently used goes when the budget is full, so an idle virtual
+// cluster holds little. Any thread; two at once may build the same body twice.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace sublet::apiserver {
+
+struct CachedDocument {
+  std::string key, etag;  // etag with its quotes
+  std::string body;       // compressed when `gzipped`
+  bool gzipped = false;
+};
+
+class DocumentCache {
+ public:
+  explicit DocumentCache(std::size_t budget_bytes = 4u << 20) : budget_(budget_bytes) {}
+  std::shared_ptr<const CachedDocument> get(const std::string& key, const std::function<std::string()>& make);
+  std::size_t bytes() const;
+
+ private:
+  const std::size_t budget_;
+  mutable std::mutex mutex_;
+  std::list<std::shared_ptr<const CachedDocument>> entries_;  // most recently used first, guarded by mutex_
+  std::size_t bytes_ = 0;                                     // guarded by mutex_
+};
+
+/// A strong ETag of a body.
+std::string etag_of(std::string_view body);
+
+}  // namespace sublet::apiserver

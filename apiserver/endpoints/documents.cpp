@@ -1,0 +1,113 @@
+// Discovery and OpenAPI over HTTP: negotiation, ETags, hashes, compression. The bodies come from apiserver/discovery.
+#include "apiserver/codec/gzip.h"
+#include "apiserver/discovery/discovery.h"
+#include "apiserver/endpoints/endpoint.h"
+#include "apiserver/verbs/verb.h"
+
+namespace sublet::apiserver {
+namespace {
+
+constexpr std::string_view kV2Protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+Status no_such_path() {
+  Status status;
+  status.reason = Reason::not_found;
+  status.message = "the server could not find the requested resource";
+  return status;
+}
+
+// Answers with a cached body: 304 when the client has it, compressed when it may be.
+void serve_cached(RequestContext& context, const CachedDocument& document, std::string_view content_type,
+                  std::string_view cache_control) {
+  net::Headers headers = context.headers(content_type);
+  headers.add("ETag", document.etag);
+  headers.add("Vary", "Accept");
+  headers.add("Vary", "Accept-Encoding");
+  if (!cache_control.empty()) headers.set("Cache-Control", std::string(cache_control));
+  const auto known = context.request.headers.get("If-None-Match");
+  if (!known.empty() && known.find(document.etag) != std::string_view::npos) {
+    context.record(304);
+    return context.sink->respond(304, std::move(headers), {});
+  }
+  std::string body = document.body;
+  if (document.gzipped) {
+    if (accepts_gzip(context.request.headers.get("Accept-Encoding")))
+      headers.add("Content-Encoding", "gzip");
+    else
+      body = gunzip(body);
+  }
+  context.record(200);
+  context.sink->respond(200, std::move(headers), std::move(body));
+}
+
+// "v2" or "v2beta1" when the best clause that we can serve asks for aggregated discovery; "" for the legacy form.
+std::string_view aggregated_version(std::string_view accept) {
+  for (const auto& clause : parse_accept(accept)) {
+    const auto as = clause.parameter("as");
+    if (as.empty()) return {};
+    const auto version = clause.parameter("v");
+    if (as == "APIGroupDiscoveryList" && clause.parameter("g") == "apidiscovery.k8s.io" &&
+        (version == "v2" || version == "v2beta1"))
+      return version;
+  }
+  return {};
+}
+
+std::string server_address(const ServerOptions& options) {
+  return options.advertise_address + ":" + std::to_string(options.advertise_port);
+}
+
+std::string_view without_slash(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  return path;
+}
+
+}  // namespace
+
+void serve_discovery(const ContextPtr& context) {
+  const std::string path(without_slash(context->info.path));
+  if (path == "/api" || path == "/apis") {
+    if (const auto version = aggregated_version(context->request.headers.get("Accept")); !version.empty()) {
+      const auto document = context->core->documents.get("discovery:" + std::string(version) + path,
+                                                         [&] { return aggregated_discovery(path, version); });
+      return serve_cached(
+          *context, *document,
+          "application/json;g=apidiscovery.k8s.io;v=" + std::string(version) + ";as=APIGroupDiscoveryList", "public");
+    }
+  }
+  auto body = legacy_discovery(path, server_address(context->core->options));
+  if (!body) return reply_status(*context, no_such_path());
+  reply_text(*context, 200, kJsonType, std::move(*body));
+}
+
+void serve_openapi_v2(const ContextPtr& context) {
+  const auto accept = context->request.headers.get("Accept");
+  const bool protobuf = accept.find("proto-openapi.spec.v2") != std::string_view::npos;
+  const auto document = context->core->documents.get(protobuf ? "openapi/v2.pb" : "openapi/v2.json", [&] {
+    return protobuf ? openapi_v2_protobuf() : openapi_v2_json();
+  });
+  serve_cached(*context, *document, protobuf ? kV2Protobuf : kJsonType, "");
+}
+
+void serve_openapi_v3(const ContextPtr& context) {
+  constexpr std::string_view kRoot = "/openapi/v3";
+  const std::string path(without_slash(context->info.path));
+  if (path == kRoot) {
+    const auto document = context->core->documents.get("openapi/v3", [] { return openapi_v3_index(); });
+    return serve_cached(*context, *document, kJsonType, "");
+  }
+  const std::string name = path.substr(kRoot.size() + 1);
+  const std::string hash = openapi_v3_hash(name);
+  if (hash.empty()) return reply_status(*context, no_such_path());
+  const auto asked = context->query.find("hash");
+  if (asked && *asked != hash) {
+    net::Headers headers = context->headers({});
+    headers.add("Location", path + "?hash=" + hash);
+    context->record(301);
+    return context->sink->respond(301, std::move(headers), {});
+  }
+  const auto document = context->core->documents.get(path, [&] { return openapi_v3(name).value_or("{}"); });
+  serve_cached(*context, *document, kJsonType, asked ? "public, immutable" : "");
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,205 @@
+#include "apiserver/filters/pipeline.h"
+
+#include "apiserver/authn/authenticator.h"
+#include "apiserver/endpoints/endpoint.h"
+#include "apiserver/subresources/subresource.h"
+#include "apiserver/verbs/verb.h"
+#include "apiserver/verbs/write_steps.h"
+
+namespace sublet::apiserver {
+namespace {
+
+constexpr std::size_t kBodyMax = 3 * 1024 * 1024;
+constexpr int kWritesInFlightMax = 1000;
+
+Status status_of(Reason reason, std::string message) {
+  Status status;
+  status.reason = reason;
+  status.message = std::move(message);
+  return status;
+}
+
+Status no_such_resource() { return status_of(Reason::not_found, "the server could not find the requested resource"); }
+
+Status not_allowed() {
+  return status_of(Reason::method_not_allowed, "the server does not allow this method on the requested resource");
+}
+
+std::string audit_id_of(const RequestContext& context) {
+  constexpr std::size_t kMax = 64;
+  const auto sent = context.request.headers.get("Audit-ID");
+  return sent.empty() || sent.size() > kMax ? uuid_v4(context.core->random) : std::string(sent);
+}
+
+// Everyone known is an administrator, so everyone known may act as somebody else.
+void impersonate(RequestContext& context) {
+  const auto name = context.request.headers.get("Impersonate-User");
+  if (name.empty()) return;
+  User user;
+  user.name = name;
+  user.uid = context.request.headers.get("Impersonate-Uid");
+  for (const auto group : context.request.headers.all("Impersonate-Group")) user.groups.emplace_back(group);
+  user.groups.emplace_back("system:authenticated");
+  context.user = std::move(user);
+}
+
+bool authenticate_request(RequestContext& context) {
+  auto user = authenticate(context.request, context.core->options, context.core->store.snapshot(), context.core->clock);
+  if (!user) {
+    reply_status(context, user.error());
+    return false;
+  }
+  context.user = std::move(*user);
+  impersonate(context);
+  return true;
+}
+
+bool is_write(Verb verb) { return verb != Verb::get && verb != Verb::list && verb != Verb::watch; }
+
+// Takes a place among the writes that wait for their commit.
+bool admit_write(RequestContext& context) {
+  auto& writes = context.core->writes_in_flight;
+  if (writes.fetch_add(1, std::memory_order_relaxed) < kWritesInFlightMax) {
+    context.in_flight = &writes;
+    return true;
+  }
+  writes.fetch_sub(1, std::memory_order_relaxed);
+  Status status = status_of(Reason::too_many_requests, "too many requests, please try again later");
+  status.retry_after_seconds = 1;
+  reply_status(context, status);
+  return false;
+}
+
+// Whether the path's shape fits the resource's scope.
+Outcome check_scope(const RequestContext& context) {
+  const RequestInfo& info = context.info;
+  const bool namespaced = context.served().namespaced;
+  if (info.has_namespace && !namespaced) return fail(no_such_resource());
+  if (!namespaced || info.has_namespace) return {};
+  if (!info.name.empty() && info.verb != Verb::watch) return fail(no_such_resource());
+  if (is_write(info.verb)) return fail(not_allowed());
+  return {};
+}
+
+struct VerbRow {
+  Verb verb;
+  void (*run)(const ContextPtr& context);
+};
+constexpr VerbRow kVerbs[] = {
+    {Verb::get, get_object},       {Verb::list, list_objects},
+    {Verb::watch, watch_objects},  {Verb::create, create_object},
+    {Verb::update, update_object}, {Verb::patch, patch_object},
+    {Verb::remove, remove_object}, {Verb::remove_collection, remove_collection},
+};
+
+void not_implemented(const ContextPtr& context) {
+  Status status;
+  status.code = 501;
+  status.message = context->served().resource;
+  status.message += "/" + context->info.subresource + " is not implemented by this API server yet";
+  reply_status(*context, status);
+}
+
+// Subresources that stream instead of answering with an object.
+struct StreamRow {
+  std::string_view subresource;
+  void (*run)(const ContextPtr& context);
+};
+constexpr StreamRow kStreams[] = {{"log", pod_log},
+                                  {"exec", not_implemented},
+                                  {"attach", not_implemented},
+                                  {"portforward", not_implemented},
+                                  {"proxy", not_implemented}};
+
+// Views of the object itself: the generic verbs serve them.
+bool is_view(std::string_view subresource) {
+  return subresource.empty() || subresource == "status" || subresource == "finalize";
+}
+
+void dispatch_subresource(const ContextPtr& context) {
+  if (!find_subresource(*context->route, context->info.subresource)) return reply_status(*context, no_such_resource());
+  for (const auto& row : kStreams)
+    if (row.subresource == context->info.subresource) return row.run(context);
+  if (!allows_verb(*context->route, context->info.subresource, verb_name(context->info.verb)))
+    return reply_status(*context, not_allowed());
+  if (context->info.verb == Verb::create) return post_to_subresource(context);
+  not_implemented(context);
+}
+
+// POST .../bindings is the old spelling of pods/<metadata.name>/binding.
+void post_binding(const ContextPtr& context) {
+  auto body = decode_body({context->request.headers.get("Content-Type"), context->request.body},
+                          expected_kind(*context->route), FieldValidation::ignore, context->warnings);
+  if (!body) return reply_status(*context, body.error());
+  context->route = find_route("", "v1", "pods");
+  context->info.resource = "pods";
+  context->info.name = (*body)["metadata"]["name"].string();
+  context->info.subresource = "binding";
+  post_to_subresource(context);
+}
+
+void dispatch_verb(const ContextPtr& context) {
+  const auto& info = context->info;
+  if (!is_view(info.subresource)) return dispatch_subresource(context);
+  if (!info.subresource.empty() && !find_subresource(*context->route, info.subresource))
+    return reply_status(*context, no_such_resource());
+  if (!allows_verb(*context->route, info.subresource, verb_name(info.verb)))
+    return reply_status(*context, not_allowed());
+  if (info.verb == Verb::create && !info.name.empty()) return reply_status(*context, not_allowed());
+  if (info.verb == Verb::create && info.group.empty() && info.resource == "bindings") return post_binding(context);
+  if (info.verb == Verb::create && review_for(context->storage().group, context->storage().resource))
+    return answer_review(context);
+  for (const auto& row : kVerbs)
+    if (row.verb == info.verb) return row.run(context);
+  reply_status(*context, not_allowed());
+}
+
+bool negotiate_output(RequestContext& context) {
+  const bool stored = context.served().verbs.contains("get");
+  auto output = negotiate(context.request.headers.get("Accept"), stored);
+  if (!output) {
+    reply_status(context, output.error());
+    return false;
+  }
+  context.output = *output;
+  context.output.pretty = context.output.media == Media::json && context.info.verb != Verb::watch &&
+                          wants_pretty(context.query.find("pretty"), context.request.headers.get("User-Agent"));
+  const auto rows = context.query.get("includeObject");
+  if (rows == "Object") context.output.row_object = RowObject::object;
+  if (rows == "None") context.output.row_object = RowObject::none;
+  return true;
+}
+
+void handle_resource(const ContextPtr& context) {
+  context->route = find_route(context->info.group, context->info.version, context->info.resource);
+  if (!context->route) return reply_status(*context, no_such_resource());
+  if (!negotiate_output(*context)) return;
+  if (auto fits = check_scope(*context); !fits) return reply_status(*context, fits.error());
+  if (is_write(context->info.verb)) {
+    if (context->request.body.size() > kBodyMax)
+      return reply_status(*context, status_of(Reason::request_entity_too_large,
+                                              "Request entity too large: limit is " + std::to_string(kBodyMax)));
+    if (!admit_write(*context)) return;
+  }
+  dispatch_verb(context);
+}
+
+}  // namespace
+
+void handle_request(const std::shared_ptr<ServerCore>& core, net::Request request,
+                    std::shared_ptr<net::ResponseSink> sink) {
+  const auto context = std::make_shared<RequestContext>(core, std::move(request), std::move(sink));
+  context->received = core->clock.steady_now();
+  context->audit_id = audit_id_of(*context);
+  context->info = parse_request_info(context->request, context->query);
+  const Endpoint* endpoint = context->info.is_resource ? nullptr : find_endpoint(context->info.path);
+  if (!endpoint || !endpoint->anonymous)
+    if (!authenticate_request(*context)) return;
+  if (context->info.is_resource) return handle_resource(context);
+  if (!endpoint) return reply_status(*context, no_such_resource());
+  if (context->request.method != "GET" && context->request.method != "HEAD")
+    return reply_status(*context, not_allowed());
+  endpoint->serve(context);
+}
+
+}  // namespace sublet::apiserver

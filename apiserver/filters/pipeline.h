@@ -1,0 +1,12 @@
+// Pipeline: every request's way from the handler to its verb: request info, authentication, limits, negotiation,
+// dispatch. Straight-line; each step either answers or goes on.
+#pragma once
+
+#include "apiserver/filters/request_context.h"
+
+namespace sublet::apiserver {
+
+void handle_request(const std::shared_ptr<ServerCore>& core, net::Request request,
+                    std::shared_ptr<net::ResponseSink> sink);
+
+}  // namespace sublet::apiserver

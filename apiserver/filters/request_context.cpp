@@ -1,0 +1,82 @@
+#include "apiserver/filters/request_context.h"
+
+#include <array>
+#include <atomic>
+
+#include "apiserver/codec/object_bytes.h"
+#include "sublet/base/metrics.h"
+
+namespace sublet::apiserver {
+namespace {
+
+constexpr std::size_t kWarningBytesMax = 4096;  // beyond it each warning is cut
+constexpr std::size_t kCutWarningBytes = 256;
+
+// A quoted-string; control characters have no place in a header.
+std::string warning_field(std::string_view text) {
+  std::string field = "299 - \"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') field += '\\';
+    field += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  }
+  field += '"';
+  return field;
+}
+
+std::string_view cut_utf8(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
+  return text.substr(0, bytes);
+}
+
+constexpr std::size_t kVerbCount = static_cast<std::size_t>(Verb::other) + 1;
+constexpr int kCodeMin = 100, kCodeCount = 500;
+
+// Looked up once per verb and code; the registry gives the same counter to whoever asks at the same time.
+metrics::Counter& request_counter(Verb verb, int code) {
+  static std::array<std::array<std::atomic<metrics::Counter*>, kCodeCount>, kVerbCount> counters{};
+  auto& slot = counters[static_cast<std::size_t>(verb)][static_cast<std::size_t>(code - kCodeMin) % kCodeCount];
+  if (auto* known = slot.load(std::memory_order_relaxed)) return *known;
+  auto& made = metrics::counter("apiserver_request_total", "Requests answered, by verb and HTTP code.",
+                                {{"verb", std::string(verb_name(verb))}, {"code", std::to_string(code)}});
+  slot.store(&made, std::memory_order_relaxed);
+  return made;
+}
+
+metrics::Histogram& duration_histogram(Verb verb) {
+  static std::array<std::atomic<metrics::Histogram*>, kVerbCount> histograms{};
+  auto& slot = histograms[static_cast<std::size_t>(verb)];
+  if (auto* known = slot.load(std::memory_order_relaxed)) return *known;
+  auto& made = metrics::histogram("apiserver_request_duration_seconds", "Time from a request to its answer, by verb.",
+                                  {{"verb", std::string(verb_name(verb))}});
+  slot.store(&made, std::memory_order_relaxed);
+  return made;
+}
+
+}  // namespace
+
+RequestContext::~RequestContext() {
+  if (in_flight) in_flight->fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::string RequestContext::key() const { return object_key(storage(), info.namespace_name, info.name); }
+
+void RequestContext::record(int code) const {
+  request_counter(info.verb, code).add();
+  const std::chrono::duration<double> spent = core->clock.steady_now() - received;
+  duration_histogram(info.verb).observe(spent.count());
+}
+
+net::Headers RequestContext::headers(std::string_view content_type) const {
+  net::Headers headers;
+  headers.add("Audit-Id", audit_id);
+  headers.add("Cache-Control", "no-cache, private");
+  if (!content_type.empty()) headers.add("Content-Type", std::string(content_type));
+  std::size_t total = 0;
+  for (const auto& warning : warnings) total += warning.size();
+  for (const auto& warning : warnings)
+    headers.add("Warning", warning_field(total > kWarningBytesMax ? cut_utf8(warning, kCutWarningBytes) : warning));
+  return headers;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,50 @@
+// RequestContext: one request on its way through filters and verb, and the ways to answer it.
+//
+// Made by the pipeline, shared by whatever answers later (commit callbacks, timers). Threads: used by one thread at a
+// time; answers go through the sink, which is thread-safe. Exactly one reply_* per request.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/codec/negotiation.h"
+#include "apiserver/core.h"
+#include "apiserver/filters/request_info.h"
+#include "apiserver/filters/routes.h"
+
+namespace sublet::apiserver {
+
+struct RequestContext {
+  RequestContext(std::shared_ptr<ServerCore> core_, net::Request request_, std::shared_ptr<net::ResponseSink> sink_)
+      : core(std::move(core_)), request(std::move(request_)), sink(std::move(sink_)), query(request.query()) {}
+  ~RequestContext();
+
+  std::shared_ptr<ServerCore> core;
+  net::Request request;
+  std::shared_ptr<net::ResponseSink> sink;
+  Query query;
+  RequestInfo info;
+  const Route* route = nullptr;
+  User user;
+  Output output;
+  std::vector<std::string> warnings;
+  std::string audit_id;
+  SteadyTime received{};
+  std::atomic<int>* in_flight = nullptr;  // counter that this request holds
+
+  const schema::ResourceFacts& served() const { return *route->served; }
+  const schema::ResourceFacts& storage() const { return *route->storage; }
+  const Strategy& strategy() const { return *route->strategy; }
+  std::string key() const;
+  bool dry_run() const { return query.find("dryRun").has_value(); }
+
+  /// Counts the answer and its duration; every reply calls it once.
+  void record(int code) const;
+  /// Headers that every answer carries: audit id, cache rules, warnings.
+  net::Headers headers(std::string_view content_type) const;
+};
+using ContextPtr = std::shared_ptr<RequestContext>;
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,91 @@
+// A server over a store in memory, spoken to in process: request in, response out. For the tests of this folder.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sublet/apiserver/server.h"
+#include "sublet/net/http.h"
+#include "sublet/net/loop.h"
+#include "sublet/schema/document.h"
+#include "sublet/store/sqlite_log.h"
+
+namespace sublet::apiserver {
+
+inline constexpr std::string_view kJson = "application/json";
+
+/// One answer, with its body as a tree when it is JSON.
+struct Reply {
+  int code = 0;
+  net::Headers headers;
+  std::string body;
+  schema::Document json;
+  schema::Value operator[](std::string_view key) const { return json[key]; }
+  std::string text(std::string_view dotted) const { return json.root().path(dotted).string(); }
+  std::string version() const { return text("metadata.resourceVersion"); }
+};
+
+/// One watch: lines as they come. Cancelled when destroyed.
+class Tap final : public net::ResponseObserver {
+ public:
+  void on_head(int code, const net::Headers& headers) override;
+  void on_body(std::string_view chunk) override;
+  void on_end(Outcome outcome) override;
+
+  /// Waits for the n-th event (from 0); a missing root after ten seconds or at the end.
+  schema::Document event(std::size_t n);
+  /// Waits for the stream's end; false after `limit`.
+  bool ended(std::chrono::seconds limit = std::chrono::seconds(10));
+  std::size_t count();
+  int code();
+  std::string raw();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int code_ = 0;
+  std::string partial_, raw_;
+  std::vector<std::string> lines_;
+  bool over_ = false;
+};
+
+struct Watching {
+  std::shared_ptr<Tap> tap;
+  std::unique_ptr<net::Exchange> exchange;
+  Tap* operator->() const { return tap.get(); }
+};
+
+class Rig {
+ public:
+  explicit Rig(store::StoreOptions store_options = {}, ServerOptions options = {});
+  ~Rig();
+  Reply call(std::string method, std::string target, std::string body = {}, net::Headers headers = {});
+  Reply get(std::string target, net::Headers headers = {}) {
+    return call("GET", std::move(target), {}, std::move(headers));
+  }
+  Reply post(std::string target, std::string body) { return call("POST", std::move(target), std::move(body)); }
+  Reply put(std::string target, std::string body) { return call("PUT", std::move(target), std::move(body)); }
+  Reply patch(std::string target, std::string_view type, std::string body);
+  Reply remove(std::string target, std::string body = {}) { return call("DELETE", std::move(target), std::move(body)); }
+  Watching watch(std::string target, net::Headers headers = {});
+  store::Store& store() { return *store_; }
+  Server& server() { return *server_; }
+
+  /// A ConfigMap in the namespace `test`, which is empty at first, with data {k: value} and these labels (JSON object
+  /// text).
+  Reply make_config_map(const std::string& name, const std::string& value = "v", const std::string& labels = "{}");
+
+ private:
+  std::unique_ptr<store::Store> store_;
+  net::LoopThread loop_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<net::Transport> transport_;
+};
+
+inline const std::string kConfigMaps = "/api/v1/namespaces/test/configmaps";
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,94 @@
+#include "apiserver/system_objects.h"
+
+#include "apiserver/bootstrap.h"
+#include "apiserver/codec/object_bytes.h"
+#include "apiserver/verbs/write_steps.h"
+#include "sublet/base/log.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+// Answers go nowhere: plans are committed directly.
+class NullSink final : public net::ResponseSink {
+ public:
+  void respond(int, net::Headers, std::string) override {}
+  void start(int, net::Headers) override {}
+  void write(std::shared_ptr<const std::string>) override {}
+  void end() override {}
+  void abort() override {}
+  std::size_t backlog() const override { return 0; }
+  bool closed() const override { return false; }
+  void on_close(std::function<void()>) override {}
+  void on_drain(std::function<void()>) override {}
+};
+
+// Objects whose content is the server's own: changed back when it differs.
+bool is_ours(const BootstrapObject& object) {
+  return object.resource == "endpoints" || object.resource == "endpointslices" ||
+         (object.resource == "configmaps" && object.name == "kube-root-ca.crt");
+}
+
+ContextPtr context_for(const std::shared_ptr<ServerCore>& core, const BootstrapObject& object) {
+  auto context = std::make_shared<RequestContext>(core, net::Request{}, std::make_shared<NullSink>());
+  context->route = find_route(object.group, object.version, object.resource);
+  context->info.namespace_name = object.namespace_name;
+  context->info.name = object.name;
+  context->user = {"system:apiserver", "", {"system:masters"}, {}};
+  return context;
+}
+
+// What is stored, with our content in place of its own.
+Result<Plan> plan_repair(Write& write, const store::ObjectPtr& current, const Value& wanted) {
+  auto old = stored_document(*current);
+  if (!old) return fail(old.error());
+  Document object = old->clone();
+  for (Value member : wanted)
+    if (member.key() != "metadata" && member.key() != "kind" && member.key() != "apiVersion")
+      object.root().put(member.key(), member);
+  return plan_update(write, current, object.root(), old->root());
+}
+
+Result<Plan> plan_system_object(RequestContext& context, const store::Snapshot& pending,
+                                const BootstrapObject& object) {
+  Document wanted = object.object.clone();
+  Write write(context, pending);
+  if (const auto current = pending.get(context.key())) {
+    if (is_ours(object)) return plan_repair(write, current, wanted.root());
+    return Plan{};
+  }
+  return plan_create(write, wanted.root());
+}
+
+}  // namespace
+
+Outcome create_system_objects(const std::shared_ptr<ServerCore>& core) {
+  for (const auto& object : bootstrap_objects(core->options)) {
+    const auto context = context_for(core, object);
+    if (!context->route) continue;  // a table without that kind
+    auto plan = plan_system_object(*context, core->store.pending(), object);
+    if (!plan) return fail(plan.error());
+    if (!plan->submit) continue;
+    // A guard that fails means that somebody else wrote the object just now, so it is there.
+    auto committed = core->store.commit(std::move(plan->txn));
+    if (!committed && !committed.error().is(Reason::conflict)) return fail(committed.error());
+  }
+  return {};
+}
+
+void repair_system_objects(const std::shared_ptr<ServerCore>& core) {
+  for (const auto& object : bootstrap_objects(core->options)) {
+    const auto context = context_for(core, object);
+    if (!context->route) continue;
+    auto plan = plan_system_object(*context, core->store.pending(), object);
+    if (!plan) {
+      log::warning("system.object.repair.failed", {{"object", object.name}, {"error", plan.error().message}});
+    } else if (plan->submit && !plan->txn.ops.empty()) {
+      core->store.submit(std::move(plan->txn), [](const Result<store::Committed>&) {});
+    }
+  }
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,92 @@
+#include "sublet/patches/patch.h"
+
+#include "apiserver/codec/object_bytes.h"
+#include "apiserver/verbs/write_steps.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+Outcome apply_json(Value target, const Value& patch, schema::Type) { return patches::apply_json_patch(target, patch); }
+
+Outcome apply_merge(Value target, const Value& patch, schema::Type) {
+  patches::apply_merge_patch(target, patch);
+  return {};
+}
+
+struct PatchFacts {
+  std::string_view content_type;
+  Outcome (*apply)(Value target, const Value& patch, schema::Type type);
+};
+constexpr PatchFacts kPatches[] = {
+    {"application/json-patch+json", apply_json},
+    {"application/merge-patch+json", apply_merge},
+    {"application/strategic-merge-patch+json", patches::apply_strategic_merge},
+};
+constexpr std::string_view kPatchTypes =
+    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
+
+const PatchFacts* patch_facts(std::string_view content_type) {
+  const auto end = content_type.find_first_of("; ");
+  for (const auto& facts : kPatches)
+    if (facts.content_type == content_type.substr(0, end)) return &facts;
+  return nullptr;
+}
+
+// In a patch strict validation is a matter of the patched object, so it is Invalid at the field "patch".
+Outcome judge_patched(RequestContext& context, const schema::DecodeNotes& notes, FieldValidation validation) {
+  auto judged = judge_notes(notes, validation, context.warnings);
+  if (judged) return judged;
+  Cause cause{"FieldValueInvalid", "Invalid value: \"" + context.request.body + "\": " + judged.error().message,
+              "patch"};
+  return fail(invalid_status(context.served().group, context.served().kind, context.info.name, {std::move(cause)}));
+}
+
+struct PatchRequest {
+  const PatchFacts* facts = nullptr;
+  Document patch;
+  schema::ParseNotes notes;
+  FieldValidation validation = FieldValidation::warn;
+};
+
+Result<Plan> plan_patch(RequestContext& context, const store::Snapshot& pending, const PatchRequest& request) {
+  auto current = find_current(context, pending);
+  if (!current) return fail(current.error());
+  auto object = served_document(**current, context.served());
+  if (!object) return fail(object.error());
+  const Value root = object->root();
+  if (auto applied = request.facts->apply(root, request.patch.root(), context.route->type()); !applied)
+    return fail(applied.error());
+  if (!root.is_object()) return bad_request("the patch must leave an object");
+  schema::DecodeNotes notes;
+  if (auto fits = schema::conform(root, context.route->type(), &notes); !fits) return fail(fits.error());
+  notes.duplicate_fields = request.notes.duplicate_fields;
+  if (auto judged = judge_patched(context, notes, request.validation); !judged) return fail(judged.error());
+  to_storage(*context.route, root);
+  if (auto matched = match_url(context, root); !matched) return fail(matched.error());
+  auto old = stored_document(**current);
+  if (!old) return fail(old.error());
+  Write write(context, pending);
+  return plan_update(write, *current, root, old->root());
+}
+
+}  // namespace
+
+void patch_object(const ContextPtr& context) {
+  auto request = std::make_shared<PatchRequest>();
+  request->facts = patch_facts(context->request.headers.get("Content-Type"));
+  if (!request->facts) return reply_status(*context, unsupported_media_status(kPatchTypes));
+  auto validation = check_write_options(*context, "PatchOptions");
+  if (!validation) return reply_status(*context, validation.error());
+  request->validation = *validation;
+  auto patch = Document::parse_json(context->request.body, &request->notes);
+  if (!patch) return reply_status(*context, patch.error());
+  request->patch = std::move(*patch);
+  run_write(context, [request](RequestContext& context_, const store::Snapshot& pending) {
+    return plan_patch(context_, pending, *request);
+  });
+}
+
+}  // namespace sublet::apiserver

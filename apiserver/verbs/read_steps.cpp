@@ -1,0 +1,255 @@
+#include "apiserver/verbs/read_steps.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "apiserver/codec/object_bytes.h"
+#include "sublet/schema/engine.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFutureRevisionWait{3000};
+constexpr milliseconds kFutureRevisionStep{25};  // how often a request that waits looks again
+constexpr std::string_view kTokenVersion = "meta.k8s.io/v1";
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+struct Waiting {
+  ContextPtr context;
+  store::Revision revision;
+  SteadyTime deadline;
+  std::function<void(const Outcome&)> then;
+};
+
+void look_again(std::shared_ptr<Waiting> waiting) {
+  ServerCore& core = *waiting->context->core;
+  const auto current = core.store.snapshot().revision();
+  if (current >= waiting->revision) return waiting->then({});
+  if (core.clock.steady_now() >= waiting->deadline || core.stopping || waiting->context->sink->closed())
+    return waiting->then(fail(too_large_status(waiting->revision, current)));
+  core.loop.after(kFutureRevisionStep, [waiting] { look_again(waiting); });
+}
+
+std::string_view stored_label(const Route& route, std::string_view label) {
+  if (route.conversion)
+    for (const auto& alias : route.conversion->field_aliases)
+      if (alias.served == label) return alias.stored;
+  return label;
+}
+
+bool is_selectable(const Route& route, std::string_view label) {
+  if (label == "metadata.name") return true;
+  if (label == "metadata.namespace") return route.served->namespaced;
+  const auto& fields = route.strategy->selectable_fields;
+  return std::any_of(fields.begin(), fields.end(), [&](const auto& field) { return field.label == label; });
+}
+
+// Rebuilds the selector in stored labels; only served versions with aliases need it.
+std::string translated_selector(const Route& route, const kube::FieldSelector& selector) {
+  std::string text;
+  for (const auto& term : selector.terms()) {
+    if (!text.empty()) text += ',';
+    text.append(stored_label(route, term.path)).append(term.negated ? "!=" : "=");
+    for (const char c : term.value) {
+      if (c == ',' || c == '=' || c == '\\') text += '\\';
+      text += c;
+    }
+  }
+  return text;
+}
+
+Result<kube::FieldSelector> parse_fields(const Route& route, std::string_view text) {
+  auto selector = kube::FieldSelector::parse(text);
+  if (!selector) return selector;
+  if (route.conversion) selector = kube::FieldSelector::parse(translated_selector(route, *selector));
+  if (!selector) return selector;
+  for (const auto& term : selector->terms())
+    if (!is_selectable(route, term.path)) return bad_request("field label not supported: " + term.path);
+  return selector;
+}
+
+Cause forbidden(std::string_view field, std::string_view text) {
+  return {"FieldValueForbidden", "Forbidden: " + std::string(text), std::string(field)};
+}
+
+Cause unsupported_match(std::string_view value, std::string_view supported) {
+  return {"FieldValueNotSupported",
+          "Unsupported value: \"" + std::string(value) + "\": supported values: " + std::string(supported),
+          "resourceVersionMatch"};
+}
+
+void check_watch_match(const Query& query, std::string_view match, std::vector<Cause>& causes) {
+  const bool initial = query.find("sendInitialEvents").has_value();
+  if (initial && match != "NotOlderThan")
+    causes.push_back(
+        forbidden("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+  if (match.empty()) return;
+  if (!initial)
+    causes.push_back(forbidden("resourceVersionMatch",
+                               "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+  if (match != "NotOlderThan") causes.push_back(unsupported_match(match, "\"NotOlderThan\""));
+  if (!query.get("continue").empty())
+    causes.push_back(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
+}
+
+void check_list_match(const Query& query, std::string_view match, std::vector<Cause>& causes) {
+  if (query.find("sendInitialEvents"))
+    causes.push_back(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  if (match.empty()) return;
+  const auto version = query.get("resourceVersion");
+  if (version.empty())
+    causes.push_back(
+        forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+  if (!query.get("continue").empty())
+    causes.push_back(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
+  if (match != "Exact" && match != "NotOlderThan")
+    causes.push_back(unsupported_match(match, "\"Exact\", \"NotOlderThan\", \"\""));
+  if (match == "Exact" && version == "0")
+    causes.push_back(
+        forbidden("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+}
+
+std::string base64url(std::string text) {
+  text = schema::base64_encode(text);
+  std::replace(text.begin(), text.end(), '+', '-');
+  std::replace(text.begin(), text.end(), '/', '_');
+  while (!text.empty() && text.back() == '=') text.pop_back();
+  return text;
+}
+
+std::optional<std::string> from_base64url(std::string_view encoded) {
+  std::string text(encoded);
+  std::replace(text.begin(), text.end(), '-', '+');
+  std::replace(text.begin(), text.end(), '_', '/');
+  while (text.size() % 4 != 0) text += '=';
+  return schema::base64_decode(text);
+}
+
+}  // namespace
+
+Result<store::Revision> parse_resource_version(std::string_view text, std::string_view field) {
+  if (text.empty()) return 0;
+  const auto value = parse_integer(text);
+  if (value && *value >= 0) return *value;
+  return bad_request(std::string(field) + ": Invalid value: \"" + std::string(text) +
+                     "\": must be a non-negative decimal number");
+}
+
+Result<store::ObjectPtr> find_stored(const RequestContext& context, const store::Snapshot& snapshot) {
+  if (auto object = snapshot.get(context.key())) return object;
+  return fail(not_found_status(context.served().group, context.served().resource, context.info.name));
+}
+
+Status too_large_status(store::Revision wanted, store::Revision current) {
+  Status status;
+  status.reason = Reason::timeout;
+  status.message = "Too large resource version: " + std::to_string(wanted) + ", current: " + std::to_string(current);
+  status.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
+  status.retry_after_seconds = 1;
+  return status;
+}
+
+void when_revision_reached(const ContextPtr& context, store::Revision revision,
+                           std::function<void(const Outcome&)> then) {
+  if (revision <= context->core->store.snapshot().revision()) return then({});
+  const auto deadline = context->core->clock.steady_now() + kFutureRevisionWait;
+  look_again(std::make_shared<Waiting>(Waiting{context, revision, deadline, std::move(then)}));
+}
+
+Result<ObjectFilter> ObjectFilter::parse(const Route& route, const Query& query, std::string_view name) {
+  ObjectFilter filter;
+  filter.strategy_ = route.strategy;
+  auto labels = kube::LabelSelector::parse(query.get("labelSelector"));
+  if (!labels) return fail(labels.error());
+  std::string field_text(query.get("fieldSelector"));
+  if (!name.empty()) field_text += (field_text.empty() ? "metadata.name=" : ",metadata.name=") + std::string(name);
+  auto fields = parse_fields(route, field_text);
+  if (!fields) return fail(fields.error());
+  filter.labels_ = std::move(*labels);
+  filter.fields_ = std::move(*fields);
+  return filter;
+}
+
+bool ObjectFilter::matches(const store::Object& object) const {
+  if (!labels_.everything() && !labels_.matches(object.index.labels)) return false;
+  if (fields_.everything()) return true;
+  return fields_.matches([&](std::string_view path) -> std::string_view {
+    if (path == "metadata.name") return name_of_key(object.key);
+    if (path == "metadata.namespace") return namespace_of_key(object.key);
+    for (const auto& [label, value] : object.index.fields)
+      if (label == path) return value;
+    for (const auto& field : strategy_->selectable_fields)
+      if (field.label == path) return field.when_empty;
+    return {};
+  });
+}
+
+std::vector<Cause> check_list_options(const Query& query, bool watch) {
+  std::vector<Cause> causes;
+  const auto match = query.get("resourceVersionMatch");
+  if (watch)
+    check_watch_match(query, match, causes);
+  else
+    check_list_match(query, match, causes);
+  return causes;
+}
+
+Result<ListRequest> parse_list_request(const Query& query) {
+  ListRequest request;
+  const auto limit_text = query.get("limit"), token_text = query.get("continue");
+  const auto limit = limit_text.empty() ? 0 : parse_integer(limit_text);
+  if (!limit) return bad_request("invalid limit: " + std::string(limit_text));
+  request.limit = std::max<std::int64_t>(*limit, 0);
+  const auto version_text = query.get("resourceVersion");
+  auto version = parse_resource_version(version_text, "resourceVersion");
+  if (!version) return fail(version.error());
+  request.revision = *version;
+  if (version_text == "0" && token_text.empty()) request.limit = 0;  // served from memory: the whole list
+  request.exact = *version > 0 && (query.get("resourceVersionMatch") == "Exact" ||
+                                   (query.get("resourceVersionMatch").empty() && request.limit > 0));
+  if (token_text.empty()) return request;
+  if (*version > 0) return bad_request("specifying resource version is not allowed when using continue");
+  auto token = decode_continue(token_text);
+  if (!token) return fail(token.error());
+  request.continued = true;
+  request.inconsistent = token->revision < 0;
+  request.exact = !request.inconsistent;
+  request.revision = std::max<store::Revision>(token->revision, 0);
+  request.start_after = std::move(token->start);
+  return request;
+}
+
+// The API's own form: base64url without padding of {"v":..., "rv":..., "start": the next key, which ends with a zero}.
+std::string encode_continue(const ContinueToken& token) {
+  std::string json = "{\"v\":\"";
+  json.append(kTokenVersion).append("\",\"rv\":").append(std::to_string(token.revision)).append(",\"start\":");
+  schema::append_json_string(json, token.start + std::string(1, '\0'));
+  return base64url(json + "}");
+}
+
+Result<ContinueToken> decode_continue(std::string_view text) {
+  const auto invalid = [](std::string_view why) {
+    return bad_request("continue key is not valid: " + std::string(why));
+  };
+  const auto json = from_base64url(text);
+  if (!json) return invalid("encoding");
+  auto document = schema::Document::parse_json(*json);
+  if (!document || (*document)["v"].text() != kTokenVersion)
+    return invalid("server does not recognize this encoded version");
+  ContinueToken token{(*document)["rv"].integer(), (*document)["start"].string()};
+  if (token.revision == 0) return invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
+  if (token.start.empty()) return invalid("encoded start key empty (version meta.k8s.io/v1)");
+  if (token.start.starts_with("/") || token.start.find("..") != std::string::npos) return invalid(token.start);
+  if (token.start.back() == '\0') token.start.pop_back();
+  return token;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,60 @@
+// Read steps: what get, list and watch have in common: revisions, selectors, list options and continue tokens.
+//
+// Pure but for when_revision_reached(). Source: spec sections 2.3 to 2.5.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apiserver/verbs/verb.h"
+#include "sublet/kube/selectors.h"
+
+namespace sublet::apiserver {
+
+/// "" and "0" give 0; anything but a decimal number is refused.
+Result<store::Revision> parse_resource_version(std::string_view text, std::string_view field);
+Result<store::ObjectPtr> find_stored(const RequestContext& context, const store::Snapshot& snapshot);
+
+/// Calls `then` at once when the store has reached `revision`, else when it does; after three seconds with the API's
+/// "Too large resource version" timeout. On the caller's thread or the server's loop.
+void when_revision_reached(const ContextPtr& context, store::Revision revision,
+                           std::function<void(const Outcome&)> then);
+Status too_large_status(store::Revision wanted, store::Revision current);
+
+/// Label and field selectors of one request, over the store's index.
+class ObjectFilter {
+ public:
+  static Result<ObjectFilter> parse(const Route& route, const Query& query, std::string_view name = {});
+  bool matches(const store::Object& object) const;
+  bool everything() const { return labels_.everything() && fields_.everything(); }
+  /// The one name that can match, when the field selector says so.
+  std::optional<std::string_view> name() const { return fields_.required("metadata.name"); }
+
+ private:
+  kube::LabelSelector labels_;
+  kube::FieldSelector fields_;
+  const Strategy* strategy_ = nullptr;
+};
+
+struct ListRequest {
+  store::Revision revision = 0;  // asked for; 0: latest
+  bool exact = false;            // exactly `revision`
+  bool inconsistent = false;     // continue at the latest revision
+  std::int64_t limit = 0;        // 0: none
+  std::string start_after;       // key suffix behind the prefix
+  bool continued = false;
+};
+Result<ListRequest> parse_list_request(const Query& query);
+/// Causes for combinations that the API refuses; empty: fine.
+std::vector<Cause> check_list_options(const Query& query, bool watch);
+
+struct ContinueToken {
+  store::Revision revision = 0;  // -1: the latest
+  std::string start;             // key suffix to start after
+};
+std::string encode_continue(const ContinueToken& token);
+Result<ContinueToken> decode_continue(std::string_view text);
+
+}  // namespace sublet::apiserver

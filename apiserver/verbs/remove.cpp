@@ -1,0 +1,238 @@
+#include <charconv>
+
+#include "apiserver/admission/admission.h"
+#include "apiserver/codec/object_bytes.h"
+#include "apiserver/codec/status_json.h"
+#include "apiserver/verbs/write_steps.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr std::string_view kDeleteOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+constexpr std::string_view kOrphanFinalizer = "orphan";
+constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
+
+struct PolicyFacts {
+  std::string_view policy, finalizer;
+};
+constexpr PolicyFacts kPolicies[] = {
+    {"", ""}, {"Background", ""}, {"Foreground", kForegroundFinalizer}, {"Orphan", kOrphanFinalizer}};
+
+bool is_policy(std::string_view text) {
+  for (const auto& facts : kPolicies)
+    if (facts.policy == text) return true;
+  return false;
+}
+
+Status invalid_options(std::vector<Cause> causes) {
+  return invalid_status("meta.k8s.io", "DeleteOptions", "", std::move(causes));
+}
+
+Outcome check_request(const DeleteRequest& request) {
+  std::vector<Cause> causes;
+  if (request.orphan_dependents && !request.propagation_policy.empty())
+    causes.push_back({"FieldValueInvalid",
+                      "Invalid value: \"" + request.propagation_policy +
+                          "\": orphanDependents and deletionPropagation cannot be both set",
+                      "propagationPolicy"});
+  if (!is_policy(request.propagation_policy))
+    causes.push_back({"FieldValueNotSupported",
+                      "Unsupported value: \"" + request.propagation_policy +
+                          "\": supported values: \"Background\", \"Foreground\", \"Orphan\"",
+                      "propagationPolicy"});
+  if (causes.empty()) return {};
+  return fail(invalid_options(std::move(causes)));
+}
+
+Result<DeleteRequest> request_from_query(const RequestContext& context) {
+  DeleteRequest request;
+  const auto grace = context.query.get("gracePeriodSeconds");
+  if (!grace.empty()) {
+    std::int64_t seconds = 0;
+    const auto [end, error] = std::from_chars(grace.data(), grace.data() + grace.size(), seconds);
+    if (error != std::errc() || end != grace.data() + grace.size())
+      return bad_request("invalid gracePeriodSeconds: " + std::string(grace));
+    request.grace_seconds = seconds;
+  }
+  request.propagation_policy = context.query.get("propagationPolicy");
+  if (context.query.find("orphanDependents")) request.orphan_dependents = context.query.flag("orphanDependents");
+  return request;
+}
+
+// The garbage collection finalizer that the deletion asks for; the object's own one counts when nothing is said.
+std::string_view collection_finalizer(const DeleteRequest& request, const Value& object) {
+  if (request.orphan_dependents) return *request.orphan_dependents ? kOrphanFinalizer : std::string_view();
+  if (!request.propagation_policy.empty())
+    for (const auto& facts : kPolicies)
+      if (facts.policy == request.propagation_policy) return facts.finalizer;
+  for (Value finalizer : object["metadata"]["finalizers"])
+    if (finalizer.text() == kOrphanFinalizer || finalizer.text() == kForegroundFinalizer) return finalizer.text();
+  return {};
+}
+
+// Replaces the collection finalizers by the asked one.
+void set_collection_finalizer(Value object, std::string_view wanted) {
+  Value meta = object["metadata"];
+  const std::string keep(wanted);  // may point into the list that changes
+  if (meta.has("finalizers"))
+    meta["finalizers"].retain(
+        [](const Value& item) { return item.text() != kOrphanFinalizer && item.text() != kForegroundFinalizer; });
+  if (!keep.empty()) meta.array("finalizers").push(keep);
+  if (meta["finalizers"].empty()) meta.erase("finalizers");
+}
+
+enum class Grace { none, shortened, running };
+
+void set_deletion(Value meta, WallTime at, std::int64_t grace) {
+  meta.put("deletionTimestamp", format_time(at));
+  meta.put("deletionGracePeriodSeconds", grace);
+}
+
+void bump_generation(Value meta) {
+  if (const auto generation = meta["generation"].integer(); generation > 0) meta.put("generation", generation + 1);
+}
+
+// A grace period that already runs can only be shortened.
+Grace shorten_grace(Value meta, std::optional<std::int64_t> requested) {
+  if (!meta.has("deletionGracePeriodSeconds")) return Grace::none;
+  const std::int64_t running = meta["deletionGracePeriodSeconds"].integer();
+  const auto deadline = parse_time(meta["deletionTimestamp"].text());
+  if (!requested || *requested >= running || !deadline) return Grace::running;
+  const std::int64_t grace = *requested < 0 ? 1 : *requested;
+  set_deletion(meta, *deadline - std::chrono::seconds(running) + std::chrono::seconds(grace), grace);
+  return Grace::shortened;
+}
+
+Grace begin_grace(Write& write, Value object, std::optional<std::int64_t> requested) {
+  const auto grace_seconds = write.request.strategy().grace_seconds;
+  Value meta = object["metadata"];
+  if (meta.has("deletionTimestamp")) return grace_seconds ? shorten_grace(meta, requested) : Grace::none;
+  if (!grace_seconds) return Grace::none;
+  std::int64_t grace = grace_seconds(object, requested);
+  if (grace < 0) grace = 1;
+  set_deletion(meta, write.context.clock.now() + std::chrono::seconds(grace), grace);
+  bump_generation(meta);
+  return Grace::shortened;
+}
+
+// Something still holds the object: it stays, marked.
+void mark_deleting(Write& write, Value object) {
+  Value meta = object["metadata"];
+  const WallTime now = write.context.clock.now();
+  if (!meta.has("deletionGracePeriodSeconds")) bump_generation(meta);
+  const auto deadline = parse_time(meta["deletionTimestamp"].text());
+  if (!deadline || *deadline > now) meta.put("deletionTimestamp", format_time(now));
+  meta.put("deletionGracePeriodSeconds", 0);
+}
+
+Outcome check_preconditions(const RequestContext& context, const store::Object& current, const DeleteRequest& request) {
+  const auto conflict = [&](std::string_view what, std::string_view sent, std::string_view stored) {
+    return fail(conflict_status(context.served().group, context.served().resource, name_of_key(current.key),
+                                "Precondition failed: " + std::string(what) + " in precondition: " + std::string(sent) +
+                                    ", " + std::string(what) + " in object meta: " + std::string(stored)));
+  };
+  if (!request.uid.empty() && request.uid != current.index.uid) return conflict("UID", request.uid, current.index.uid);
+  const std::string version = std::to_string(current.revision);
+  if (!request.resource_version.empty() && request.resource_version != version)
+    return conflict("ResourceVersion", request.resource_version, version);
+  return {};
+}
+
+// A final delete answers with a Status, or the last object for the kinds that say so.
+void answer_removed(const RequestContext& context, const store::Object& current, Plan& plan) {
+  if (context.strategy().delete_returns_object) return;
+  plan.answer.op.reset();
+  plan.answer.object.reset();
+  plan.answer.json =
+      success_json(context.served().group, context.served().resource, name_of_key(current.key), current.index.uid);
+}
+
+Result<Plan> remove_now(Write& write, const store::ObjectPtr& current, Value object) {
+  const Strategy& strategy = write.request.strategy();
+  if (strategy.on_removed) strategy.on_removed(write.context, object);
+  auto put = make_put(object, write.request.storage(), strategy);
+  if (!put) return fail(put.error());
+  Plan plan = write.erase(current, std::move(*put));
+  answer_removed(write.request, *current, plan);
+  return plan;
+}
+
+}  // namespace
+
+Result<DeleteRequest> delete_request_of(const Value& options) {
+  DeleteRequest request;
+  if (options.has("gracePeriodSeconds")) request.grace_seconds = options["gracePeriodSeconds"].integer();
+  request.propagation_policy = options["propagationPolicy"].string();
+  if (options.has("orphanDependents")) request.orphan_dependents = options["orphanDependents"].boolean();
+  request.uid = options["preconditions"]["uid"].string();
+  request.resource_version = options["preconditions"]["resourceVersion"].string();
+  for (Value value : options["dryRun"]) {
+    if (value.text() != "All")
+      return fail(
+          invalid_options({{"FieldValueNotSupported",
+                            "Unsupported value: \"" + value.string() + "\": supported values: \"All\"", "dryRun"}}));
+    request.dry_run = true;
+  }
+  if (auto valid = check_request(request); !valid) return fail(valid.error());
+  return request;
+}
+
+Result<DeleteRequest> read_delete_request(RequestContext& context) {
+  const auto validation = check_write_options(context, "DeleteOptions");
+  if (!validation) return fail(validation.error());
+  if (context.request.body.empty()) {
+    auto request = request_from_query(context);
+    if (!request) return request;
+    request->dry_run = context.dry_run();
+    if (auto valid = check_request(*request); !valid) return fail(valid.error());
+    return request;
+  }
+  const ExpectedKind expected{"", "v1", "DeleteOptions", schema::Table::builtin().find_type(kDeleteOptions), true};
+  auto options = decode_body({context.request.headers.get("Content-Type"), context.request.body}, expected,
+                             FieldValidation::ignore, context.warnings);
+  if (!options) return fail(options.error());
+  auto request = delete_request_of(options->root());
+  if (request) request->dry_run = request->dry_run || context.dry_run();
+  return request;
+}
+
+Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const DeleteRequest& request) {
+  RequestContext& context = write.request;
+  const Strategy& strategy = context.strategy();
+  write.context.dry_run = write.context.dry_run || request.dry_run;
+  if (auto allowed = check_preconditions(context, *current, request); !allowed) return fail(allowed.error());
+  auto document = stored_document(*current);
+  if (!document) return fail(document.error());
+  Value object = document->root();
+  if (auto admitted = admit_validating(write.context, WriteVerb::remove, Value(), object); !admitted)
+    return fail(admitted.error());
+  const Grace grace = begin_grace(write, object, request.grace_seconds);
+  if (grace == Grace::running) return write.keep(current);
+  set_collection_finalizer(object, collection_finalizer(request, object));
+  const bool held =
+      !object["metadata"]["finalizers"].empty() || (strategy.holds_deletion && strategy.holds_deletion(object));
+  if (held && grace == Grace::none) mark_deleting(write, object);
+  const bool waits = grace == Grace::shortened && object["metadata"]["deletionGracePeriodSeconds"].integer() > 0;
+  if (!held && !waits) return remove_now(write, current, object);
+  if (strategy.mark_deleting) strategy.mark_deleting(object);
+  auto put = make_put(object, context.storage(), strategy);
+  if (!put) return fail(put.error());
+  if (put->bytes == current->bytes) return write.keep(current);
+  const int code = request.orphan_dependents && !*request.orphan_dependents ? 202 : 200;
+  return write.put(code, current, std::move(*put));
+}
+
+void remove_object(const ContextPtr& context) {
+  auto request = read_delete_request(*context);
+  if (!request) return reply_status(*context, request.error());
+  run_write(context, [request = *request](RequestContext& context_, const store::Snapshot& pending) -> Result<Plan> {
+    auto current = find_current(context_, pending);
+    if (!current) return fail(current.error());
+    Write write(context_, pending);
+    return plan_delete(write, *current, request);
+  });
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,93 @@
+#include "apiserver/codec/gzip.h"
+#include "apiserver/codec/object_writer.h"
+#include "apiserver/codec/status_json.h"
+#include "apiserver/verbs/verb.h"
+
+namespace sublet::apiserver {
+namespace {
+
+// Guards fail only when another thread wrote the same key between preparing and submitting.
+constexpr int kAttemptsMax = 64;
+
+// Compressing costs more than it saves when the peer is on this machine.
+bool is_local(const net::PeerIdentity& peer) {
+  using Kind = net::PeerIdentity::Kind;
+  if (peer.kind == Kind::unix_socket || peer.kind == Kind::in_process) return true;
+  return peer.address.starts_with("127.") || peer.address.starts_with("[::1]");
+}
+
+void answer_commit(const ContextPtr& context, Answer& answer, const Result<store::Committed>& committed) {
+  if (!committed) return reply_status(*context, committed.error());
+  if (answer.op) answer.object = committed->events[*answer.op]->object;
+  reply(*context, answer);
+}
+
+// Commit callbacks come on the commit thread, which must not wait for encoding or for peers.
+bool submit(const ContextPtr& context, Plan& plan) {
+  auto answer = std::make_shared<Answer>(std::move(plan.answer));
+  return context->core->store.submit(std::move(plan.txn), [context, answer](Result<store::Committed> committed) {
+    context->core->loop.post(
+        [context, answer, committed = std::move(committed)] { answer_commit(context, *answer, committed); });
+  });
+}
+
+}  // namespace
+
+void run_write(const ContextPtr& context, const PlanFunction& function) {
+  const std::vector<std::string> warnings = context->warnings;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    context->warnings = warnings;
+    auto plan = function(*context, context->core->store.pending());
+    if (!plan) return reply_status(*context, plan.error());
+    if (!plan->submit) return reply(*context, plan->answer);
+    if (submit(context, *plan)) return;
+  }
+  Status status;
+  status.reason = Reason::server_timeout;
+  status.message = "the object is being changed too often; please try again";
+  status.retry_after_seconds = 1;
+  reply_status(*context, status);
+}
+
+void reply_body(RequestContext& context, int code, std::string_view content_type, std::string body) {
+  net::Headers headers = context.headers(content_type);
+  if (body.size() >= kGzipBytesMin && !is_local(context.request.peer)) {
+    headers.add("Vary", "Accept-Encoding");
+    if (accepts_gzip(context.request.headers.get("Accept-Encoding"))) {
+      headers.add("Content-Encoding", "gzip");
+      body = gzip(body);
+    }
+  }
+  if (context.request.method == "HEAD") body.clear();
+  context.record(code);
+  context.sink->respond(code, std::move(headers), std::move(body));
+}
+
+void reply_json(RequestContext& context, int code, std::string json) {
+  std::string body = render_json(std::move(json), context.output);
+  const auto type = rendered_type(body, context.output);
+  reply_body(context, code, type, std::move(body));
+}
+
+void reply_text(RequestContext& context, int code, std::string_view content_type, std::string body) {
+  reply_body(context, code, content_type, std::move(body));
+}
+
+void reply_status(RequestContext& context, const Status& status) {
+  std::string body = render_json(status_json(status), context.output);
+  net::Headers headers = context.headers(rendered_type(body, context.output));
+  if (status.retry_after_seconds > 0) headers.add("Retry-After", std::to_string(status.retry_after_seconds));
+  if (status.is(Reason::unauthorized)) headers.add("WWW-Authenticate", "Bearer realm=\"sublet\"");
+  context.record(status.http_code());
+  context.sink->respond(status.http_code(), std::move(headers), std::move(body));
+}
+
+void reply(RequestContext& context, const Answer& answer) {
+  if (!answer.object) return reply_json(context, answer.code, answer.json);
+  const ObjectWriter writer(*context.route, context.output);
+  auto body = writer.object(*answer.object, context.core->clock.now());
+  if (!body) return reply_status(context, body.error());
+  reply_body(context, answer.code, writer.content_type(), std::move(*body));
+}
+
+}  // namespace sublet::apiserver

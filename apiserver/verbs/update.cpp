@@ -1,0 +1,148 @@
+#include "apiserver/admission/admission.h"
+#include "apiserver/codec/object_bytes.h"
+#include "apiserver/verbs/write_steps.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+Status precondition_conflict(const RequestContext& context, std::string_view sent, std::string_view stored) {
+  return conflict_status(context.served().group, context.served().resource, context.info.name,
+                         "Precondition failed: UID in precondition: " + std::string(sent) +
+                             ", UID in object meta: " + std::string(stored));
+}
+
+Status missing_version(const RequestContext& context) {
+  Cause cause{"FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"};
+  return invalid_status(context.served().group, context.served().kind, context.info.name, {std::move(cause)});
+}
+
+// The sender's uid and resourceVersion against what is stored.
+Outcome check_preconditions(const RequestContext& context, const store::Object& current, const Value& object) {
+  const Value meta = object["metadata"];
+  const auto uid = meta["uid"].text(), version = meta["resourceVersion"].text();
+  if (!uid.empty() && uid != current.index.uid) return fail(precondition_conflict(context, uid, current.index.uid));
+  if (version.empty() || version == "0") {
+    if (context.strategy().unconditional_update) return {};
+    return fail(missing_version(context));
+  }
+  if (version == std::to_string(current.revision)) return {};
+  return fail(conflict_status(context.served().group, context.served().resource, context.info.name, kObjectModified));
+}
+
+void take_member(Value object, const Value& from, std::string_view member) {
+  if (from.has(member))
+    object.put(member, from[member]);
+  else
+    object.erase(member);
+}
+
+// /status changes status (and metadata); the main endpoint changes everything else.
+void keep_other_endpoints_fields(const RequestContext& context, Value object, const Value& old) {
+  const auto& sub = context.info.subresource;
+  if (sub.empty()) {
+    if (context.served().has_status) take_member(object, old, "status");
+    return;
+  }
+  std::vector<std::string> foreign;
+  for (Value member : object)
+    if (member.key() != "metadata" && member.key() != "status") foreign.emplace_back(member.key());
+  for (Value member : old)
+    if (member.key() != "metadata" && member.key() != "status") foreign.emplace_back(member.key());
+  for (const auto& key : foreign) take_member(object, old, key);
+}
+
+// PUT namespaces/x/finalize changes spec.finalizers and nothing else.
+void keep_all_but_spec_finalizers(Value object, const Value& old) {
+  schema::Document finalizers = schema::Document::copy_of(object["spec"]["finalizers"]);
+  const bool sent = object["spec"].has("finalizers");
+  object.set(old);
+  if (sent)
+    object.object("spec").put("finalizers", finalizers.root());
+  else
+    object.object("spec").erase("finalizers");
+}
+
+// +1 when something beside metadata and status changed.
+void count_generation(const RequestContext& context, Value object, const Value& old) {
+  if (!context.strategy().generation || context.info.subresource == "status") return;
+  bool same = true;
+  for (Value member : object)
+    if (member.key() != "metadata" && member.key() != "status" && member.key() != "kind" &&
+        member.key() != "apiVersion")
+      same = same && member.equals(old[member.key()]);
+  for (Value member : old) same = same && object.has(member.key());
+  if (!same) object["metadata"].put("generation", old["metadata"]["generation"].integer() + 1);
+}
+
+using Prepare = Outcome (*)(WriteContext&, Value, const Value&);
+using ValidateUpdate = void (*)(const Value&, const Value&, std::vector<Cause>&);
+
+Outcome validate_change(const RequestContext& context, const Value& object, const Value& old) {
+  const Strategy& strategy = context.strategy();
+  const bool status = context.info.subresource == "status";
+  std::vector<Cause> causes;
+  validate_object_meta_update(object["metadata"], old["metadata"], causes);
+  const ValidateUpdate validate = status ? strategy.validate_status_update : strategy.validate_update;
+  if (validate) validate(object, old, causes);
+  if (!causes.empty())
+    return fail(invalid_status(context.served().group, context.served().kind, context.info.name, std::move(causes)));
+  // The fields of the other endpoint are as they were, so a whole check can only speak of what changed.
+  return validate_new(context, object);
+}
+
+}  // namespace
+
+Result<Plan> plan_update(Write& write, const store::ObjectPtr& current, Value object, const Value& old) {
+  RequestContext& request = write.request;
+  const Strategy& strategy = request.strategy();
+  if (auto allowed = check_preconditions(request, *current, object); !allowed) return fail(allowed.error());
+  if (request.info.subresource == "finalize")
+    keep_all_but_spec_finalizers(object, old);
+  else
+    keep_other_endpoints_fields(request, object, old);
+  keep_metadata(object, old);
+  apply_defaults(request, object);
+  if (auto admitted = admit_mutating(write.context, WriteVerb::update, object, old); !admitted)
+    return fail(admitted.error());
+  const Prepare prepare =
+      request.info.subresource == "status" ? strategy.prepare_status_update : strategy.prepare_update;
+  if (prepare)
+    if (auto prepared = prepare(write.context, object, old); !prepared) return fail(prepared.error());
+  count_generation(request, object, old);
+  if (auto valid = validate_change(request, object, old); !valid) return fail(valid.error());
+  if (auto admitted = admit_validating(write.context, WriteVerb::update, object, old); !admitted)
+    return fail(admitted.error());
+  const bool removed = may_be_removed(strategy, object, old);
+  if (removed && strategy.on_removed) strategy.on_removed(write.context, object);
+  auto put = make_put(object, request.storage(), strategy);
+  if (!put) return fail(put.error());
+  if (removed) return write.erase(current, std::move(*put));
+  if (put->bytes == current->bytes) return write.keep(current);
+  return write.put(200, current, std::move(*put));
+}
+
+void update_object(const ContextPtr& context) {
+  auto validation = check_write_options(*context, "UpdateOptions");
+  if (!validation) return reply_status(*context, validation.error());
+  auto decoded = decode_object(*context, *validation);
+  if (!decoded) return reply_status(*context, decoded.error());
+  auto body = std::make_shared<schema::Document>(std::move(*decoded));
+  run_write(context, [body](RequestContext& request, const store::Snapshot& pending) -> Result<Plan> {
+    schema::Document object = body->clone();
+    if (auto matched = match_url(request, object.root()); !matched) return fail(matched.error());
+    Write write(request, pending);
+    auto current = find_current(request, pending);
+    if (!current) {
+      if (request.strategy().create_on_update && request.info.subresource.empty())
+        return plan_create(write, object.root());
+      return fail(current.error());
+    }
+    auto old = stored_document(**current);
+    if (!old) return fail(old.error());
+    return plan_update(write, *current, object.root(), old->root());
+  });
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,61 @@
+// Verbs: what a request does, each a straight-line function (context, pending state) -> Plan, or for reads an answer.
+//
+// A Plan holds what to answer and, for writes, the Txn to commit. run_write() submits it, reruns the function when a
+// guard fails (bounded), and answers from the commit's callback, over the server's loop. Functions must not block and
+// may run several times: they change nothing but the context's warnings.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "apiserver/filters/request_context.h"
+#include "apiserver/strategies/strategy.h"
+#include "sublet/schema/document.h"
+#include "sublet/store/store.h"
+
+namespace sublet::apiserver {
+
+/// Exactly one of object, json and op says what the body is.
+struct Answer {
+  int code = 200;
+  store::ObjectPtr object;        // a stored object, written in the asked form
+  std::string json;               // any other kind, with kind and apiVersion
+  std::optional<std::size_t> op;  // the object that this op of the Txn makes (or its last state)
+};
+
+struct Plan {
+  Answer answer;
+  store::Txn txn;
+  bool submit = false;  // false: answer at once (reads, dry runs)
+};
+
+using PlanFunction = std::function<Result<Plan>(RequestContext& context, const store::Snapshot& pending)>;
+
+/// Prepares, submits and answers.
+void run_write(const ContextPtr& context, const PlanFunction& function);
+
+// Answers. Exactly one per request.
+void reply(RequestContext& context, const Answer& answer);
+void reply_status(RequestContext& context, const Status& status);
+/// `json` in the negotiated media.
+void reply_json(RequestContext& context, int code, std::string json);
+void reply_text(RequestContext& context, int code, std::string_view content_type, std::string body);
+/// A body in its final form; compressed when large and wanted.
+void reply_body(RequestContext& context, int code, std::string_view content_type, std::string body);
+
+// The verbs.
+void get_object(const ContextPtr& context);
+void list_objects(const ContextPtr& context);
+void watch_objects(const ContextPtr& context);
+void create_object(const ContextPtr& context);
+void update_object(const ContextPtr& context);
+void patch_object(const ContextPtr& context);
+void remove_object(const ContextPtr& context);
+void remove_collection(const ContextPtr& context);
+void post_to_subresource(const ContextPtr& context);
+void answer_review(const ContextPtr& context);
+void pod_log(const ContextPtr& context);
+
+}  // namespace sublet::apiserver

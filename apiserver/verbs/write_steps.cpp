@@ -1,0 +1,218 @@
+#include "apiserver/verbs/write_steps.h"
+
+#include <algorithm>
+
+#include "apiserver/codec/object_bytes.h"
+#include "sublet/schema/engine.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr std::string_view kMetaGroup = "meta.k8s.io";
+
+// What a dry run answers with: the would-be object. Without a revision the member goes too, as upstream answers it.
+store::ObjectPtr unsaved_object(std::string key, store::Put put, store::Revision revision) {
+  constexpr std::string_view kMember = "\"resourceVersion\":\"";
+  auto object = std::make_shared<store::Object>();
+  object->key = std::move(key);
+  object->revision = revision;
+  object->hole = put.hole;
+  object->bytes = std::move(put.bytes);
+  object->index = std::move(put.index);
+  if (revision == 0 && put.hole != store::Object::kNoHole) {
+    std::size_t begin = put.hole - kMember.size(), size = kMember.size() + 1;
+    if (object->bytes[begin + size] == ',')
+      ++size;
+    else if (object->bytes[begin - 1] == ',')
+      --begin, ++size;
+    object->bytes.erase(begin, size);
+    object->hole = store::Object::kNoHole;
+  }
+  return object;
+}
+
+Status unsupported_option(std::string_view kind, std::string_view field, std::string_view value,
+                          std::string_view supported) {
+  Cause cause{"FieldValueNotSupported",
+              "Unsupported value: \"" + std::string(value) + "\": supported values: " + std::string(supported),
+              std::string(field)};
+  return invalid_status(kMetaGroup, kind, "", {std::move(cause)});
+}
+
+}  // namespace
+
+Write::Write(RequestContext& request_, const store::Snapshot& pending_)
+    : request(request_),
+      pending(pending_),
+      context{.resource = request_.storage(),
+              .namespace_name = request_.info.namespace_name,
+              .subresource = request_.info.subresource,
+              .user = request_.user,
+              .pending = pending_,
+              .options = request_.core->options,
+              .clock = request_.core->clock,
+              .random = request_.core->random,
+              .dry_run = request_.dry_run(),
+              .txn = txn,
+              .warnings = request_.warnings} {}
+
+Plan Write::put(int code, const store::ObjectPtr& current, store::Put put) {
+  Plan plan;
+  plan.answer.code = code;
+  std::string key = object_key(request.storage(), request.info.namespace_name, request.info.name);
+  if (context.dry_run) {
+    plan.answer.object = unsaved_object(std::move(key), std::move(put), current ? current->revision : 0);
+    return plan;
+  }
+  txn.guards.push_back({key, current ? current->revision : 0});
+  txn.ops.push_back({std::move(key), std::move(put), std::nullopt});
+  plan.answer.op = txn.ops.size() - 1;
+  plan.txn = std::move(txn);
+  plan.submit = true;
+  return plan;
+}
+
+Plan Write::erase(const store::ObjectPtr& current, std::optional<store::Put> last_state) {
+  Plan plan;
+  if (context.dry_run) {
+    plan.answer.object = last_state ? unsaved_object(current->key, std::move(*last_state), current->revision) : current;
+    return plan;
+  }
+  txn.guards.push_back({current->key, current->revision});
+  txn.ops.push_back({current->key, std::nullopt, std::move(last_state)});
+  plan.answer.op = txn.ops.size() - 1;
+  plan.txn = std::move(txn);
+  plan.submit = true;
+  return plan;
+}
+
+Plan Write::keep(const store::ObjectPtr& current) {
+  Plan plan;
+  plan.answer.object = current;
+  plan.submit = !context.dry_run && current->revision > request.core->store.snapshot().revision();
+  plan.txn.guards.push_back({current->key, current->revision});
+  return plan;
+}
+
+Result<FieldValidation> check_write_options(const RequestContext& context, std::string_view kind) {
+  for (const auto value : context.query.all("dryRun"))
+    if (value != "All") return fail(unsupported_option(kind, "dryRun", value, "\"All\""));
+  const auto text = context.query.get("fieldValidation");
+  const auto validation = parse_field_validation(text);
+  if (!validation) return fail(unsupported_option(kind, "fieldValidation", text, "\"Ignore\", \"Strict\", \"Warn\""));
+  return *validation;
+}
+
+ExpectedKind expected_kind(const Route& route) {
+  return {route.served->group, route.served->version, route.served->kind, route.type()};
+}
+
+void to_storage(const Route& route, Value object) {
+  if (route.conversion) route.conversion->to_storage(object);
+}
+
+Result<schema::Document> decode_object(RequestContext& context, FieldValidation validation) {
+  auto document = decode_body({context.request.headers.get("Content-Type"), context.request.body},
+                              expected_kind(*context.route), validation, context.warnings);
+  if (document) to_storage(*context.route, document->root());
+  return document;
+}
+
+Outcome match_url(const RequestContext& context, Value object) {
+  Value meta = object.object("metadata");
+  const auto namespace_name = meta["namespace"].text();
+  if (!context.served().namespaced) {
+    meta.erase("namespace");
+  } else if (namespace_name.empty()) {
+    meta.put("namespace", context.info.namespace_name);
+  } else if (namespace_name != context.info.namespace_name) {
+    return bad_request("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  const auto name = meta["name"].text();
+  if (context.info.name.empty() || name == context.info.name) return {};
+  if (name.empty()) {
+    meta.put("name", context.info.name);
+    return {};
+  }
+  return bad_request("the name of the object (" + std::string(name) + ") does not match the name on the URL (" +
+                     context.info.name + ")");
+}
+
+void begin_metadata(Write& write, Value object) {
+  Value meta = object.object("metadata");
+  for (const auto* field :
+       {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"})
+    meta.erase(field);
+  meta.put("uid", uuid_v4(write.context.random));
+  meta.put("creationTimestamp", format_time(write.context.clock.now()));
+  if (write.request.strategy().generation) meta.put("generation", 1);
+}
+
+Outcome generate_name(Write& write, Value object) {
+  constexpr std::size_t kBaseMax = 58;
+  constexpr int kSuffix = 5, kAttempts = 8;
+  Value meta = object["metadata"];
+  const std::string base = meta["generateName"].string();
+  if (!meta["name"].text().empty() || base.empty()) return {};
+  std::string name;
+  for (int i = 0; i < kAttempts; ++i) {
+    name = base.substr(0, kBaseMax) + name_suffix(write.context.random, kSuffix);
+    const auto key = object_key(write.request.storage(), write.request.info.namespace_name, name);
+    if (!write.pending.get(key)) break;
+  }
+  meta.put("name", name);
+  return {};
+}
+
+void keep_metadata(Value object, const Value& old) {
+  // Server-owned: taken from the stored object whatever was sent.
+  constexpr std::string_view kOwned[] = {"generation", "selfLink", "managedFields"};
+  // May be left out by clients; when sent, validation checks that they did not change.
+  constexpr std::string_view kStable[] = {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+                                          "generateName"};
+  Value meta = object.object("metadata");
+  const Value before = old["metadata"];
+  for (const auto field : kOwned) {
+    if (before.has(field))
+      meta.put(field, before[field]);
+    else
+      meta.erase(field);
+  }
+  for (const auto field : kStable)
+    if (!meta.has(field) && before.has(field)) meta.put(field, before[field]);
+  if (!before.has("deletionTimestamp")) {
+    meta.erase("deletionTimestamp");
+    meta.erase("deletionGracePeriodSeconds");
+  }
+}
+
+void apply_defaults(const RequestContext& context, Value object) {
+  schema::apply_table_defaults(object, context.route->storage_type());
+  if (context.strategy().defaults) context.strategy().defaults(object);
+}
+
+Outcome validate_new(const RequestContext& context, const Value& object) {
+  const Strategy& strategy = context.strategy();
+  std::vector<Cause> causes;
+  validate_object_meta(object["metadata"], context.served().namespaced, strategy.name_rule, causes);
+  schema::validate_structure(object, context.route->storage_type(), "", causes);
+  if (strategy.validate) strategy.validate(object, causes);
+  if (causes.empty()) return {};
+  return fail(invalid_status(context.served().group, context.served().kind, object["metadata"]["name"].text(),
+                             std::move(causes)));
+}
+
+bool may_be_removed(const Strategy& strategy, const Value& object, const Value& old) {
+  if (!object["metadata"]["finalizers"].empty() || !old["metadata"].has("deletionTimestamp")) return false;
+  if (old["metadata"]["deletionGracePeriodSeconds"].integer() > 0) return false;
+  return !strategy.holds_deletion || !strategy.holds_deletion(object);
+}
+
+Result<store::ObjectPtr> find_current(const RequestContext& context, const store::Snapshot& pending) {
+  if (auto current = pending.get(context.key())) return current;
+  return fail(not_found_status(context.served().group, context.served().resource, context.info.name));
+}
+
+}  // namespace sublet::apiserver

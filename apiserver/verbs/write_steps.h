@@ -1,0 +1,75 @@
+// Write steps: what create, update, patch and delete have in common, so that each verb reads as the order of its steps.
+//
+// Objects here are Documents of the storage version. All functions are pure but for what WriteContext hands in.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "apiserver/codec/request_body.h"
+#include "apiserver/verbs/verb.h"
+
+namespace sublet::apiserver {
+
+/// Everything a write's function needs while it runs: the Txn and the view that strategies and plugins get.
+struct Write {
+  Write(RequestContext& request_, const store::Snapshot& pending_);
+  RequestContext& request;
+  const store::Snapshot& pending;
+  store::Txn txn;
+  WriteContext context;
+
+  /// Adds the guard and the op of the object itself; the answer will be that op's object. A dry run answers at once.
+  Plan put(int code, const store::ObjectPtr& current, store::Put put);
+  /// The object goes away; watchers and the answer see `last_state`.
+  Plan erase(const store::ObjectPtr& current, std::optional<store::Put> last_state);
+  /// Answers with what is stored, once that is durable.
+  Plan keep(const store::ObjectPtr& current);
+};
+
+/// fieldValidation and dryRun of a write's query; `kind` names the options in errors ("CreateOptions").
+Result<FieldValidation> check_write_options(const RequestContext& context, std::string_view kind);
+
+/// The request's body as the served kind, brought into the storage version.
+Result<schema::Document> decode_object(RequestContext& context, FieldValidation validation);
+/// The same for a body of another kind (Binding, TokenRequest).
+ExpectedKind expected_kind(const Route& route);
+/// Brings an object of the served version into the storage version in place.
+void to_storage(const Route& route, schema::Value object);
+
+/// Name and namespace of the body against the URL's.
+Outcome match_url(const RequestContext& context, schema::Value object);
+
+// Metadata that the server owns.
+void begin_metadata(Write& write, schema::Value object);
+Outcome generate_name(Write& write, schema::Value object);
+void keep_metadata(schema::Value object, const schema::Value& old);
+
+/// Table defaults, then the strategy's.
+void apply_defaults(const RequestContext& context, schema::Value object);
+/// Structure, metadata and the strategy's rules as one Invalid.
+Outcome validate_new(const RequestContext& context, const schema::Value& object);
+
+/// The whole way of a new object: metadata, defaults, admission, strategy, validation, Txn. Changes `object`.
+Result<Plan> plan_create(Write& write, schema::Value object);
+/// The whole way of a changed object, for PUT, PATCH and every subresource that stores its parent.
+Result<Plan> plan_update(Write& write, const store::ObjectPtr& current, schema::Value object, const schema::Value& old);
+
+/// What a DELETE asks for, from body or query.
+struct DeleteRequest {
+  std::optional<std::int64_t> grace_seconds;
+  std::string propagation_policy;
+  std::optional<bool> orphan_dependents;
+  std::string uid, resource_version;  // preconditions; empty: none
+  bool dry_run = false;
+};
+Result<DeleteRequest> read_delete_request(RequestContext& context);
+Result<DeleteRequest> delete_request_of(const schema::Value& options);
+Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const DeleteRequest& request);
+
+/// Whether nothing holds an object any more that was asked to go.
+bool may_be_removed(const Strategy& strategy, const schema::Value& object, const schema::Value& old);
+/// The object under the request's key, or not_found.
+Result<store::ObjectPtr> find_current(const RequestContext& context, const store::Snapshot& pending);
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,345 @@
+// Writes and deletes: spec 10.3 and 10.4.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "apiserver/server_testing.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+const std::string kPods = "/api/v1/namespaces/default/pods";
+
+// A Pod bound to a node, so that deletes are graceful.
+std::string pod_json(const std::string& name, const std::string& extra = "") {
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"("},"spec":{"nodeName":"n1",)" +
+         R"("automountServiceAccountToken":false,"containers":[{"name":"a","image":"x"}])" + extra + "}}";
+}
+
+TEST(Create, FillsWhatTheServerOwns) {
+  Rig rig;
+  const auto made =
+      rig.post(kConfigMaps,
+               R"({"metadata":{"name":"a","uid":"mine","creationTimestamp":"2001-01-01T00:00:00Z","generation":9}})");
+  ASSERT_EQ(made.code, 201) << made.body;
+  EXPECT_NE(made.text("metadata.uid"), "mine");
+  EXPECT_THAT(made.text("metadata.uid"), MatchesRegex("[0-9a-f-]{36}"));
+  EXPECT_THAT(made.text("metadata.creationTimestamp"), testing::StartsWith("20"));
+  EXPECT_NE(made.text("metadata.creationTimestamp"), "2001-01-01T00:00:00Z");
+  EXPECT_EQ(made.text("metadata.namespace"), "test");
+  EXPECT_FALSE(made["metadata"].has("generation"));
+}
+
+TEST(Create, RefusesWhatDoesNotFit) {  // 17, 43
+  Rig rig;
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{"name":"a","namespace":"other"}})").text("message"),
+            "the namespace of the provided object does not match the namespace sent on the request");
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{"name":"a","resourceVersion":"5"}})").code, 400);
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"apiVersion":"v2","kind":"ConfigMap","metadata":{"name":"a"}})").code, 400);
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}})").code, 400);
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":)").code, 400);
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{}})").code, 422);
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{"name":"No_Good"}})").code, 422);
+  EXPECT_EQ(rig.post("/api/v1/configmaps", R"({"metadata":{"name":"a"}})").code, 405);
+  EXPECT_EQ(rig.post("/api/v1/namespaces/none/configmaps", R"({"metadata":{"name":"a"}})").code, 404);
+  const auto made = rig.post(kConfigMaps + "?fieldValidation=Ignore", R"({"metadata":{"name":"z"},"Data":{"a":"b"}})");
+  EXPECT_EQ(made.code, 201);
+  EXPECT_FALSE(made.json.root().has("data"));
+}
+
+TEST(Create, ExistsAlready) {
+  Rig rig;
+  rig.make_config_map("a");
+  const auto again = rig.make_config_map("a");
+  EXPECT_EQ(again.code, 409);
+  EXPECT_EQ(again.text("reason"), "AlreadyExists");
+  EXPECT_EQ(again.text("message"), "configmaps \"a\" already exists");
+}
+
+TEST(Create, FieldValidationModes) {  // 41, 42
+  Rig rig;
+  const std::string typo = R"({"metadata":{"name":"a"},"dta":{"a":"b"}})";
+  const auto strict = rig.post(kConfigMaps + "?fieldValidation=Strict", typo);
+  EXPECT_EQ(strict.code, 400);
+  EXPECT_THAT(strict.text("message"), HasSubstr("strict decoding error: unknown field \"dta\""));
+  EXPECT_EQ(rig.post(kConfigMaps + "?fieldValidation=Nope", typo).code, 422);
+  const auto twice =
+      rig.post(kConfigMaps + "?fieldValidation=Strict", R"({"metadata":{"name":"a"},"data":{},"data":{"a":"b"}})");
+  EXPECT_EQ(twice.code, 400);
+  EXPECT_THAT(twice.text("message"), HasSubstr("duplicate field \"data\""));
+  const auto warned = rig.post(kConfigMaps, typo);
+  EXPECT_EQ(warned.code, 201);
+  EXPECT_EQ(warned.headers.get("Warning"), "299 - \"unknown field \\\"dta\\\"\"");
+}
+
+TEST(Create, GenerateNameInParallel) {  // 39
+  Rig rig;
+  std::mutex mutex;
+  std::set<std::string> names;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        const auto made = rig.post(kConfigMaps, R"({"metadata":{"generateName":"base"}})");
+        EXPECT_EQ(made.code, 201);
+        const std::lock_guard lock(mutex);
+        names.insert(made.text("metadata.name"));
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(names.size(), 200u);
+  EXPECT_THAT(*names.begin(), MatchesRegex("base[bcdfghjklmnpqrstvwxz2456789]{5}"));
+}
+
+TEST(Create, DryRunWritesNothing) {  // 40
+  Rig rig;
+  const auto before = rig.store().snapshot().revision();
+  const auto made = rig.post(kConfigMaps + "?dryRun=All", R"({"metadata":{"name":"a"}})");
+  EXPECT_EQ(made.code, 201);
+  EXPECT_FALSE(made.text("metadata.uid").empty());
+  EXPECT_FALSE(made["metadata"].has("resourceVersion")) << made.body;
+  EXPECT_EQ(rig.get(kConfigMaps + "/a").code, 404);
+  EXPECT_EQ(rig.store().snapshot().revision(), before);
+  EXPECT_EQ(rig.post(kConfigMaps + "?dryRun=Some", R"({"metadata":{"name":"a"}})").code, 422);
+}
+
+TEST(Update, ConflictsAndPreconditions) {  // 35, 36
+  Rig rig;
+  const auto made = rig.make_config_map("a");
+  const auto body = [&](const std::string& meta) {
+    return R"({"metadata":{"name":"a")" + meta + R"(},"data":{"n":"1"}})";
+  };
+  EXPECT_EQ(rig.put(kConfigMaps + "/a", body("")).code, 200);
+  const auto stale = rig.put(kConfigMaps + "/a", body(R"(,"resourceVersion":")" + made.version() + "\""));
+  EXPECT_EQ(stale.code, 409);
+  EXPECT_EQ(stale.text("reason"), "Conflict");
+  EXPECT_EQ(
+      stale.text("message"),
+      "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your changes "
+      "to the latest version and try again");
+  const auto other = rig.put(kConfigMaps + "/a", body(R"(,"uid":"x")"));
+  EXPECT_EQ(other.code, 409);
+  EXPECT_THAT(other.text("message"), HasSubstr("Precondition failed: UID in precondition: x, UID in object meta: "));
+  EXPECT_EQ(rig.put(kConfigMaps + "/b", body("")).code, 400);
+  EXPECT_EQ(rig.put(kConfigMaps + "/none", R"({"metadata":{"name":"none"}})").code, 404);
+}
+
+TEST(Update, NothingChangedWritesNothing) {  // 34
+  Rig rig;
+  const auto made = rig.make_config_map("a");
+  const auto again = rig.put(kConfigMaps + "/a", R"({"metadata":{"name":"a"},"data":{"k":"v"}})");
+  EXPECT_EQ(again.code, 200);
+  EXPECT_EQ(again.version(), made.version());
+  const auto patched = rig.patch(kConfigMaps + "/a", "merge-patch", R"({"data":{"k":"v"}})");
+  EXPECT_EQ(patched.version(), made.version());
+}
+
+TEST(Update, StatusAndSpecAreSeparate) {  // 37, 38
+  Rig rig;
+  const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
+  const std::string spec =
+      R"("spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}})";
+  const auto made = rig.post(deployments, R"({"metadata":{"name":"d"},)" + spec + R"(,"status":{"replicas":7}})");
+  ASSERT_EQ(made.code, 201) << made.body;
+  EXPECT_EQ(made.headers.get("Warning"),
+            "299 - \"Deployment is stored, but no controller in this virtual cluster acts on it yet\"");
+  EXPECT_EQ(made["status"]["replicas"].integer(), 0);
+  EXPECT_EQ(made["metadata"]["generation"].integer(), 1);
+  const auto status =
+      rig.patch(deployments + "/d/status", "merge-patch", R"({"spec":{"replicas":5},"status":{"replicas":3}})");
+  EXPECT_EQ(status.code, 200) << status.body;
+  EXPECT_EQ(status["status"]["replicas"].integer(), 3);
+  EXPECT_EQ(status["spec"]["replicas"].integer(), 1);
+  EXPECT_EQ(status["metadata"]["generation"].integer(), 1);
+  const auto scaled =
+      rig.patch(deployments + "/d", "merge-patch", R"({"spec":{"replicas":5},"status":{"replicas":9}})");
+  EXPECT_EQ(scaled["status"]["replicas"].integer(), 3);
+  EXPECT_EQ(scaled["metadata"]["generation"].integer(), 2);
+  const auto labelled = rig.patch(deployments + "/d", "merge-patch", R"({"metadata":{"labels":{"x":"y"}}})");
+  EXPECT_EQ(labelled["metadata"]["generation"].integer(), 2);
+}
+
+TEST(Patch, TypesAndErrors) {  // 44, 45
+  Rig rig;
+  rig.make_config_map("a");
+  const std::string path = kConfigMaps + "/a";
+  EXPECT_EQ(rig.patch(path, "json-patch", R"([{"op":"add","path":"/data/x","value":"1"}])").text("data.x"), "1");
+  EXPECT_EQ(rig.patch(path, "json-patch", R"([{"op":"test","path":"/data/x","value":"2"}])").code, 422);
+  EXPECT_EQ(rig.patch(path, "json-patch", R"({"op":"test"})").code, 400);
+  EXPECT_FALSE(rig.patch(path, "merge-patch", R"({"data":{"x":null}})")["data"].has("x"));
+  EXPECT_EQ(rig.patch(path, "strategic-merge-patch", R"({"data":{"y":"2"}})").text("data.y"), "2");
+  EXPECT_EQ(rig.patch(path, "apply-patch", "{}").code, 415);
+  EXPECT_EQ(rig.patch(path, "merge-patch", R"({"metadata":{"resourceVersion":"1"}})").code, 409);
+  EXPECT_EQ(rig.patch(path, "merge-patch", R"({"metadata":{"name":"b"}})").code, 400);
+  EXPECT_EQ(rig.patch(kConfigMaps + "/none", "merge-patch", "{}").code, 404);
+  const auto strict = rig.patch(path + "?fieldValidation=Strict", "merge-patch", R"({"nope":1})");
+  EXPECT_EQ(strict.code, 422);
+  EXPECT_EQ(strict["details"]["causes"].at(0)["field"].text(), "patch");
+  std::string many = "[";
+  for (int i = 0; i < 10'001; ++i) many += std::string(i ? "," : "") + R"({"op":"test","path":"/data/k","value":"v"})";
+  EXPECT_EQ(rig.patch(path, "json-patch", many + "]").code, 413);
+}
+
+TEST(Patch, ConcurrentPatchesAllCount) {
+  Rig rig;
+  rig.make_config_map("a");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&rig, t] {
+      for (int i = 0; i < 25; ++i) {
+        const std::string key = std::to_string(t) + "-" + std::to_string(i);
+        EXPECT_EQ(rig.patch(kConfigMaps + "/a", "merge-patch", R"({"data":{")" + key + R"(":"1"}})").code, 200);
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(rig.get(kConfigMaps + "/a")["data"].size(), 101u);
+}
+
+TEST(Limits, LargeBodies) {  // 53
+  Rig rig;
+  EXPECT_EQ(rig.make_config_map("a", std::string(4 << 20, 'x')).code, 413);
+}
+
+TEST(Delete, AnswersWithStatus) {
+  Rig rig;
+  const auto made = rig.make_config_map("a");
+  const auto gone = rig.remove(kConfigMaps + "/a", R"({"propagationPolicy":"Background"})");
+  EXPECT_EQ(gone.code, 200);
+  EXPECT_EQ(gone.text("status"), "Success");
+  EXPECT_EQ(gone.text("details.name"), "a");
+  EXPECT_EQ(gone.text("details.kind"), "configmaps");
+  EXPECT_EQ(gone.text("details.uid"), made.text("metadata.uid"));
+  EXPECT_EQ(rig.get(kConfigMaps + "/a").code, 404);
+  EXPECT_EQ(rig.remove(kConfigMaps + "/a").code, 404);
+  const auto again = rig.make_config_map("a");  // 62
+  EXPECT_NE(again.text("metadata.uid"), made.text("metadata.uid"));
+}
+
+TEST(Delete, FinalizersHold) {  // 54
+  Rig rig;
+  rig.post(kConfigMaps, R"({"metadata":{"name":"a","finalizers":["example.com/f"]}})");
+  const auto marked = rig.remove(kConfigMaps + "/a");
+  EXPECT_EQ(marked.code, 200);
+  EXPECT_FALSE(marked.text("metadata.deletionTimestamp").empty());
+  EXPECT_EQ(marked["metadata"]["deletionGracePeriodSeconds"].integer(-1), 0);
+  EXPECT_EQ(rig.remove(kConfigMaps + "/a").version(), marked.version());  // later deletes change nothing
+  EXPECT_EQ(rig.make_config_map("a").text("message"), "object is being deleted: configmaps \"a\" already exists");
+  EXPECT_EQ(
+      rig.patch(kConfigMaps + "/a", "merge-patch", R"({"metadata":{"finalizers":["example.com/f","example.com/g"]}})")
+          .code,
+      422);
+  auto watching = rig.watch(kConfigMaps + "?watch=1&resourceVersion=" + marked.version());
+  const auto last = rig.patch(kConfigMaps + "/a", "merge-patch", R"({"metadata":{"finalizers":null}})");
+  EXPECT_EQ(last.code, 200);
+  EXPECT_EQ(last.text("metadata.name"), "a");
+  EXPECT_EQ(rig.get(kConfigMaps + "/a").code, 404);
+  const auto event = watching->event(0);
+  EXPECT_EQ(event["type"].text(), "DELETED");
+  EXPECT_FALSE(event["object"]["metadata"].has("finalizers"));
+  EXPECT_EQ(event["object"]["metadata"]["resourceVersion"].text(), last.version());
+}
+
+TEST(Delete, GraceRunsAndShortens) {  // 55
+  Rig rig;
+  const auto made = rig.post(kPods, pod_json("p"));
+  ASSERT_EQ(made.code, 201) << made.body;
+  const auto first = rig.remove(kPods + "/p", R"({"gracePeriodSeconds":30})");
+  EXPECT_EQ(first.code, 200);
+  EXPECT_EQ(first["metadata"]["deletionGracePeriodSeconds"].integer(), 30);
+  const auto deadline = parse_time(first.text("metadata.deletionTimestamp"));
+  ASSERT_TRUE(deadline);
+  EXPECT_GE(*deadline, parse_time(made.text("metadata.creationTimestamp")).value() + std::chrono::seconds(30));
+  EXPECT_EQ(rig.remove(kPods + "/p", R"({"gracePeriodSeconds":60})").text("metadata.deletionTimestamp"),
+            first.text("metadata.deletionTimestamp"));
+  EXPECT_EQ(rig.remove(kPods + "/p", R"({"gracePeriodSeconds":5})")["metadata"]["deletionGracePeriodSeconds"].integer(),
+            5);
+  EXPECT_EQ(rig.remove(kPods + "/p", R"({"gracePeriodSeconds":0})").code, 200);
+  EXPECT_EQ(rig.get(kPods + "/p").code, 404);
+}
+
+TEST(Delete, Preconditions) {  // 56
+  Rig rig;
+  const auto made = rig.make_config_map("a");
+  EXPECT_EQ(rig.remove(kConfigMaps + "/a", R"({"preconditions":{"uid":"x"}})").code, 409);
+  EXPECT_EQ(rig.remove(kConfigMaps + "/a", R"({"preconditions":{"resourceVersion":"1"}})").code, 409);
+  EXPECT_EQ(rig.remove(kConfigMaps + "/a?dryRun=All").code, 200);
+  EXPECT_EQ(rig.get(kConfigMaps + "/a").code, 200);
+  EXPECT_EQ(rig.remove(kConfigMaps + "/a", R"({"propagationPolicy":"Nope"})").code, 422);
+  EXPECT_EQ(rig.remove(kConfigMaps + "/a", R"({"propagationPolicy":"Orphan","orphanDependents":true})").code, 422);
+  EXPECT_EQ(rig.remove(kConfigMaps + "/a", R"({"preconditions":{"uid":")" + made.text("metadata.uid") + "\"}}").code,
+            200);
+}
+
+TEST(Delete, PropagationBecomesFinalizers) {  // 58
+  Rig rig;
+  rig.make_config_map("a");
+  const auto foreground = rig.remove(kConfigMaps + "/a", R"({"propagationPolicy":"Foreground"})");
+  EXPECT_EQ(foreground["metadata"]["finalizers"].at(0).text(), "foregroundDeletion");
+  rig.make_config_map("b");
+  EXPECT_EQ(rig.remove(kConfigMaps + "/b?propagationPolicy=Orphan")["metadata"]["finalizers"].at(0).text(), "orphan");
+}
+
+TEST(DeleteCollection, HonoursSelectors) {  // 60
+  Rig rig;
+  rig.make_config_map("a", "v", R"({"app":"x"})");
+  rig.make_config_map("b", "v", R"({"app":"x"})");
+  rig.make_config_map("c");
+  EXPECT_EQ(rig.remove(kConfigMaps + "?labelSelector=app%3Dx&dryRun=All")["items"].size(), 2u);
+  EXPECT_EQ(rig.get(kConfigMaps)["items"].size(), 3u);
+  const auto gone = rig.remove(kConfigMaps + "?labelSelector=app%3Dx");
+  EXPECT_EQ(gone.code, 200);
+  EXPECT_EQ(gone["items"].size(), 2u);
+  EXPECT_EQ(rig.get(kConfigMaps)["items"].size(), 1u);
+  EXPECT_EQ(rig.remove("/api/v1/configmaps").code, 405);
+}
+
+TEST(Namespaces, StayUntilFinalized) {  // 61
+  Rig rig;
+  rig.post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})");
+  const auto marked = rig.remove("/api/v1/namespaces/n");
+  EXPECT_EQ(marked.code, 200);
+  EXPECT_EQ(marked.text("status.phase"), "Terminating") << marked.body;
+  const auto refused = rig.post("/api/v1/namespaces/n/configmaps", R"({"metadata":{"name":"a"}})");
+  EXPECT_EQ(refused.code, 403);
+  EXPECT_EQ(refused["details"]["causes"].at(0)["reason"].text(), "NamespaceTerminating");
+  const auto last = rig.put("/api/v1/namespaces/n/finalize", R"({"metadata":{"name":"n"},"spec":{"finalizers":[]}})");
+  EXPECT_EQ(last.code, 200) << last.body;
+  EXPECT_EQ(rig.get("/api/v1/namespaces/n").code, 404);
+  EXPECT_EQ(rig.remove("/api/v1/namespaces/default").code, 403);
+}
+
+TEST(Events, AreOneObjectInTwoVersions) {
+  Rig rig;
+  const auto made =
+      rig.post("/api/v1/namespaces/default/events",
+               R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p","namespace":"default"},)"
+               R"("reason":"Started","message":"it runs","type":"Normal"})");
+  ASSERT_EQ(made.code, 201) << made.body;
+  const auto other = rig.get("/apis/events.k8s.io/v1/namespaces/default/events/e");
+  EXPECT_EQ(other.code, 200) << other.body;
+  EXPECT_EQ(other.text("apiVersion"), "events.k8s.io/v1");
+  EXPECT_EQ(other.text("note"), "it runs");
+  EXPECT_EQ(other.text("regarding.name"), "p");
+  EXPECT_EQ(other.version(), made.version());
+  EXPECT_EQ(rig.get("/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dp")["items"].size(), 1u);
+  EXPECT_EQ(rig.get("/api/v1/events?fieldSelector=involvedObject.name%3Dq")["items"].size(), 0u);
+}
+
+TEST(System, NamespacesAndServiceExist) {
+  Rig rig;
+  for (const auto* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
+    EXPECT_EQ(rig.get("/api/v1/namespaces/" + std::string(name)).code, 200);
+  EXPECT_EQ(rig.get("/api/v1/namespaces/default/services/kubernetes").text("spec.clusterIP"), "10.96.0.1");
+  EXPECT_EQ(
+      rig.get("/api/v1/namespaces/default/endpoints/kubernetes")["subsets"].at(0)["ports"].at(0)["port"].integer(),
+      6443);
+}
+
+}  // namespace
+}  // namespace sublet::apiserver

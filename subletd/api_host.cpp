@@ -1,0 +1,145 @@
+#include "subletd/api_host.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "sublet/base/log.h"
+#include "sublet/kube/kubeconfig.h"
+#include "sublet/store/sqlite_log.h"
+#include "subletd/private_files.h"
+#include "subletd/role.h"
+
+namespace sublet::subletd {
+namespace {
+
+constexpr std::chrono::milliseconds kStopGrace{2000};
+
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+
+Result<HostPort> split_address(const std::string& address) {
+  const auto colon = address.rfind(':');
+  HostPort parts;
+  if (colon == std::string::npos) return bad_request("--listen " + address + ": expected ADDRESS:PORT");
+  parts.host = address.substr(0, colon);
+  if (parts.host.size() > 2 && parts.host.front() == '[') parts.host = parts.host.substr(1, parts.host.size() - 2);
+  const auto [end, error] = std::from_chars(address.data() + colon + 1, address.data() + address.size(), parts.port);
+  if (error != std::errc() || end != address.data() + address.size() || parts.port < 0 || parts.port > 65535)
+    return bad_request("--listen " + address + ": the port must be a number from 0 to 65535");
+  return parts;
+}
+
+std::vector<std::string> certificate_names(const std::string& host, const std::vector<std::string>& extra) {
+  std::vector<std::string> names = {
+      "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+      "127.0.0.1", "::1",        "10.96.0.1"};
+  const bool any = host == "0.0.0.0" || host == "::" || host.empty();
+  if (!any && std::find(names.begin(), names.end(), host) == names.end()) names.push_back(host);
+  for (const auto& name : extra)
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
+  auto parts = split_address(config.listen);
+  if (!parts) return fail(parts.error());
+  if (auto made = make_private_folder(config.data_dir); !made) return fail(made.error());
+  std::unique_ptr<ApiHost> host(new ApiHost(std::move(config)));
+  auto pki = load_or_make_pki(host->config_.data_dir, certificate_names(parts->host, host->config_.extra_names),
+                              Clock::system());
+  if (!pki) return fail(pki.error());
+  host->pki_ = std::move(*pki);
+  using Step = Outcome (ApiHost::*)();
+  for (const Step step : {&ApiHost::open_store, &ApiHost::listen, &ApiHost::start_server})
+    if (auto done = (host.get()->*step)(); !done) return fail(done.error());
+  if (auto written = host->write_kubeconfig(); !written) return fail(written.error());
+  log::info("apiserver.started", {{"address", host->address_}, {"data", host->config_.data_dir}});
+  return host;
+}
+
+Outcome ApiHost::open_store() {
+  store::SqliteLogOptions options;
+  options.path = config_.data_dir + "/state.db";
+  options.synchronous = config_.durability;
+  auto log = store::open_sqlite_log(options);
+  if (!log) return fail(log.error());
+  store::StoreOptions store_options;
+  store_options.on_poisoned = [](const std::string& why) {
+    log::error("store.poisoned", {{"why", why}});
+    request_stop();
+  };
+  auto store = store::Store::open(std::move(*log), std::move(store_options));
+  if (!store) return fail(store.error());
+  store_ = std::move(*store);
+  return {};
+}
+
+// The port is known only after listening, and clients may come at once: until the server stands they get 503.
+Outcome ApiHost::listen() {
+  net::TlsServerConfig tls;
+  tls.certificate_pem = pki_.server.certificate_pem;
+  tls.key_pem = pki_.server.key_pem;
+  tls.client_ca_pem = pki_.ca.certificate_pem;
+  auto context = net::TlsContext::server(tls);
+  if (!context) return fail(context.error());
+  // handler_ is set on the loop's thread, on which the handler runs.
+  http_ = std::make_unique<net::HttpServer>(
+      loop_.loop(), [this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+        if (handler_) return handler_(std::move(request), std::move(sink));
+        sink->respond(503, {{"Retry-After", "1"}}, "the API server is starting\n");
+      });
+  auto address = http_->listen_tls(config_.listen, std::move(*context));
+  if (!address) return fail(address.error());
+  address_ = std::move(*address);
+  if (config_.unix_socket.empty()) return {};
+  return http_->listen_unix(config_.unix_socket);
+}
+
+Outcome ApiHost::start_server() {
+  auto parts = split_address(address_);
+  if (!parts) return fail(parts.error());
+  config_.server.ca_certificate_pem = pki_.ca.certificate_pem;
+  config_.server.service_account_key_pem = pki_.service_account_key_pem;
+  config_.server.advertise_address = parts->host;
+  config_.server.advertise_port = parts->port;
+  server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), config_.server);
+  if (auto started = server_->start(); !started) return started;
+  loop_.loop().run_sync([this] { handler_ = server_->handler(); });
+  return {};
+}
+
+Outcome ApiHost::write_kubeconfig() const {
+  if (config_.admin_kubeconfig.empty()) return {};
+  kube::ClusterAccess access;
+  access.context_name = access.cluster_name = config_.context_name;
+  access.user_name = config_.context_name + "-admin";
+  access.server = "https://" + address_;
+  access.ca_pem = pki_.ca.certificate_pem;
+  access.client_certificate_pem = pki_.admin.certificate_pem;
+  access.client_key_pem = pki_.admin.key_pem;
+  return write_private_file(config_.admin_kubeconfig, kube::render_kubeconfig(access));
+}
+
+std::shared_ptr<net::Transport> ApiHost::in_process_transport(const std::string& user) const {
+  net::PeerIdentity identity;
+  identity.kind = net::PeerIdentity::Kind::in_process;
+  identity.common_name = user;
+  return net::make_in_process_transport(server_->handler(), identity);
+}
+
+void ApiHost::stop() {
+  if (std::exchange(stopped_, true)) return;
+  if (server_) server_->stop();
+  if (http_) http_->stop(kStopGrace);
+  // Commit callbacks post to the loop, so the store drains while the loop still runs.
+  if (store_) store_->close();
+  log::info("apiserver.stopped", {{"address", address_}});
+}
+
+ApiHost::~ApiHost() { stop(); }
+
+}  // namespace sublet::subletd

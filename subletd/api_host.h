@@ -1,0 +1,65 @@
+// ApiHost: one API server as a running process has it: data folder, keys, store, loop, listeners, admin kubeconfig. The
+// roles apiserver and simhost are made of it.
+//
+// Lifecycle: open() prepares and starts everything; stop() (or the destructor) ends watches, drains connections, and
+// closes the store. Threads: open() and stop() from one thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sublet/apiserver/server.h"
+#include "sublet/net/http_server.h"
+#include "sublet/net/loop.h"
+#include "sublet/store/store.h"
+#include "subletd/pki.h"
+
+namespace sublet::subletd {
+
+struct ApiHostConfig {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:6443";
+  std::string unix_socket;       // empty: none
+  std::string admin_kubeconfig;  // file to write; empty: none
+  std::string context_name = "sublet";
+  std::vector<std::string> extra_names;  // further names of the server's certificate
+  std::string durability = "FULL";       // for the power-cut test only
+  apiserver::ServerOptions server;       // keys and addresses are filled in by open()
+};
+
+class ApiHost {
+ public:
+  static Result<std::unique_ptr<ApiHost>> open(ApiHostConfig config);
+  ~ApiHost();
+  void stop();
+
+  /// For controllers and simulators that run in this process.
+  std::shared_ptr<net::Transport> in_process_transport(const std::string& user) const;
+  net::Loop& loop() { return loop_.loop(); }
+  store::Store& store() { return *store_; }
+  const std::string& address() const { return address_; }  // "127.0.0.1:6443"
+  const Pki& pki() const { return pki_; }
+  /// True when the store failed underneath: the process should end with an error.
+  bool poisoned() const { return store_->stats().poisoned; }
+
+ private:
+  explicit ApiHost(ApiHostConfig config) : config_(std::move(config)), loop_("api") {}
+  Outcome open_store();
+  Outcome start_server();
+  Outcome listen();
+  Outcome write_kubeconfig() const;
+
+  ApiHostConfig config_;
+  Pki pki_;
+  std::string address_;
+  std::unique_ptr<store::Store> store_;
+  net::LoopThread loop_;
+  std::unique_ptr<apiserver::Server> server_;
+  net::Handler handler_;  // the loop's thread only; empty until the server stands
+  std::unique_ptr<net::HttpServer> http_;
+  bool stopped_ = false;
+};
+
+}  // namespace sublet::subletd

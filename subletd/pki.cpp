@@ -1,0 +1,127 @@
+#include "subletd/pki.h"
+
+#include "subletd/private_files.h"
+
+namespace sublet::subletd {
+namespace {
+
+using net::CertificateRequest;
+using net::KeyPair;
+
+constexpr std::chrono::hours kCaLifetime{24 * 3650};
+constexpr std::chrono::hours kLeafLifetime{24 * 365};
+constexpr std::chrono::hours kRenewBefore{24 * 30};
+
+Result<std::optional<KeyPair>> load_pair(const std::string& base) {
+  auto certificate = read_file(base + ".crt");
+  if (!certificate) return fail(certificate.error());
+  auto key = read_file(base + ".key");
+  if (!key) return fail(key.error());
+  if (!*certificate || !*key) return std::optional<KeyPair>();
+  return std::optional(KeyPair{std::move(**certificate), std::move(**key)});
+}
+
+Outcome save_pair(const std::string& base, const KeyPair& pair) {
+  // The key first: a certificate without its key would be taken for a whole pair's half and replaced.
+  if (auto saved = write_private_file(base + ".key", pair.key_pem); !saved) return saved;
+  return write_private_file(base + ".crt", pair.certificate_pem);
+}
+
+Result<KeyPair> make_pair(const std::string& base, const CertificateRequest& request, const KeyPair* issuer,
+                          Clock& clock) {
+  auto pair = net::make_certificate(request, issuer, clock.now());
+  if (!pair) return pair;
+  if (auto saved = save_pair(base, *pair); !saved) return fail(saved.error());
+  return pair;
+}
+
+bool ends_soon(const KeyPair& pair, Clock& clock) {
+  const auto end = net::certificate_not_after(pair.certificate_pem);
+  return !end || *end < clock.now() + kRenewBefore;
+}
+
+Result<KeyPair> load_or_make_ca(const std::string& folder, Clock& clock) {
+  const std::string base = folder + "/ca";
+  auto pair = load_pair(base);
+  if (!pair) return fail(pair.error());
+  if (*pair) return std::move(**pair);
+  CertificateRequest request;
+  request.common_name = "sublet-ca";
+  request.is_ca = true;
+  request.lifetime = kCaLifetime;
+  return make_pair(base, request, nullptr, clock);
+}
+
+Result<KeyPair> load_or_make_leaf(const std::string& base, const CertificateRequest& request, const KeyPair& ca,
+                                  bool always, Clock& clock) {
+  auto pair = load_pair(base);
+  if (!pair) return fail(pair.error());
+  if (*pair && !always && !ends_soon(**pair, clock)) return std::move(**pair);
+  return make_pair(base, request, &ca, clock);
+}
+
+CertificateRequest admin_request() {
+  CertificateRequest request;
+  request.common_name = "kubernetes-admin";
+  request.organizations = {"system:masters"};
+  request.client_auth = true;
+  request.lifetime = kLeafLifetime;
+  return request;
+}
+
+bool is_address(const std::string& name) {
+  return name.find(':') != std::string::npos || name.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+CertificateRequest server_request(const std::vector<std::string>& names) {
+  CertificateRequest request;
+  request.common_name = "apiserver";
+  request.server_auth = true;
+  request.lifetime = kLeafLifetime;
+  for (const auto& name : names) (is_address(name) ? request.ip_addresses : request.dns_names).push_back(name);
+  return request;
+}
+
+Result<std::string> load_or_make_key(const std::string& path) {
+  auto key = read_file(path);
+  if (!key) return fail(key.error());
+  if (*key) return std::move(**key);
+  auto made = net::make_key();
+  if (!made) return made;
+  if (auto saved = write_private_file(path, *made); !saved) return fail(saved.error());
+  return made;
+}
+
+// Notes which names the server's certificate covers; true when they changed.
+Result<bool> names_changed(const std::string& path, const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += name + "\n";
+  auto known = read_file(path);
+  if (!known) return fail(known.error());
+  if (*known && **known == text) return false;
+  if (auto saved = write_private_file(path, text); !saved) return fail(saved.error());
+  return true;
+}
+
+}  // namespace
+
+Result<Pki> load_or_make_pki(const std::string& folder, const std::vector<std::string>& names, Clock& clock) {
+  Pki pki;
+  auto ca = load_or_make_ca(folder, clock);
+  if (!ca) return fail(ca.error());
+  pki.ca = std::move(*ca);
+  auto changed = names_changed(folder + "/apiserver.names", names);
+  if (!changed) return fail(changed.error());
+  auto server = load_or_make_leaf(folder + "/apiserver", server_request(names), pki.ca, *changed, clock);
+  if (!server) return fail(server.error());
+  pki.server = std::move(*server);
+  auto admin = load_or_make_leaf(folder + "/admin", admin_request(), pki.ca, false, clock);
+  if (!admin) return fail(admin.error());
+  pki.admin = std::move(*admin);
+  auto key = load_or_make_key(folder + "/sa.key");
+  if (!key) return fail(key.error());
+  pki.service_account_key_pem = std::move(*key);
+  return pki;
+}
+
+}  // namespace sublet::subletd

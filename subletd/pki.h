@@ -1,0 +1,23 @@
+// Pki: the keys and certificates of one API server, made at its first start and kept in its data folder.
+//
+// Files: ca.crt, ca.key, apiserver.crt/.key, admin.crt/.key, sa.key. The CA and the service-account key stay for ever;
+// the two leaf certificates are made anew when they end soon or when the server's names changed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sublet/base/clock.h"
+#include "sublet/net/tls_context.h"
+
+namespace sublet::subletd {
+
+struct Pki {
+  net::KeyPair ca, server, admin;
+  std::string service_account_key_pem;
+};
+
+/// `names`: DNS names and addresses that the server's certificate must cover.
+Result<Pki> load_or_make_pki(const std::string& folder, const std::vector<std::string>& names, Clock& clock);
+
+}  // namespace sublet::subletd
