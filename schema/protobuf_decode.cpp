@@ -2,8 +2,6 @@
 //
 // The shapes follow gogo-proto's Unmarshal: unknown fields are skipped, a scalar that comes twice is overwritten, a
 // message that comes twice is merged, packed and unpacked repeated numbers are both read.
-#include <simdjson.h>
-
 #include <bit>
 #include <limits>
 #include <string>
@@ -13,6 +11,7 @@
 #include "schema/protobuf_wire.h"
 #include "schema/quantity.h"
 #include "schema/type_plan.h"
+#include "schema/utf8.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::schema {
@@ -23,26 +22,8 @@ namespace {
 
 constexpr int kEnvelopeDepthMax = 4;        // objects in a RawExtension of objects in a RawExtension ...
 constexpr std::size_t kGrowthPerByte = 32;  // a Pod's nodes and texts take about 8 bytes for each byte on the wire
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 Result<Document> decode(std::string_view message, Type type, int envelope_depth);
-
-/// Text as Go's JSON encoder would show it: each byte that is no UTF-8 becomes U+FFFD.
-std::string replace_invalid_utf8(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    std::size_t length = 1;
-    while (length <= 4 && length <= text.size() && !simdjson::validate_utf8(text.data(), length)) ++length;
-    if (length <= 4 && length <= text.size()) {
-      out += text.substr(0, length);
-    } else {
-      out += kReplacement;
-      length = 1;
-    }
-    text.remove_prefix(length);
-  }
-  return out;
-}
 
 class Decoder {
  public:
@@ -363,9 +344,10 @@ class Decoder {
     return document;
   }
 
+  /// Text as Go's JSON encoder would show it: each byte that is no UTF-8 becomes U+FFFD.
   std::string_view store_text(std::string_view text) {
-    if (simdjson::validate_utf8(text.data(), text.size())) return shaper_.arena().store(text);
-    return shaper_.arena().store(replace_invalid_utf8(text));
+    if (is_utf8(text)) return shaper_.arena().store(text);
+    return shaper_.arena().store(repair_utf8(text, [](unsigned char) { return "\xef\xbf\xbd"; }));
   }
 
   bool set_text(Node* node, std::string_view text) {

@@ -3,9 +3,9 @@
 // yaml-cpp reads the syntax and calls back; what scalars mean, which keys are allowed and how merge keys work is
 // decided here as kubectl's go-yaml v2 and sigs.k8s.io/yaml decide it. Aliases are expanded within a budget, because a
 // page of YAML can name a billion nodes.
-#include <simdjson.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "schema/object_shaper.h"
+#include "schema/utf8.h"
 #include "schema/yaml_scalar.h"
 #include "sublet/schema/engine.h"
 
@@ -48,13 +49,16 @@ class YamlBuilder final : public YAML::EventHandler {
   YamlBuilder(Arena& arena, Node* root, ParseNotes* notes) : arena_(arena), root_(root), notes_(notes) {}
 
   bool empty() const { return !filled_; }
+  const YAML::Mark& start_mark() const { return start_; }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark&, YAML::anchor_t anchor) override { scalar("", anchor, true, {}); }
 
   void OnScalar(const YAML::Mark&, const std::string& tag, YAML::anchor_t anchor, const std::string& text) override {
+    // yaml-cpp 0.7 turns the escapes \N and \_ into single bytes instead of U+0085 and U+00A0.
+    if (!is_utf8(text)) return scalar(repair_utf8(text, latin1), anchor, false, tag);
     scalar(text, anchor, tag == "?" || tag.empty(), tag);
   }
 
@@ -90,6 +94,10 @@ class YamlBuilder final : public YAML::EventHandler {
     std::string_view key;
     std::unordered_map<std::string_view, Node*> members;  // used only when there are many
   };
+
+  static std::string latin1(unsigned char byte) {
+    return {static_cast<char>(0xc0 | byte >> 6), static_cast<char>(0x80 | (byte & 0x3f))};
+  }
 
   bool expects_key() const {
     return !frames_.empty() && frames_.back().node->kind == NodeKind::object && !frames_.back().has_key;
@@ -128,7 +136,7 @@ class YamlBuilder final : public YAML::EventHandler {
     if (short_tag == "binary") {
       const auto bytes = base64_decode(text);
       if (!bytes) throw YamlFailure{"!!binary value contains invalid base64 data"};
-      if (!simdjson::validate_utf8(*bytes)) throw YamlFailure{"!!binary value is not UTF-8"};
+      if (!is_utf8(*bytes)) throw YamlFailure{"!!binary value is not UTF-8"};
       return set_static_text(node, arena_.store(*bytes));
     }
     if (!plain && !typed) return set_static_text(node, arena_.store(text));
@@ -321,6 +329,7 @@ class YamlBuilder final : public YAML::EventHandler {
   Node* root_;
   ParseNotes* notes_;
   bool filled_ = false;
+  YAML::Mark start_;
   std::uint64_t expanded_ = 0;
   std::vector<Frame> frames_;
   std::unordered_map<YAML::anchor_t, Node*> anchors_;  // of finished values
@@ -328,7 +337,7 @@ class YamlBuilder final : public YAML::EventHandler {
 
 /// What go-yaml's reader refuses before any syntax.
 std::string reader_problem(std::string_view text) {
-  if (!simdjson::validate_utf8(text.data(), text.size())) return "yaml: invalid leading UTF-8 octet";
+  if (!is_utf8(text)) return "yaml: invalid leading UTF-8 octet";
   const bool control = std::any_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7f;
@@ -344,10 +353,15 @@ std::string for_each_document(std::string_view text, ParseNotes* notes, Take tak
     ViewBuffer buffer(text);
     std::istream stream(&buffer);
     YAML::Parser parser(stream);
+    int previous_start = -1;
     while (parser) {
       Document document;
       YamlBuilder builder(*document.root().arena(), document.root().node(), notes);
       if (!parser.HandleNextDocument(builder)) break;
+      // A stray "]" or "," is an empty document to yaml-cpp, again and again.
+      if (builder.start_mark().pos == previous_start)
+        return "yaml: line " + std::to_string(builder.start_mark().line + 1) + ": did not find expected node content";
+      previous_start = builder.start_mark().pos;
       if (!builder.empty() && !take(std::move(document))) break;
     }
   } catch (const YamlFailure& failure) {

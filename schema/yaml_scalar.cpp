@@ -116,6 +116,7 @@ YamlScalar resolve_yaml_scalar(std::string_view text) {
 }
 
 std::string format_go_float(double value, int bits) {
+  if (bits == 32) value = static_cast<float>(value);  // which may be beyond a float's range
   if (std::isnan(value)) return ".nan";
   if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
   constexpr int kExponentMax = 6;  // from 1e6 on Go prefers the e form when it may choose the digits

@@ -34,12 +34,19 @@ TEST(YamlParse, ScalarsMeanWhatKubectlMeans) {
 TEST(YamlParse, KeysBecomeText) {
   EXPECT_EQ(read("1: a\ntrue: b\nyes: c\n1.5: d\n1e6: e\n0x10: f\n'null': g\n"),
             R"({"1":"a","true":"c","1.5":"d","1e+06":"e","16":"f","null":"g"})");
+  EXPECT_EQ(read("1e100: a\n"), R"({".inf":"a"})");
   EXPECT_THAT(read("~: a"), HasSubstr("unsupported map key"));
   EXPECT_THAT(read("{[a]: b}"), HasSubstr("invalid map key"));
   EXPECT_THAT(read("? {a: b}\n: c"), HasSubstr("invalid map key"));
 }
 
 TEST(YamlParse, BlockTexts) { EXPECT_EQ(read("a: |\n  x\n   y\nb: >-\n  p\n  q\n"), R"({"a":"x\n y\n","b":"p q"})"); }
+
+TEST(YamlParse, Escapes) {
+  EXPECT_EQ(read(R"(["\N", "\_", "a\N\u00e9\_b", "\x41\U0001F600\L"])"),
+            "[\"\u0085\",\"\u00a0\",\"a\u0085\u00e9\u00a0"
+            "b\",\"A\U0001F600\\u2028\"]");
+}
 
 TEST(YamlParse, AliasesAndMergeKeys) {
   EXPECT_EQ(read("a: &x {k: 1, l: [2]}\nb: *x\nc:\n  <<: *x\n  k: 3\n"),
@@ -82,6 +89,8 @@ TEST(YamlParse, OneDocumentOnly) {
 
 TEST(YamlParse, MalformedTextIsRefusedWithItsLine) {
   EXPECT_THAT(read("a: 1\nb: [\n"), HasSubstr("error converting YAML to JSON: yaml: line"));
+  EXPECT_THAT(read(", .5, , ]"), HasSubstr("did not find expected node content"));
+  EXPECT_FALSE(parse_yaml_stream("a: 1\n]"));
   EXPECT_THAT(read("a: \xff"), HasSubstr("UTF-8"));
   EXPECT_THAT(read(std::string_view("a: \0", 4)), HasSubstr("control characters"));
   EXPECT_THAT(read("a: .nan"), HasSubstr("unsupported value: NaN"));
@@ -146,7 +155,7 @@ TEST(YamlWrite, LongKeys) {
 
 TEST(YamlWrite, WhatIsWrittenReadsBack) {
   const std::string json =
-      R"({"a":"yes","b":["- x",{"c":"\u2028","d":"\u0001"},"#"],"e":1.5,"f":"x\n\ny\n","g":"'","h":null,"i":{},"j":[true]})";
+      R"({"a":"yes","b":["- x",{"c":"\u2028","d":"\u0001"},"#"],"e":1.5,"f":"x\n\ny\n","g":"'","h":null,"i":{},"j":[true],"\u003c\u003c":[]})";
   EXPECT_EQ(read(print(json)), json);
 }
 

@@ -196,7 +196,9 @@ Traits analyze(std::string_view text) {
     const bool edge = i == 0 || i + rune.size == text.size();
     if (i > 0 && c == ':') indicators = indicators || is_blank_or_break(text, i + 1);
     if (i > 0 && c == '#') indicators = indicators || previous == ' ' || previous == '\t' || is_break(previous);
-    special = special || !is_printable(c);
+    // U+2028 and U+2029 break lines in YAML 1.1 and do not in 1.2: go-yaml writes them as they are, which only 1.1
+    // reads back; escaped they are safe everywhere.
+    special = special || !is_printable(c) || (c != '\n' && is_break(c));
     blank_ends = blank_ends || (edge && (c == ' ' || is_break(c)));
     traits.multiline = traits.multiline || is_break(c);
     space_break = space_break || (is_break(c) && previous == ' ');
@@ -334,7 +336,8 @@ class Writer {
 
   static Style choose_style(std::string_view value, bool simple_key) {
     const Traits traits = analyze(value);
-    if (simple_key && traits.multiline) return Style::double_quoted;
+    // go-yaml leaves the key << plain, and would read it back as a merge.
+    if (simple_key && (traits.multiline || value == "<<")) return Style::double_quoted;
     if (value.find('\n') != std::string_view::npos)
       return traits.literal && !simple_key ? Style::literal : Style::double_quoted;
     const bool means_text = resolve_yaml_scalar(value).kind == YamlScalar::Kind::string;
@@ -343,32 +346,24 @@ class Writer {
     return traits.single_quoted ? Style::single_quoted : Style::double_quoted;
   }
 
-  /// Plain (`quote` 0) or single-quoted text; a single blank beyond the width becomes a line break. The line breaks
-  /// that can occur here (U+2028 and U+2029) stand as they are and are followed by the indentation.
+  /// Plain (`quote` 0) or single-quoted text; a single blank beyond the width becomes a line break.
   void folded(std::string_view value, std::size_t indent, bool simple_key, char quote) {
     if (quote) out_ += quote;
     std::size_t at = column();
-    bool spaces = false, breaks = false;
-    for (std::size_t i = 0; i < value.size();) {
-      const Rune rune = rune_at(value, i);
-      const bool blank = rune.value == ' ';
+    bool spaces = false;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const char c = value[i];
       const bool inside = !quote || (i > 0 && i + 1 < value.size());
       const bool next_blank = i + 1 < value.size() && value[i + 1] == ' ';
-      if (breaks && !blank && !is_break(rune.value)) {
-        out_.append(indent, ' ');
-        at = indent;
-      }
-      if (blank && !simple_key && !spaces && at > kWidth && inside && !next_blank) {
+      if (c == ' ' && !simple_key && !spaces && at > kWidth && inside && !next_blank) {
         start_line(indent);
         at = indent;
       } else {
-        const std::size_t copies = quote && rune.value == static_cast<unsigned char>(quote) ? 2 : 1;
-        for (std::size_t k = 0; k < copies; ++k) out_.append(value, i, rune.size);
-        at = is_break(rune.value) ? 0 : at + copies;
+        const std::size_t copies = quote && c == quote ? 2 : 1;
+        out_.append(copies, c);
+        if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) at += copies;
       }
-      breaks = is_break(rune.value);
-      spaces = blank;
-      i += rune.size;
+      spaces = c == ' ';
     }
     if (quote) out_ += quote;
   }
@@ -422,19 +417,17 @@ class Writer {
 
   void literal(std::string_view value, std::size_t indent) {
     out_ += '|';
-    if (value.front() == ' ' || is_break(rune_at(value, 0).value)) out_ += '2';  // the width of one level
+    if (value.front() == ' ' || value.front() == '\n') out_ += '2';  // the width of one level
     if (value.back() != '\n')
       out_ += '-';
     else if (value.size() == 1 || value[value.size() - 2] == '\n')
       out_ += '+';
     out_ += '\n';
     bool fresh = true;
-    for (std::size_t i = 0; i < value.size();) {
-      const Rune rune = rune_at(value, i);
-      if (fresh && !is_break(rune.value)) out_.append(indent, ' ');
-      out_.append(value, i, rune.size);
-      fresh = is_break(rune.value);
-      i += rune.size;
+    for (const char c : value) {
+      if (fresh && c != '\n') out_.append(indent, ' ');
+      out_ += c;
+      fresh = c == '\n';
     }
   }
 
