@@ -129,7 +129,10 @@ class Decoder {
     if (!reader.bytes(bytes)) return false;
     Node* node = shaper_.arena().new_node();
     const bool of_lists = plan.shape == Shape::map_of_lists;
-    if (!of_lists) shaper_.make_zero(node, plan);
+    if (of_lists)
+      clear_node(node, NodeKind::array);
+    else
+      shaper_.make_zero(node, plan);
     std::string_view key;
     for (WireReader parts(bytes); !parts.done();) {
       WireTag tag;
