@@ -29,7 +29,8 @@ namespace {
 
 constexpr std::uint32_t kApplicationId = 0x73756274;  // "subt"
 constexpr int kFileFormat = 1;
-constexpr off_t kReserveBytes = 2 << 20;  // given up when the disk is full, so that deletes still pass
+constexpr std::int64_t kPageSize = 4096;
+constexpr std::int64_t kReserveMargin = 2 << 20;  // see reserve_bytes
 
 constexpr const char* kConnectionPragmas =
     "PRAGMA locking_mode=EXCLUSIVE;"  // first: it must come before the WAL is touched
@@ -122,7 +123,12 @@ class SqliteLog final : public Log {
   void break_off(const std::string& why);
   void checkpoint();
   std::string reserve_path() const { return options_.path + "-reserve"; }
+  /// Given up when the disk is full, so that deletes still pass: enough for a checkpoint of a WAL that only adds pages,
+  /// after which commits go on in the WAL's own space.
+  std::int64_t reserve_bytes() const { return options_.checkpoint_pages_max * kPageSize + kReserveMargin; }
   void make_reserve();
+  AppendError insist(const std::function<int()>& attempt, std::string& error_text);
+  bool room_for_writes();
 
   const SqliteLogOptions options_;
   Database db_;
@@ -131,8 +137,9 @@ class SqliteLog final : public Log {
   Revision last_ = kFirstRevision - 1;
   int wal_pages_ = 0;
   bool reserve_ = false;
-  bool in_session_ = false;  // opened for good: the file says that it is in use
-  std::string broken_;       // an I/O error in a checkpoint: told with the next append
+  bool reserve_used_ = false;  // given up, and not made again yet
+  bool in_session_ = false;    // opened for good: the file says that it is in use
+  std::string broken_;         // an I/O error in a checkpoint: told with the next append
 };
 
 // --- opening ---
@@ -301,19 +308,47 @@ Log::AppendError SqliteLog::outcome(int code, std::string& error_text) {
 /// After an I/O error nobody knows what is on the disk: from now on only the next process, which looks, may write.
 void SqliteLog::break_off(const std::string& why) { broken_ = why; }
 
+/// For what must pass on a full disk, deletes and compaction: first in the space that the WAL has already, then in that
+/// of the reserve.
+Log::AppendError SqliteLog::insist(const std::function<int()>& attempt, std::string& error_text) {
+  AppendError result = outcome(attempt(), error_text);
+  if (result != AppendError::full) return result;
+  checkpoint();  // the WAL starts over
+  if (broken_.empty()) result = outcome(attempt(), error_text);
+  if (result != AppendError::full || !reserve_) return result;
+  ::unlink(reserve_path().c_str());
+  reserve_ = false;
+  reserve_used_ = true;
+  checkpoint();
+  return broken_.empty() ? outcome(attempt(), error_text) : AppendError::io;
+}
+
+/// Once the reserve was given up, writes wait until there is one again, or as much free space within the file:
+/// otherwise they would eat what deletes need.
+bool SqliteLog::room_for_writes() {
+  if (!reserve_used_) return true;
+  make_reserve();
+  if (reserve_) {
+    reserve_used_ = false;
+    return true;
+  }
+  std::string free_pages;
+  return db_.query("SELECT freelist_count FROM pragma_freelist_count", free_pages) == SQLITE_OK &&
+         !free_pages.empty() && std::stoll(free_pages) * kPageSize >= reserve_bytes();
+}
+
 Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& error_text) {
   if (!broken_.empty()) {
     error_text = broken_;
     return AppendError::io;
   }
-  AppendError result = outcome(insert(rows), error_text);
   const bool only_deletes = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.deleted; });
-  if (result == AppendError::full && only_deletes && reserve_) {
-    ::unlink(reserve_path().c_str());
-    reserve_ = false;
-    checkpoint();  // the WAL starts over, in space that it has already
-    result = outcome(insert(rows), error_text);
+  if (!only_deletes && !room_for_writes()) {
+    error_text = options_.path + ": the space that is left is kept for deletes";
+    return AppendError::full;
   }
+  const auto attempt = [&] { return insert(rows); };
+  const AppendError result = only_deletes ? insist(attempt, error_text) : outcome(attempt(), error_text);
   if (result != AppendError::none) return result;
   last_ = rows.back().revision;
   if (wal_pages_ >= options_.checkpoint_pages_max) checkpoint();
@@ -334,14 +369,14 @@ Log::AppendError SqliteLog::compact(const std::vector<Revision>& superseded, Rev
     return AppendError::io;
   }
   const Revision raised = std::max(floor_, floor);
-  const AppendError result = outcome(transaction([&] {
-                                       for (const Revision revision : superseded) {
-                                         delete_.bind(1, revision);
-                                         if (const int code = delete_.run(); code != SQLITE_DONE) return code;
-                                       }
-                                       return write_meta(raised, false);
-                                     }),
-                                     error_text);
+  const auto remove_rows = [&] {
+    for (const Revision revision : superseded) {
+      delete_.bind(1, revision);
+      if (const int code = delete_.run(); code != SQLITE_DONE) return code;
+    }
+    return write_meta(raised, false);
+  };
+  const AppendError result = insist([&] { return transaction(remove_rows); }, error_text);
   if (result == AppendError::none) floor_ = raised;
   return result;
 }
@@ -363,11 +398,11 @@ void SqliteLog::idle() {
 void SqliteLog::make_reserve() {
   struct statvfs space {};
   if (::statvfs(options_.path.c_str(), &space) != 0) return;
-  if (static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize < 4 * static_cast<std::uint64_t>(kReserveBytes))
+  if (static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize < 2 * static_cast<std::uint64_t>(reserve_bytes()))
     return;
   const int file = ::open(reserve_path().c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return;
-  reserve_ = ::posix_fallocate(file, 0, kReserveBytes) == 0;
+  reserve_ = ::posix_fallocate(file, 0, reserve_bytes()) == 0;
   ::close(file);
   if (!reserve_) ::unlink(reserve_path().c_str());
 }

@@ -138,8 +138,9 @@ class StoreImpl final : public Store {
   std::deque<Age> ages_;                    // when history came to be, in kCompactIntervalParts steps per interval
   std::deque<Revision> garbage_;            // rows that compaction may delete
   std::vector<CompactRequest> compacting_;  // requests waiting for garbage_ to empty
-  SteadyTime compact_retry_{};              // no earlier, because the disk was full
-  bool broken_ = false;                     // poisoned: touch the log no more
+  std::size_t compact_rows_ = options_.compact_step_rows;  // per step; fewer while the disk is full
+  SteadyTime compact_retry_{};                             // no earlier, because the disk was full
+  bool broken_ = false;                                    // poisoned: touch the log no more
 
   std::mutex close_mutex_;
   std::thread thread_;
@@ -473,13 +474,18 @@ void StoreImpl::compact_step() {
   Revision requested = 0;
   for (const CompactRequest& request : compacting_) requested = std::max(requested, request.revision);
   raise_floor(floor_wanted(requested));
-  const std::size_t count = std::min(garbage_.size(), options_.compact_step_rows);
+  const std::size_t count = std::min(garbage_.size(), compact_rows_);
   std::string error;
   Log::AppendError result = Log::AppendError::none;
   if (count > 0 || log_->compacted() < history_.floor())
     result = log_->compact({garbage_.begin(), garbage_.begin() + static_cast<std::ptrdiff_t>(count)}, history_.floor(),
                            error);
   if (result == Log::AppendError::io) return poison(error, nullptr);
+  if (result == Log::AppendError::full && count > 1) {
+    compact_rows_ = (count + 3) / 4;  // a smaller step may still fit, and makes room for the next
+    return;
+  }
+  compact_rows_ = options_.compact_step_rows;
   if (result == Log::AppendError::full) {
     compact_retry_ = Clock::system().steady_now() + kFullCompactRetry;
     return finish_compact_requests(fail(full_status(error)));
