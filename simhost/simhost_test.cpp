@@ -1,0 +1,377 @@
+// The simulated host as a whole, on our own API server over a store in memory.
+#include "sublet/simhost/simhost.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "sublet/kube/informer.h"
+#include "sublet/kube/pipeline.h"
+#include "sublet/store/sqlite_log.h"
+
+namespace sublet::simhost {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+const kube::Resource kPods{"", "v1", "pods"};
+const kube::Resource kEvents{"", "v1", "events"};
+const kube::Resource kConfigMaps{"", "v1", "configmaps"};
+constexpr const char* kNamespace = "default";
+
+schema::Document json(std::string_view text) {
+  auto parsed = schema::Document::parse_json(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed ? std::move(*parsed) : schema::Document();
+}
+
+class SimHostTest : public testing::Test {
+ protected:
+  SimHostTest() : server_loop_("server"), sim_loop_("sim") {
+    store_ = store::Store::open(store::make_memory_log()).value();
+    apiserver::ServerOptions options;
+    options.border = SimHost::admission();
+    options.pod_logs = [this](const std::string& ns, const std::string& name, const std::string& query,
+                              std::shared_ptr<net::ResponseSink> sink) { logs_(ns, name, query, std::move(sink)); };
+    server_ = std::make_unique<apiserver::Server>(*store_, server_loop_.loop(), options);
+    EXPECT_TRUE(server_->start());
+    net::PeerIdentity identity;
+    identity.kind = net::PeerIdentity::Kind::in_process;
+    identity.common_name = "simhost";
+    transport_ = net::make_in_process_transport(server_->handler(), identity);
+    client_ = std::make_unique<kube::Client>(transport_);
+    const auto account = json(R"({"kind":"ServiceAccount","apiVersion":"v1","metadata":{"name":"default"}})");
+    client_->create({"", "v1", "serviceaccounts"}, kNamespace, account.root());
+    // The container of the cluster's own certificate, which pods with tokens mount.
+    const auto ca = json(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"kube-root-ca.crt"}})");
+    client_->create(kConfigMaps, kNamespace, ca.root());
+    pods_ = std::make_unique<kube::Informer>(sim_loop_.loop(), *client_, kube::InformerOptions{.resource = kPods});
+    pods_->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr&) {
+      const std::lock_guard lock(mutex_);
+      changed_.notify_all();
+    });
+    pods_->start();
+    EXPECT_TRUE(pods_->wait_synced(seconds(10)));
+  }
+  ~SimHostTest() override {
+    pods_.reset();
+    host_.reset();
+    transport_.reset();
+    client_.reset();
+    server_->stop();
+    store_->close();
+  }
+
+  void start(SimHostOptions options = {}) {
+    options.stop_time = milliseconds(1);
+    options.image_backoff = milliseconds(20);
+    host_ = std::make_unique<SimHost>(sim_loop_.loop(), *client_, options);
+    logs_ = host_->pod_logs();
+    const auto started = host_->start();
+    ASSERT_TRUE(started) << started.error().message;
+  }
+
+  Result<schema::Document> create(const std::string& name, const std::string& spec, const std::string& meta = "{}") {
+    schema::Document pod = json(R"({"kind":"Pod","apiVersion":"v1","metadata":)" + meta + R"(,"spec":)" + spec + "}");
+    pod.root()["metadata"].put("name", name);
+    return client_->create(kPods, kNamespace, pod.root());
+  }
+  static std::string one(const std::string& container, const std::string& more = "") {
+    return R"({"automountServiceAccountToken":false,"containers":[{"name":"c","image":"busybox")" + container + "}]" +
+           more + "}";
+  }
+
+  /// Waits until the pod (missing when there is none) satisfies the condition; gives it as it is then.
+  schema::Document wait_for(const std::string& name, const std::function<bool(const schema::Value&)>& condition) {
+    schema::Document pod;
+    std::unique_lock lock(mutex_);
+    const bool met = changed_.wait_for(lock, seconds(20), [&] {
+      const auto cached = pods_->get(kNamespace, name);
+      pod = cached ? cached->document() : schema::Document();
+      return condition(pod.root());
+    });
+    EXPECT_TRUE(met) << name << " is " << pod.to_json();
+    return pod;
+  }
+  schema::Document wait_phase(const std::string& name, std::string_view phase) {
+    return wait_for(name, [&](const schema::Value& pod) { return pod["status"]["phase"].text() == phase; });
+  }
+  static schema::Value condition(const schema::Document& pod, std::string_view type) {
+    for (const schema::Value item : pod["status"]["conditions"])
+      if (item["type"].text() == type) return item;
+    return {};
+  }
+  static std::string_view waiting_reason(const schema::Value& pod) {
+    return pod["status"]["containerStatuses"].at(0)["state"]["waiting"]["reason"].text();
+  }
+  /// "Reason: message" of the pod's events, once `wanted` is among the reasons.
+  std::vector<std::string> events_of(const std::string& name, std::string_view wanted) {
+    for (const auto deadline = steady_clock::now() + seconds(10); steady_clock::now() < deadline;
+         std::this_thread::yield()) {
+      const auto list = client_->list(kEvents, kNamespace, {.field_selector = "involvedObject.name=" + name});
+      std::vector<std::string> out;
+      bool found = false;
+      if (!list) continue;
+      for (const schema::Value event : (*list)["items"]) {
+        out.push_back(event["reason"].string() + ": " + event["message"].string());
+        found = found || event["reason"].text() == wanted;
+      }
+      if (found) return out;
+    }
+    ADD_FAILURE() << "no event " << wanted << " for " << name;
+    return {};
+  }
+  std::string log_of(const std::string& name, const std::string& query = "") {
+    const auto answer = client_->raw("GET", "/api/v1/namespaces/default/pods/" + name + "/log" + query);
+    return answer ? answer->body : answer.error().message;
+  }
+
+  net::LoopThread server_loop_, sim_loop_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<apiserver::Server> server_;
+  std::shared_ptr<net::Transport> transport_;
+  std::unique_ptr<kube::Client> client_;
+  apiserver::PodLogs logs_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unique_ptr<kube::Informer> pods_;
+  std::unique_ptr<SimHost> host_;
+};
+
+TEST_F(SimHostTest, RunsAPodWithARealLookingStatus) {
+  start();
+  ASSERT_TRUE(create("web", one("")));
+  const schema::Document pod =
+      wait_for("web", [](const schema::Value& p) { return p["status"]["phase"].text() == "Running"; });
+  EXPECT_EQ(pod["spec"]["nodeName"].text(), "cpu-1") << "GPU nodes are kept for GPU pods";
+  for (const char* type : {"PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"})
+    EXPECT_EQ(condition(pod, type)["status"].text(), "True") << type;
+  EXPECT_TRUE(pod["status"]["podIP"].text().starts_with("10.244."));
+  const schema::Value status = pod["status"]["containerStatuses"].at(0);
+  EXPECT_TRUE(status["containerID"].text().starts_with("containerd://"));
+  EXPECT_EQ(status["image"].text(), "docker.io/library/busybox:latest");
+  EXPECT_TRUE(status["ready"].boolean());
+  const auto events = events_of("web", "Started");
+  EXPECT_TRUE(events_of("web", "Scheduled").size() >= 1);
+  EXPECT_NE(log_of("web").find("simhost: container c"), std::string::npos) << log_of("web");
+}
+
+TEST_F(SimHostTest, HalvesOfOneGpuShareAGroupAndTheThirdWaits) {
+  start();
+  const std::string meta = R"({"labels":{"kai.scheduler/queue":"q"},"annotations":{"gpu-fraction":"0.5"}})";
+  const std::string spec =
+      one("", R"(,"schedulerName":"kai-scheduler","nodeSelector":{"nvidia.com/gpu.present":"true"})");
+  ASSERT_TRUE(create("a", spec, meta));
+  ASSERT_TRUE(create("b", spec, meta));
+  const auto group = [&](const std::string& name) {
+    return wait_phase(name, "Running")["metadata"]["labels"]["runai-gpu-group"].string();
+  };
+  const std::string first = group("a");
+  EXPECT_FALSE(first.empty());
+  EXPECT_EQ(group("b"), first);
+  ASSERT_TRUE(create("c", spec, meta));
+  const schema::Document waiting =
+      wait_for("c", [](const schema::Value& p) { return p["status"]["conditions"].size() > 0; });
+  EXPECT_EQ(condition(waiting, "PodScheduled")["status"].text(), "False");
+  EXPECT_EQ(condition(waiting, "PodScheduled")["reason"].text(), "Unschedulable");
+  EXPECT_EQ(condition(waiting, "PodScheduled")["message"].text(),
+            "0/2 nodes are available: 1 node(s) didn't have enough resources: GPUs, 1 node(s) didn't match Pod's node "
+            "affinity/selector. preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 "
+            "Preemption is not helpful for scheduling.");
+  ASSERT_TRUE(client_->remove(kPods, kNamespace, "a"));
+  EXPECT_EQ(group("c"), first) << "the freed half is taken at once";
+}
+
+TEST_F(SimHostTest, WholeGpusRunOutAndAreGivenBack) {
+  start({.gpus_per_node = 2});
+  const std::string spec = one(R"(,"resources":{"limits":{"nvidia.com/gpu":"1"}})");
+  for (const char* name : {"a", "b"}) ASSERT_TRUE(create(name, spec));
+  for (const char* name : {"a", "b"}) EXPECT_EQ(wait_phase(name, "Running")["spec"]["nodeName"].text(), "gpu-1");
+  ASSERT_TRUE(create("c", spec));
+  const schema::Document waiting =
+      wait_for("c", [](const schema::Value& p) { return p["status"]["conditions"].size() > 0; });
+  EXPECT_TRUE(condition(waiting, "PodScheduled")["message"].text().starts_with(
+      "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."));
+  events_of("c", "FailedScheduling");
+  ASSERT_TRUE(client_->remove(kPods, kNamespace, "b"));
+  wait_phase("c", "Running");
+}
+
+TEST_F(SimHostTest, KaiWantsAQueueAndRefusesSharesOfWholeGpus) {
+  start();
+  const std::string kai = R"(,"schedulerName":"kai-scheduler")";
+  ASSERT_TRUE(create("no-queue", one("", kai)));
+  const schema::Document waiting =
+      wait_for("no-queue", [](const schema::Value& p) { return p["status"]["conditions"].size() > 0; });
+  EXPECT_NE(condition(waiting, "PodScheduled")["message"].text().find("kai.scheduler/queue"), std::string_view::npos);
+  const auto refused = create("both", one(R"(,"resources":{"limits":{"nvidia.com/gpu":"1"}})", kai),
+                              R"({"annotations":{"gpu-fraction":"0.5"}})");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Reason::forbidden)) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("whole GPU"), std::string::npos) << refused.error().message;
+  ASSERT_TRUE(create("other", one("", R"(,"schedulerName":"somebody-else")")));
+  ASSERT_TRUE(create("web", one("")));
+  wait_phase("web", "Running");
+  EXPECT_EQ(wait_phase("other", "Pending")["status"]["conditions"].size(), 0u);
+}
+
+TEST_F(SimHostTest, CommandsEndPods) {
+  start();
+  ASSERT_TRUE(create("good", one(R"(,"command":["sh","-c","echo done"])", R"(,"restartPolicy":"Never")")));
+  ASSERT_TRUE(create("bad", one(R"(,"command":["sh","-c","sleep 0.02; exit 3"])", R"(,"restartPolicy":"OnFailure")")));
+  ASSERT_TRUE(create("ugly", one(R"(,"command":["false"])", R"(,"restartPolicy":"Never")")));
+  const schema::Document good = wait_phase("good", "Succeeded");
+  EXPECT_EQ(condition(good, "Ready")["reason"].text(), "PodCompleted");
+  EXPECT_EQ(good["status"]["containerStatuses"].at(0)["state"]["terminated"]["reason"].text(), "Completed");
+  EXPECT_NE(log_of("good").find("\ndone\n"), std::string::npos) << log_of("good");
+  const schema::Document bad =
+      wait_for("bad", [](const schema::Value& p) { return waiting_reason(p) == "CrashLoopBackOff"; });
+  EXPECT_EQ(bad["status"]["phase"].text(), "Running");
+  EXPECT_EQ(bad["status"]["containerStatuses"].at(0)["restartCount"].integer(), 1);
+  EXPECT_EQ(bad["status"]["containerStatuses"].at(0)["lastState"]["terminated"]["exitCode"].integer(), 3);
+  events_of("bad", "BackOff");
+  EXPECT_NE(log_of("bad", "?previous=true").find("started"), std::string::npos);
+  EXPECT_EQ(
+      wait_phase("ugly", "Failed")["status"]["containerStatuses"].at(0)["state"]["terminated"]["exitCode"].integer(),
+      1);
+}
+
+TEST_F(SimHostTest, InitContainersRunOneAfterTheOtherAndSidecarsStay) {
+  start();
+  ASSERT_TRUE(create("p", R"({"automountServiceAccountToken":false,"initContainers":[
+      {"name":"i1","image":"b","command":["sleep","0.02"]},{"name":"side","image":"b","restartPolicy":"Always"},
+      {"name":"i2","image":"b","command":["true"]}],"containers":[{"name":"c","image":"b"}]})"));
+  wait_for("p", [](const schema::Value& p) {
+    return p["status"]["initContainerStatuses"].at(0)["state"].has("running") &&
+           p["status"]["containerStatuses"].at(0)["state"]["waiting"]["reason"].text() == "PodInitializing";
+  });
+  const schema::Document pod = wait_phase("p", "Running");
+  EXPECT_TRUE(pod["status"]["initContainerStatuses"].at(0)["state"].has("terminated"));
+  EXPECT_TRUE(pod["status"]["initContainerStatuses"].at(1)["state"].has("running"));
+  ASSERT_TRUE(create("q", R"({"automountServiceAccountToken":false,"restartPolicy":"Never","initContainers":[
+      {"name":"i","image":"b","command":["false"]}],"containers":[{"name":"c","image":"b"}]})"));
+  EXPECT_EQ(condition(wait_phase("q", "Failed"), "Initialized")["status"].text(), "False");
+}
+
+TEST_F(SimHostTest, WaitsForWhatIsMissing) {
+  start();
+  ASSERT_TRUE(create("volume", one("", R"(,"volumes":[{"name":"v","configMap":{"name":"settings"}}])")));
+  ASSERT_TRUE(
+      create("env", one(R"(,"env":[{"name":"X","valueFrom":{"configMapKeyRef":{"name":"settings","key":"k"}}}])")));
+  wait_for("env", [](const schema::Value& p) { return waiting_reason(p) == "CreateContainerConfigError"; });
+  wait_for("volume", [](const schema::Value& p) { return waiting_reason(p) == "ContainerCreating"; });
+  const auto events = events_of("volume", "FailedMount");
+  EXPECT_NE(std::ranges::find(
+                events, "FailedMount: MountVolume.SetUp failed for volume \"v\" : configmap \"settings\" not found"),
+            events.end());
+  const auto settings =
+      json(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings"},"data":{"k":"v"}})");
+  ASSERT_TRUE(client_->create(kConfigMaps, kNamespace, settings.root()));
+  wait_phase("volume", "Running");
+  wait_phase("env", "Running");
+}
+
+TEST_F(SimHostTest, CannotPullSomeImages) {
+  start();
+  ASSERT_TRUE(create(
+      "p", R"({"automountServiceAccountToken":false,"containers":[{"name":"c","image":"nginx:does-not-exist"}]})"));
+  const schema::Document pod =
+      wait_for("p", [](const schema::Value& p) { return waiting_reason(p) == "ImagePullBackOff"; });
+  EXPECT_EQ(pod["status"]["phase"].text(), "Pending");
+  events_of("p", "BackOff");
+  EXPECT_NE(log_of("p").find("waiting to start: ImagePullBackOff"), std::string::npos) << log_of("p");
+  ASSERT_TRUE(client_->patch(kPods, kNamespace, "p", kube::PatchType::strategic_merge,
+                             R"({"spec":{"containers":[{"name":"c","image":"nginx:1"}]}})"));
+  wait_phase("p", "Running");
+}
+
+TEST_F(SimHostTest, DeletedPodsGo) {
+  start();
+  ASSERT_TRUE(create("p", one("")));
+  wait_phase("p", "Running");
+  const auto deleted = client_->remove(kPods, kNamespace, "p");
+  ASSERT_TRUE(deleted);
+  EXPECT_TRUE((*deleted)["metadata"].has("deletionTimestamp")) << "graceful first";
+  wait_for("p", [](const schema::Value& p) { return !p.is_object(); });
+  events_of("p", "Killing");
+}
+
+TEST_F(SimHostTest, TakesOverAfterARestart) {
+  start();
+  ASSERT_TRUE(create("keeps", one("")));
+  ASSERT_TRUE(create("ends", one(R"(,"command":["sleep","0.3"])", R"(,"restartPolicy":"Never")")));
+  const std::string id = wait_phase("keeps", "Running")["status"]["containerStatuses"].at(0)["containerID"].string();
+  wait_phase("ends", "Running");
+  host_.reset();
+  ASSERT_TRUE(create("meanwhile", one("")));
+  start();
+  wait_phase("meanwhile", "Running");
+  wait_phase("ends", "Succeeded");
+  EXPECT_EQ(wait_phase("keeps", "Running")["status"]["containerStatuses"].at(0)["containerID"].text(), id);
+  EXPECT_NE(wait_phase("meanwhile", "Running")["status"]["podIP"].text(),
+            wait_phase("keeps", "Running")["status"]["podIP"].text());
+}
+
+TEST_F(SimHostTest, FollowsALog) {
+  start();
+  ASSERT_TRUE(create("p", one(R"(,"command":["sh","-c","echo one; sleep 0.05; echo two; sleep 0.05; exit 0"])",
+                              R"(,"restartPolicy":"Never")")));
+  wait_for("p", [](const schema::Value& p) { return p["status"]["phase"].text() != "Pending"; });
+  const std::string log = log_of("p", "?follow=true");
+  EXPECT_NE(log.find("one\ntwo\n"), std::string::npos) << log;
+  EXPECT_EQ(log_of("p", "?tailLines=1"), "two\n");
+  EXPECT_NE(log_of("p", "?container=x").find("container x is not valid for pod p"), std::string::npos);
+  EXPECT_NE(log_of("nobody").find("not found"), std::string::npos);
+}
+
+TEST_F(SimHostTest, HigherPriorityGoesFirst) {
+  start({.nodes = 1, .gpu_nodes = 0, .pods_per_node = 1});
+  ASSERT_TRUE(create("holder", one("")));
+  wait_phase("holder", "Running");
+  for (const auto& [name, value] : {std::pair("low", "1"), std::pair("high", "1000")}) {
+    const auto priority = json(R"({"kind":"PriorityClass","apiVersion":"scheduling.k8s.io/v1","metadata":{"name":")" +
+                               std::string(name) + R"("},"value":)" + value + "}");
+    ASSERT_TRUE(client_->create({"scheduling.k8s.io", "v1", "priorityclasses"}, "", priority.root()));
+    ASSERT_TRUE(create(name, one("", R"(,"priorityClassName":")" + std::string(name) + "\"")));
+    EXPECT_TRUE(condition(wait_for(name, [](const schema::Value& p) { return p["status"]["conditions"].size() > 0; }),
+                          "PodScheduled")["message"]
+                    .text()
+                    .starts_with("0/1 nodes are available: 1 Too many pods."));
+  }
+  ASSERT_TRUE(client_->remove(kPods, kNamespace, "holder"));
+  wait_phase("high", "Running");
+  EXPECT_EQ(wait_phase("low", "Pending")["spec"]["nodeName"].text(), "");
+}
+
+TEST_F(SimHostTest, ABurstRunsFast) {
+  constexpr int kCount = 1000;
+  start({.nodes = 20});
+  kube::Pipeline pipeline(sim_loop_.loop(), *client_, 64);
+  const auto begun = steady_clock::now();
+  for (int i = 0; i < kCount; ++i) {
+    schema::Document pod = json(R"({"kind":"Pod","apiVersion":"v1","metadata":{},"spec":)" +
+                                one(R"(,"resources":{"requests":{"cpu":"100m"}})") + "}");
+    pod.root()["metadata"].put("name", "burst-" + std::to_string(i));
+    pipeline.send(client_->create_request(kPods, kNamespace, pod.root()), {});
+  }
+  std::unique_lock lock(mutex_);
+  const bool all = changed_.wait_for(lock, seconds(60), [&] {
+    const auto pods = pods_->list();
+    return pods.size() == kCount && std::ranges::all_of(pods, [](const kube::CachedPtr& pod) {
+             return pod->json.find(R"("phase":"Running")") != std::string::npos;
+           });
+  });
+  const double took = std::chrono::duration<double>(steady_clock::now() - begun).count();
+  EXPECT_TRUE(all);
+  std::printf("[          ] %d pods Running after %.2f s: %.0f pods/s\n", kCount, took, kCount / took);
+}
+
+}  // namespace
+}  // namespace sublet::simhost
