@@ -56,6 +56,9 @@ Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
   using Step = Outcome (ApiHost::*)();
   for (const Step step : {&ApiHost::open_store, &ApiHost::listen, &ApiHost::start_server})
     if (auto done = (host.get()->*step)(); !done) return fail(done.error());
+  host->start_controllers();
+  if (host->config_.before_ready)
+    if (auto done = host->config_.before_ready(*host); !done) return fail(done.error());
   if (auto written = host->write_kubeconfig(); !written) return fail(written.error());
   log::info("apiserver.started", {{"address", host->address_}, {"data", host->config_.data_dir}});
   return host;
@@ -106,10 +109,21 @@ Outcome ApiHost::start_server() {
   config_.server.service_account_key_pem = pki_.service_account_key_pem;
   config_.server.advertise_address = parts->host;
   config_.server.advertise_port = parts->port;
+  if (!config_.unix_socket.empty()) {
+    tunnel_ = std::make_unique<apiserver::Tunnel>(loop_.loop());
+    if (!config_.server.pod_logs) config_.server.pod_logs = tunnel_->pod_logs();
+  }
   server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), config_.server);
   if (auto started = server_->start(); !started) return started;
-  loop_.loop().run_sync([this] { handler_ = server_->handler(); });
+  loop_.loop().run_sync([this] { handler_ = tunnel_ ? tunnel_->wrap(server_->handler()) : server_->handler(); });
   return {};
+}
+
+void ApiHost::start_controllers() {
+  const kube::Client client(in_process_transport("system:sublet:controllers"), {.user_agent = "sublet-controllers"});
+  controllers_ = std::make_unique<controllers::Controllers>(client, loop_.loop(),
+                                                            controllers::ControllersOptions{.server = config_.server});
+  controllers_->start();
 }
 
 Outcome ApiHost::write_kubeconfig() const {
@@ -133,6 +147,7 @@ std::shared_ptr<net::Transport> ApiHost::in_process_transport(const std::string&
 
 void ApiHost::stop() {
   if (std::exchange(stopped_, true)) return;
+  if (controllers_) controllers_->stop();
   if (server_) server_->stop();
   if (http_) http_->stop(kStopGrace);
   // Commit callbacks post to the loop, so the store drains while the loop still runs.

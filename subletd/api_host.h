@@ -1,5 +1,6 @@
-// ApiHost: one API server as a running process has it: data folder, keys, store, loop, listeners, admin kubeconfig. The
-// roles apiserver and simhost are made of it.
+// ApiHost: one API server as a running process has it: data folder, keys, store, loop, listeners, controllers, admin
+// kubeconfig. With a unix socket there is a syncer, so the log tunnel is served on it. The roles apiserver and simhost
+// are made of it.
 //
 // Lifecycle: open() prepares and starts everything; stop() (or the destructor) ends watches, drains connections, and
 // closes the store. Threads: open() and stop() from one thread.
@@ -10,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/tunnel.h"
 #include "sublet/apiserver/server.h"
+#include "sublet/controllers/controllers.h"
 #include "sublet/net/http_server.h"
 #include "sublet/net/loop.h"
 #include "sublet/store/store.h"
@@ -26,7 +29,10 @@ struct ApiHostConfig {
   std::string context_name = "sublet";
   std::vector<std::string> extra_names;  // further names of the server's certificate
   std::string durability = "FULL";       // for the power-cut test only
-  apiserver::ServerOptions server;       // keys and addresses are filled in by open()
+  apiserver::ServerOptions server;       // keys and addresses are filled in by open(), logs by the tunnel when empty
+  /// Called when the server answers in-process, before the admin kubeconfig is written (which tells others that all is
+  /// up).
+  std::function<Outcome(class ApiHost&)> before_ready;
 };
 
 class ApiHost {
@@ -48,6 +54,7 @@ class ApiHost {
   explicit ApiHost(ApiHostConfig config) : config_(std::move(config)), loop_("api") {}
   Outcome open_store();
   Outcome start_server();
+  void start_controllers();
   Outcome listen();
   Outcome write_kubeconfig() const;
 
@@ -59,6 +66,8 @@ class ApiHost {
   std::unique_ptr<apiserver::Server> server_;
   net::Handler handler_;  // the loop's thread only; empty until the server stands
   std::unique_ptr<net::HttpServer> http_;
+  std::unique_ptr<apiserver::Tunnel> tunnel_;
+  std::unique_ptr<controllers::Controllers> controllers_;
   bool stopped_ = false;
 };
 

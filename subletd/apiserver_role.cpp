@@ -1,4 +1,6 @@
+#include "sublet/syncer/virtual_cluster.h"
 #include "subletd/api_host.h"
+#include "subletd/border_admission.h"
 #include "subletd/role.h"
 
 namespace sublet::subletd {
@@ -7,7 +9,8 @@ namespace {
 class ApiServerRole final : public RoleProgram {
  public:
   void declare(Flags& flags) override {
-    flags.text("--data", config_.data_dir, "folder for the store and the keys, created with mode 0700", true);
+    flags.text("--data", config_.data_dir, "folder for the store and the keys, created with mode 0700");
+    flags.text("--virtual-cluster", folder_, "serve the virtual cluster of this folder: says all of the other flags");
     flags.text("--listen", config_.listen, "ADDRESS:PORT for TLS; port 0 picks one");
     flags.text("--unix-socket", config_.unix_socket, "path of a socket on which the syncer connects");
     flags.text("--admin-kubeconfig", config_.admin_kubeconfig, "file to write an administrator's kubeconfig to");
@@ -16,6 +19,9 @@ class ApiServerRole final : public RoleProgram {
   }
 
   Outcome run() override {
+    if (!folder_.empty())
+      if (auto taken = take_virtual_cluster(); !taken) return taken;
+    if (config_.data_dir.empty()) return bad_request("--data is required: the folder for the store and the keys");
     auto host = ApiHost::open(config_);
     if (!host) return fail(host.error());
     wait_for_stop_signal();
@@ -25,6 +31,21 @@ class ApiServerRole final : public RoleProgram {
   }
 
  private:
+  Outcome take_virtual_cluster() {
+    auto cluster = syncer::VirtualCluster::load(folder_);
+    if (!cluster) return fail(cluster.error());
+    auto context = syncer::translate_context(*cluster);
+    if (!context) return fail(context.error());
+    config_.data_dir = cluster->api_folder();
+    config_.listen = cluster->listen;
+    config_.unix_socket = cluster->socket_path();
+    config_.admin_kubeconfig = cluster->admin_kubeconfig_path();
+    config_.context_name = cluster->name;
+    config_.server.border = border_admission(std::move(*context));
+    return {};
+  }
+
+  std::string folder_;
   ApiHostConfig config_;
 };
 

@@ -40,6 +40,9 @@ struct Role {
 std::span<const Role> roles();
 
 std::unique_ptr<RoleProgram> make_apiserver_role();
+std::unique_ptr<RoleProgram> make_syncer_role();
+std::unique_ptr<RoleProgram> make_simhost_role();
+std::unique_ptr<RoleProgram> make_run_role();
 
 /// Blocks SIGTERM and SIGINT for the process; call before any thread starts.
 void block_stop_signals();

@@ -5,6 +5,9 @@ namespace {
 
 constexpr Role kRoles[] = {
     {"apiserver", "one virtual cluster's Kubernetes API server", make_apiserver_role},
+    {"syncer", "one virtual cluster's syncer", make_syncer_role},
+    {"run", "one virtual cluster: supervises its API server and its syncer", make_run_role},
+    {"simhost", "a host with simulated nodes, scheduler and kubelet", make_simhost_role},
 };
 
 }  // namespace

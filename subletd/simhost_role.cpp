@@ -1,0 +1,61 @@
+// Role simhost: our API server in host dress.
+#include "sublet/simhost/simhost.h"
+#include "subletd/api_host.h"
+#include "subletd/role.h"
+
+namespace sublet::subletd {
+namespace {
+
+class SimhostRole final : public RoleProgram {
+ public:
+  void declare(Flags& flags) override {
+    flags.text("--data", config_.data_dir, "folder for the store and the keys, created with mode 0700", true);
+    flags.text("--listen", config_.listen, "ADDRESS:PORT for TLS; port 0 picks one");
+    flags.text("--admin-kubeconfig", config_.admin_kubeconfig, "file to write an administrator's kubeconfig to");
+    flags.number("--nodes", shape_.nodes, "CPU nodes");
+    flags.number("--gpu-nodes", shape_.gpu_nodes, "GPU nodes");
+    flags.number("--gpus-per-node", shape_.gpus_per_node, "GPUs on each GPU node");
+    flags.number("--time-slicing", shape_.time_slicing, "replicas that each GPU is offered as");
+    flags.text("--mig", shape_.mig_profile, "cut every GPU into instances of this profile, e.g. 1g.5gb");
+    flags.number("--pods-per-node", shape_.pods_per_node, "pods that a node takes");
+  }
+
+  Outcome run() override {
+    net::LoopThread loop("simhost");
+    std::unique_ptr<simhost::SimHost> simulated;
+    config_.context_name = "embedded";
+    config_.server.border = simhost::SimHost::admission();
+    // The server wants the logs before the simulation, which is a client of the server, can stand.
+    config_.server.pod_logs = [&simulated](const std::string& namespace_name, const std::string& pod_name,
+                                           const std::string& query, std::shared_ptr<net::ResponseSink> sink) {
+      if (simulated) return simulated->pod_logs()(namespace_name, pod_name, query, std::move(sink));
+      sink->respond(503, {{"Retry-After", "1"}}, "the simulated nodes are starting\n");
+    };
+    config_.before_ready = [&](ApiHost& host) -> Outcome {
+      const kube::Client client(host.in_process_transport("system:sublet:simhost"), {.user_agent = "simhost"});
+      auto made = std::make_unique<simhost::SimHost>(loop.loop(), client, shape_);
+      if (auto started = made->start(); !started) return started;
+      host.loop().run_sync([&] { simulated = std::move(made); });
+      return {};
+    };
+    auto host = ApiHost::open(config_);
+    if (!host) return fail(host.error());
+    wait_for_stop_signal();
+    std::unique_ptr<simhost::SimHost> ending;
+    (*host)->loop().run_sync([&] { ending = std::move(simulated); });
+    ending.reset();
+    (*host)->stop();
+    if ((*host)->poisoned()) return internal_error("the store failed; restart to recover what is durable");
+    return {};
+  }
+
+ private:
+  ApiHostConfig config_;
+  simhost::SimHostOptions shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<RoleProgram> make_simhost_role() { return std::make_unique<SimhostRole>(); }
+
+}  // namespace sublet::subletd
