@@ -5,31 +5,12 @@
 #include "apiserver/system_objects.h"
 
 namespace sublet::apiserver {
-namespace {
-
-constexpr std::chrono::seconds kRepairEvery{10};
-
-}  // namespace
-
 struct Server::Impl {
   Impl(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
       : core(std::make_shared<ServerCore>(store, loop, std::move(options), clock, random)) {}
 
   std::shared_ptr<ServerCore> core;
 };
-
-namespace {
-
-void schedule_repair(const std::shared_ptr<ServerCore>& core) {
-  core->loop.after(kRepairEvery, [weak = std::weak_ptr(core)] {
-    const auto alive = weak.lock();
-    if (!alive || alive->stopping) return;
-    repair_system_objects(alive);
-    schedule_repair(alive);
-  });
-}
-
-}  // namespace
 
 Server::Server(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
     : impl_(std::make_unique<Impl>(store, loop, std::move(options), clock, random)) {}
@@ -39,7 +20,6 @@ Server::~Server() { stop(); }
 Outcome Server::start() {
   if (auto created = create_system_objects(impl_->core); !created) return created;
   impl_->core->ready = true;
-  schedule_repair(impl_->core);
   return {};
 }
 

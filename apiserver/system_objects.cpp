@@ -3,7 +3,6 @@
 #include "apiserver/bootstrap.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/verbs/write_steps.h"
-#include "sublet/base/log.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -76,19 +75,6 @@ Outcome create_system_objects(const std::shared_ptr<ServerCore>& core) {
     if (!committed && !committed.error().is(Reason::conflict)) return fail(committed.error());
   }
   return {};
-}
-
-void repair_system_objects(const std::shared_ptr<ServerCore>& core) {
-  for (const auto& object : bootstrap_objects(core->options)) {
-    const auto context = context_for(core, object);
-    if (!context->route) continue;
-    auto plan = plan_system_object(*context, core->store.pending(), object);
-    if (!plan) {
-      log::warning("system.object.repair.failed", {{"object", object.name}, {"error", plan.error().message}});
-    } else if (plan->submit && !plan->txn.ops.empty()) {
-      core->store.submit(std::move(plan->txn), [](const Result<store::Committed>&) {});
-    }
-  }
 }
 
 }  // namespace sublet::apiserver

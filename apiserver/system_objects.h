@@ -11,7 +11,5 @@ namespace sublet::apiserver {
 /// Creates what is missing; brings the endpoints of `kubernetes` to the advertised address. Blocks for the commits; not
 /// from the commit thread. Idempotent.
 Outcome create_system_objects(const std::shared_ptr<ServerCore>& core);
-/// The same without waiting: for the periodic repair on the loop.
-void repair_system_objects(const std::shared_ptr<ServerCore>& core);
 
 }  // namespace sublet::apiserver

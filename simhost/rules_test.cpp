@@ -116,7 +116,7 @@ TEST(Kai, WebhookVectors) {
     };
     EXPECT_EQ(!kai_violations(pod("kai-scheduler").root()).empty(), v.refused) << v.id;
     EXPECT_TRUE(kai_violations(pod("default-scheduler").root()).empty()) << v.id << ": not KAI's business";
-    EXPECT_EQ(SimHost::admission()("Pod", pod("kai-scheduler").root(), true).denials.empty(), !v.refused) << v.id;
+    EXPECT_EQ(SimHost::admission()("Pod", pod("kai-scheduler").root(), {}).denials.empty(), !v.refused) << v.id;
   }
 }
 

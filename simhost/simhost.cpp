@@ -141,9 +141,9 @@ apiserver::PodLogs SimHost::pod_logs() const {
 }
 
 apiserver::BorderAdmission SimHost::admission() {
-  return [](std::string_view kind, const schema::Value& object, bool is_create) {
+  return [](std::string_view kind, const schema::Value& object, const schema::Value& old) {
     apiserver::AdmissionVerdict verdict;
-    if (kind != "Pod" || !is_create) return verdict;
+    if (kind != "Pod" || old) return verdict;
     for (std::string& why : kai_violations(object))
       verdict.denials.push_back({"Forbidden", "KAI: " + std::move(why), "metadata.annotations"});
     return verdict;

@@ -1,17 +1,35 @@
 #include "subletd/border_admission.h"
 
 namespace sublet::subletd {
+namespace {
+
+using schema::Value;
+
+// What a patch freezes after creation cannot be judged by translating the new object alone.
+std::vector<Cause> frozen_changes(const syncer::TranslateContext& context, std::string_view kind, const Value& object,
+                                  const Value& old) {
+  std::vector<Cause> causes;
+  if (!old || !context.resolved_template) return causes;
+  const patches::PatchContext patch_context{context.virtual_cluster, object["metadata"]["namespace"].string(),
+                                            context.host_namespace};
+  for (auto& why : context.resolved_template->check_update(kind, old, object, patch_context))
+    causes.push_back({"FieldValueForbidden", std::move(why), ""});
+  return causes;
+}
+
+}  // namespace
 
 apiserver::BorderAdmission border_admission(syncer::TranslateContext context) {
-  return [context = std::move(context)](std::string_view kind, const schema::Value& object, bool is_create) {
+  return [context = std::move(context)](std::string_view kind, const Value& object, const Value& old) {
     apiserver::AdmissionVerdict verdict;
     if (kind != "Pod") return verdict;
     auto translated =
-        syncer::translate(context, kind, object, is_create ? syncer::Operation::create : syncer::Operation::update);
+        syncer::translate(context, kind, object, old ? syncer::Operation::update : syncer::Operation::create);
     if (translated)
       verdict.warnings = std::move(translated->warnings);
     else
       verdict.denials = std::move(translated.error().causes);
+    for (auto& cause : frozen_changes(context, kind, object, old)) verdict.denials.push_back(std::move(cause));
     return verdict;
   };
 }

@@ -157,8 +157,8 @@ TEST(RuntimeClass, MustExistAndLeavesItsMark) {
 TEST(Border, RefusesWithItsReasons) {
   KindBench bench;
   bool seen_create = false;
-  bench.options.border = [&](std::string_view kind, const Value& object, bool is_create) {
-    seen_create = is_create;
+  bench.options.border = [&](std::string_view kind, const Value& object, const Value& old) {
+    seen_create = old.missing();
     AdmissionVerdict verdict;
     EXPECT_EQ(kind, "Pod");
     EXPECT_EQ(object["spec"]["serviceAccountName"].text(), "default") << "the border sees what would be stored";

@@ -8,7 +8,7 @@ Outcome border(const Attempt& attempt) {
   if (!context.options.border || !attempt.is("", "pods") || attempt.verb == WriteVerb::remove) return {};
   // Somebody must still be able to take the finalizers off a pod that a stricter template would now refuse.
   if (attempt.object["metadata"].has("deletionTimestamp")) return {};
-  auto verdict = context.options.border("Pod", attempt.object, attempt.verb == WriteVerb::create);
+  auto verdict = context.options.border("Pod", attempt.object, attempt.old);
   for (auto& warning : verdict.warnings) context.warnings.push_back(std::move(warning));
   if (verdict.denials.empty()) return {};
   std::string why;

@@ -35,9 +35,9 @@ struct AdmissionVerdict {
   std::vector<std::string> warnings;
 };
 /// Hook by which subletd plugs the border's admission (syncer/translate) into a tenant's server. Called on loops with
-/// the conformed, defaulted object; pure.
+/// the conformed, defaulted object, and what it was before an update (missing: it is created); pure.
 using BorderAdmission =
-    std::function<AdmissionVerdict(std::string_view kind, const schema::Value& object, bool is_create)>;
+    std::function<AdmissionVerdict(std::string_view kind, const schema::Value& object, const schema::Value& old)>;
 
 /// Fetches a log on behalf of a pod (the syncer's tunnel in a tenant, the simulated kubelet in simhost). `query` is the
 /// request's query string. The implementation answers through the sink.
