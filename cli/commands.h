@@ -27,6 +27,7 @@ int create(const CreateOptions& options);
 
 struct ListOptions {
   std::string host_namespace;  // empty: all
+  bool all_namespaces = false;  // the default; -A is understood for those who are used to it
   std::string output = "table";
 };
 int list(const ListOptions& options);

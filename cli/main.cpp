@@ -44,7 +44,7 @@ void declare_list(CLI::App& app, Parsed& parsed) {
   command->add_option("-n,--namespace", parsed.list.host_namespace, "only those in this namespace of the host");
   command->add_option("-o,--output", parsed.list.output, "table, wide, json, yaml or name")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
-  command->add_flag("-A,--all-namespaces", "all namespaces (the default)");
+  command->add_flag("-A,--all-namespaces", parsed.list.all_namespaces, "all namespaces (the default)");
 }
 
 void declare_connect(CLI::App& app, Parsed& parsed) {

@@ -14,7 +14,8 @@ set(SUBLET_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or threa
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  # Paths relative to the tree, and none in the hash: every clone and worktree is served by what another has compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
 endif()
 
 # Boost 1.74's asio/awaitable.hpp uses std::exchange without <utility>, and cpprest includes it.
@@ -75,7 +76,14 @@ function(sublet_library NAME)
     add_executable(${NAME}_test ${tests})
     set_target_properties(${NAME}_test PROPERTIES UNITY_BUILD ${SUBLET_UNITY} UNITY_BUILD_BATCH_SIZE 8)
     target_link_libraries(${NAME}_test PRIVATE sublet_${NAME} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
-    target_compile_definitions(${NAME}_test PRIVATE SUBLET_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SUBLET_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    # Only the tests that read files of the tree know where it stands: an absolute path in a command line keeps ccache from
+    # serving another clone.
+    foreach(test ${tests})
+      file(STRINGS ${test} uses REGEX "SUBLET_SOURCE_DIR" LIMIT_COUNT 1)
+      if(uses)
+        set_source_files_properties(${test} PROPERTIES COMPILE_DEFINITIONS "SUBLET_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"")
+      endif()
+    endforeach()
     gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS unit)
   endif()
 endfunction()

@@ -20,6 +20,8 @@ cleanup() {
     folder=$(dirname "$record")
     sublet delete "$(basename "$folder")" -n "$(basename "$(dirname "$folder")")" --yes --force >/dev/null 2>&1 || true
   done
+  # The embedded host was kept for the last look at it.
+  [ ! -e "$SUBLET_STATE_DIR/host/daemon.lock" ] || kill "$(cat "$SUBLET_STATE_DIR/host/daemon.lock")" 2>/dev/null || true
   rm -rf "$state"
 }
 trap cleanup EXIT

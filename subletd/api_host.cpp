@@ -120,9 +120,11 @@ Outcome ApiHost::start_server() {
 }
 
 void ApiHost::start_controllers() {
-  const kube::Client client(in_process_transport("system:sublet:controllers"), {.user_agent = "sublet-controllers"});
-  controllers_ = std::make_unique<controllers::Controllers>(client, loop_.loop(),
-                                                            controllers::ControllersOptions{.server = config_.server});
+  controllers_client_ = std::make_unique<kube::Client>(in_process_transport("system:sublet:controllers"),
+                                                       kube::ClientOptions{.user_agent = "sublet-controllers"});
+  controllers::ControllersOptions options;
+  options.server = config_.server;
+  controllers_ = std::make_unique<controllers::Controllers>(*controllers_client_, loop_.loop(), std::move(options));
   controllers_->start();
 }
 

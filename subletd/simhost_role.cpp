@@ -22,6 +22,7 @@ class SimhostRole final : public RoleProgram {
 
   Outcome run() override {
     net::LoopThread loop("simhost");
+    std::unique_ptr<kube::Client> client;  // the simulation refers to it
     std::unique_ptr<simhost::SimHost> simulated;
     config_.context_name = "embedded";
     config_.server.border = simhost::SimHost::admission();
@@ -32,8 +33,9 @@ class SimhostRole final : public RoleProgram {
       sink->respond(503, {{"Retry-After", "1"}}, "the simulated nodes are starting\n");
     };
     config_.before_ready = [&](ApiHost& host) -> Outcome {
-      const kube::Client client(host.in_process_transport("system:sublet:simhost"), {.user_agent = "simhost"});
-      auto made = std::make_unique<simhost::SimHost>(loop.loop(), client, shape_);
+      client = std::make_unique<kube::Client>(host.in_process_transport("system:sublet:simhost"),
+                                              kube::ClientOptions{.user_agent = "simhost"});
+      auto made = std::make_unique<simhost::SimHost>(loop.loop(), *client, shape_);
       if (auto started = made->start(); !started) return started;
       host.loop().run_sync([&] { simulated = std::move(made); });
       return {};
