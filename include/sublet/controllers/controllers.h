@@ -22,7 +22,7 @@ namespace sublet::controllers {
 struct ControllersOptions {
   apiserver::ServerOptions server;  // as the server has them: CA, advertised address, service network
   std::chrono::seconds event_age_max{3600};
-  std::chrono::seconds event_sweep_interval{600};
+  std::chrono::milliseconds event_sweep_interval{600'000};
 };
 
 class Controllers {

@@ -1,0 +1,206 @@
+#include "sublet/controllers/controllers.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "controllers/namespace_content.h"
+#include "sublet/store/sqlite_log.h"
+
+namespace sublet::controllers {
+namespace {
+
+using schema::Document;
+using namespace std::chrono_literals;
+
+const kube::Resource kNamespaces{"", "v1", "namespaces"}, kPods{"", "v1", "pods"}, kConfigMaps{"", "v1", "configmaps"},
+    kAccounts{"", "v1", "serviceaccounts"}, kServices{"", "v1", "services"}, kEndpoints{"", "v1", "endpoints"},
+    kEvents{"", "v1", "events"}, kNodes{"", "v1", "nodes"};
+
+Document parse(std::string_view json) { return std::move(*Document::parse_json(json)); }
+
+/// Looks until `condition` holds. Test code only waits for conditions; the pause merely spares the processor.
+template <class Condition>
+bool eventually(Condition condition) {
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+    std::this_thread::sleep_for(2ms);
+  }
+  return true;
+}
+
+/// A server over a store in memory, with its controllers, and a client beside them.
+class ControllersTest : public testing::Test {
+ protected:
+  ControllersTest() : store_(std::move(*store::Store::open(store::make_memory_log()))), loop_("test-controllers") {
+    options_.server.ca_certificate_pem = "PEM";
+    server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), options_.server);
+    EXPECT_TRUE(server_->start());
+    net::PeerIdentity identity;
+    identity.kind = net::PeerIdentity::Kind::in_process;
+    std::shared_ptr<net::Transport> transport = net::make_in_process_transport(server_->handler(), identity);
+    client_ = std::make_unique<kube::Client>(transport);
+  }
+  ~ControllersTest() override {
+    controllers_.reset();
+    server_->stop();
+    store_->close();
+  }
+
+  void start() {
+    controllers_ = std::make_unique<Controllers>(*client_, loop_.loop(), options_);
+    controllers_->start();
+  }
+  void create(const kube::Resource& resource, std::string_view namespace_name, std::string_view json) {
+    auto created = client_->create(resource, namespace_name, parse(json).root());
+    ASSERT_TRUE(created) << created.error().message;
+  }
+  void make_namespace(const std::string& name) { create(kNamespaces, "", R"({"metadata":{"name":")" + name + "\"}}"); }
+  bool exists(const kube::Resource& resource, std::string_view namespace_name, std::string_view name) {
+    return client_->get(resource, namespace_name, name).has_value();
+  }
+  std::string condition(const std::string& name, std::string_view type) {
+    auto found = client_->get(kNamespaces, "", name);
+    if (!found) return "gone";
+    for (auto entry : (*found)["status"]["conditions"])
+      if (entry["type"].text() == type) return entry["status"].string() + " " + entry["message"].string();
+    return "";
+  }
+
+  ControllersOptions options_;
+  std::unique_ptr<store::Store> store_;
+  net::LoopThread loop_;
+  std::unique_ptr<apiserver::Server> server_;
+  std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<Controllers> controllers_;
+};
+
+TEST_F(ControllersTest, NamespacesGetAccountAndAuthority) {
+  start();
+  make_namespace("a");
+  EXPECT_TRUE(
+      eventually([&] { return exists(kAccounts, "a", "default") && exists(kConfigMaps, "a", "kube-root-ca.crt"); }));
+  EXPECT_EQ((*client_->get(kConfigMaps, "a", "kube-root-ca.crt"))["data"]["ca.crt"].text(), "PEM");
+}
+
+TEST_F(ControllersTest, DefaultsComeBack) {
+  start();
+  ASSERT_TRUE(eventually([&] { return exists(kAccounts, "default", "default"); }));
+  auto uid = (*client_->get(kAccounts, "default", "default"))["metadata"]["uid"].string();
+  ASSERT_TRUE(client_->remove(kAccounts, "default", "default"));
+  EXPECT_TRUE(eventually([&] {
+    auto account = client_->get(kAccounts, "default", "default");
+    return account && (*account)["metadata"]["uid"].text() != uid;
+  }));
+  ASSERT_TRUE(client_->patch(kConfigMaps, "default", "kube-root-ca.crt", kube::PatchType::merge,
+                             R"({"data":{"ca.crt":"bent"}})"));
+  EXPECT_TRUE(eventually(
+      [&] { return (*client_->get(kConfigMaps, "default", "kube-root-ca.crt"))["data"]["ca.crt"].text() == "PEM"; }));
+}
+
+TEST_F(ControllersTest, KubernetesServiceComesBack) {
+  start();
+  ASSERT_TRUE(eventually([&] { return controllers_->idle(); }));
+  for (const auto& resource : {kServices, kEndpoints}) {
+    ASSERT_TRUE(client_->remove(resource, "default", "kubernetes"));
+    EXPECT_TRUE(eventually([&] { return exists(resource, "default", "kubernetes"); })) << resource.resource;
+  }
+  EXPECT_EQ((*client_->get(kServices, "default", "kubernetes"))["spec"]["clusterIP"].text(), "10.96.0.1");
+}
+
+TEST_F(ControllersTest, NamespacesGoWithTheirContent) {
+  start();
+  make_namespace("a");
+  create(kConfigMaps, "a", R"({"metadata":{"name":"c"}})");
+  create(kPods, "a", R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"x"}]}})");
+  create({"apps", "v1", "deployments"}, "a", R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},
+    "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}})");
+  auto removed = client_->remove(kNamespaces, "", "a");
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ((*removed)["status"]["phase"].text(), "Terminating");
+  EXPECT_TRUE(eventually([&] { return !exists(kNamespaces, "", "a"); }))
+      << client_->get(kNamespaces, "", "a")->to_json();
+  EXPECT_FALSE(exists(kConfigMaps, "a", "c"));
+  make_namespace("a");
+  EXPECT_FALSE(exists({"apps", "v1", "deployments"}, "a", "d"));
+}
+
+TEST_F(ControllersTest, PodsGoFirst) {
+  start();
+  make_namespace("a");
+  create(kConfigMaps, "a", R"({"metadata":{"name":"c"}})");
+  create(kPods, "a", R"({"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"x"}]}})");
+  ASSERT_TRUE(client_->remove(kNamespaces, "", "a"));
+  ASSERT_TRUE(eventually([&] { return condition("a", "NamespaceContentRemaining").starts_with("True"); }));
+  EXPECT_EQ(condition("a", "NamespaceContentRemaining"),
+            "True Some resources are remaining: pods. has 1 resource instances");
+  EXPECT_TRUE(exists(kConfigMaps, "a", "c")) << "the pod may still need it";
+  // What the syncer does when the host's pod is gone.
+  kube::DeleteOptions now;
+  now.grace_period_seconds = 0;
+  ASSERT_TRUE(client_->remove(kPods, "a", "p", now));
+  EXPECT_TRUE(eventually([&] { return !exists(kNamespaces, "", "a"); }));
+}
+
+TEST_F(ControllersTest, FinalizersAreWaitedFor) {
+  start();
+  make_namespace("a");
+  create(kConfigMaps, "a", R"({"metadata":{"name":"c","finalizers":["example.com/hold"]}})");
+  ASSERT_TRUE(client_->remove(kNamespaces, "", "a"));
+  ASSERT_TRUE(eventually([&] { return condition("a", "NamespaceFinalizersRemaining").starts_with("True"); }));
+  EXPECT_EQ(condition("a", "NamespaceFinalizersRemaining"),
+            "True Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances");
+  EXPECT_EQ(condition("a", "NamespaceDeletionContentFailure"),
+            "False All content successfully deleted, may be waiting on finalization");
+  ASSERT_TRUE(client_->patch(kConfigMaps, "a", "c", kube::PatchType::merge, R"({"metadata":{"finalizers":null}})"));
+  EXPECT_TRUE(eventually([&] { return !exists(kNamespaces, "", "a"); }));
+}
+
+TEST_F(ControllersTest, NamespacesThatWereGoingAreFoundAtTheStart) {
+  make_namespace("a");
+  ASSERT_TRUE(client_->remove(kNamespaces, "", "a"));
+  ASSERT_TRUE(exists(kNamespaces, "", "a"));
+  start();
+  EXPECT_TRUE(eventually([&] { return !exists(kNamespaces, "", "a"); }));
+}
+
+TEST_F(ControllersTest, OldEventsEnd) {
+  auto event = [](std::string_view name, WallTime seen) {
+    return R"({"metadata":{"name":")" + std::string(name) +
+           R"("},"involvedObject":{"namespace":"default"},"lastTimestamp":")" + format_time(seen) + "\"}";
+  };
+  auto now = Clock::system().now();
+  create(kEvents, "default", event("old", now - 1h));
+  create(kEvents, "default", event("seen-again", now + 1h));
+  options_.event_sweep_interval = 10ms;
+  options_.event_age_max = 0s;
+  start();
+  EXPECT_TRUE(eventually([&] { return !exists(kEvents, "default", "old"); }));
+  EXPECT_TRUE(exists(kEvents, "default", "seen-again"));
+}
+
+TEST_F(ControllersTest, StopsInTheMiddle) {
+  for (int i = 0; i < 20; ++i) make_namespace("n" + std::to_string(i));
+  start();
+  controllers_->stop();
+  controllers_.reset();
+}
+
+TEST(NamespaceContent, KnowsWhatToDelete) {
+  const auto& resources = deletable_resources();
+  ASSERT_GT(resources.size(), 20u);
+  EXPECT_EQ(resources.front().resource, "pods");
+  int events = 0;
+  for (const auto& resource : resources) {
+    events += resource.resource == "events";
+    EXPECT_NE(resource.resource, "nodes");
+    EXPECT_NE(resource.resource, "bindings");
+  }
+  EXPECT_EQ(events, 1) << "both versions are one store";
+}
+
+}  // namespace
+}  // namespace sublet::controllers
