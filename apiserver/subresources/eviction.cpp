@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "apiserver/codec/object_bytes.h"
 #include "apiserver/subresources/functions.h"
 #include "apiserver/validation/field_errors.h"
 #include "sublet/kube/selectors.h"
@@ -84,17 +85,6 @@ Outcome check_budget(const Value& budget) {
   return {};
 }
 
-/// The changed budget as stored bytes; nothing that the index knows has changed.
-store::Put budget_put(const Budget& budget) {
-  constexpr std::string_view kHole = "\"resourceVersion\":\"";
-  budget.document.root().object("metadata").put("resourceVersion", "");
-  store::Put put;
-  put.bytes = budget.document.to_json();
-  put.hole = static_cast<std::uint32_t>(put.bytes.find(kHole) + kHole.size());
-  put.index = budget.stored->index;
-  return put;
-}
-
 /// Takes one disruption from the budget, in the same Txn that deletes the pod: two evictions cannot spend it twice.
 Outcome spend(WriteContext& context, Budget& budget, const Value& pod) {
   if (auto outcome = check_budget(budget.document.root()); !outcome) return outcome;
@@ -102,10 +92,13 @@ Outcome spend(WriteContext& context, Budget& budget, const Value& pod) {
   status.put("disruptionsAllowed", status["disruptionsAllowed"].integer() - 1);
   status.object("disruptedPods").put(pod["metadata"]["name"].text(), format_time(context.clock.now()));
   if (context.dry_run) return {};
+  const auto* facts = schema::Table::builtin().find_resource("policy", "v1", "poddisruptionbudgets");
+  auto put = make_put(budget.document.root(), *facts, strategy_for("policy", "poddisruptionbudgets"));
+  if (!put) return fail(put.error());
   context.txn.guards.push_back({budget.stored->key, budget.stored->revision});
   store::Op op;
   op.key = budget.stored->key;
-  op.put = budget_put(budget);
+  op.put = std::move(*put);
   context.txn.ops.push_back(std::move(op));
   return {};
 }

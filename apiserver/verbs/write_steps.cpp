@@ -56,7 +56,8 @@ Write::Write(RequestContext& request_, const store::Snapshot& pending_)
               .random = request_.core->random,
               .dry_run = request_.dry_run(),
               .txn = txn,
-              .warnings = request_.warnings} {}
+              .warnings = request_.warnings,
+              .served = &request_.served()} {}
 
 Plan Write::put(int code, const store::ObjectPtr& current, store::Put put) {
   Plan plan;
