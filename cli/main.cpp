@@ -1,4 +1,6 @@
 // sublet: the command line. Declares flags, fills the options of commands.h, and calls the command.
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -109,6 +111,7 @@ std::vector<std::string> take_command(int& argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::umask(077);  // whatever we write is its owner's alone
   sublet::log::set_level(sublet::log::Level::warning);
   CLI::App app("sublet: virtual Kubernetes clusters, each with its own API server, on one shared host");
   app.require_subcommand(1);

@@ -1,4 +1,6 @@
 // subletd: the daemon. `subletd ROLE [flags]`; roles are listed in roles.cpp.
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -44,6 +46,7 @@ int run(sublet::subletd::RoleProgram& program) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::umask(077);  // whatever we write, keys or logs, is its owner's alone
   CLI::App app("subletd, the daemon of sublet");
   app.require_subcommand(1);
   std::string log_level = "info";

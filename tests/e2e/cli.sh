@@ -48,7 +48,7 @@ check "a command's exit code comes back" "$(code sublet connect rag -- sh -c 'ex
 check "a command sees the virtual cluster only" "$(sublet connect rag -- "$KUBECTL" config current-context)" "sublet_rag_team_embedded"
 check "a command that is not there" "$(code sublet connect rag -- no-such-program)" 127
 check "flags behind -- are the command's" "$(sublet connect rag -- echo --print -n x)" "--print -n x"
-check "the user's kubeconfig was left alone" "$(ls "$HOME/.kube")" ""
+check "the user's kubeconfig was left alone" "$(ls "$KUBECONFIG" 2>/dev/null)" ""
 sublet connect rag --print >"$work/printed" 2>/dev/null
 check "--print is a kubeconfig and nothing else" "$("$KUBECTL" --kubeconfig "$work/printed" get namespace default -o name)" "namespace/default"
 
