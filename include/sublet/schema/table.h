@@ -175,7 +175,7 @@ struct ResourceFacts {
   /// are known, so that their bodies convert, but discovery does not list them and their paths answer 404: a second
   /// `podgroups` or `leases` would take the short name from what users install.
   bool served = false;
-  /// The answer to the final DELETE is the object instead of a Status (pods, services, quotas ...).
+  /// OpenAPI says that DELETE answers with the object instead of a Status (pods, services, quotas ...).
   bool delete_returns_object = false;
 };
 
