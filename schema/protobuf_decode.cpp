@@ -129,8 +129,11 @@ class Decoder {
     if (!reader.bytes(bytes)) return false;
     Node* node = shaper_.arena().new_node();
     const bool of_lists = plan.shape == Shape::map_of_lists;
+    // Without a value gogo-proto gives empty bytes and empty lists, not nil ones.
     if (of_lists)
       clear_node(node, NodeKind::array);
+    else if (plan.scalar == Scalar::bytes)
+      set_static_text(node, "");
     else
       shaper_.make_zero(node, plan);
     std::string_view key;

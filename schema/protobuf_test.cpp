@@ -68,7 +68,8 @@ TEST(Protobuf, OfEqualMapKeysTheLastWins) {
             R"({"metadata":{},"data":{"a":"2"}})");
 }
 
-TEST(Protobuf, AMapEntryWithoutItsListHasAnEmptyOne) {
+TEST(Protobuf, AMapEntryWithoutItsValueHasAnEmptyOne) {
+  EXPECT_EQ(decoded("\x12\x03\x0a\x01\x61"s, kind_in("", "v1", "Secret")), R"({"metadata":{},"data":{"a":""}})");
   // TokenReview.status (3) { user (2) { extra (4): key "a" } }
   EXPECT_EQ(decoded("\x1a\x07\x12\x05\x22\x03\x0a\x01\x61"s, kind_in("authentication.k8s.io", "v1", "TokenReview")),
             R"({"metadata":{},"spec":{},"status":{"user":{"extra":{"a":[]}}}})");
