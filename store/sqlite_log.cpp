@@ -122,6 +122,7 @@ class SqliteLog final : public Log {
   }
   void break_off(const std::string& why);
   void checkpoint();
+  void keep_wal_small();
   std::string reserve_path() const { return options_.path + "-reserve"; }
   /// Given up when the disk is full, so that deletes still pass: enough for a checkpoint of a WAL that only adds pages,
   /// after which commits go on in the WAL's own space.
@@ -351,7 +352,7 @@ Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& er
   const AppendError result = only_deletes ? insist(attempt, error_text) : outcome(attempt(), error_text);
   if (result != AppendError::none) return result;
   last_ = rows.back().revision;
-  if (wal_pages_ >= options_.checkpoint_pages_max) checkpoint();
+  keep_wal_small();
   return AppendError::none;
 }
 
@@ -377,8 +378,10 @@ Log::AppendError SqliteLog::compact(const std::vector<Revision>& superseded, Rev
     return write_meta(raised, false);
   };
   const AppendError result = insist([&] { return transaction(remove_rows); }, error_text);
-  if (result == AppendError::none) floor_ = raised;
-  return result;
+  if (result != AppendError::none) return result;
+  floor_ = raised;
+  keep_wal_small();
+  return AppendError::none;
 }
 
 void SqliteLog::checkpoint() {
@@ -388,6 +391,11 @@ void SqliteLog::checkpoint() {
     wal_pages_ = 0;
   else if (base_code(code) != SQLITE_FULL)
     break_off(options_.path + ": checkpoint failed: " + db_.error());
+}
+
+void SqliteLog::keep_wal_small() {
+  const int limit = reserve_used_ ? options_.checkpoint_pages_idle : options_.checkpoint_pages_max;
+  if (wal_pages_ >= limit) checkpoint();
 }
 
 void SqliteLog::idle() {

@@ -73,7 +73,7 @@ TEST_F(Damage, OfAClosedFileIsFoundOrHarmless) {
   bench_.store->close();
   const Image image = now();
   ASSERT_EQ(image.count("state.db-wal"), 0u);
-  flip(image, "state.db", 1500, bench_.acknowledged());
+  flip(image, "state.db", 600, bench_.acknowledged());
   cut(image, "state.db", bench_.acknowledged());
 }
 
@@ -83,10 +83,10 @@ TEST_F(Damage, OfTheWriteAheadFileIsFoundOrCostsOnlyTheLastTransactions) {
   // Damage to the last transaction alone looks like a crash while it was written.
   ASSERT_GT(bench_.acks.size(), 12u);
   const Revision sure = bench_.acks[bench_.acks.size() - 12].revision;
-  flip(image, "state.db-wal", 1500, sure);
+  flip(image, "state.db-wal", 700, sure);
 }
 
-TEST_F(Damage, OfTheFileUnderAWriteAheadFileIsFoundOrHarmless) { flip(now(), "state.db", 800, bench_.acknowledged()); }
+TEST_F(Damage, OfTheFileUnderAWriteAheadFileIsFoundOrHarmless) { flip(now(), "state.db", 300, bench_.acknowledged()); }
 
 }  // namespace
 }  // namespace sublet::store::fault
