@@ -110,6 +110,7 @@ TEST(Cel, Literals) {
       {"1 ? 2", "compile 5: unexpected end of the expression, expected ':'"},
       {"a #", "compile 2: unexpected character '#'"},
       {"for", "compile 0: 'for' is a reserved word"},
+      {"'\xff'", "compile 0: the expression is not valid UTF-8"},
       {"Foo{a: 1}", "compile 3: messages cannot be constructed; use a map {'key': value}"},
   };
   run(kRows);
@@ -173,6 +174,7 @@ TEST(Cel, Comparison) {
       {"double('NaN') == double('NaN')", "false"},
       {"double('NaN') < 1.0", "false"},
       {"1 < 'a'", "error 2: values of type int and string cannot be ordered"},
+      {"'a' > 1", "error 4: values of type string and int cannot be ordered"},
       {"[1] < [2]", "error 4: values of type list and list cannot be ordered"},
       {"2 in [1, 2]", "true"},
       {"2.0 in [1, 2]", "true"},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "patches/cel/text.h"
+
 namespace sublet::patches::cel {
 
 namespace {
@@ -359,6 +361,7 @@ NodePtr Parser::bind(std::vector<NodePtr> given, int offset) {
 tl::expected<NodePtr, Problem> parse(std::string_view source) {
   if (source.size() > kSourceMax)
     return tl::unexpected(Problem{0, "the expression is longer than " + std::to_string(kSourceMax) + " bytes"});
+  if (!valid_utf8(source)) return tl::unexpected(Problem{0, "the expression is not valid UTF-8"});
   auto tokens = tokenize(source);
   if (!tokens) return tl::unexpected(std::move(tokens.error()));
   return Parser(std::move(*tokens)).run();

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "patches/cel/program.h"
+#include "patches/cel/text.h"
 #include "schema/yaml_scalar.h"
 
 namespace sublet::patches {
@@ -213,6 +214,10 @@ Status Problems::status() const {
 bool read_yaml(std::string_view text, YamlNode& root, Problems& problems) {
   if (text.size() > kTextMax) {
     problems.add({}, "", "the file is larger than " + std::to_string(kTextMax) + " bytes");
+    return false;
+  }
+  if (!cel::valid_utf8(text)) {
+    problems.add({}, "", "the file is not valid UTF-8");
     return false;
   }
   try {

@@ -417,6 +417,7 @@ TEST(Template, HostileFilesAreBounded) {
   EXPECT_THAT(load_error("a: " + std::string(100, '[') + std::string(100, ']')), HasSubstr("nested too deep"));
   EXPECT_THAT(load_error("a: " + std::string(100'000, '[')), HasSubstr("t.yaml:"));
   EXPECT_THAT(load_error(std::string(2 << 20, ' ')), HasSubstr("larger than"));
+  EXPECT_THAT(load_error("a: \xff\n"), HasSubstr("not valid UTF-8"));
   EXPECT_THAT(load_error("a: &x [*x]\n"), HasSubstr("t.yaml:1:"));
   EXPECT_THAT(load_error("a: !!python/object x\n"), HasSubstr("are not supported"));
   EXPECT_THAT(load_error("a: 1\n---\nb: 2\n"), HasSubstr("more than one YAML document"));
