@@ -1,4 +1,6 @@
 // Base64 as Go's encoding/base64 StdEncoding reads and writes it: padded, line breaks ignored.
+#include "schema/base64.h"
+
 #include <array>
 #include <cstdint>
 
@@ -33,31 +35,49 @@ std::string base64_encode(std::string_view bytes) {
   return out;
 }
 
-std::optional<std::string> base64_decode(std::string_view text) {
-  std::string out;
+bool decode_base64(std::string_view text, std::string& out, std::size_t& bad) {
+  const auto skip_breaks = [&](std::size_t at) {
+    while (at < text.size() && (text[at] == '\n' || text[at] == '\r')) ++at;
+    return at;
+  };
+  out.clear();
   out.reserve(text.size() / 4 * 3);
   std::uint32_t group = 0;
-  int held = 0;  // characters in the group
-  int padding = 0;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') continue;
-    if (c == '=') {
-      if (held < 2 || held + padding >= 4) return std::nullopt;
-      ++padding;
+  std::size_t held = 0;  // characters in the group
+  std::size_t at = 0;
+  while ((at = skip_breaks(at)) < text.size()) {
+    const std::uint8_t value = kValues[static_cast<unsigned char>(text[at])];
+    bad = at++;
+    if (value != kBad) {
+      group = group << 6 | value;
+      if (++held < 4) continue;
+      for (int shift = 16; shift >= 0; shift -= 8) out += static_cast<char>(group >> shift & 0xff);
+      group = 0;
+      held = 0;
       continue;
     }
-    const std::uint8_t value = kValues[static_cast<unsigned char>(c)];
-    if (value == kBad || padding > 0) return std::nullopt;
-    group = group << 6 | value;
-    if (++held < 4) continue;
-    for (int shift = 16; shift >= 0; shift -= 8) out += static_cast<char>(group >> shift & 0xff);
-    group = 0;
-    held = 0;
+    // Padding ends the text: one more = behind two characters, none behind three.
+    if (text[bad] != '=' || held < 2) return false;
+    if (held == 2) {
+      at = skip_breaks(at);
+      bad = at == text.size() ? at : at - 1;
+      if (at == text.size() || text[at] != '=') return false;
+      ++at;
+    }
+    bad = skip_breaks(at);
+    if (bad < text.size()) return false;
+    out += static_cast<char>(group >> (held == 2 ? 4 : 10) & 0xff);
+    if (held == 3) out += static_cast<char>(group >> 2 & 0xff);
+    return true;
   }
-  if (held == 0) return padding == 0 ? std::optional(std::move(out)) : std::nullopt;
-  if (held + padding != 4) return std::nullopt;
-  out += static_cast<char>(group >> (held == 2 ? 4 : 10) & 0xff);
-  if (held == 3) out += static_cast<char>(group >> 2 & 0xff);
+  bad = text.size() - held;
+  return held == 0;
+}
+
+std::optional<std::string> base64_decode(std::string_view text) {
+  std::string out;
+  std::size_t bad = 0;
+  if (!decode_base64(text, out, bad)) return std::nullopt;
   return out;
 }
 

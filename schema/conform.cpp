@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "schema/base64.h"
 #include "schema/go_time.h"
 #include "schema/object_shaper.h"
 #include "schema/quantity.h"
@@ -38,16 +39,27 @@ void append_strict_path(std::string& out, const Step* step) {
   out += step->key;
 }
 
+/// "RuleWithOperations.Rule." for the struct `wanted`, which is inlined somewhere below `type`.
+bool append_embedded(std::string& out, Type type, TypeId wanted) {
+  if (type.id() == wanted) return true;
+  const std::size_t size = out.size();
+  for (std::size_t i = 0; i < type.field_count(); ++i) {
+    const Field field = type.field_at(i);
+    if (!field.inlined()) continue;
+    out.append(field.type().short_name()).append(".");
+    if (append_embedded(out, field.type(), wanted)) return true;
+    out.resize(size);
+  }
+  return false;
+}
+
 /// encoding/json's field stack: struct fields only, with the name of an embedded struct before its fields.
 void append_field_stack(std::string& out, const Step* step) {
   if (!step) return;
   append_field_stack(out, step->parent);
   if (!step->field) return;
   if (!out.empty()) out += '.';
-  if (step->field->embedded != kNoType) {
-    out += Type(step->field->embedded).short_name();
-    out += '.';
-  }
+  if (step->field->embedded != kNoType) append_embedded(out, Type(step->owner), step->field->embedded);
   out += step->key;
 }
 
@@ -229,11 +241,12 @@ class Conformer {
     if (node->kind != NodeKind::string) return mismatch(node, "[]uint8", at);
     const std::string_view text = text_of(node);
     if (text.empty()) return true;
-    const auto decoded = base64_decode(text);
-    if (!decoded) return complain("illegal base64 data in field \"" + strict_path(at) + "\"");
+    std::string decoded;
+    std::size_t bad = 0;
+    if (!decode_base64(text, decoded, bad)) return complain("illegal base64 data at input byte " + std::to_string(bad));
     // The same bytes have one text; only line breaks and odd trailing bits make another.
     if (text.size() % 4 == 0 && text.find_first_of("\r\n") == std::string_view::npos && text.back() != '=') return true;
-    return set_text(node, base64_encode(*decoded));
+    return set_text(node, base64_encode(decoded));
   }
 
   bool quantity(Node* node) {

@@ -111,7 +111,11 @@ TEST(Conform, WrongTypesAreNamedAsUpstreamNamesThem) {
   EXPECT_EQ(conformed("[]", pod()), "json: cannot unmarshal array into Go value of type v1.Pod");
   EXPECT_THAT(conformed(R"({"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}})", pod()),
               StartsWith("quantities must match the regular expression"));
-  EXPECT_THAT(conformed(R"({"data":{"a":"%%"}})", kind("", "v1", "Secret")), HasSubstr("illegal base64 data"));
+  EXPECT_EQ(conformed(R"({"data":{"a":"YQ=%"}})", kind("", "v1", "Secret")), "illegal base64 data at input byte 2");
+  EXPECT_THAT(
+      conformed(R"({"spec":{"matchConstraints":{"resourceRules":[{"scope":5}]}}})",
+                kind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy")),
+      HasSubstr("field NamedRuleWithOperations.spec.matchConstraints.resourceRules.RuleWithOperations.Rule.scope "));
 }
 
 TEST(Conform, FieldNamesAreCaseSensitive) {

@@ -55,7 +55,7 @@ void flatten(TypePlan& plan, Type type) {
     if (field.inlined()) {
       inlined = &plan_of(field.type());
       for (FieldPlan below : inlined->fields) {
-        below.embedded = inlined->type;
+        if (below.embedded == kNoType) below.embedded = inlined->type;
         plan.fields.push_back(below);
       }
     } else {

@@ -32,7 +32,7 @@ struct FieldPlan {
   bool required;
   bool constrained;  // has an enum, or is a set or map with unique items
   std::string_view default_json;
-  TypeId embedded;  // the inlined struct that it comes from, or kNoType
+  TypeId embedded;  // the inlined struct that declares it, or kNoType
 
   bool collection() const { return shape != Shape::single; }
 };
