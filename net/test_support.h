@@ -12,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -177,7 +178,10 @@ class TempFolder {
     char name[] = "/tmp/sublet-net-XXXXXX";
     path_ = ::mkdtemp(name);
   }
-  ~TempFolder() { std::system(("rm -rf " + path_).c_str()); }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
 
  private:

@@ -98,8 +98,7 @@ Outcome ApiHost::listen() {
   auto address = http_->listen_tls(config_.listen, std::move(*context));
   if (!address) return fail(address.error());
   address_ = std::move(*address);
-  if (config_.unix_socket.empty()) return {};
-  return http_->listen_unix(config_.unix_socket);
+  return {};
 }
 
 Outcome ApiHost::start_server() {
@@ -116,7 +115,8 @@ Outcome ApiHost::start_server() {
   server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), config_.server);
   if (auto started = server_->start(); !started) return started;
   loop_.loop().run_sync([this] { handler_ = tunnel_ ? tunnel_->wrap(server_->handler()) : server_->handler(); });
-  return {};
+  // Only now: a syncer that came earlier would be told to wait a second.
+  return config_.unix_socket.empty() ? Outcome() : http_->listen_unix(config_.unix_socket);
 }
 
 void ApiHost::start_controllers() {
