@@ -19,7 +19,7 @@ namespace sublet::controllers {
 
 /// What every controller works with. Lives as long as all of them.
 struct Hub {
-  const kube::Client& client;
+  const kube::Client client;
   net::Loop& loop;
   const ControllersOptions& options;
   Clock& clock;

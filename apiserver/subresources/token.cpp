@@ -63,7 +63,7 @@ Outcome add_pod_facts(const WriteContext& context, const Value& pod, TokenClaims
 }
 
 Outcome bind_claims(const WriteContext& context, const Value& reference, TokenClaims& claims) {
-  if (!reference) return {};
+  if (!reference.is_object()) return {};
   auto kind = reference["kind"].string(), name = reference["name"].string(), version = reference["apiVersion"].string();
   for (const auto& bond : kBonds) {
     if (bond.kind != kind || version != "v1") continue;

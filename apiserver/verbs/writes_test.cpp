@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "apiserver/server_testing.h"
+#include "sublet/net/tls_context.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -329,6 +330,17 @@ TEST(Events, AreOneObjectInTwoVersions) {
   EXPECT_EQ(other.version(), made.version());
   EXPECT_EQ(rig.get("/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dp")["items"].size(), 1u);
   EXPECT_EQ(rig.get("/api/v1/events?fieldSelector=involvedObject.name%3Dq")["items"].size(), 0u);
+}
+
+// The conformed body holds an absent reference as null, as Go writes it: kubectl create token sends it so in protobuf.
+TEST(TokenRequest, AbsentReferenceIsNull) {
+  ServerOptions options;
+  options.service_account_key_pem = *net::make_key();
+  Rig rig({}, options);
+  const auto made = rig.post("/api/v1/namespaces/default/serviceaccounts/default/token",
+                             R"({"spec":{"audiences":null,"boundObjectRef":null}})");
+  EXPECT_EQ(made.code, 201) << made.body;
+  EXPECT_THAT(made.text("status.token"), testing::StartsWith("ey"));
 }
 
 TEST(System, NamespacesAndServiceExist) {
