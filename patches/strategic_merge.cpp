@@ -192,10 +192,11 @@ class StrategicMerger {
   Outcome merge_members(Value target, const Value& patch, Type type, const std::unordered_set<std::string_view>& done);
   Outcome merge_member(Value member, const Value& change, const MemberFacts& facts);
   Outcome delete_scalars(Value target, const Value& change);
-  Outcome merge_list(Value list, const Value& change, const MemberFacts& facts);
-  Outcome merge_list_items(Value list, const Value& change, const MemberFacts& facts);
+  // `server` becomes the order that the list's items are then held to have had before the patch.
+  Outcome merge_list(Value list, const Value& change, const MemberFacts& facts, Order& server);
+  Outcome merge_list_items(Value list, const Value& change, const MemberFacts& facts, Order& server);
   Outcome merge_scalars(Value list, const Value& change);
-  Outcome merge_objects(Value list, const Value& change, const MemberFacts& facts);
+  Outcome merge_objects(Value list, const Value& change, const MemberFacts& facts, Order& server);
 };
 
 Outcome StrategicMerger::merge_object(Value target, const Value& patch, Type type) {
@@ -212,7 +213,8 @@ Outcome StrategicMerger::apply_directive(Value target, const Value& patch) {
   target.make_object();
   if (directive == "delete") return {};
   for (Value member : patch)
-    if (!member.is_null() && !is_directive(member.key())) copy_plain(target.add_member(member.key()), member);
+    if (!member.is_null() && !is_directive(member.key()) && !member.has(kDirective))
+      copy_plain(target.add_member(member.key()), member);
   return {};
 }
 
@@ -282,13 +284,13 @@ Outcome StrategicMerger::merge_ordered_list(Value target, const Value& patch, co
   const MemberFacts facts = facts_of(type, key);
   if (auto ok = check_item_kinds(list, change); !ok) return ok;
   if (auto ok = check_against_order(change, order, facts.merge_key); !ok) return ok;
-  const auto server = order_of(list, facts.merge_key);
+  auto server = order_of(list, facts.merge_key);
   if (!server) return fail(server.error());
   if (list.missing()) {
     list = target.add_member(key);
     copy_plain(list, change);
   } else if (change) {
-    if (auto ok = merge_list(list, change, facts); !ok) return ok;
+    if (auto ok = merge_list(list, change, facts, *server); !ok) return ok;
   }
   const auto wanted = order_of(order, facts.merge_key);
   if (!wanted) return fail(wanted.error());
@@ -329,7 +331,10 @@ Outcome StrategicMerger::merge_members(Value target, const Value& patch, Type ty
 
 Outcome StrategicMerger::merge_member(Value member, const Value& change, const MemberFacts& facts) {
   if (member.is_object() && change.is_object() && !facts.replace) return merge_object(member, change, facts.type);
-  if (member.is_array() && change.is_array()) return merge_list(member, change, facts);
+  if (member.is_array() && change.is_array()) {
+    Order server;
+    return merge_list(member, change, facts, server);
+  }
   copy_plain(member, change);
   return {};
 }
@@ -346,21 +351,21 @@ Outcome StrategicMerger::delete_scalars(Value target, const Value& change) {
   return {};
 }
 
-Outcome StrategicMerger::merge_list(Value list, const Value& change, const MemberFacts& facts) {
+Outcome StrategicMerger::merge_list(Value list, const Value& change, const MemberFacts& facts, Order& server) {
   if (!facts.merge) {
     copy_plain(list, change);
     return {};
   }
   if (list.empty() && change.empty()) return {};
   if (auto ok = check_item_kinds(list, change); !ok) return ok;
-  return merge_list_items(list, change, facts);
+  return merge_list_items(list, change, facts, server);
 }
 
-Outcome StrategicMerger::merge_list_items(Value list, const Value& change, const MemberFacts& facts) {
+Outcome StrategicMerger::merge_list_items(Value list, const Value& change, const MemberFacts& facts, Order& server) {
   const Value sample = list.empty() ? change.at(0) : list.at(0);
   if (!sample.is_object()) return merge_scalars(list, change);
   if (facts.merge_key.empty()) return bad_request("cannot merge lists without merge key for struct");
-  return merge_objects(list, change, facts);
+  return merge_objects(list, change, facts, server);
 }
 
 Outcome StrategicMerger::merge_scalars(Value list, const Value& change) {
@@ -375,7 +380,7 @@ Outcome StrategicMerger::merge_scalars(Value list, const Value& change) {
   return order_items(list, *wanted, *server, {});
 }
 
-Outcome StrategicMerger::merge_objects(Value list, const Value& change, const MemberFacts& facts) {
+Outcome StrategicMerger::merge_objects(Value list, const Value& change, const MemberFacts& facts, Order& server) {
   std::unordered_set<std::string> deleted;
   std::vector<Value> plain;
   bool replace = false;
@@ -400,19 +405,23 @@ Outcome StrategicMerger::merge_objects(Value list, const Value& change, const Me
     for (const Value& item : plain) copy_plain(list.push(false), item);
     return order_of(list, facts.merge_key).map([](const Order&) {});
   }
+  const std::size_t size_before = list.size();
   std::unordered_map<std::string, Value> by_key;
-  Order server;
+  Order kept;
   std::vector<bool> keep;
   for (Value item : list) {
     auto key = item_key(item, facts.merge_key);
     if (!key) return fail(key.error());
     keep.push_back(!deleted.contains(*key));
     if (!keep.back()) continue;
-    server.emplace(*key, server.size());
+    kept.emplace(*key, kept.size());
     by_key.emplace(std::move(*key), item);
   }
   std::size_t index = 0;
   list.retain([&](const Value&) { return keep[index++]; });
+  // Upstream deletes and appends in the array that it reads the old order from: as many new items as there were deleted
+  // ones count as old for $setElementOrder. Clients see that order, so it is kept.
+  server = kept;
   Order wanted;
   for (const Value& item : plain) {
     auto key = item_key(item, facts.merge_key);
@@ -425,9 +434,10 @@ Outcome StrategicMerger::merge_objects(Value list, const Value& change, const Me
     }
     Value added = list.push(false);
     copy_plain(added, item);
+    if (server.size() < size_before) server.emplace(*key, server.size());
     by_key.emplace(std::move(*key), added);
   }
-  return order_items(list, wanted, server, facts.merge_key);
+  return order_items(list, wanted, kept, facts.merge_key);
 }
 
 }  // namespace

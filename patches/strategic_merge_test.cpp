@@ -80,6 +80,10 @@ constexpr Vector kVectors[] = {
      R"({"spec":{"$setElementOrder/containers":[{"name":"c"},{"name":"a"}],)"
      R"("containers":[{"name":"c","image":"2"},{"$patch":"delete","name":"b"}]}})",
      R"({"spec":{"containers":[{"name":"c","image":"2"},{"name":"a","image":"1"}]}})"},
+    {"new items take the places of deleted ones, as kube-apiserver", "v1/Pod",
+     R"({"spec":{"containers":[{"name":"d"},{"name":"b"}]}})",
+     R"({"spec":{"$setElementOrder/containers":[{"name":"d"},{"name":"a"}],"containers":[{"name":"a"},{"$patch":"delete","name":"d"}]}})",
+     R"({"spec":{"containers":[{"name":"b"},{"name":"a"}]}})"},
     {"the patch list must follow the order list", "v1/Pod", R"({"spec":{"containers":[{"name":"a"}]}})",
      R"({"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"b"}]}})", nullptr,
      "The order in patch list:\n[map[name:b]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n"},
