@@ -27,7 +27,7 @@ void put_text(schema::Value object, std::string_view key, const std::string& tex
 }  // namespace
 
 void EventRecorder::record(const ObjectReference& about, const EventSource& source, Type type,
-                           const std::string& reason, const std::string& message) {
+                           const std::string& reason, const std::string& message, std::uint64_t moment) {
   // Only warnings come again and again; remembering the happy path of every pod would cost memory for nothing.
   const std::string key = source.component + "/" + reason + "/" + about.field_path + "/" + message;
   if (type == Type::warning) {
@@ -41,7 +41,7 @@ void EventRecorder::record(const ObjectReference& about, const EventSource& sour
   root.put("kind", "Event");
   root.put("apiVersion", "v1");
   schema::Value metadata = root.object("metadata");
-  const std::string name = about.name + "." + hex(next_stamp());
+  const std::string name = about.name + "." + hex(moment != 0 ? moment : next_moment());
   metadata.put("name", name);
   metadata.put("namespace", namespace_of(about));
   schema::Value object = root.object("involvedObject");
@@ -72,10 +72,10 @@ void EventRecorder::record(const ObjectReference& about, const EventSource& sour
   known.push_back({key, name, 1});
 }
 
-/// The time in nanoseconds, always rising: listed by name, events of one second stay in their order.
-std::uint64_t EventRecorder::next_stamp() {
+// Events are named by it: listed by name, those of one second stay in their order.
+std::uint64_t EventRecorder::next_moment() {
   const auto now = std::chrono::nanoseconds(clock_.now().time_since_epoch()).count();
-  return last_stamp_ = std::max(last_stamp_ + 1, static_cast<std::uint64_t>(now));
+  return last_moment_ = std::max(last_moment_ + 1, static_cast<std::uint64_t>(now));
 }
 
 void EventRecorder::repeat(const ObjectReference& about, Remembered& event) {

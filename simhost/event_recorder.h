@@ -33,8 +33,11 @@ class EventRecorder {
       : client_(client), pipeline_(pipeline), clock_(clock) {}
 
   enum class Type { normal, warning };
+  /// `moment` orders the event among others of the same second when it is told later than it happened; 0: now.
   void record(const ObjectReference& about, const EventSource& source, Type type, const std::string& reason,
-              const std::string& message);
+              const std::string& message, std::uint64_t moment = 0);
+  /// The time in nanoseconds, always rising.
+  std::uint64_t next_moment();
   /// The object is gone: its repetitions need not be remembered.
   void forget(const std::string& uid) { remembered_.erase(uid); }
 
@@ -44,13 +47,12 @@ class EventRecorder {
     std::string event_name;
     int count = 1;
   };
-  std::uint64_t next_stamp();
   void repeat(const ObjectReference& about, Remembered& event);
 
   const kube::Client& client_;
   kube::Pipeline& pipeline_;
   Clock& clock_;
-  std::uint64_t last_stamp_ = 0;
+  std::uint64_t last_moment_ = 0;
   std::unordered_map<std::string, std::vector<Remembered>> remembered_;  // warnings only, by the object's uid
 };
 

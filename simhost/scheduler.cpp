@@ -338,10 +338,13 @@ void Scheduler::send_binding(const std::string& uid, const ObjectReference& pod,
   const std::string component(waiting_.contains(uid) ? std::string_view(waiting_.at(uid).scheduler)
                                                      : kDefaultScheduler);
   pipeline_.send(client_.create_request(kPodResource, pod.namespace_name, root, pod.name, "binding"),
-                 [self = shared_from_this(), uid, pod, node, component](const Result<std::string>& answer) {
+                 // The kubelet may see the pod before this answer comes; the event is still the earlier one.
+                 [self = shared_from_this(), uid, pod, node, component,
+                  moment = events_.next_moment()](const Result<std::string>& answer) {
                    if (!answer) return self->binding_failed(uid, answer.error());
                    self->events_.record(pod, {component}, EventRecorder::Type::normal, "Scheduled",
-                                        "Successfully assigned " + pod.namespace_name + "/" + pod.name + " to " + node);
+                                        "Successfully assigned " + pod.namespace_name + "/" + pod.name + " to " + node,
+                                        moment);
                  });
 }
 

@@ -158,8 +158,11 @@ TEST_F(SimHostTest, RunsAPodWithARealLookingStatus) {
   EXPECT_TRUE(status["containerID"].text().starts_with("containerd://"));
   EXPECT_EQ(status["image"].text(), "docker.io/library/busybox:latest");
   EXPECT_TRUE(status["ready"].boolean());
-  const auto events = events_of("web", "Started");
-  EXPECT_TRUE(events_of("web", "Scheduled").size() >= 1);
+  for (const char* reason : {"Scheduled", "Pulled", "Created"}) events_of("web", reason);
+  std::vector<std::string> reasons;
+  for (const std::string& event : events_of("web", "Started")) reasons.push_back(event.substr(0, event.find(':')));
+  EXPECT_EQ(reasons, (std::vector<std::string>{"Scheduled", "Pulled", "Created", "Started"}))
+      << "by name: in their order";
   EXPECT_NE(log_of("web").find("simhost: container c"), std::string::npos) << log_of("web");
 }
 
