@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# The syncer against a real host: kube-apiserver, etcd, controller manager, scheduler and KWOK nodes of tools/testhost.
+# HOST_KUBECONFIG names it, HOST_NAME is its name in testhost (to stop its API server for a while). The border in both
+# directions, then what can go wrong: a killed syncer, a killed API server, a host that is away, a host that mutates, a
+# foreign object.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+: "${HOST_KUBECONFIG:?}" "${KUBECTL:?}"
+work=$(mktemp -d "${TMPDIR:-/tmp}/sublet-host-XXXXXX")
+export SUBLET_STATE_DIR="$work/state" HOME="$work/home"
+mkdir -p "$HOME"
+unset KUBECONFIG
+passed=0 failed=0
+cleanup() {
+  [ -z "$(pgrep -f "$HOST_STATE/.*kube-apiserver|secure-port=$(cat "$HOST_STATE/port" 2>/dev/null)")" ] || pkill -CONT -f "secure-port=$(cat "$HOST_STATE/port")" || true
+  [ "$failed" -eq 0 ] || tail -n 15 "$SUBLET_STATE_DIR"/clusters/*/*/*.log >&2 2>/dev/null
+  sublet delete rag --yes --force --timeout 20s >/dev/null 2>&1
+  rm -rf "$work"
+}
+HOST_STATE=$(dirname "$HOST_KUBECONFIG")
+trap cleanup EXIT
+
+pass() { passed=$((passed + 1)); echo "ok: $1"; }
+flunk() { failed=$((failed + 1)); echo "FAILED: $*" >&2; }
+check() { if [ "$2" = "$3" ]; then pass "$1"; else flunk "$1: got '$2', wanted '$3'"; fi; }
+host() { "$KUBECTL" --kubeconfig "$HOST_KUBECONFIG" "$@"; }
+tenant() { sublet connect rag -- "$KUBECTL" "$@"; }
+# until_is WHAT SECONDS WANTED command...: waits for the command's output to be WANTED.
+until_is() {
+  local what=$1 seconds=$2 wanted=$3 got deadline=$((SECONDS + $2))
+  shift 3
+  while got=$("$@" 2>/dev/null); [ "$got" != "$wanted" ]; do
+    if [ "$SECONDS" -ge "$deadline" ]; then flunk "$what: got '$got', wanted '$wanted' within $seconds s"; return 1; fi
+  done
+  pass "$what"
+}
+host_pods() { host get pods -n team -o name | wc -l | tr -d ' '; }
+running() { tenant get pods --field-selector=status.phase=Running -o name | wc -l | tr -d ' '; }
+pods() { # pods FROM TO: manifests of small pods
+  for i in $(seq "$1" "$2"); do
+    printf -- '---\napiVersion: v1\nkind: Pod\nmetadata: {name: p%s, labels: {set: p}}\nspec: {containers: [{name: c, image: nginx}]}\n' "$i"
+  done
+}
+folder="$SUBLET_STATE_DIR/clusters/team/rag"
+child() { pgrep -f "subletd $1 .*$folder"; }
+
+printf 'experimental:\n  syncSettings:\n    setOwner: false\nsync:\n  fromHost:\n    runtimeClasses:\n      enabled: true\n' >"$work/values.yaml"
+check "create from a plain values file" "$(sublet create rag -n team -f "$work/values.yaml" --host-kubeconfig "$HOST_KUBECONFIG" 2>"$work/err")" "virtualcluster/rag created"
+until_is "the host's nodes are there" 20 "$(host get nodes -o name | sort | tr '\n' ' ')" sh -c "sublet connect rag -- '$KUBECTL' get nodes -o name | sort | tr '\n' ' '"
+check "the RuntimeClass is there" "$(tenant get runtimeclass nvidia -o name)" "runtimeclass.node.k8s.io/nvidia"
+
+tenant create configmap settings --from-literal=color=blue >/dev/null
+tenant create secret generic key --from-literal=k=v >/dev/null
+tenant apply -f - >/dev/null <<'Y'
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}, annotations: {nvidia.com/gpu-fraction: "0.5"}}
+spec:
+  containers:
+  - name: c
+    image: nginx
+    envFrom: [{configMapRef: {name: settings}}]
+    volumeMounts: [{name: key, mountPath: /key}]
+  volumes: [{name: key, secret: {secretName: key}}]
+Y
+check "a pod becomes Ready" "$(tenant wait --for=condition=Ready pod/web --timeout=30s)" "pod/web condition met"
+check "under its translated name" "$(host get pod web-x-default-x-rag -n team -o jsonpath='{.spec.serviceAccountName}')" "sublet-workload-rag"
+check "without owner" "$(host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.ownerReferences}')" ""
+check "with its ConfigMap" "$(host get configmap settings-x-default-x-rag -n team -o jsonpath='{.data.color}')" blue
+check "with its Secret" "$(host get secret key-x-default-x-rag -n team -o jsonpath='{.data.k}')" "dg=="
+until_is "and its token" 10 1 sh -c "'$KUBECTL' --kubeconfig '$HOST_KUBECONFIG' get secrets -n team -o name | grep -c sublet-token"
+check "on the same node" "$(tenant get pod web -o jsonpath='{.spec.nodeName}')" "$(host get pod web-x-default-x-rag -n team -o jsonpath='{.spec.nodeName}')"
+until_is "with the host's events" 10 Scheduled tenant get events --field-selector involvedObject.name=web,reason=Scheduled -o jsonpath='{.items[0].reason}'
+tenant patch configmap settings -p '{"data":{"color":"red"}}' >/dev/null
+until_is "a changed ConfigMap follows" 10 red host get configmap settings-x-default-x-rag -n team -o jsonpath='{.data.color}'
+tenant label pod web tier=front >/dev/null
+until_is "a changed label follows" 10 front host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.labels.tier}'
+tenant create service clusterip web --tcp=80 >/dev/null
+until_is "a Service follows, with a narrowed selector" 10 rag host get service web-x-default-x-rag -n team -o jsonpath='{.spec.selector.sublet\.dev/managed-by}'
+
+host annotate pod web-x-default-x-rag -n team binder/says=hello >/dev/null
+host label pod web-x-default-x-rag -n team runai-gpu-group=g1 >/dev/null
+until_is "a host component's record is shown" 10 g1 tenant get pod web -o jsonpath='{.metadata.labels.runai-gpu-group}'
+before=$(host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.resourceVersion}')
+kill -9 "$(child syncer)"
+until_is "a killed syncer is started again" 20 yes sh -c "grep -c syncer.started '$folder/syncer.log' | grep -q '^2' && echo yes"
+pods 1 20 | tenant create -f - >/dev/null
+until_is "and goes on" 60 21 running
+check "it fought nobody" "$(host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.resourceVersion} {.metadata.annotations.binder/says}')" "$before hello"
+
+host create configmap mine-x-default-x-rag -n team --from-literal=whose=host >/dev/null
+tenant create configmap mine --from-literal=whose=tenant >/dev/null
+tenant run foreign --image=nginx --overrides='{"spec":{"containers":[{"name":"foreign","image":"nginx","envFrom":[{"configMapRef":{"name":"mine"}}]}]}}' >/dev/null
+until_is "a foreign object is reported" 15 HostNameTaken tenant get events --field-selector reason=HostNameTaken -o jsonpath='{.items[0].reason}'
+check "and left alone" "$(host get configmap mine-x-default-x-rag -n team -o jsonpath='{.data.whose}')" host
+host delete configmap mine-x-default-x-rag -n team >/dev/null
+tenant delete pod foreign --wait=false >/dev/null
+
+kill -9 "$(child apiserver)"
+until_is "a killed API server comes back with everything" 30 "pod/web" tenant get pod web -o name
+pods 21 25 | tenant create -f - >/dev/null
+until_is "and the syncer goes on" 60 26 running
+
+port=$(cat "$HOST_STATE/port")
+pkill -STOP -f "secure-port=$port"
+pods 26 30 | tenant create -f - >/dev/null
+check "a tenant works while the host is away" "$(tenant get pods -l set=p -o name | wc -l | tr -d ' ')" 30
+timeout 8 "$KUBECTL" --kubeconfig "$HOST_KUBECONFIG" get --raw /readyz >/dev/null 2>&1 && flunk "the host was not away"
+pkill -CONT -f "secure-port=$port"
+until_is "and its pods run when the host is back" 90 31 running
+
+host delete pod p1-x-default-x-rag -n team --wait=false >/dev/null
+until_is "a pod deleted on the host ends in the tenant" 40 "" tenant get pod p1 --ignore-not-found -o name
+tenant delete pods -l set=p --wait=true --timeout=60s >/dev/null
+until_is "pods deleted in the tenant end on the host" 40 1 host_pods
+check "deleting the virtual cluster" "$(sublet delete rag --yes 2>/dev/null)" "virtualcluster/rag deleted"
+check "leaves nothing" "$(host get pods,services,configmaps,secrets,serviceaccounts -A -l sublet.dev/managed-by -o name; host get namespace team --ignore-not-found -o name)" ""
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
