@@ -64,6 +64,16 @@ patches::PatchReport apply_patches(const Translation& translation, std::string_v
       {context.virtual_cluster, std::string(translation.tenant_namespace()), context.host_namespace});
 }
 
+// A listed object comes without apiVersion and kind and gets them last, a watched one has them first: one form for
+// both, or the hash would differ by the way an object came.
+Document with_type_first(const Value& tenant_object) {
+  Document document = Document::object();
+  Value root = document.root();
+  for (const std::string_view key : {"apiVersion", "kind"}) root.put(key, tenant_object[key]);
+  for (const Value member : tenant_object) root.put(member.key(), member);
+  return document;
+}
+
 // Everything the syncer owns: the whole host object as it is about to be written.
 std::string hash_of(const Value& host_object) { return sha256_hex(host_object.to_json(), 32); }
 
@@ -83,7 +93,7 @@ tl::expected<Translated, Denied> translate(const TranslateContext& context, std:
         Denied{{{"FieldValueNotSupported", std::string(kind) + " is not a kind that is synced", "kind"}}});
 
   Translated out;
-  out.host_object = Document::copy_of(tenant_object);
+  out.host_object = with_type_first(tenant_object);
   Value host = out.host_object.root();
   translation.walk(host, kind);
   translate_metadata(translation, host);

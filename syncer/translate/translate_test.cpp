@@ -282,6 +282,18 @@ TEST(Translate, IsStableAndItsHashFollowsTheContent) {
   EXPECT_NE(first.desired_hash, translated(pod("", "  labels: {a: c}\n")).desired_hash);
 }
 
+TEST(Translate, HashDoesNotDependOnTheOrderOfTheEnvelope) {
+  const Document watched = pod("");
+  Document listed = Document::copy_of(watched.root());
+  for (const char* key : {"apiVersion", "kind"}) {
+    const std::string value = listed[key].string();
+    listed.root().erase(key);
+    listed.root().put(key, value);
+  }
+  ASSERT_NE(listed.to_json(), watched.to_json());
+  EXPECT_EQ(translated(listed).desired_hash, translated(watched).desired_hash);
+}
+
 TEST(TranslateService, SelectsTheTenantsPodsAndLeavesAddressesToTheHost) {
   auto service = schema::parse_yaml(
       "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: ai-team, uid: u}\n"
