@@ -1,0 +1,286 @@
+// The API figures: closed loops of blocking connections, one thread each, and one epoll loop for many watchers.
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "bench/connection.h"
+#include "bench/figures.h"
+
+namespace sublet::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kListSize = 500;
+constexpr int kPayloadBytes = 1024;
+constexpr int kIdleConnectionsSettle = 1;  // a first watcher is opened before memory is read, so that pools exist
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+/// A name that no earlier run on this server has used.
+std::string unique(const std::string& stem) {
+  static const std::string run = std::to_string(std::random_device{}() % 1'000'000'000);
+  return stem + "-" + run;
+}
+
+std::string payload(std::minstd_rand& random) {
+  static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::string text(kPayloadBytes, ' ');
+  for (char& c : text) c = kLetters[(random() >> 8) % kLetters.size()];
+  return text;
+}
+
+std::string config_map(const std::string& name, std::minstd_rand& random) {
+  return R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + R"("},"data":{"payload":")" +
+         payload(random) + "\"}}";
+}
+
+std::string config_maps_path(const std::string& namespace_name) {
+  return "/api/v1/namespaces/" + namespace_name + "/configmaps";
+}
+
+std::string make_namespace(Connection& connection, const std::string& stem) {
+  const std::string name = unique(stem);
+  connection.expect({.method = "POST",
+                     .path = "/api/v1/namespaces",
+                     .body = R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + name + "\"}}"});
+  return name;
+}
+
+/// Deletes all ConfigMaps there, so that a scenario leaves no load for the next.
+void empty_namespace(Connection& connection, const std::string& namespace_name) {
+  connection.expect({.method = "DELETE", .path = config_maps_path(namespace_name)});
+}
+
+/// One operation of a worker: its request for the n-th turn.
+using MakeRequest = std::function<Request(int worker, int turn, std::minstd_rand& random)>;
+
+struct Loop {
+  int workers = 1;
+  double seconds = 0;
+  int operations = 0;  // instead of a time: this many in all
+};
+
+/// Runs the loop with one connection per worker and appends rate, p50, p99 and CPU per operation.
+void run_closed_loop(const std::string& name, const ClientTls& tls, const ProcessUsage& server, const Loop& loop,
+                     const MakeRequest& make, Figures& figures) {
+  std::vector<std::vector<double>> latencies(loop.workers);
+  std::barrier ready(loop.workers + 1);
+  std::atomic<int> left = loop.operations;
+  Clock::time_point deadline;
+  std::vector<std::thread> threads;
+  for (int worker = 0; worker < loop.workers; ++worker) {
+    threads.emplace_back([&, worker] {
+      Connection connection(tls);
+      connection.expect({.path = "/api/v1/namespaces/default"});  // authenticated once, as a client in use is
+      std::minstd_rand random(worker + 1);
+      ready.arrive_and_wait();
+      ready.arrive_and_wait();  // the deadline is set between the two
+      for (int turn = 0;; ++turn) {
+        if (loop.operations > 0 ? left.fetch_sub(1) <= 0 : Clock::now() >= deadline) break;
+        const Request request = make(worker, turn, random);
+        const auto start = Clock::now();
+        connection.expect(request);
+        latencies[worker].push_back(microseconds_since(start));
+      }
+    });
+  }
+  ready.arrive_and_wait();
+  const double cpu = server.cpu_us();
+  const auto start = Clock::now();
+  deadline = start + std::chrono::microseconds(static_cast<long>(loop.seconds * 1e6));
+  ready.arrive_and_wait();
+  for (std::thread& thread : threads) thread.join();
+  const double elapsed = microseconds_since(start), used = server.cpu_us() - cpu;
+
+  std::vector<double> all;
+  for (const auto& of_worker : latencies) all.insert(all.end(), of_worker.begin(), of_worker.end());
+  const double count = static_cast<double>(all.size());
+  figures.emplace_back(name + "_per_s", count * 1e6 / elapsed);
+  figures.emplace_back(name + "_p50_us", quantile(all, 0.5));
+  figures.emplace_back(name + "_p99_us", quantile(all, 0.99));
+  figures.emplace_back(name + "_cpu_us", used / count);
+}
+
+MakeRequest creator(const std::string& namespace_name, const std::string& stem) {
+  return [=](int worker, int turn, std::minstd_rand& random) {
+    const std::string name = stem + "-" + std::to_string(worker) + "-" + std::to_string(turn);
+    return Request{.method = "POST", .path = config_maps_path(namespace_name), .body = config_map(name, random)};
+  };
+}
+
+std::string resource_version(const std::string& json) {
+  const std::string_view key = "\"resourceVersion\":\"";
+  const std::size_t at = json.find(key);
+  if (at == std::string::npos) die("a list without resourceVersion: " + json.substr(0, 200));
+  const std::size_t begin = at + key.size();
+  return json.substr(begin, json.find('"', begin) - begin);
+}
+
+/// Many watches on one epoll descriptor; counts events by the end of each frame.
+class Watchers {
+ public:
+  Watchers() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
+  ~Watchers() { ::close(epoll_); }
+  Watchers(const Watchers&) = delete;
+  Watchers& operator=(const Watchers&) = delete;
+
+  void add(const ClientTls& tls, const std::string& path) {
+    auto connection = std::make_unique<Connection>(tls);
+    connection->start_stream(path);
+    connection->set_nonblocking();
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = watchers_.size();
+    epoll_ctl(epoll_, EPOLL_CTL_ADD, connection->descriptor(), &event);
+    watchers_.push_back({std::move(connection), 0});
+  }
+
+  /// Reads until every watcher got one more event; appends each one's latency since `start`.
+  void await_one_each(Clock::time_point start, std::vector<double>& latencies) {
+    constexpr int kMilliseconds = 60'000;
+    std::array<epoll_event, 256> ready{};
+    std::size_t missing = watchers_.size();
+    while (missing > 0) {
+      const int count = epoll_wait(epoll_, ready.data(), ready.size(), kMilliseconds);
+      if (count == 0) die(std::to_string(missing) + " watchers got no event within a minute");
+      for (int i = 0; i < count; ++i) {
+        const std::size_t events = read_events(watchers_[ready[i].data.u64]);
+        latencies.insert(latencies.end(), events, microseconds_since(start));
+        missing -= std::min(missing, events);
+      }
+    }
+  }
+
+ private:
+  struct Watcher {
+    std::unique_ptr<Connection> connection;
+    char last = 0;
+  };
+
+  /// A frame ends with "}\n", and JSON has no line break of its own inside.
+  static std::size_t read_events(Watcher& watcher) {
+    std::size_t events = 0;
+    for (std::string_view bytes = watcher.connection->read_raw(); !bytes.empty();
+         bytes = watcher.connection->read_raw()) {
+      for (char c : bytes) {
+        if (c == '\n' && watcher.last == '}') ++events;
+        watcher.last = c;
+      }
+    }
+    return events;
+  }
+
+  int epoll_;
+  std::vector<Watcher> watchers_;
+};
+
+}  // namespace
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+Figures measure_api(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds) {
+  const ClientTls tls(access);
+  Connection connection(tls);
+  Figures figures;
+  for (int writers : {1, 16, 64}) {
+    const std::string name = "create_" + std::to_string(writers);
+    const std::string namespace_name = make_namespace(connection, "bench-create-" + std::to_string(writers));
+    run_closed_loop(name, tls, server, {.workers = writers, .seconds = seconds}, creator(namespace_name, "cm"),
+                    figures);
+    empty_namespace(connection, namespace_name);
+  }
+  const std::string objects = make_namespace(connection, "bench-objects");
+  std::minstd_rand random(1);
+  for (int i = 0; i < kListSize; ++i) {
+    const std::string name = "cm-" + std::to_string(i);
+    connection.expect({.method = "POST", .path = config_maps_path(objects), .body = config_map(name, random)});
+  }
+  // The namespace also has kube-root-ca.crt where a controller makes it: the limit keeps the list at exactly 500.
+  const std::string list = config_maps_path(objects) + "?limit=" + std::to_string(kListSize);
+  run_closed_loop(
+      "get_16", tls, server, {.workers = 16, .seconds = seconds},
+      [&](int, int, std::minstd_rand& dice) {
+        return Request{.path = config_maps_path(objects) + "/cm-" + std::to_string(dice() % kListSize)};
+      },
+      figures);
+  for (bool gzip : {false, true}) {
+    run_closed_loop(
+        gzip ? "list_gzip_4" : "list_4", tls, server, {.workers = 4, .seconds = seconds},
+        [&](int, int, std::minstd_rand&) { return Request{.path = list, .gzip = gzip}; }, figures);
+  }
+  run_closed_loop(
+      "patch_16", tls, server, {.workers = 16, .seconds = seconds},
+      [&](int worker, int turn, std::minstd_rand&) {
+        return Request{.method = "PATCH",
+                       .path = config_maps_path(objects) + "/cm-" + std::to_string(worker),
+                       .body = R"({"data":{"turn":")" + std::to_string(turn) + "\"}}",
+                       .content_type = "application/merge-patch+json"};
+      },
+      figures);
+  empty_namespace(connection, objects);
+  return figures;
+}
+
+Figures measure_watches(const kube::ClusterAccess& access, const ProcessUsage& server, int count, int events) {
+  const ClientTls tls(access);
+  Connection connection(tls);
+  const std::string path = config_maps_path(make_namespace(connection, "bench-watch"));
+  // Settled: the controllers' own ConfigMap is there before anyone watches.
+  std::minstd_rand random(1);
+  connection.expect({.method = "POST", .path = path, .body = config_map("first", random)});
+  const std::string revision = resource_version(connection.expect({.path = path}).body);
+  // A selector that only our own objects match: what the controllers make there is not counted.
+  const std::string watch =
+      path + "?watch=1&labelSelector=bench%3Devent&timeoutSeconds=600&resourceVersion=" + revision;
+
+  Figures figures;
+  Watchers watchers;
+  for (int i = 0; i < kIdleConnectionsSettle; ++i) watchers.add(tls, watch);
+  const double before = server.pss_kib();
+  for (int i = kIdleConnectionsSettle; i < count; ++i) watchers.add(tls, watch);
+  figures.emplace_back("watch_idle_kib", (server.pss_kib() - before) / (count - kIdleConnectionsSettle));
+
+  std::vector<double> latencies;
+  const double cpu = server.cpu_us();
+  for (int i = 0; i < events; ++i) {
+    const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"event-)" + std::to_string(i) +
+                             R"(","labels":{"bench":"event"}},"data":{"payload":")" + payload(random) + "\"}}";
+    const auto start = Clock::now();
+    connection.expect({.method = "POST", .path = path, .body = body});
+    watchers.await_one_each(start, latencies);
+  }
+  const double deliveries = static_cast<double>(latencies.size());
+  figures.emplace_back("delivery_cpu_us", (server.cpu_us() - cpu) / deliveries);
+  figures.emplace_back("delivery_p50_ms", quantile(latencies, 0.5) / 1e3);
+  figures.emplace_back("delivery_p99_ms", quantile(latencies, 0.99) / 1e3);
+  return figures;
+}
+
+Figures measure_objects(const kube::ClusterAccess& access, const ProcessUsage& server, int count) {
+  const ClientTls tls(access);
+  Connection connection(tls);
+  const std::string namespace_name = make_namespace(connection, "bench-memory");
+  const double before = server.pss_kib();
+  Figures figures, unused;
+  run_closed_loop("", tls, server, {.workers = 16, .operations = count}, creator(namespace_name, "cm"), unused);
+  figures.emplace_back("objects_added_kib", server.pss_kib() - before);
+  return figures;
+}
+
+}  // namespace sublet::bench

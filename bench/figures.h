@@ -1,0 +1,39 @@
+// What sublet_bench measures: each function runs one scenario against running servers and returns figures by name.
+//
+// The servers are given by their kubeconfigs; nothing here knows which program answers.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/process_usage.h"
+#include "sublet/kube/kubeconfig.h"
+
+namespace sublet::bench {
+
+/// Name and value; the unit is the end of the name (_us, _ms, _kib, _per_s).
+using Figures = std::vector<std::pair<std::string, double>>;
+
+/// Quantile `q` (0..1) of the values; 0 when there are none.
+double quantile(std::vector<double> values, double q);
+
+/// create with 1, 16 and 64 writers, GET, LIST, merge-patch; `seconds` each.
+Figures measure_api(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds);
+/// `count` watchers on TLS connections of their own: memory of each while idle, CPU and latency of each delivery.
+Figures measure_watches(const kube::ClusterAccess& access, const ProcessUsage& server, int count, int events);
+/// What `count` ConfigMaps of 1 KiB add to the server's memory.
+Figures measure_objects(const kube::ClusterAccess& access, const ProcessUsage& server, int count);
+
+struct PodRun {
+  kube::ClusterAccess tenant;  // where pods are created; the host itself in a direct run
+  kube::ClusterAccess host;    // where they must appear
+  std::string tenant_namespace = "default", host_namespace;
+  int count = 0;
+  int writers = 1;
+  double rate = 0;  // pods per second; 0: as fast as the writers go
+};
+/// Creates pods and follows each to the host and back to Running, then deletes them and waits until the host has none.
+Figures measure_pods(const PodRun& run);
+
+}  // namespace sublet::bench

@@ -1,0 +1,20 @@
+// ProcessUsage: what the server's processes have used, read from /proc, so that it works for any program.
+#pragma once
+
+#include <vector>
+
+namespace sublet::bench {
+
+class ProcessUsage {
+ public:
+  explicit ProcessUsage(std::vector<int> pids) : pids_(std::move(pids)) {}
+  /// User and system time of all threads, ended ones included, in microseconds (the kernel's step is 10 ms).
+  double cpu_us() const;
+  /// Proportional set size in KiB.
+  double pss_kib() const;
+
+ private:
+  std::vector<int> pids_;
+};
+
+}  // namespace sublet::bench
