@@ -6,22 +6,40 @@ void ObjectCache::add_index(std::string name, KeysOf keys_of) {
   indexes_.push_back({std::move(name), std::move(keys_of), {}});
 }
 
-void ObjectCache::index(const CachedPtr& object) {
-  for (Index& index : indexes_)
-    for (std::string& key : index.keys_of(*object)) index.objects[std::move(key)].insert(object);
+// A key function may cost far more than the cache itself (the syncer's translates a pod), so it runs once per object,
+// and never under the lock that every get() needs.
+ObjectCache::Keys ObjectCache::keys_of(const CachedObject& object) const {
+  Keys keys;
+  bool any = false;
+  for (const Index& index : indexes_) {
+    keys.push_back(index.keys_of(object));
+    any = any || !keys.back().empty();
+  }
+  return any ? keys : Keys();
+}
+
+void ObjectCache::index(const CachedPtr& object, Keys keys) {
+  if (keys.empty()) return;
+  for (std::size_t i = 0; i < indexes_.size(); ++i)
+    for (const std::string& key : keys[i]) indexes_[i].objects[key].insert(object);
+  keys_.emplace(object.get(), std::move(keys));
 }
 
 void ObjectCache::unindex(const CachedPtr& object) {
-  for (Index& index : indexes_)
-    for (const std::string& key : index.keys_of(*object)) {
-      const auto found = index.objects.find(key);
-      if (found == index.objects.end()) continue;
+  const auto keys = keys_.find(object.get());
+  if (keys == keys_.end()) return;
+  for (std::size_t i = 0; i < indexes_.size(); ++i)
+    for (const std::string& key : keys->second[i]) {
+      const auto found = indexes_[i].objects.find(key);
+      if (found == indexes_[i].objects.end()) continue;
       found->second.erase(object);
-      if (found->second.empty()) index.objects.erase(found);
+      if (found->second.empty()) indexes_[i].objects.erase(found);
     }
+  keys_.erase(keys);
 }
 
 CachedPtr ObjectCache::put(const CachedPtr& object) {
+  Keys keys = keys_of(*object);
   const std::lock_guard lock(mutex_);
   CachedPtr before;
   if (const auto found = objects_.find(object); found != objects_.end()) {
@@ -30,7 +48,7 @@ CachedPtr ObjectCache::put(const CachedPtr& object) {
     objects_.erase(found);
   }
   objects_.insert(object);
-  index(object);
+  index(object, std::move(keys));
   return before;
 }
 

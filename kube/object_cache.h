@@ -45,11 +45,15 @@ class ObjectCache {
     std::unordered_map<std::string, std::unordered_set<CachedPtr>> objects;
   };
 
-  void index(const CachedPtr& object);
+  using Keys = std::vector<std::vector<std::string>>;  // one list per index; empty: in none
+
+  Keys keys_of(const CachedObject& object) const;
+  void index(const CachedPtr& object, Keys keys);
   void unindex(const CachedPtr& object);
 
   mutable std::mutex mutex_;
   std::unordered_set<CachedPtr, ByName, ByName> objects_;  // guarded by mutex_
+  std::unordered_map<const CachedObject*, Keys> keys_;     // of the objects that are in an index; guarded by mutex_
   std::vector<Index> indexes_;                             // the vector is fixed after start; contents by mutex_
 };
 

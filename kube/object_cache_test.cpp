@@ -1,0 +1,54 @@
+#include "kube/object_cache.h"
+
+#include <gtest/gtest.h>
+
+namespace sublet::kube {
+namespace {
+
+CachedPtr object(const std::string& name, const std::string& json) {
+  auto made = std::make_shared<CachedObject>();
+  made->namespace_name = "default";
+  made->name = name;
+  made->json = json;
+  return made;
+}
+
+// The syncer's key function translates a pod: running it again for each change, under the lock, halved a burst's rate.
+TEST(ObjectCache, AsksForAnObjectsKeysOnce) {
+  ObjectCache cache;
+  int asked = 0;
+  cache.add_index("json", [&](const CachedObject& of) {
+    ++asked;
+    return std::vector<std::string>{of.json};
+  });
+  cache.put(object("a", "x"));
+  cache.put(object("a", "y"));
+  cache.erase("default", "a");
+  EXPECT_EQ(asked, 2);
+  EXPECT_TRUE(cache.by_index("json", "x").empty());
+  EXPECT_TRUE(cache.by_index("json", "y").empty());
+}
+
+TEST(ObjectCache, KeyFunctionMayReadTheCache) {
+  ObjectCache cache;
+  cache.add_index("others",
+                  [&](const CachedObject&) { return std::vector<std::string>(cache.list().size(), "other"); });
+  cache.put(object("a", ""));
+  cache.put(object("b", ""));
+  ASSERT_EQ(cache.by_index("others", "other").size(), 1u);
+  EXPECT_EQ(cache.by_index("others", "other")[0]->name, "b");
+}
+
+TEST(ObjectCache, LeavesAnIndexByTheKeysItEnteredWith) {
+  ObjectCache cache;
+  std::string answer = "first";
+  cache.add_index("moody", [&](const CachedObject&) { return std::vector<std::string>{answer}; });
+  cache.put(object("a", ""));
+  answer = "second";
+  cache.put(object("a", ""));
+  EXPECT_TRUE(cache.by_index("moody", "first").empty());
+  EXPECT_EQ(cache.by_index("moody", "second").size(), 1u);
+}
+
+}  // namespace
+}  // namespace sublet::kube
