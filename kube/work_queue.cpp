@@ -1,6 +1,7 @@
 #include "sublet/kube/work_queue.h"
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -17,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kBackoffMin{10};
 constexpr milliseconds kBackoffMax{60'000};
+constexpr unsigned kFairTurn = 8;  // every 8th key is taken from a lane in turn, whatever waits before it
 
 /// Doubles per failure, and is jittered over its upper half so that many keys that failed together spread out.
 milliseconds backoff(int failures) {
@@ -35,13 +37,33 @@ struct Delayed {
 }  // namespace
 
 struct WorkQueue::Impl {
-  explicit Impl(Clock& c) : clock(c) {}
+  Impl(Clock& c, LaneOf of) : clock(c), lane_of(std::move(of)) {}
+
+  void put_in_line(const std::string& key) {
+    const int lane = lane_of ? std::clamp(lane_of(key), 0, kLanes - 1) : 0;
+    lanes[static_cast<std::size_t>(lane)].push_back(key);
+    changed.notify_one();
+  }
+  bool nobody_in_line() const {
+    return std::all_of(lanes.begin(), lanes.end(), [](const auto& lane) { return lane.empty(); });
+  }
+  /// Some lane is not empty.
+  std::string take() {
+    ++turns;
+    const std::size_t first = turns % kFairTurn == 0 ? turns / kFairTurn % kLanes : 0;
+    for (std::size_t step = 0;; ++step) {
+      auto& lane = lanes[(first + step) % kLanes];
+      if (lane.empty()) continue;
+      std::string key = std::move(lane.front());
+      lane.pop_front();
+      return key;
+    }
+  }
 
   /// Puts the key in line unless it is there; a key in work goes in line when it is done.
   void enqueue(const std::string& key) {
     if (!wanted.insert(key).second || in_work.contains(key)) return;
-    line.push_back(key);
-    changed.notify_one();
+    put_in_line(key);
   }
   void release_due() {
     const SteadyTime now = clock.steady_now();
@@ -57,10 +79,12 @@ struct WorkQueue::Impl {
   }
 
   Clock& clock;
+  const LaneOf lane_of;
   mutable std::mutex mutex;
   std::condition_variable changed;  // a key came in line, an earlier delay, or the end
   // All below guarded by mutex.
-  std::deque<std::string> line;
+  std::array<std::deque<std::string>, kLanes> lanes;
+  unsigned turns = 0;
   std::unordered_set<std::string> wanted;   // in line, or to be put in line once no longer in work
   std::unordered_set<std::string> in_work;  // given out by get()
   std::priority_queue<Delayed, std::vector<Delayed>, std::greater<>> delayed;
@@ -69,7 +93,7 @@ struct WorkQueue::Impl {
   bool stopped = false;
 };
 
-WorkQueue::WorkQueue(Clock& clock) : impl_(std::make_unique<Impl>(clock)) {}
+WorkQueue::WorkQueue(Clock& clock, LaneOf lane_of) : impl_(std::make_unique<Impl>(clock, std::move(lane_of))) {}
 WorkQueue::~WorkQueue() = default;
 
 void WorkQueue::add(const std::string& key) {
@@ -98,15 +122,14 @@ std::optional<std::string> WorkQueue::get() {
   for (;;) {
     if (impl_->stopped) return std::nullopt;
     impl_->release_due();
-    if (!impl_->line.empty()) break;
+    if (!impl_->nobody_in_line()) break;
     if (impl_->delayed.empty()) {
       impl_->changed.wait(lock);
     } else {
       impl_->changed.wait_for(lock, impl_->delayed.top().due - impl_->clock.steady_now());
     }
   }
-  std::string key = std::move(impl_->line.front());
-  impl_->line.pop_front();
+  std::string key = impl_->take();
   impl_->wanted.erase(key);
   impl_->in_work.insert(key);
   return key;
@@ -115,14 +138,13 @@ std::optional<std::string> WorkQueue::get() {
 void WorkQueue::done(const std::string& key) {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->in_work.erase(key) == 0 || !impl_->wanted.contains(key)) return;
-  impl_->line.push_back(key);
-  impl_->changed.notify_one();
+  impl_->put_in_line(key);
 }
 
 void WorkQueue::shut_down() {
   const std::lock_guard lock(impl_->mutex);
   impl_->stopped = true;
-  impl_->line.clear();
+  for (auto& lane : impl_->lanes) lane.clear();
   impl_->wanted.clear();
   impl_->delayed = {};
   impl_->changed.notify_all();

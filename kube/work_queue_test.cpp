@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -25,6 +26,36 @@ TEST(WorkQueue, HoldsAKeyOnce) {
   queue.done("a");
   queue.done("b");
   EXPECT_TRUE(queue.idle());
+}
+
+TEST(WorkQueue, UrgentLanesGoFirstAndNoneStarves) {
+  WorkQueue queue(Clock::system(), [](std::string_view key) { return key[0] - '0'; });
+  for (int i = 0; i < 2; ++i) queue.add("2-" + std::to_string(i));
+  for (int i = 0; i < 2; ++i) queue.add("1-" + std::to_string(i));
+  for (int i = 0; i < 40; ++i) queue.add("0-" + std::to_string(i));
+  std::vector<std::string> order;
+  while (queue.depth() > 0) {
+    order.push_back(*queue.get());
+    queue.done(order.back());
+  }
+  const auto place = [&](const std::string& key) { return std::find(order.begin(), order.end(), key) - order.begin(); };
+  EXPECT_EQ(order.size(), 44u);
+  EXPECT_EQ(place("0-0"), 0);
+  EXPECT_EQ(place("0-6"), 6);
+  EXPECT_LT(place("1-0"), place("0-39"));  // its turn came although lane 0 was never empty
+  EXPECT_LT(place("2-0"), place("0-39"));
+  EXPECT_LT(place("1-1"), place("2-1"));
+}
+
+TEST(WorkQueue, KeyThatComesBackKeepsItsLane) {
+  WorkQueue queue(Clock::system(), [](std::string_view key) { return key == "late" ? 2 : 0; });
+  queue.add("late");
+  ASSERT_EQ(queue.get(), "late");
+  queue.add("late");
+  queue.done("late");
+  queue.add("soon");
+  EXPECT_EQ(queue.get(), "soon");
+  EXPECT_EQ(queue.get(), "late");
 }
 
 TEST(WorkQueue, KeyInWorkComesAgainOnlyAfterDone) {

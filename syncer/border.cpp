@@ -13,6 +13,15 @@ std::string queue_key(std::string_view kind, std::string_view namespace_name, st
   return std::string(kind).append("/").append(namespace_name).append("/").append(name);
 }
 
+int Border::lane_of(std::string_view key) const {
+  if (key.starts_with("Event/")) return 2;
+  constexpr std::string_view kPod = "Pod/";
+  if (!key.starts_with(kPod)) return 0;
+  key.remove_prefix(kPod.size());
+  const std::size_t slash = key.find('/');
+  return host_pods->get(host_namespace(), host_name_of(key.substr(0, slash), key.substr(slash + 1))) ? 1 : 0;
+}
+
 Document whole(const kube::CachedObject& cached, std::string_view api_version, std::string_view kind) {
   Document document = cached.document();
   Value root = document.root();

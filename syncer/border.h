@@ -50,7 +50,7 @@ struct Border {
       tenant_runtime_classes;
   std::unique_ptr<kube::Informer> host_pods, host_config_maps, host_secrets, host_services, host_nodes,
       host_runtime_classes, host_events;
-  kube::WorkQueue queue;
+  kube::WorkQueue queue{Clock::system(), [this](std::string_view key) { return lane_of(key); }};
 
   std::atomic<std::uint64_t> host_writes{0}, tenant_writes{0}, reconciles{0}, failures{0}, denied{0}, foreign{0};
 
@@ -63,6 +63,9 @@ struct Border {
   std::string host_name_of(std::string_view tenant_namespace, std::string_view tenant_name) const {
     return host_name(tenant_name, tenant_namespace, options.context.virtual_cluster);
   }
+  /// What must start first goes first: pods that the host does not have yet (lane 0, with everything small), then what
+  /// pods that run report (1), then their events (2), of which a burst brings several for each pod.
+  int lane_of(std::string_view key) const;
 };
 
 /// "<kind>/<namespace>/<name>"; cluster-scoped kinds leave the namespace empty.

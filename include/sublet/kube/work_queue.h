@@ -2,13 +2,16 @@
 //
 // add() while a key is being worked on puts it in line again afterwards. Failures come back after a growing delay per
 // key (10 ms doubling to 60 s, jittered); forget() resets it. Thread-safe. Level-triggered: a key says what to look at,
-// never what happened.
+// never what happened. Keys can be told apart by urgency: a lane is served when the ones before it are empty, and each
+// has a turn now and then, so that none starves.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sublet/base/clock.h"
 
@@ -16,7 +19,11 @@ namespace sublet::kube {
 
 class WorkQueue {
  public:
-  explicit WorkQueue(Clock& clock = Clock::system());
+  /// Which lane a key goes in, 0 (most urgent) to kLanes - 1; asked whenever it comes in line, with the queue locked:
+  /// it must not call the queue.
+  using LaneOf = std::function<int(std::string_view key)>;
+  static constexpr int kLanes = 3;
+  explicit WorkQueue(Clock& clock = Clock::system(), LaneOf lane_of = {});
   ~WorkQueue();
 
   void add(const std::string& key);
