@@ -218,6 +218,16 @@ TEST_F(KubeconfigTest, MakesAFileThatIsMissing) {
   EXPECT_TRUE(load_kubeconfig(empty, "a"));
 }
 
+TEST_F(KubeconfigTest, FilesThatSayNothingAreBegun) {
+  for (const char* text : {"", "\n", "null\n", "---\n...\n", "# note", "~", "--- # note\n"}) {
+    SCOPED_TRACE(text);
+    const std::string file = write("nothing", text);
+    ASSERT_TRUE(merge_context(file, access_of("a"), true));
+    EXPECT_TRUE(load_kubeconfig(file)) << read(file);
+    EXPECT_EQ(read(file).find("# note\n") == 0, std::string(text) == "# note");
+  }
+}
+
 TEST_F(KubeconfigTest, WritesThroughLinks) {
   const std::string file = write("real", kUserFile);
   fs::create_symlink(file, path("link"));

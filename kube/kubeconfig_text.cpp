@@ -229,10 +229,26 @@ YAML::Node kubeconfig_entry(const YAML::Node& root, const std::string& section, 
   return none;
 }
 
-Result<std::string> edit_kubeconfig(const std::string& text, const KubeconfigEdit& edit, const std::string& path) {
+namespace {
+
+/// A file that says nothing yet, turned into one that can be edited. Its comments stay when they can.
+std::string begun(const std::string& text, const std::string& path) {
+  const std::string separator = text.empty() || text.back() == '\n' ? "" : "\n";
+  std::string out = text + separator + std::string(kNewFile);
+  const auto root = load_yaml(out, path);
+  return root && root->IsMap() ? out : std::string(kNewFile);  // "null", "---\n...": nothing to keep
+}
+
+}  // namespace
+
+Result<std::string> edit_kubeconfig(const std::string& original, const KubeconfigEdit& edit, const std::string& path) {
+  std::string text = original;
   auto root = load_yaml(text, path);
+  if (root && root->IsNull()) {
+    text = begun(original, path);
+    root = load_yaml(text, path);
+  }
   if (!root) return fail(root.error());
-  if (root->IsNull()) return edit_kubeconfig(text + std::string(kNewFile), edit, path);
   if (!root->IsMap()) return bad_request(path + " is no kubeconfig: a mapping is expected");
 
   std::optional<std::string> cut = cut_in(text, *root, edit);
@@ -241,7 +257,10 @@ Result<std::string> edit_kubeconfig(const std::string& text, const KubeconfigEdi
     const auto outcome = load_yaml(*cut, path);
     if (outcome && same_config(wanted, *outcome)) return *cut;
   }
-  return yaml_text(wanted);
+  std::string anew = yaml_text(wanted);
+  const auto outcome = load_yaml(anew, path);
+  if (outcome && same_config(wanted, *outcome)) return anew;
+  return bad_request(path + " has contents that cannot be kept while it is changed; nothing was changed");
 }
 
 }  // namespace sublet::kube

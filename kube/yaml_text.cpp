@@ -20,19 +20,29 @@ bool is_reserved_word(std::string_view text) {
   return std::ranges::find(kWords, lower) != std::end(kWords);
 }
 
+bool digit(char c) { return c >= '0' && c <= '9'; }
+bool plain_character(char c) {
+  return letter(c) || digit(c) || std::string_view("-_./:@+=").find(c) != std::string_view::npos;
+}
+
 /// Starts with a letter or '/', so it is no number, and has nothing in it that means something to YAML.
 bool plain_is_safe(std::string_view text) {
   if (text.empty() || !(letter(text.front()) || text.front() == '/') || text.back() == ':') return false;
-  return !is_reserved_word(text) && std::ranges::all_of(text, [](char c) {
-    return letter(c) || (c >= '0' && c <= '9') || std::string_view("-_./:@+=").find(c) != std::string_view::npos;
-  });
+  return !is_reserved_word(text) && std::ranges::all_of(text, plain_character);
 }
 
 bool quoted(const YAML::Node& node) { return node.Tag() == kQuotedTag || node.Tag() == kStringTag; }
 
+/// A scalar that was plain (a number, a word) and may stay so: nothing in it means something to YAML in block style.
+bool plain_may_stay(std::string_view text) {
+  const bool starts_well = !text.empty() && (letter(text[0]) || digit(text[0]) || text[0] == '/' || text[0] == '.' ||
+                                             ((text[0] == '-' || text[0] == '+') && text.size() > 1 && digit(text[1])));
+  return starts_well && text.back() != ':' && std::ranges::all_of(text, plain_character);
+}
+
 std::string scalar_text(const YAML::Node& node) {
   const std::string& text = node.Scalar();
-  return quoted(node) || text.find('\n') != std::string::npos ? yaml_scalar(text) : text;
+  return !quoted(node) && plain_may_stay(text) ? text : yaml_scalar(text);
 }
 
 void append_node(std::string& out, const YAML::Node& node, int indent, bool first_line_open);
