@@ -23,21 +23,24 @@ constexpr MakeController kControllers[] = {make_namespace_controller, make_defau
 struct Controllers::Impl {
   Impl(const kube::Client& client, net::Loop& loop, ControllersOptions options_)
       : options(std::move(options_)),
-        namespaces(loop, client, {.resource = kNamespaces}),
+        namespaces(std::make_unique<kube::Informer>(loop, client, kube::InformerOptions{.resource = kNamespaces})),
         hub{client,
             loop,
             options,
             Clock::system(),
-            namespaces,
+            *namespaces,
             [this](std::string_view controller, const std::string& key) { queue.add(line_key(controller, key)); },
             [this](std::string_view controller, const std::string& key, std::chrono::milliseconds delay) {
               queue.add_after(line_key(controller, key), delay);
             }} {}
 
+  // The shared informer goes first: its handlers are the controllers'.
+  ~Impl() { namespaces.reset(); }
+
   void start() {
     for (auto make : kControllers) all.push_back(make(hub));
     for (auto& controller : all) controller->start();
-    namespaces.start();
+    namespaces->start();
     worker = std::thread([this] { work(); });
   }
 
@@ -71,7 +74,7 @@ struct Controllers::Impl {
 
   const ControllersOptions options;
   kube::WorkQueue queue;
-  kube::Informer namespaces;
+  std::unique_ptr<kube::Informer> namespaces;
   Hub hub;
   std::vector<std::unique_ptr<Controller>> all;  // destroyed first: their informers feed the queue
   std::thread worker;
@@ -86,7 +89,7 @@ void Controllers::start() { impl_->start(); }
 
 void Controllers::stop() { impl_->stop(); }
 
-bool Controllers::idle() const { return impl_->namespaces.synced() && impl_->queue.idle(); }
+bool Controllers::idle() const { return impl_->namespaces->synced() && impl_->queue.idle(); }
 
 std::unique_ptr<kube::Informer> informer_of_name(const Hub& hub, kube::Resource resource, std::string namespace_name,
                                                  const std::string& name) {
