@@ -63,10 +63,9 @@ Result<store::Snapshot> snapshot_for(const ServerCore& core, const ListRequest& 
   return snapshot;
 }
 
-void answer_list(const RequestContext& context, RequestContext& sink, const ListRequest& request,
-                 const ObjectFilter& filter) {
+void answer_list(RequestContext& context, const ListRequest& request, const ObjectFilter& filter) {
   auto snapshot = snapshot_for(*context.core, request);
-  if (!snapshot) return reply_status(sink, snapshot.error());
+  if (!snapshot) return reply_status(context, snapshot.error());
   const std::string prefix = key_prefix(context.storage(), context.info.namespace_name);
   const Page page = read_page(*snapshot, prefix, request, filter);
   ListMeta meta{.revision = snapshot->revision(), .continue_token = {}, .remaining = std::nullopt};
@@ -77,8 +76,8 @@ void answer_list(const RequestContext& context, RequestContext& sink, const List
   }
   const ObjectWriter writer(*context.route, context.output);
   auto body = writer.list(page.objects, meta, context.core->clock.now());
-  if (!body) return reply_status(sink, body.error());
-  reply_body(sink, 200, writer.content_type(), std::move(*body));
+  if (!body) return reply_status(context, body.error());
+  reply_body(context, 200, writer.content_type(), std::move(*body));
 }
 
 }  // namespace
@@ -93,7 +92,7 @@ void list_objects(const ContextPtr& context) {
   when_revision_reached(context, request->revision,
                         [context, request = *request, filter = *filter](const Outcome& reached) {
                           if (!reached) return reply_status(*context, reached.error());
-                          answer_list(*context, *context, request, filter);
+                          answer_list(*context, request, filter);
                         });
 }
 

@@ -100,6 +100,7 @@ struct MatchCase {
   const char* query;
   int code;
 };
+void PrintTo(const MatchCase& match, std::ostream* out) { *out << match.query; }
 class VersionMatch : public testing::TestWithParam<MatchCase> {};
 TEST_P(VersionMatch, IsChecked) {  // 22
   Rig rig;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 
 #include "apiserver/admission/admission.h"
@@ -140,6 +141,16 @@ Outcome check_preconditions(const RequestContext& context, const store::Object& 
   return {};
 }
 
+// Without a collector ("GarbageCollector" among the controlled kinds) the object would wait for ever: say who has to
+// act.
+void warn_without_collector(RequestContext& context, std::string_view finalizer) {
+  const auto& running = context.core->options.controlled_kinds;
+  if (finalizer.empty() || std::find(running.begin(), running.end(), "GarbageCollector") != running.end()) return;
+  context.warnings.push_back(
+      "this virtual cluster runs no garbage collector yet: the object stays until its finalizer \"" +
+      std::string(finalizer) + "\" is removed");
+}
+
 // A final delete answers with a Status, or the last object for the kinds that say so.
 void answer_removed(const RequestContext& context, const store::Object& current, Plan& plan) {
   if (context.strategy().delete_returns_object) return;
@@ -210,7 +221,9 @@ Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const De
     return fail(admitted.error());
   const Grace grace = begin_grace(write, object, request.grace_seconds);
   if (grace == Grace::running) return write.keep(current);
-  set_collection_finalizer(object, collection_finalizer(request, object));
+  const std::string finalizer(collection_finalizer(request, object));
+  set_collection_finalizer(object, finalizer);
+  warn_without_collector(context, finalizer);
   const bool held =
       !object["metadata"]["finalizers"].empty() || (strategy.holds_deletion && strategy.holds_deletion(object));
   if (held && grace == Grace::none) mark_deleting(write, object);

@@ -282,6 +282,7 @@ TEST(Delete, PropagationBecomesFinalizers) {  // 58
   rig.make_config_map("a");
   const auto foreground = rig.remove(kConfigMaps + "/a", R"({"propagationPolicy":"Foreground"})");
   EXPECT_EQ(foreground["metadata"]["finalizers"].at(0).text(), "foregroundDeletion");
+  EXPECT_THAT(std::string(foreground.headers.get("Warning")), HasSubstr("no garbage collector"));
   rig.make_config_map("b");
   EXPECT_EQ(rig.remove(kConfigMaps + "/b?propagationPolicy=Orphan")["metadata"]["finalizers"].at(0).text(), "orphan");
 }
