@@ -182,6 +182,12 @@ TEST_F(KubeconfigTest, EveryLayoutSurvives) {
        "clusters:\n    - name: prod\n      cluster:\n        server: https://prod:6443\ncontexts:\n"
        "    - name: prod\n      context:\n        cluster: prod\n        user: admin\nusers:\n"
        "    - name: admin\n      user:\n        token: '123456'\ncurrent-context: prod\n"},
+      {"flow style with words and numbers",
+       "{clusters: [{name: prod, cluster: {server: https://prod:6443}}], contexts: [{name: prod, context: {cluster: "
+       "prod, "
+       "user: admin}}], users: [{name: admin, user: {token: '123456'}}], current-context: prod, note: two words "
+       "(mine), "
+       "count: 7, on: true, rate: .5}"},
       {"dash on its own line",
        "clusters:\n-\n  name: prod\n  cluster: {server: https://prod:6443}\ncontexts:\n"
        "- {name: prod, context: {cluster: prod, user: admin}}\nusers:\n- name: admin\n"
@@ -216,6 +222,24 @@ TEST_F(KubeconfigTest, MakesAFileThatIsMissing) {
   ASSERT_TRUE(merge_context(empty, access_of("a"), false));
   EXPECT_EQ(read(empty).substr(0, 14), "# nothing yet\n");
   EXPECT_TRUE(load_kubeconfig(empty, "a"));
+}
+
+// Found by the fuzzer: writing to an alias wrote to the entry that it stands for.
+TEST_F(KubeconfigTest, AliasesAreNotWrittenThrough) {
+  const std::string file = write("alias", "clusters:\n- &x\n  name: a\n  cluster: {server: s}\ncurrent-context: *x\n");
+  ASSERT_TRUE(merge_context(file, access_of("new"), true));
+  EXPECT_NE(read(file).find("name: a\n"), std::string::npos) << read(file);
+  EXPECT_EQ(kubeconfig_current_context(file).value(), "new");
+}
+
+TEST_F(KubeconfigTest, WhatCannotBeKeptIsLeftAlone) {
+  for (const char* text :
+       {"clusters: &x\n- name: a\n  cluster: *x\n", "clusters: {a: b}\n", "clusters: word\n", "- a\n"}) {
+    SCOPED_TRACE(text);
+    const std::string file = write("odd", text);
+    EXPECT_FALSE(merge_context(file, access_of("a"), true));
+    EXPECT_EQ(read(file), text);
+  }
 }
 
 TEST_F(KubeconfigTest, FilesThatSayNothingAreBegun) {

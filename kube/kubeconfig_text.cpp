@@ -10,6 +10,18 @@ constexpr std::string_view kNewFile = "apiVersion: v1\nkind: Config\npreferences
 
 // --- the edit on the parsed form ---
 
+/// A copy in which every alias has become a node of its own: assigning to one would change all that share it.
+YAML::Node unshared(const YAML::Node& node) {
+  YAML::Node out(node.Type());
+  if (node.IsScalar()) out = YAML::Node(node.Scalar());
+  if (node.IsMap())
+    for (const auto& member : node) out.force_insert(unshared(member.first), unshared(member.second));
+  if (node.IsSequence())
+    for (const auto& item : node) out.push_back(unshared(item));
+  out.SetTag(node.Tag());
+  return out;
+}
+
 YAML::Node without(const YAML::Node& sequence, const std::string& name) {
   YAML::Node out(YAML::NodeType::Sequence);
   for (const auto& item : sequence)
@@ -251,8 +263,13 @@ Result<std::string> edit_kubeconfig(const std::string& original, const Kubeconfi
   if (!root) return fail(root.error());
   if (!root->IsMap()) return bad_request(path + " is no kubeconfig: a mapping is expected");
 
+  for (const auto& entry : edit.put)
+    if (const YAML::Node section = (*root)[entry.section];
+        section.IsDefined() && !section.IsNull() && !section.IsSequence())
+      return bad_request(path + ": " + entry.section + " is no list");
+
   std::optional<std::string> cut = cut_in(text, *root, edit);
-  const YAML::Node wanted = edited(YAML::Clone(*root), edit);
+  const YAML::Node wanted = edited(unshared(*root), edit);
   if (cut) {
     const auto outcome = load_yaml(*cut, path);
     if (outcome && same_config(wanted, *outcome)) return *cut;

@@ -40,6 +40,9 @@ bool plain_may_stay(std::string_view text) {
   return starts_well && text.back() != ':' && std::ranges::all_of(text, plain_character);
 }
 
+/// A plain scalar that no reader takes for a number, a boolean or null: quoting it changes nothing.
+bool is_string_unquoted(std::string_view text) { return plain_is_safe(text) || !plain_may_stay(text); }
+
 std::string scalar_text(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   return !quoted(node) && plain_may_stay(text) ? text : yaml_scalar(text);
@@ -99,7 +102,7 @@ bool yaml_equal(const YAML::Node& a, const YAML::Node& b) {
   if (a.Type() != b.Type() || a.size() != b.size()) return false;
   if (a.IsScalar()) {
     if (a.Scalar() != b.Scalar()) return false;
-    return quoted(a) == quoted(b) || plain_is_safe(a.Scalar());
+    return quoted(a) == quoted(b) || is_string_unquoted(a.Scalar());
   }
   for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
     if (a.IsMap() && !(yaml_equal(left->first, right->first) && yaml_equal(left->second, right->second))) return false;
@@ -108,9 +111,32 @@ bool yaml_equal(const YAML::Node& a, const YAML::Node& b) {
   return true;
 }
 
+namespace {
+
+constexpr int kNestingMax = 64;
+constexpr int kNodesMax = 1'000'000;
+
+/// False for a node that is too deep or too large once its aliases are followed; one that contains itself is both.
+bool within_limits(const YAML::Node& node, int depth, int& nodes_left) {
+  if (depth > kNestingMax || --nodes_left < 0) return false;
+  if (node.IsMap())
+    return std::all_of(node.begin(), node.end(), [&](const auto& member) {
+      return within_limits(member.first, depth + 1, nodes_left) && within_limits(member.second, depth + 1, nodes_left);
+    });
+  return !node.IsSequence() || std::all_of(node.begin(), node.end(), [&](const auto& item) {
+    return within_limits(item, depth + 1, nodes_left);
+  });
+}
+
+}  // namespace
+
 Result<YAML::Node> load_yaml(const std::string& text, const std::string& path) {
   try {
-    return YAML::Load(text);
+    YAML::Node root = YAML::Load(text);
+    int nodes_left = kNodesMax;
+    if (!within_limits(root, 0, nodes_left))
+      return bad_request(path + ": nested too deep, or an anchor contains its own alias");
+    return root;
   } catch (const YAML::Exception& error) {
     const std::string line = error.mark.is_null() ? "" : ":" + std::to_string(error.mark.line + 1);
     return bad_request(path + line + ": " + error.msg);
