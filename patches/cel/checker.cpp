@@ -195,8 +195,23 @@ void Checker::resolve_namespace(Node& node) {
   node.children.erase(node.children.begin());
 }
 
+// math.least(a, b, ...) takes any number of arguments: they become one list.
+void gather_arguments(Node& node) {
+  const bool gathers = node.name == "math.least" || node.name == "math.greatest";
+  if (!gathers || node.is_method || node.children.empty()) return;
+  if (node.children.size() == 1 && node.children[0]->op == Op::list) return;
+  auto list = std::make_unique<Node>();
+  list->op = Op::list;
+  list->offset = node.offset;
+  list->optional_items.assign(node.children.size(), false);
+  list->children = std::move(node.children);
+  node.children.clear();
+  node.children.push_back(std::move(list));
+}
+
 Kind Checker::check_call(Node& node) {
   resolve_namespace(node);
+  gather_arguments(node);
   std::vector<Kind> arguments;
   const std::size_t before = problems_.size();
   for (const NodePtr& child : node.children) arguments.push_back(check(*child));

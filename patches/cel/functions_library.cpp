@@ -106,19 +106,6 @@ Value pick(const Value& a, const Value& b) {
 }
 
 template <int Direction>
-Value pick_one(Arguments a, Meter&) {
-  return pick<Direction>(a[0], a[0]);
-}
-template <int Direction>
-Value pick_two(Arguments a, Meter&) {
-  return pick<Direction>(a[0], a[1]);
-}
-template <int Direction>
-Value pick_three(Arguments a, Meter&) {
-  const Value first = pick<Direction>(a[0], a[1]);
-  return first.is_error() ? first : pick<Direction>(first, a[2]);
-}
-template <int Direction>
 Value pick_from_list(Arguments a, Meter& meter) {
   if (a[0].size() == 0) return Value::error("math.least() and math.greatest() of an empty list");
   Value best = a[0].item(0);
@@ -139,6 +126,48 @@ Value int_absolute(Arguments a, Meter&) {
   if (a[0].as_int() == INT64_MIN) return Value::error("integer overflow");
   return Value::integer(a[0].as_int() < 0 ? -a[0].as_int() : a[0].as_int());
 }
+
+template <class T>
+Value number_sign(T value, Value (*make)(T)) {
+  return make(static_cast<T>(value > T{} ? 1 : (value < T{} ? -1 : 0)));
+}
+Value int_sign(Arguments a, Meter&) { return number_sign(a[0].as_int(), Value::integer); }
+Value uint_sign(Arguments a, Meter&) { return Value::uinteger(a[0].as_uint() == 0 ? 0 : 1); }
+Value double_sign(Arguments a, Meter&) {
+  return std::isnan(a[0].as_double()) ? a[0] : number_sign(a[0].as_double(), Value::floating);
+}
+
+std::uint64_t bits_of(const Value& value) {
+  return value.is(Kind::uinteger) ? value.as_uint() : static_cast<std::uint64_t>(value.as_int());
+}
+Value of_bits(std::uint64_t bits, Kind kind) {
+  return kind == Kind::uinteger ? Value::uinteger(bits) : Value::integer(static_cast<std::int64_t>(bits));
+}
+
+enum class Bits : std::uint8_t { with, either, differ, shift_left, shift_right };
+
+template <Bits Operation>
+Value bitwise(Arguments a, Meter&) {
+  const std::uint64_t left = bits_of(a[0]);
+  const std::uint64_t right = bits_of(a[1]);
+  const bool shifts = Operation == Bits::shift_left || Operation == Bits::shift_right;
+  if (shifts && a[1].as_int() < 0) return Value::error("a shift by a negative number of bits");
+  if (shifts && right > 63) return of_bits(0, a[0].kind());
+  switch (Operation) {
+    case Bits::with:
+      return of_bits(left & right, a[0].kind());
+    case Bits::either:
+      return of_bits(left | right, a[0].kind());
+    case Bits::differ:
+      return of_bits(left ^ right, a[0].kind());
+    case Bits::shift_left:
+      return of_bits(left << right, a[0].kind());
+    case Bits::shift_right:  // without sign, as the specification has it
+      return of_bits(left >> right, a[0].kind());
+  }
+  return {};
+}
+Value bitwise_not(Arguments a, Meter&) { return of_bits(~bits_of(a[0]), a[0].kind()); }
 
 Value is_nan(Arguments a, Meter&) { return Value::boolean(std::isnan(a[0].as_double())); }
 Value is_infinite(Arguments a, Meter&) { return Value::boolean(std::isinf(a[0].as_double())); }
@@ -179,12 +208,14 @@ Value base64_encode(Arguments a, Meter& meter) {
 
 Value base64_decode(Arguments a, Meter& meter) {
   meter.charge(a[0].as_text().size() / 10);
-  auto bytes = schema::base64_decode(a[0].as_text());
+  std::string text(a[0].as_text());
+  while (text.size() % 4 != 0) text += '=';  // padding may be left out
+  auto bytes = schema::base64_decode(text);
   return bytes ? Value::bytes(std::move(*bytes)) : Value::error("invalid base64");
 }
 
-constexpr Kind B = Kind::boolean, I = Kind::integer, D = Kind::floating, S = Kind::string, Y = Kind::bytes,
-               L = Kind::list, Q = Kind::quantity, O = Kind::optional, X = Kind::dyn;
+constexpr Kind B = Kind::boolean, I = Kind::integer, U = Kind::uinteger, D = Kind::floating, S = Kind::string,
+               Y = Kind::bytes, L = Kind::list, Q = Kind::quantity, O = Kind::optional, X = Kind::dyn;
 constexpr Style F = Style::function, M = Style::method;
 
 constexpr Overload kTable[] = {
@@ -210,19 +241,29 @@ constexpr Overload kTable[] = {
     {"orValue", M, {O, X}, 2, X, or_value},
     {"or", M, {O, O}, 2, O, or_optional},
     {"math.greatest", F, {L}, 1, X, pick_from_list<-1>},
-    {"math.greatest", F, {X}, 1, X, pick_one<-1>},
-    {"math.greatest", F, {X, X}, 2, X, pick_two<-1>},
-    {"math.greatest", F, {X, X, X}, 3, X, pick_three<-1>},
     {"math.least", F, {L}, 1, X, pick_from_list<1>},
-    {"math.least", F, {X}, 1, X, pick_one<1>},
-    {"math.least", F, {X, X}, 2, X, pick_two<1>},
-    {"math.least", F, {X, X, X}, 3, X, pick_three<1>},
     {"math.ceil", F, {D}, 1, D, rounded<std::ceil>},
     {"math.floor", F, {D}, 1, D, rounded<std::floor>},
     {"math.round", F, {D}, 1, D, rounded<std::round>},
     {"math.trunc", F, {D}, 1, D, rounded<std::trunc>},
     {"math.abs", F, {D}, 1, D, rounded<std::fabs>},
     {"math.abs", F, {I}, 1, I, int_absolute},
+    {"math.abs", F, {U}, 1, U, [](Arguments a, Meter&) { return a[0]; }},
+    {"math.sign", F, {I}, 1, I, int_sign},
+    {"math.sign", F, {U}, 1, U, uint_sign},
+    {"math.sign", F, {D}, 1, D, double_sign},
+    {"math.bitAnd", F, {I, I}, 2, I, bitwise<Bits::with>},
+    {"math.bitAnd", F, {U, U}, 2, U, bitwise<Bits::with>},
+    {"math.bitOr", F, {I, I}, 2, I, bitwise<Bits::either>},
+    {"math.bitOr", F, {U, U}, 2, U, bitwise<Bits::either>},
+    {"math.bitXor", F, {I, I}, 2, I, bitwise<Bits::differ>},
+    {"math.bitXor", F, {U, U}, 2, U, bitwise<Bits::differ>},
+    {"math.bitNot", F, {I}, 1, I, bitwise_not},
+    {"math.bitNot", F, {U}, 1, U, bitwise_not},
+    {"math.bitShiftLeft", F, {I, I}, 2, I, bitwise<Bits::shift_left>},
+    {"math.bitShiftLeft", F, {U, I}, 2, U, bitwise<Bits::shift_left>},
+    {"math.bitShiftRight", F, {I, I}, 2, I, bitwise<Bits::shift_right>},
+    {"math.bitShiftRight", F, {U, I}, 2, U, bitwise<Bits::shift_right>},
     {"math.isNaN", F, {D}, 1, B, is_nan},
     {"math.isInf", F, {D}, 1, B, is_infinite},
     {"math.isFinite", F, {D}, 1, B, is_finite},

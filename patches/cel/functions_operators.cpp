@@ -112,7 +112,8 @@ bool is_nan(const Value& value) { return value.is(Kind::floating) && std::isnan(
 
 template <bool (*Accept)(int)>
 Value ordered(Arguments a, Meter& meter) {
-  if (a[0].is(Kind::string) && a[1].is(Kind::string)) meter.charge(std::min(a[0].as_text().size(), a[1].as_text().size()) / 10);
+  if (a[0].is(Kind::string) && a[1].is(Kind::string))
+    meter.charge(std::min(a[0].as_text().size(), a[1].as_text().size()) / 10);
   if (const auto order = compare(a[0], a[1])) return Value::boolean(Accept(*order));
   if (is_nan(a[0]) || is_nan(a[1])) return Value::boolean(false);
   return Value::error("values of type " + std::string(kind_name(a[0].kind())) + " and " +

@@ -193,6 +193,40 @@ Value last_index_of(Arguments a, Meter& meter) {
   return character_index(a[0].as_text(), a[0].as_text().rfind(a[1].as_text()));
 }
 
+// The byte offset of a character; nullopt: the string is shorter.
+std::optional<std::size_t> byte_offset(std::string_view text, std::int64_t character) {
+  const auto offsets = code_points(text);
+  if (character < 0 || static_cast<std::size_t>(character) >= offsets.size()) return std::nullopt;
+  return offsets[static_cast<std::size_t>(character)];
+}
+
+template <bool Last>
+Value index_of_from(Arguments a, Meter& meter) {
+  charge_text(meter, a[0].as_text());
+  const auto from = byte_offset(a[0].as_text(), a[2].as_int());
+  if (!from) return Value::error("index " + std::to_string(a[2].as_int()) + " is out of the string");
+  return character_index(
+      a[0].as_text(), Last ? a[0].as_text().rfind(a[1].as_text(), *from) : a[0].as_text().find(a[1].as_text(), *from));
+}
+
+// As a literal in double quotes.
+Value quote(Arguments a, Meter& meter) {
+  static constexpr std::pair<char, std::string_view> kEscapes[] = {{'\a', "\\a"}, {'\b', "\\b"},  {'\f', "\\f"},
+                                                                   {'\n', "\\n"}, {'\r', "\\r"},  {'\t', "\\t"},
+                                                                   {'\v', "\\v"}, {'\\', "\\\\"}, {'"', "\\\""}};
+  charge_text(meter, a[0].as_text());
+  std::string out = "\"";
+  for (const char c : a[0].as_text()) {
+    const auto* found =
+        std::find_if(std::begin(kEscapes), std::end(kEscapes), [&](const auto& e) { return e.first == c; });
+    if (found == std::end(kEscapes))
+      out += c;
+    else
+      out += found->second;
+  }
+  return Value::string(out + '"');
+}
+
 Value reverse(Arguments a, Meter& meter) {
   const std::string_view text = a[0].as_text();
   charge_text(meter, text);
@@ -202,41 +236,118 @@ Value reverse(Arguments a, Meter& meter) {
   return Value::string(std::move(out));
 }
 
+// A value as %s writes it: text and bytes bare, lists and maps of such in brackets.
+void append_plain(std::string& out, const Value& value) {
+  const char* separator = "";
+  switch (value.kind()) {
+    case Kind::string:
+    case Kind::bytes:
+    case Kind::type:
+      out += value.as_text();
+      return;
+    case Kind::floating:
+      out += std::isinf(value.as_double()) ? (value.as_double() > 0 ? "Infinity" : "-Infinity")
+                                           : double_text(value.as_double());
+      return;
+    case Kind::list:
+      out += '[';
+      value.each_item([&](const Value& item) {
+        out += separator;
+        append_plain(out, item);
+        separator = ", ";
+        return true;
+      });
+      out += ']';
+      return;
+    case Kind::map: {
+      std::vector<std::string> entries;
+      value.each_entry([&](const Value& key, const Value& entry) {
+        append_plain(entries.emplace_back(), key);
+        entries.back() += ": ";
+        append_plain(entries.back(), entry);
+        return true;
+      });
+      std::sort(entries.begin(), entries.end());
+      out += '{';
+      for (const std::string& entry : entries) {
+        out += separator + entry;
+        separator = ", ";
+      }
+      out += '}';
+      return;
+    }
+    default:
+      out += debug_text(value);
+  }
+}
+
+std::string plain_text(const Value& value) {
+  std::string out;
+  append_plain(out, value);
+  return out;
+}
+
+// Digits of a whole number to the base of %x, %X, %o or %b.
+std::string digits(char verb, const Value& value) {
+  const bool negative = value.is(Kind::integer) && value.as_int() < 0;
+  std::uint64_t rest = value.is(Kind::uinteger) ? value.as_uint() : static_cast<std::uint64_t>(value.as_int());
+  if (negative) rest = ~rest + 1;
+  const unsigned base = verb == 'b' ? 2 : (verb == 'o' ? 8 : 16);
+  std::string out;
+  do {
+    out.insert(0, 1, (verb == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[rest % base]);
+    rest /= base;
+  } while (rest != 0);
+  return negative ? '-' + out : out;
+}
+
+std::string hex_bytes(char verb, std::string_view bytes) {
+  const char* alphabet = verb == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    out += alphabet[static_cast<unsigned char>(c) >> 4];
+    out += alphabet[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
+}
+
+// Empty: the verb cannot write such a value (only %s may write an empty text).
 std::string format_one(char verb, int precision, const Value& value) {
-  char buffer[512];
+  const bool whole = value.is(Kind::integer) || value.is(Kind::uinteger);
+  const bool finite = !value.is(Kind::floating) || std::isfinite(value.as_double());
   switch (verb) {
     case 's':
-      return value.is(Kind::string) ? std::string(value.as_text()) : debug_text(value);
+      return plain_text(value);
     case 'd':
       if (value.is(Kind::integer)) return std::to_string(value.as_int());
-      return value.is(Kind::uinteger) ? std::to_string(value.as_uint()) : std::string();
+      if (value.is(Kind::uinteger)) return std::to_string(value.as_uint());
+      return value.is(Kind::floating) && !finite ? plain_text(value) : std::string();
     case 'f':
     case 'e': {
       if (!value.is_numeric()) return {};
+      if (!finite) return plain_text(value);
       const double number = value.is(Kind::floating)  ? value.as_double()
                             : value.is(Kind::integer) ? static_cast<double>(value.as_int())
                                                       : static_cast<double>(value.as_uint());
-      if (!std::isfinite(number)) return double_text(number);
+      char buffer[512];
       std::snprintf(buffer, sizeof buffer, verb == 'f' ? "%.*f" : "%.*e", precision, number);
       return buffer;
     }
     case 'x':
     case 'X':
-    case 'o': {
-      if (!value.is(Kind::integer) && !value.is(Kind::uinteger)) return {};
-      const bool negative = value.is(Kind::integer) && value.as_int() < 0;
-      const std::uint64_t bits =
-          value.is(Kind::uinteger) ? value.as_uint() : static_cast<std::uint64_t>(value.as_int());
-      const char form[] = {'%', 'l', verb, '\0'};
-      std::snprintf(buffer, sizeof buffer, form, negative ? ~bits + 1 : bits);
-      return (negative ? "-" : "") + std::string(buffer);
-    }
+      if (value.is(Kind::string) || value.is(Kind::bytes)) return hex_bytes(verb, value.as_text());
+      return whole ? digits(verb, value) : std::string();
+    case 'b':
+      if (value.is(Kind::boolean)) return value.as_bool() ? "1" : "0";
+      return whole ? digits(verb, value) : std::string();
+    case 'o':
+      return whole ? digits(verb, value) : std::string();
     default:
       return {};
   }
 }
 
-// 'text %s and %d'.format([...]): %s %d %f %e %x %X %o, a precision for %f and %e, %% for itself.
+// 'text %s and %d'.format([...]): %s %d %f %e %x %X %o %b, a precision for %f and %e, %% for itself.
 Value format(Arguments a, Meter& meter) {
   const std::string_view form = a[0].as_text();
   charge_text(meter, form);
@@ -294,6 +405,9 @@ constexpr Overload kTable[] = {
     {"charAt", M, {S, I}, 2, S, char_at},
     {"indexOf", M, {S, S}, 2, I, index_of},
     {"lastIndexOf", M, {S, S}, 2, I, last_index_of},
+    {"indexOf", M, {S, S, I}, 3, I, index_of_from<false>},
+    {"lastIndexOf", M, {S, S, I}, 3, I, index_of_from<true>},
+    {"strings.quote", F, {S}, 1, S, quote},
     {"reverse", M, {S}, 1, S, reverse},
     {"format", M, {S, L}, 2, S, format},
 };

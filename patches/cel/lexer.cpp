@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 
 namespace sublet::patches::cel {
@@ -150,7 +152,10 @@ void Lexer::real(std::size_t start) {
   if (text.front() == '.') text.insert(0, 1, '0');
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || is_word(peek())) return fail(start, "invalid number");
+  // Out of range: too small is 0, too large is an error.
+  const bool tiny = result.ec == std::errc::result_out_of_range && std::fabs(std::strtod(text.c_str(), nullptr)) < 1;
+  if (tiny) value = 0;
+  if ((result.ec != std::errc() && !tiny) || is_word(peek())) return fail(start, "invalid number");
   push(TokenKind::literal, start, Value::floating(value));
 }
 

@@ -12,41 +12,21 @@ namespace {
 constexpr std::string_view kKindNames[] = {"null_type", "bool", "int",  "uint",     "double",        "string", "bytes",
                                            "list",      "map",  "type", "quantity", "optional_type", "error",  "dyn"};
 
-constexpr double kTwoTo63 = 9223372036854775808.0;
-constexpr double kTwoTo64 = 18446744073709551616.0;
-
 int sign(bool less, bool greater) { return less ? -1 : (greater ? 1 : 0); }
 
-// Compares exactly: an int64 beyond 2^53 does not become a double.
-std::optional<int> compare_double_int(double a, std::int64_t b) {
-  if (std::isnan(a)) return std::nullopt;
-  if (a >= kTwoTo63) return 1;
-  if (a < -kTwoTo63) return -1;
-  const auto whole = static_cast<std::int64_t>(a);
-  if (whole != b) return sign(whole<b, whole> b);
-  const double rest = a - static_cast<double>(whole);
-  return sign(rest<0, rest> 0);
-}
-
-std::optional<int> compare_double_uint(double a, std::uint64_t b) {
-  if (std::isnan(a)) return std::nullopt;
-  if (a >= kTwoTo64) return 1;
-  if (a < 0) return -1;
-  const auto whole = static_cast<std::uint64_t>(a);
-  if (whole != b) return sign(whole<b, whole> b);
-  return sign(false, a > static_cast<double>(whole));
+std::optional<int> compare_doubles(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::nullopt;
+  return sign(a<b, a> b);
 }
 
 std::optional<int> reverse(std::optional<int> order) { return order ? std::optional(-*order) : order; }
 
 std::optional<int> compare_numbers(const Value& a, const Value& b) {
   if (a.is(Kind::floating)) {
-    if (b.is(Kind::integer)) return compare_double_int(a.as_double(), b.as_int());
-    if (b.is(Kind::uinteger)) return compare_double_uint(a.as_double(), b.as_uint());
-    const double x = a.as_double();
-    const double y = b.as_double();
-    if (std::isnan(x) || std::isnan(y)) return std::nullopt;
-    return sign(x<y, x> y);
+    // Through double, as the specification has it, though it loses digits beyond 2^53.
+    if (b.is(Kind::integer)) return compare_doubles(a.as_double(), static_cast<double>(b.as_int()));
+    if (b.is(Kind::uinteger)) return compare_doubles(a.as_double(), static_cast<double>(b.as_uint()));
+    return compare_doubles(a.as_double(), b.as_double());
   }
   if (b.is(Kind::floating)) return reverse(compare_numbers(b, a));
   if (a.is(Kind::integer) && b.is(Kind::integer)) return sign(a.as_int() < b.as_int(), a.as_int() > b.as_int());

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "sublet/patches/template.h"
 #include "sublet/schema/engine.h"
@@ -344,6 +346,25 @@ TEST(GpuWhole, SharesAreNotOffered) {
   EXPECT_EQ(limits(result.host).to_json(), R"({"nvidia.com/gpu":1})");
   annotations(pod).put("gpu-fraction", "0.5");
   EXPECT_THAT(translate("gpu-whole.yaml", pod).report.denials, ElementsAre(HasSubstr("offers whole GPUs only")));
+}
+
+// The syncer's workers and admission share one resolved template (meant for the thread sanitizer).
+TEST(ShippedTemplates, AreSharedByThreads) {
+  const auto resolved = shipped("gpu-fraction.yaml");
+  const Document tenant = seed_pod();
+  const std::string expected = translate("gpu-fraction.yaml", tenant).host.to_json();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int j = 0; j < 20; ++j) {
+        Document host = tenant.clone();
+        resolved->apply("Pod", host.root(), tenant.root(), kContext);
+        if (host.to_json() != expected) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(ShippedTemplates, ShowNodesAndRuntimeClasses) {
