@@ -23,7 +23,7 @@ test: deps ## all tests but those against a real host: release, then ASan+UBSan,
 test-quick: deps ## unit tests of the dev build only, for every save
 	@tools/configure dev
 	@cmake --build --preset dev -- -j$(JOBS)
-	@ctest --test-dir build/dev -L unit -j$(JOBS) --output-on-failure
+	@ctest --test-dir build/dev -LE 'fault|e2e|fuzz|schema-gen' -j$(JOBS) --output-on-failure
 
 test-host: build ## the tests against a real kube-apiserver, built from pinned modules by tools/testhost
 	@tools/run-host-tests

@@ -51,7 +51,8 @@ if(BUILD_TESTING OR NOT DEFINED BUILD_TESTING)
 endif()
 
 # sublet_library(NAME [DEPS target...]): the folder's *.cpp but for tests, fuzzers and main files as library
-# sublet_NAME; its *_test.cpp as executable NAME_test.
+# sublet_NAME; its *_test.cpp as executable NAME_test, whose tests carry the label NAME (one label each: gtest_discover_tests
+# loses the second).
 function(sublet_library NAME)
   cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -84,6 +85,6 @@ function(sublet_library NAME)
         set_source_files_properties(${test} PROPERTIES COMPILE_DEFINITIONS "SUBLET_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"")
       endif()
     endforeach()
-    gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS "unit;${NAME}")
+    gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS ${NAME})
   endif()
 endfunction()

@@ -293,12 +293,11 @@ std::string digits(char verb, const Value& value) {
   std::uint64_t rest = value.is(Kind::uinteger) ? value.as_uint() : static_cast<std::uint64_t>(value.as_int());
   if (negative) rest = ~rest + 1;
   const unsigned base = verb == 'b' ? 2 : (verb == 'o' ? 8 : 16);
-  std::string out;
-  do {
-    out.insert(0, 1, (verb == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[rest % base]);
-    rest /= base;
-  } while (rest != 0);
-  return negative ? '-' + out : out;
+  const std::string_view alphabet = verb == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+  std::string reversed;
+  for (; rest != 0 || reversed.empty(); rest /= base) reversed.push_back(alphabet[rest % base]);
+  if (negative) reversed.push_back('-');
+  return {reversed.rbegin(), reversed.rend()};
 }
 
 std::string hex_bytes(char verb, std::string_view bytes) {
