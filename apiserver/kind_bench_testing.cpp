@@ -82,6 +82,23 @@ WriteContext KindBench::context(std::string_view resource, std::string_view name
           .warnings = warnings};
 }
 
+namespace {
+
+/// The kind's own rules first; the schema adds what they left unsaid.
+void validate_as_verbs_do(const Value& object, schema::Type type, const Strategy& strategy,
+                          std::vector<Cause>& causes) {
+  if (strategy.validate) strategy.validate(object, causes);
+  std::vector<Cause> structural;
+  schema::validate_structure(object, type, "", structural);
+  for (auto& cause : structural) {
+    bool said = cause.field.starts_with("metadata.");
+    for (const auto& other : causes) said |= other.field == cause.field;
+    if (!said) causes.push_back(std::move(cause));
+  }
+}
+
+}  // namespace
+
 Outcome KindBench::run_create(WriteContext& context, Value object, const schema::ResourceFacts& facts) {
   schema::Type type(facts.type);
   const auto& strategy = strategy_for(facts.group, facts.resource);
@@ -96,8 +113,7 @@ Outcome KindBench::run_create(WriteContext& context, Value object, const schema:
     if (auto outcome = strategy.prepare_create(context, object); !outcome) return outcome;
   std::vector<Cause> causes;
   validate_object_meta(object["metadata"], facts.namespaced, strategy.name_rule, causes);
-  schema::validate_structure(object, type, "", causes);
-  if (strategy.validate) strategy.validate(object, causes);
+  validate_as_verbs_do(object, type, strategy, causes);
   if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, metadata["name"].text(), causes));
   if (auto outcome = admit_validating(context, WriteVerb::create, object, {}); !outcome) return outcome;
   return schema::conform(object, type);
@@ -130,9 +146,8 @@ Outcome KindBench::run_update(WriteContext& context, Value object, const Value& 
   std::vector<Cause> causes;
   validate_object_meta_update(object["metadata"], old["metadata"], causes);
   auto validate = status ? strategy.validate_status_update : strategy.validate_update;
+  validate_as_verbs_do(object, type, strategy, causes);
   if (validate) validate(object, old, causes);
-  schema::validate_structure(object, type, "", causes);
-  if (strategy.validate) strategy.validate(object, causes);
   if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, old["metadata"]["name"].text(), causes));
   if (auto outcome = admit_validating(context, WriteVerb::update, object, old); !outcome) return outcome;
   return schema::conform(object, type);

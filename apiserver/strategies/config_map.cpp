@@ -20,7 +20,7 @@ void validate(const Value& object, Causes& causes) {
     invalid_each(causes, keyed("binaryData", entry.key()), entry.key(), config_map_key(entry.key()));
     total += decoded_size(entry.text());
   }
-  if (total > kPayloadMax) too_long(causes, "", kPayloadMax);
+  if (total > kPayloadMax) too_long(causes, "[]", kPayloadMax);
 }
 
 void validate_update(const Value& object, const Value& old, Causes& causes) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "apiserver/strategies/rows.h"
@@ -77,6 +78,12 @@ void validate_endpoints(Causes& causes, const Value& object) {
 }
 
 void validate(const Value& object, Causes& causes) {
+  constexpr std::string_view kTypes[] = {"FQDN", "IPv4", "IPv6"};
+  auto type = object["addressType"].text();
+  if (type.empty())
+    required(causes, "addressType");
+  else if (std::find(std::begin(kTypes), std::end(kTypes), type) == std::end(kTypes))
+    not_supported(causes, "addressType", type, kTypes);
   auto ports = object["ports"];
   if (ports.size() > kPortsMax) return too_many(causes, "ports", ports.size(), kPortsMax);
   std::set<std::string_view> names;
@@ -86,6 +93,7 @@ void validate(const Value& object, Causes& causes) {
     auto name = port["name"].text(), protocol = port["appProtocol"].text();
     if (!name.empty()) invalid_each(causes, child(at, "name"), name, dns1123_label(name));
     if (!names.insert(name).second) duplicate(causes, child(at, "name"), name);
+    validate_protocol(causes, child(at, "protocol"), port["protocol"].text());
     if (!protocol.empty()) invalid_each(causes, child(at, "appProtocol"), protocol, qualified_name(protocol));
   }
   validate_endpoints(causes, object);

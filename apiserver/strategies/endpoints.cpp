@@ -14,7 +14,9 @@ void defaults(Value object) {
 }
 
 void validate_address(Causes& causes, const std::string& path, const Value& address, bool own) {
-  if (!own) validate_endpoint_ip(causes, child(path, "ip"), address["ip"].text());
+  auto ip = address["ip"].text();
+  if (!own) validate_endpoint_ip(causes, child(path, "ip"), ip);
+  if (!own && !parse_ip(ip)) invalid(causes, child(path, "ip"), ip, "must be a valid IP address");
   auto hostname = address["hostname"].text(), node = address["nodeName"].text();
   if (!hostname.empty()) invalid_each(causes, child(path, "hostname"), hostname, dns1123_label(hostname));
   if (!node.empty()) invalid_each(causes, child(path, "nodeName"), node, dns1123_subdomain(node));
@@ -27,6 +29,7 @@ void validate_port(Causes& causes, const std::string& path, const Value& port, b
   else if (name_required)
     required(causes, child(path, "name"));
   invalid_each(causes, child(path, "port"), port["port"].integer(), port_number(port["port"].integer()));
+  validate_protocol(causes, child(path, "protocol"), port["protocol"].text());
   if (!protocol.empty()) invalid_each(causes, child(path, "appProtocol"), protocol, qualified_name(protocol));
 }
 
@@ -52,7 +55,8 @@ void validate_changed(const Value& object, const Value& old, Causes& causes) {
   if (!semantically_equal(object["subsets"], old["subsets"])) validate(object, causes);
 }
 
-Outcome prepare_create(WriteContext&, Value object) {
+Outcome prepare_create(WriteContext& context, Value object) {
+  context.warnings.push_back("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice");
   Causes causes;
   validate(object, causes);
   if (causes.empty()) return {};

@@ -40,12 +40,13 @@ void validate_namespace(Causes& causes, const Value& object) {
   if (!fits) invalid(causes, "involvedObject.namespace", involved, "does not match event.namespace");
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_both(Causes& causes, const WriteContext& context, const Value& object) {
   validate_namespace(causes, object);
   if (!is_set(object["eventTime"])) return;
+  std::string field = is_new_form(context) ? "reportingController" : "reportingComponent";
   auto controller = object["reportingComponent"].text();
-  if (controller.empty()) required(causes, "reportingComponent");
-  invalid_each(causes, "reportingComponent", controller, qualified_name(controller));
+  if (controller.empty()) required(causes, field);
+  invalid_each(causes, field, controller, qualified_name(controller));
   for (const auto& rule : kLengths) {
     auto text = object[rule.field].text();
     if (rule.needed && text.empty()) required(causes, std::string(rule.field));
@@ -57,7 +58,7 @@ void validate(const Value& object, Causes& causes) {
 
 Outcome verdict(const Value& object, Causes causes) {
   if (causes.empty()) return {};
-  return fail(invalid_status("events.k8s.io", "Event", object["metadata"]["name"].text(), std::move(causes)));
+  return fail(invalid_status("", "Event", object["metadata"]["name"].text(), std::move(causes)));
 }
 
 void validate_series(Causes& causes, const Value& series) {
@@ -67,8 +68,9 @@ void validate_series(Causes& causes, const Value& series) {
 }
 
 Outcome prepare_create(WriteContext& context, Value object) {
-  if (!is_new_form(context)) return {};
   Causes causes;
+  validate_both(causes, context, object);
+  if (!is_new_form(context)) return verdict(object, std::move(causes));
   validate_series(causes, object["series"]);
   if (!is_set(object["eventTime"])) required(causes, "eventTime");
   auto type = object["type"].text();
@@ -79,8 +81,9 @@ Outcome prepare_create(WriteContext& context, Value object) {
 }
 
 Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
-  if (!is_new_form(context)) return {};
   Causes causes;
+  validate_both(causes, context, object);
+  if (!is_new_form(context)) return verdict(object, std::move(causes));
   if (!semantically_equal(object["series"], old["series"])) validate_series(causes, object["series"]);
   for (auto field : kNewFormImmutable) {
     if (!is_set(object[field]) && !is_set(old[field])) continue;
@@ -97,7 +100,6 @@ Strategy event_strategy() {
   row.create_on_update = true;
   row.prepare_create = prepare_create;
   row.prepare_update = prepare_update;
-  row.validate = validate;
   row.selectable_fields = {{"involvedObject.kind", "involvedObject.kind"},
                            {"involvedObject.namespace", "involvedObject.namespace"},
                            {"involvedObject.name", "involvedObject.name"},

@@ -10,9 +10,16 @@ void validate(const Value& object, Causes& causes) {
   auto spec = object["spec"];
   if (auto duration = spec["leaseDurationSeconds"]) positive(causes, "spec.leaseDurationSeconds", duration.integer());
   nonnegative(causes, "spec.leaseTransitions", spec["leaseTransitions"].integer());
-  if (!spec["preferredHolder"].text().empty() && spec["strategy"].text().empty())
-    forbidden(causes, "spec.preferredHolder", "may only be specified if `strategy` is defined");
 }
+
+/// Coordinated leader election is an alpha feature that upstream has off: its fields are dropped.
+Outcome prepare_create(WriteContext&, Value object) {
+  auto spec = object.object("spec");
+  for (auto field : {"strategy", "preferredHolder"}) spec.erase(field);
+  return {};
+}
+
+Outcome prepare_update(WriteContext& context, Value object, const Value&) { return prepare_create(context, object); }
 
 }  // namespace
 
@@ -22,6 +29,8 @@ Strategy lease_strategy() {
   row.resource = "leases";
   row.create_on_update = true;
   row.unconditional_update = false;
+  row.prepare_create = prepare_create;
+  row.prepare_update = prepare_update;
   row.validate = validate;
   return row;
 }

@@ -15,6 +15,14 @@ void defaults(Value object) {
     status.put("allocatable", status["capacity"]);
 }
 
+/// A taint as upstream's messages show it.
+std::string taint_text(const Value& taint) {
+  std::string text;
+  for (auto [name, field] : {std::pair{"Key", "key"}, {"Value", "value"}, {"Effect", "effect"}})
+    text += (text.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + BadValue(taint[field].text()).text();
+  return text + ",\"TimeAdded\":null}";
+}
+
 void validate_taints(Causes& causes, const std::string& path, const Value& taints) {
   std::set<std::string> seen;
   std::size_t index = 0;
@@ -23,7 +31,8 @@ void validate_taints(Causes& causes, const std::string& path, const Value& taint
     invalid_each(causes, child(at, "key"), taint["key"].text(), qualified_name(taint["key"].text()));
     invalid_each(causes, child(at, "value"), taint["value"].text(), label_value(taint["value"].text()));
     if (taint["effect"].text().empty()) required(causes, child(at, "effect"));
-    if (!seen.insert(taint["effect"].string() + "/" + taint["key"].string()).second) duplicate(causes, at, taint);
+    if (!seen.insert(taint["effect"].string() + "/" + taint["key"].string()).second)
+      duplicate(causes, at, BadValue::raw(taint_text(taint)), "taints must be unique by key and effect pair");
   }
 }
 

@@ -78,10 +78,18 @@ void validate_owner_references(Causes& causes, const Value& references) {
   }
 }
 
+bool is_standard_finalizer(std::string_view name) {
+  return name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
+}
+
 void validate_finalizers(Causes& causes, const Value& finalizers) {
   bool orphan = false, foreground = false;
+  std::size_t index = 0;
   for (auto finalizer : finalizers) {
     invalid_each(causes, "metadata.finalizers", finalizer.text(), qualified_name(finalizer.text()));
+    std::string at = item("metadata.finalizers", index++);
+    if (finalizer.text().find('/') == std::string_view::npos && !is_standard_finalizer(finalizer.text()))
+      invalid(causes, at, finalizer.text(), "name is neither a standard finalizer name nor is it fully qualified");
     orphan |= finalizer.text() == "orphan";
     foreground |= finalizer.text() == "foregroundDeletion";
   }

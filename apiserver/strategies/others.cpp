@@ -13,7 +13,8 @@ using schema::Value;
 
 constexpr DefaultFact kPersistentVolume[] = {{"status.phase", "\"Pending\""},
                                              {"spec.persistentVolumeReclaimPolicy", "\"Retain\""},
-                                             {"spec.volumeMode", "\"Filesystem\""}};
+                                             {"spec.volumeMode", "\"Filesystem\""},
+                                             {"spec.hostPath?.type", "\"\""}};
 constexpr DefaultFact kPersistentVolumeClaim[] = {{"status.phase", "\"Pending\""},
                                                   {"spec.volumeMode", "\"Filesystem\""}};
 constexpr DefaultFact kStorageClass[] = {{"reclaimPolicy", "\"Delete\""}, {"volumeBindingMode", "\"Immediate\""}};
@@ -50,14 +51,15 @@ constexpr DefaultFact kAdmissionPolicy[] = {{"spec.failurePolicy", "\"Fail\""},
 constexpr DefaultFact kPolicyBinding[] = {{"spec.matchResources?.matchPolicy", "\"Equivalent\""},
                                           {"spec.matchResources?.namespaceSelector", "{}"},
                                           {"spec.matchResources?.objectSelector", "{}"}};
-constexpr DefaultFact kFlowSchema[] = {{"spec.matchingPrecedence", "1000"}};
-constexpr DefaultFact kPriorityLevel[] = {{"spec.exempt?.nominalConcurrencyShares", "0"},
-                                          {"spec.exempt?.lendablePercent", "0"},
-                                          {"spec.limited?.nominalConcurrencyShares", "30"},
-                                          {"spec.limited?.lendablePercent", "0"},
-                                          {"spec.limited?.limitResponse?.queuing?.handSize", "8"},
-                                          {"spec.limited?.limitResponse?.queuing?.queues", "64"},
-                                          {"spec.limited?.limitResponse?.queuing?.queueLengthLimit", "50"}};
+constexpr DefaultFact kFlowSchema[] = {{"spec.matchingPrecedence", "1000", {}, {}, true}};
+constexpr DefaultFact kPriorityLevel[] = {
+    {"spec.exempt?.nominalConcurrencyShares", "0"},
+    {"spec.exempt?.lendablePercent", "0"},
+    {"spec.limited?.nominalConcurrencyShares", "30"},
+    {"spec.limited?.lendablePercent", "0"},
+    {"spec.limited?.limitResponse?.queuing?.handSize", "8", {}, {}, true},
+    {"spec.limited?.limitResponse?.queuing?.queues", "64", {}, {}, true},
+    {"spec.limited?.limitResponse?.queuing?.queueLengthLimit", "50", {}, {}, true}};
 constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 
 void default_binding(Value object) {
@@ -99,10 +101,11 @@ void default_limit_range(Value object) {
   }
 }
 
-Outcome pending_phase(WriteContext&, Value object) {
+Outcome pending_phase(WriteContext& context, Value object) {
   auto status = object.object("status");
   status.clear();
   status.put("phase", "Pending");
+  if (!context.resource.namespaced) status.put("lastPhaseTransitionTime", format_time(context.clock.now()));
   return {};
 }
 
@@ -126,7 +129,7 @@ constexpr KindFacts kKinds[] = {
     {"", "persistentvolumes", defaults_from<kPersistentVolume>, false, false, true, true},
     {"", "persistentvolumeclaims", defaults_from<kPersistentVolumeClaim>, false, false, true, true},
     {kStorage, "storageclasses", defaults_from<kStorageClass>, false, false, true, true},
-    {kStorage, "csidrivers", defaults_from<kCsiDriver>, true, false, false, true},
+    {kStorage, "csidrivers", defaults_from<kCsiDriver>, false, false, false, true},
     {kStorage, "csinodes", nullptr, false, false, false, true},
     {kStorage, "volumeattachments", nullptr, false, false, false, true},
     {kStorage, "csistoragecapacities", nullptr, false, false, false},

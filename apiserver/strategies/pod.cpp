@@ -25,7 +25,7 @@ void add_gated_condition(Value status) {
 
 void warn_about_name(WriteContext& context, std::string_view name) {
   auto messages = dns1123_label(name);
-  if (messages.empty()) return;
+  if (messages.empty() || !dns1123_subdomain(name).empty()) return;
   std::string list;
   for (const auto& message : messages) list += (list.empty() ? "" : " ") + message;
   context.warnings.push_back(

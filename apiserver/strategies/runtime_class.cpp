@@ -16,7 +16,10 @@ void validate(const Value& object, Causes& causes) {
     required(causes, "handler");
   else
     invalid_each(causes, "handler", handler, dns1123_label(handler));
-  validate_resource_list(causes, "overhead.podFixed", object["overhead"]["podFixed"]);
+  // Upstream checks the overhead as if it were a container's limits, and names it so.
+  auto resources = schema::Document::object();
+  if (auto fixed = object["overhead"]["podFixed"]) resources.root().put("limits", fixed);
+  validate_container_resources(causes, "overhead", resources.root());
   auto scheduling = object["scheduling"];
   validate_labels(causes, "scheduling.nodeSelector", scheduling["nodeSelector"]);
   validate_tolerations(causes, "scheduling.tolerations", scheduling["tolerations"]);

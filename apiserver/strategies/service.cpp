@@ -44,7 +44,13 @@ void defaults(Value object) {
   if (object["status"].missing()) object.object("status").object("loadBalancer");
 }
 
+void warn_about_distribution(WriteContext& context, const Value& spec) {
+  if (spec["trafficDistribution"].text() == "PreferClose")
+    context.warnings.push_back("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
+}
+
 Outcome prepare_create(WriteContext& context, Value object) {
+  warn_about_distribution(context, object["spec"]);
   auto status = object.object("status");
   status.clear();
   status.object("loadBalancer");
@@ -68,6 +74,7 @@ void validate_port(Causes& causes, const std::string& path, const Value& port, b
   }
   auto number = port["port"].integer();
   invalid_each(causes, child(path, "port"), number, port_number(number));
+  validate_protocol(causes, child(path, "protocol"), port["protocol"].text());
   auto target = port["targetPort"];
   std::string at = child(path, "targetPort");
   if (target.is_string())
@@ -76,6 +83,12 @@ void validate_port(Causes& causes, const std::string& path, const Value& port, b
     invalid_each(causes, at, target.integer(), port_number(target.integer()));
   auto protocol = port["appProtocol"].text();
   if (!protocol.empty()) invalid_each(causes, child(path, "appProtocol"), protocol, qualified_name(protocol));
+}
+
+/// A port as upstream's messages show it.
+std::string port_text(const Value& port) {
+  return R"({"Name":"","Protocol":")" + port["protocol"].string() + R"(","AppProtocol":null,"Port":)" +
+         std::to_string(port["port"].integer()) + R"(,"TargetPort":0,"NodePort":0})";
 }
 
 void validate_ports(Causes& causes, const Value& spec) {
@@ -91,7 +104,8 @@ void validate_ports(Causes& causes, const Value& spec) {
     auto protocol = port["protocol"].string();
     if (node_port != 0 && !seen_node_ports.insert(protocol + std::to_string(node_port)).second)
       duplicate(causes, child(at, "nodePort"), node_port);
-    if (!seen_ports.insert(protocol + std::to_string(port["port"].integer())).second) duplicate(causes, at, port);
+    if (!seen_ports.insert(protocol + std::to_string(port["port"].integer())).second)
+      duplicate(causes, at, BadValue::raw(port_text(port)));
   }
 }
 
@@ -192,6 +206,11 @@ void validate_update(const Value& object, const Value& old, Causes& causes) {
     invalid(causes, "spec.ipFamilies[0]", families, "may not change once set");
 }
 
+void validate_status_update(const Value& object, const Value&, Causes& causes) {
+  if (!object["status"]["loadBalancer"]["ingress"].empty() && object["spec"]["type"].text() != "LoadBalancer")
+    forbidden(causes, "status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'");
+}
+
 }  // namespace
 
 Strategy service_strategy() {
@@ -206,6 +225,7 @@ Strategy service_strategy() {
   row.prepare_status_update = keep_spec;
   row.validate = validate;
   row.validate_update = validate_update;
+  row.validate_status_update = validate_status_update;
   row.on_removed = release_service;
   row.selectable_fields = {{"spec.clusterIP", "spec.clusterIP"}, {"spec.type", "spec.type"}};
   return row;

@@ -55,6 +55,32 @@ void default_families(Value spec, bool v6) {
     families.push(families.at(0).text() == "IPv4" ? "IPv6" : "IPv4");
 }
 
+/// One network, one family: what asks for another is refused before anything is given.
+Outcome check_families(const Value& service, bool v6) {
+  auto spec = service["spec"];
+  std::string_view own = v6 ? "IPv6" : "IPv4";
+  if (spec["ipFamilyPolicy"].text() == "RequireDualStack")
+    return invalid_service(service, "spec.ipFamilyPolicy", "RequireDualStack",
+                           "this cluster is not configured for dual-stack services");
+  std::size_t index = 0;
+  for (auto ip : spec["clusterIPs"]) {
+    auto family = spec["ipFamilies"].at(index).text();
+    auto address = parse_ip(ip.text());
+    std::string at = item("spec.clusterIPs", index);
+    if (!family.empty() && address && address->v6 != (family == "IPv6"))
+      return invalid_service(
+          service, at, ip,
+          "expected an " + std::string(family) + " value as indicated by `ipFamilies[" + std::to_string(index) + "]`");
+    ++index;
+  }
+  index = 0;
+  for (auto family : spec["ipFamilies"]) {
+    std::string at = item("spec.ipFamilies", index++);
+    if (family.text() != own) return invalid_service(service, at, family, "not configured on this cluster");
+  }
+  return {};
+}
+
 Outcome claim_ip(WriteContext& context, const Value& service, const AddressRange& range, const std::string& ip) {
   auto ips = service["spec"]["clusterIPs"];
   auto address = parse_ip(ip);
@@ -76,6 +102,8 @@ Outcome allocate_ips(WriteContext& context, Value service, const std::set<std::s
   auto range = AddressRange::parse(context.options.service_cidr);
   if (!range) return internal_error("service network \"" + context.options.service_cidr + "\" is no CIDR");
   default_families(spec, range->v6());
+  if (is_headless(spec) && spec["selector"].empty()) return {};  // its addresses come from elsewhere
+  if (auto outcome = check_families(service, range->v6()); !outcome) return outcome;
   if (is_headless(spec)) return {};
   for (const auto& ip : cluster_ips(spec))
     if (!kept.contains(ip))
@@ -148,7 +176,7 @@ void drop_fields_of_old_type(Value spec, const Value& old) {
   if (needs_cluster_ip(old) && !needs_cluster_ip(spec)) {
     for (auto field : {"clusterIP", "clusterIPs"})
       if (same_ips) spec.erase(field);
-    for (auto field : {"ipFamilies", "ipFamilyPolicy"})
+    for (auto field : {"ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"})
       if (same(spec, old, field)) spec.erase(field);
   }
   auto type = spec["type"].text();

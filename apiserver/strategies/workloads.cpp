@@ -30,6 +30,8 @@ constexpr DefaultFact kStatefulSet[] = {
     {"spec.persistentVolumeClaimRetentionPolicy.whenScaled", "\"Retain\""},
     {"spec.replicas", "1"},
     {"spec.revisionHistoryLimit", "10"},
+    {"spec.volumeClaimTemplates[].kind", "\"PersistentVolumeClaim\""},
+    {"spec.volumeClaimTemplates[].apiVersion", "\"v1\""},
     {"spec.volumeClaimTemplates[].spec.volumeMode", "\"Filesystem\""},
     {"spec.volumeClaimTemplates[].status.phase", "\"Pending\""}};
 constexpr DefaultFact kDaemonSet[] = {
@@ -115,7 +117,10 @@ void validate_counts(Causes& causes, const Value& spec) {
 void validate_selector(Causes& causes, const Value& object, std::string_view kind) {
   auto selector = object["spec"]["selector"];
   auto labels = object["spec"]["template"]["metadata"]["labels"];
-  if (!selector) return required(causes, "spec.selector");
+  if (!selector.is_object()) {
+    required(causes, "spec.selector");
+    return invalid(causes, "spec.template.metadata.labels", labels, "`selector` does not match template `labels`");
+  }
   validate_label_selector(causes, "spec.selector", selector);
   if (selector["matchLabels"].empty() && selector["matchExpressions"].empty())
     return invalid(causes, "spec.selector", selector, "empty selector is invalid for " + std::string(kind));
@@ -201,11 +206,15 @@ Outcome prepare_job_create(WriteContext& context, Value object) {
   auto spec = object.object("spec");
   if (spec["manualSelector"].boolean()) return {};
   auto metadata = object.object("metadata");
+  // A job that has no labels of its own, or its template's, is labelled like its pods.
+  bool labelled_like_pods =
+      semantically_equal(metadata["labels"], spec["template"]["metadata"]["labels"]) || metadata["labels"].empty();
   if (metadata["uid"].text().empty()) metadata.put("uid", uuid_v4(context.random));
   auto labels = spec.object("template").object("metadata").object("labels");
   for (auto label : kJobNameLabels) default_text(labels, label, metadata["name"].text());
   for (auto label : kJobUidLabels) default_text(labels, label, metadata["uid"].text());
   labels.sort_keys();
+  if (labelled_like_pods) metadata.put("labels", labels);
   default_text(spec.object("selector").object("matchLabels"), kJobUidLabels[0], metadata["uid"].text());
   return {};
 }

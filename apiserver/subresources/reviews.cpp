@@ -32,9 +32,10 @@ void check_attributes(Causes& causes, const Value& spec) {
             "exactly one of nonResourceAttributes or resourceAttributes must be specified");
 }
 
-Outcome verdict(std::string_view kind, Causes causes) {
+/// The kind stays empty, as upstream leaves it.
+Outcome verdict(Causes causes) {
   if (causes.empty()) return {};
-  return fail(invalid_status(kGroup, kind, "", std::move(causes)));
+  return fail(invalid_status(kGroup, "", "", std::move(causes)));
 }
 
 /// Everyone known is admin until RBAC comes; only those who are nobody are not.
@@ -73,7 +74,7 @@ Outcome review_self(WriteContext& context, Value review) {
 Outcome review_self_access(WriteContext&, Value review) {
   Causes causes;
   check_attributes(causes, review["spec"]);
-  if (auto outcome = verdict("SelfSubjectAccessReview", std::move(causes)); !outcome) return outcome;
+  if (auto outcome = verdict(std::move(causes)); !outcome) return outcome;
   put_allowed(review, true);
   return {};
 }
@@ -81,7 +82,7 @@ Outcome review_self_access(WriteContext&, Value review) {
 Outcome review_access(WriteContext&, Value review) {
   Causes causes;
   check_subject(causes, review["spec"]);
-  if (auto outcome = verdict("SubjectAccessReview", std::move(causes)); !outcome) return outcome;
+  if (auto outcome = verdict(std::move(causes)); !outcome) return outcome;
   put_allowed(review, is_known(review["spec"]));
   return {};
 }
@@ -98,7 +99,7 @@ Outcome review_local_access(WriteContext& context, Value review) {
             "must match metadata.namespace");
   if (spec.has("nonResourceAttributes"))
     invalid(causes, "spec.nonResourceAttributes", spec["nonResourceAttributes"], "disallowed on this kind of request");
-  if (auto outcome = verdict("LocalSubjectAccessReview", std::move(causes)); !outcome) return outcome;
+  if (auto outcome = verdict(std::move(causes)); !outcome) return outcome;
   put_allowed(review, is_known(spec));
   return {};
 }

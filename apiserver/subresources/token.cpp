@@ -97,7 +97,8 @@ Document answer_body(const TokenClaims& claims, const Value& request, std::int64
   auto audiences = spec.array("audiences");
   for (const auto& audience : claims.audiences) audiences.push(audience);
   spec.put("expirationSeconds", seconds);
-  if (auto reference = request["spec"]["boundObjectRef"])
+  auto reference = request["spec"]["boundObjectRef"];
+  if (reference.is_object())
     spec.put("boundObjectRef", reference);
   else
     spec.add_member("boundObjectRef");  // upstream writes the absent reference as null

@@ -79,8 +79,8 @@ void invalid(Causes& causes, std::string field, const BadValue& value, std::stri
   add(causes, "FieldValueInvalid", "Invalid value: " + value.text(), detail, std::move(field));
 }
 
-void duplicate(Causes& causes, std::string field, const BadValue& value) {
-  add(causes, "FieldValueDuplicate", "Duplicate value: " + value.text(), {}, std::move(field));
+void duplicate(Causes& causes, std::string field, const BadValue& value, std::string_view detail) {
+  add(causes, "FieldValueDuplicate", "Duplicate value: " + value.text(), detail, std::move(field));
 }
 
 void forbidden(Causes& causes, std::string field, std::string_view detail) {
@@ -95,6 +95,12 @@ void not_supported(Causes& causes, std::string field, const BadValue& value,
     append_go_quoted(detail, name);
   }
   add(causes, "FieldValueNotSupported", "Unsupported value: " + value.text(), detail, std::move(field));
+}
+
+void validate_choice(Causes& causes, const std::string& path, const schema::Value& object, const Choice& choice) {
+  auto text = object[choice.field].text();
+  if (text.empty() || std::find(choice.values.begin(), choice.values.end(), text) != choice.values.end()) return;
+  not_supported(causes, child(path, choice.field), text, choice.values);
 }
 
 void not_found(Causes& causes, std::string field, const BadValue& value) {

@@ -31,6 +31,12 @@ class BadValue {
   BadValue(std::int64_t number) : text_(std::to_string(number)) {}
   BadValue(int number) : text_(std::to_string(number)) {}
   BadValue(const schema::Value& value);
+  /// Text that is shown as it stands.
+  static BadValue raw(std::string text) {
+    BadValue value(std::int64_t{0});
+    value.text_ = std::move(text);
+    return value;
+  }
   const std::string& text() const { return text_; }
 
  private:
@@ -39,10 +45,17 @@ class BadValue {
 
 void required(Causes& causes, std::string field, std::string_view detail = {});
 void invalid(Causes& causes, std::string field, const BadValue& value, std::string_view detail);
-void duplicate(Causes& causes, std::string field, const BadValue& value);
+void duplicate(Causes& causes, std::string field, const BadValue& value, std::string_view detail = {});
 void forbidden(Causes& causes, std::string field, std::string_view detail);
 void not_supported(Causes& causes, std::string field, const BadValue& value,
                    std::span<const std::string_view> supported);
+/// A text field that holds one of a few values, in the order in which upstream tells them.
+struct Choice {
+  std::string_view field;
+  std::vector<std::string_view> values;
+};
+/// not_supported when the field is set to something else.
+void validate_choice(Causes& causes, const std::string& path, const schema::Value& object, const Choice& choice);
 void not_found(Causes& causes, std::string field, const BadValue& value);
 void too_long(Causes& causes, std::string field, int bytes_max);
 void too_many(Causes& causes, std::string field, std::size_t actual, std::size_t items_max);

@@ -116,6 +116,21 @@ Messages dns1123_subdomain(std::string_view value) {
   return messages;
 }
 
+Messages dns1123_subdomain_with_underscores(std::string_view value) {
+  std::string plain(value);
+  // An underscore may stand in front of a label and wherever a dash may.
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    if (plain[i] == '_') plain[i] = (i == 0 || plain[i - 1] == '.') ? 'a' : '-';
+  Messages messages;
+  if (value.size() > kSubdomainMax) messages.push_back(too_long_message(kSubdomainMax));
+  if (!matches_subdomain(plain))
+    messages.push_back(pattern_message(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or "
+        "'.', and must start and end with an alphanumeric character",
+        "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*", {"example.com"}));
+  return messages;
+}
+
 Messages dns1035_label(std::string_view value) {
   Messages messages;
   if (value.size() > kLabelMax) messages.push_back(too_long_message(kLabelMax));
@@ -208,6 +223,12 @@ Messages in_range(std::int64_t value, std::int64_t low, std::int64_t high) {
 }
 
 Messages port_number(std::int64_t value) { return in_range(value, 1, 65535); }
+
+void validate_protocol(Causes& causes, const std::string& path, std::string_view protocol) {
+  constexpr std::string_view kProtocols[] = {"SCTP", "TCP", "UDP"};
+  if (std::find(std::begin(kProtocols), std::end(kProtocols), protocol) == std::end(kProtocols))
+    not_supported(causes, path, protocol, kProtocols);
+}
 
 Messages port_name(std::string_view value) {
   Messages messages;

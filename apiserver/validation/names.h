@@ -17,6 +17,8 @@ using Messages = std::vector<std::string>;
 
 Messages dns1123_label(std::string_view value);
 Messages dns1123_subdomain(std::string_view value);
+/// As in DNS search paths.
+Messages dns1123_subdomain_with_underscores(std::string_view value);
 Messages dns1035_label(std::string_view value);
 Messages wildcard_dns1123_subdomain(std::string_view value);
 /// Names of RBAC objects and the like: anything that is one segment of a path.
@@ -31,6 +33,8 @@ Messages port_number(std::int64_t value);
 Messages port_name(std::string_view value);
 Messages http_header_name(std::string_view value);
 Messages percent(std::string_view value);
+/// "TCP", "UDP" or "SCTP"; anything else is not_supported.
+void validate_protocol(Causes& causes, const std::string& path, std::string_view protocol);
 Messages in_range(std::int64_t value, std::int64_t low, std::int64_t high);
 
 /// An IP address as 16 bytes (IPv4 mapped); nullopt when it is none.

@@ -14,6 +14,22 @@ using schema::Value;
 constexpr std::string_view kEnvFieldPaths[] = {
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
     "status.hostIP", "status.hostIPs",     "status.podIP", "status.podIPs"};
+/// Paths that the downward API knows at all, though not everywhere.
+constexpr std::string_view kKnownFieldPaths[] = {"metadata.annotations", "metadata.labels", "spec.restartPolicy",
+                                                 "spec.schedulerName", "status.phase"};
+/// What a resource's value may be divided by.
+struct DivisorFacts {
+  std::string_view suffix, allowed, message;
+};
+constexpr std::string_view kByteDivisors = ",1,1k,1M,1G,1T,1P,1E,1Ki,1Mi,1Gi,1Ti,1Pi,1Ei,";
+constexpr DivisorFacts kDivisors[] = {
+    {"cpu", ",1m,1,", "only divisor's values 1m and 1 are supported with the cpu resource"},
+    {"memory", kByteDivisors,
+     "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the memory "
+     "resource"},
+    {"ephemeral-storage", kByteDivisors,
+     "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the local "
+     "ephemeral storage resource"}};
 constexpr std::string_view kResourceFields[] = {"limits.cpu",   "limits.ephemeral-storage",   "limits.memory",
                                                 "requests.cpu", "requests.ephemeral-storage", "requests.memory"};
 constexpr std::string_view kEnvSources[] = {"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef",
@@ -52,6 +68,7 @@ void validate_container_ports(Causes& causes, const std::string& path, const Val
       invalid_each(causes, child(at, "containerPort"), number, port_number(number));
     auto host_port = port["hostPort"].integer();
     if (host_port != 0) invalid_each(causes, child(at, "hostPort"), host_port, port_number(host_port));
+    validate_protocol(causes, child(at, "protocol"), port["protocol"].text());
   }
 }
 
@@ -76,6 +93,9 @@ void validate_field_ref(Causes& causes, const std::string& path, const Value& re
       std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
     return invalid_each(causes, path, name, qualified_name(name));
   }
+  if (!contains(kEnvFieldPaths, field_path) && !contains(kKnownFieldPaths, field_path))
+    return invalid(causes, child(path, "fieldPath"), field_path,
+                   "error converting fieldPath: field label not supported: " + std::string(field_path));
   if (!contains(kEnvFieldPaths, field_path))
     not_supported(causes, child(path, "fieldPath"), field_path, kEnvFieldPaths);
 }
@@ -86,6 +106,12 @@ void validate_resource_field_ref(Causes& causes, const std::string& path, const 
   bool huge_pages = resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-");
   if (!huge_pages && !contains(kResourceFields, resource))
     not_supported(causes, child(path, "resource"), resource, kResourceFields);
+  auto divisor = ref["divisor"].string();
+  if (divisor.empty() || divisor == "0") return;
+  for (const auto& facts : kDivisors)
+    if (resource.ends_with("." + std::string(facts.suffix)) &&
+        facts.allowed.find("," + divisor + ",") == std::string_view::npos)
+      invalid(causes, child(path, "divisor"), resource, facts.message);
 }
 
 void validate_key_ref(Causes& causes, const std::string& path, const Value& ref) {
@@ -262,6 +288,7 @@ void validate_common(Causes& causes, const std::string& path, const Value& conta
   else
     invalid_each(causes, child(path, "name"), name, dns1123_label(name));
   if (container["image"].text().empty()) required(causes, child(path, "image"));
+  validate_choice(causes, path, container, {"terminationMessagePolicy", {"File", "FallbackToLogsOnError"}});
   validate_container_ports(causes, child(path, "ports"), container["ports"]);
   validate_env(causes, child(path, "env"), container["env"]);
   validate_env_from(causes, child(path, "envFrom"), container["envFrom"]);

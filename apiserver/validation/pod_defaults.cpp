@@ -143,6 +143,7 @@ std::string_view image_tag(std::string_view reference) {
 void default_pod_spec(schema::Value spec) {
   default_texts(spec, kSpecTexts);
   if (spec["terminationGracePeriodSeconds"].missing()) spec.put("terminationGracePeriodSeconds", 30);
+  if (spec["terminationGracePeriodSeconds"].integer() < 0) spec.put("terminationGracePeriodSeconds", 1);
   if (spec["securityContext"].missing()) spec.object("securityContext");
   default_service_account(spec);
   for (auto list : kContainerLists)

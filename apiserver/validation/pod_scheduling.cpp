@@ -1,4 +1,4 @@
-#include <set>
+#include <algorithm>
 
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
@@ -26,6 +26,9 @@ void validate_requirement_values(Causes& causes, const std::string& path, const 
     forbidden(causes, child(path, "values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
   else if ((op == "Gt" || op == "Lt") && count != 1)
     required(causes, child(path, "values"), "must be specified single value when `operator` is 'Lt' or 'Gt'");
+  constexpr std::string_view kOperators[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
+  if (std::find(std::begin(kOperators), std::end(kOperators), op) == std::end(kOperators))
+    invalid(causes, child(path, "operator"), op, "not a valid selector operator");
 }
 
 void validate_field_requirement(Causes& causes, const std::string& path, const Value& requirement) {
@@ -65,7 +68,7 @@ void validate_pod_term(Causes& causes, const std::string& path, const Value& ter
   for (auto name : term["namespaces"])
     invalid_each(causes, child(path, "namespace"), name.text(), dns1123_label(name.text()));
   auto key = term["topologyKey"].text();
-  if (key.empty()) return required(causes, child(path, "topologyKey"), "can not be empty");
+  if (key.empty()) required(causes, child(path, "topologyKey"), "can not be empty");
   invalid_each(causes, child(path, "topologyKey"), key, qualified_name(key));
 }
 
@@ -97,6 +100,8 @@ void validate_tolerations(Causes& causes, const std::string& path, const Value& 
     } else if (op == "Exists" && !value.empty()) {
       invalid(causes, child(at, "operator"), value, "value must be empty when `operator` is 'Exists'");
     }
+    validate_choice(causes, at, toleration, {"operator", {"Equal", "Exists"}});
+    validate_choice(causes, at, toleration, {"effect", {"NoSchedule", "PreferNoSchedule", "NoExecute"}});
   }
 }
 
@@ -134,7 +139,6 @@ void validate_affinity(Causes& causes, const std::string& path, const Value& aff
 }
 
 void validate_topology_spread(Causes& causes, const std::string& path, const Value& constraints) {
-  std::set<std::string> pairs;
   std::size_t index = 0;
   for (auto constraint : constraints) {
     std::string at = item(path, index++);
@@ -146,8 +150,13 @@ void validate_topology_spread(Causes& causes, const std::string& path, const Val
     else
       invalid_each(causes, child(at, "topologyKey"), key, qualified_name(key));
     auto action = constraint["whenUnsatisfiable"].text();
-    std::string pair = "{" + std::string(key) + ", " + std::string(action) + "}";
-    if (!pairs.insert(pair).second) duplicate(causes, child(at, "{topologyKey, whenUnsatisfiable}"), pair);
+    for (std::size_t later = index; later < constraints.size(); ++later) {
+      auto other = constraints.at(later);
+      if (other["topologyKey"].text() != key || other["whenUnsatisfiable"].text() != action) continue;
+      duplicate(causes, child(at, "{topologyKey, whenUnsatisfiable}"),
+                "{" + std::string(key) + ", " + std::string(action) + "}");
+      break;
+    }
     if (auto domains = constraint["minDomains"]) {
       if (domains.integer() <= 0) invalid(causes, child(at, "minDomains"), domains, "must be greater than zero");
       if (action != "DoNotSchedule")

@@ -25,6 +25,22 @@ constexpr NameField kNameFields[] = {{"serviceAccountName", dns1123_subdomain},
                                      {"priorityClassName", dns1123_subdomain},
                                      {"runtimeClassName", dns1123_subdomain}};
 
+void validate_dns_searches(Causes& causes, const std::string& path, const Value& config) {
+  std::size_t index = 0;
+  for (auto search : config["searches"]) {
+    std::string at = item(child(path, "searches"), index++);
+    auto name = search.text();
+    if (name == ".") continue;
+    if (name.ends_with('.')) name.remove_suffix(1);
+    invalid_each(causes, at, name, dns1123_subdomain_with_underscores(name));
+  }
+  index = 0;
+  for (auto option : config["options"]) {
+    std::string at = item(child(path, "options"), index++);
+    if (option["name"].text().empty()) required(causes, at, "must not be empty");
+  }
+}
+
 void validate_dns(Causes& causes, const std::string& path, const Value& spec) {
   auto config = spec["dnsConfig"];
   std::string at = child(path, "dnsConfig");
@@ -41,6 +57,7 @@ void validate_dns(Causes& causes, const std::string& path, const Value& spec) {
     invalid_each(causes, item(child(at, "nameservers"), index++), server.text(), ip_address(server.text()));
   if (config["searches"].size() > 32)
     invalid(causes, child(at, "searches"), config["searches"], "must not have more than 32 search paths");
+  validate_dns_searches(causes, at, config);
 }
 
 void validate_gates(Causes& causes, const std::string& path, const Value& gates) {
@@ -190,7 +207,12 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
   validate_volumes(causes, child(path, "volumes"), spec["volumes"]);
   validate_containers(causes, path, spec);
   validate_host_network_ports(causes, path, spec, is_pod);
+  validate_choice(causes, path, spec, {"restartPolicy", {"Always", "OnFailure", "Never"}});
+  validate_choice(causes, path, spec, {"dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"}});
   validate_labels(causes, child(path, "nodeSelector"), spec["nodeSelector"]);
+  if (spec["hostPID"].boolean() && spec["shareProcessNamespace"].boolean())
+    invalid(causes, child(path, "securityContext.shareProcessNamespace"), spec["shareProcessNamespace"],
+            "ShareProcessNamespace and HostPID cannot both be enabled");
   validate_security_context(causes, child(path, "securityContext"), spec["securityContext"]);
   validate_affinity(causes, child(path, "affinity"), spec["affinity"]);
   validate_dns(causes, path, spec);
@@ -216,6 +238,10 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
     for (auto name : alias["hostnames"])
       invalid_each(causes, item(child(at, "hostnames"), name_index++), name.text(), dns1123_subdomain(name.text()));
   }
+  validate_choice(causes, path, spec, {"preemptionPolicy", {"PreemptLowerPriority", "Never"}});
+  auto os = spec["os"]["name"].text();
+  constexpr std::string_view kSystems[] = {"linux", "windows"};
+  if (!os.empty() && os != kSystems[0] && os != kSystems[1]) not_supported(causes, child(path, "os"), os, kSystems);
   validate_resource_list(causes, child(path, "overhead"), spec["overhead"]);
   if (is_pod) validate_image_whitespace(causes, path, spec);
 }

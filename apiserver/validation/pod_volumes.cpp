@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "apiserver/validation/names.h"
@@ -71,32 +72,39 @@ void validate_key_paths(Causes& causes, const std::string& path, const Value& it
   }
 }
 
+constexpr std::string_view kFilePaths[] = {"metadata.annotations", "metadata.labels", "metadata.name",
+                                           "metadata.namespace", "metadata.uid"};
+
 void validate_downward_files(Causes& causes, const std::string& path, const Value& items) {
-  std::size_t index = 0;
+  // The paths are upstream's: they name the source, not the item.
   for (auto file : items) {
-    std::string at = item(path, index++);
-    validate_file_path(causes, child(at, "path"), file["path"].text());
+    validate_file_path(causes, child(path, "path"), file["path"].text());
     bool field = file.has("fieldRef"), resource = file.has("resourceFieldRef");
     if (field && resource)
-      invalid(causes, at, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously");
-    if (!field && !resource) required(causes, at, "one of fieldRef and resourceFieldRef is required");
-    validate_mode(causes, child(at, "mode"), file["mode"]);
+      invalid(causes, path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously");
+    if (!field && !resource) required(causes, path, "one of fieldRef and resourceFieldRef is required");
+    auto field_path = file["fieldRef"]["fieldPath"].text();
+    bool known = !field || field_path.find("['") != std::string_view::npos ||
+                 std::find(std::begin(kFilePaths), std::end(kFilePaths), field_path) != std::end(kFilePaths);
+    if (!known) not_supported(causes, child(path, "fieldRef.fieldPath"), field_path, kFilePaths);
+    validate_mode(causes, child(path, "mode"), file["mode"]);
   }
 }
 
 constexpr std::string_view kProjections[] = {
     "secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"};
 
-void validate_token_projection(Causes& causes, const std::string& path, const Value& token) {
+void validate_token_projection(Causes& causes, const std::string& path, const std::string& projected,
+                               const Value& token) {
   auto seconds = token["expirationSeconds"].integer(3600);
   if (seconds < 600)
     invalid(causes, child(path, "expirationSeconds"), seconds, "may not specify a duration less than 10 minutes");
   if (seconds > (std::int64_t{1} << 32))
     invalid(causes, child(path, "expirationSeconds"), seconds, "may not specify a duration larger than 2^32 seconds");
   if (token["path"].text().empty())
-    required(causes, child(path, "path"));
+    required(causes, child(projected, "path"));
   else
-    validate_file_path(causes, child(path, "path"), token["path"].text());
+    validate_file_path(causes, child(projected, "path"), token["path"].text());
 }
 
 void validate_projected(Causes& causes, const std::string& path, const Value& projected) {
@@ -105,27 +113,27 @@ void validate_projected(Causes& causes, const std::string& path, const Value& pr
   for (auto source : projected["sources"]) {
     std::string at = item(child(path, "sources"), index++);
     int count = 0;
-    for (auto kind : kProjections) {
-      if (!source.has(kind)) continue;
-      if (count++ > 0) forbidden(causes, child(at, kind), "may not specify more than 1 volume type");
-    }
-    if (count == 0) required(causes, at, "must specify a volume type");
+    for (auto kind : kProjections) count += source.has(kind);
+    if (count > 1) forbidden(causes, at, "may not specify more than 1 volume type per source");
     for (auto kind : {"secret", "configMap"}) {
       if (!source.has(kind)) continue;
       if (source[kind]["name"].text().empty()) required(causes, child(child(at, kind), "name"));
       validate_key_paths(causes, child(child(at, kind), "items"), source[kind]["items"]);
     }
     if (source.has("downwardAPI"))
-      validate_downward_files(causes, child(child(at, "downwardAPI"), "items"), source["downwardAPI"]["items"]);
+      validate_downward_files(causes, child(at, "downwardAPI"), source["downwardAPI"]["items"]);
     if (source.has("serviceAccountToken"))
-      validate_token_projection(causes, child(at, "serviceAccountToken"), source["serviceAccountToken"]);
+      validate_token_projection(causes, child(at, "serviceAccountToken"), path, source["serviceAccountToken"]);
   }
 }
 
+constexpr std::string_view kHostPathTypes[] = {"",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
+                                               "File", "FileOrCreate", "Socket"};
+
 void validate_source(Causes& causes, const std::string& path, const Value& volume) {
-  int count = 0;
+  int count = volume.has("emptyDir");  // looked at first, so it is always the other one that is too much
   for (auto source : volume) {
-    if (source.key() == "name") continue;
+    if (source.key() == "name" || source.key() == "emptyDir") continue;
     if (count++ > 0) forbidden(causes, child(path, source.key()), "may not specify more than 1 volume type");
   }
   if (count == 0) required(causes, path, "must specify a volume type");
@@ -139,11 +147,19 @@ void validate_source(Causes& causes, const std::string& path, const Value& volum
     validate_mode(causes, child(child(path, kind), "defaultMode"), volume[kind]["defaultMode"]);
     validate_key_paths(causes, child(child(path, kind), "items"), volume[kind]["items"]);
   }
-  if (auto host_path = volume["hostPath"])
-    validate_no_backsteps(causes, child(child(path, "hostPath"), "path"), host_path["path"].text());
+  if (auto host_path = volume["hostPath"]) {
+    std::string at = child(path, "hostPath");
+    validate_no_backsteps(causes, child(at, "path"), host_path["path"].text());
+    auto type = host_path["type"].text();
+    if (std::find(std::begin(kHostPathTypes), std::end(kHostPathTypes), type) == std::end(kHostPathTypes))
+      not_supported(causes, child(at, "type"), type, kHostPathTypes);
+  }
+  if (auto nfs = volume["nfs"])
+    if (!nfs["path"].text().starts_with('/'))
+      invalid(causes, child(path, "nfs.path"), nfs["path"].text(), "must be an absolute path");
   if (auto downward = volume["downwardAPI"]) {
     validate_mode(causes, child(child(path, "downwardAPI"), "defaultMode"), downward["defaultMode"]);
-    validate_downward_files(causes, child(child(path, "downwardAPI"), "items"), downward["items"]);
+    validate_downward_files(causes, child(path, "downwardAPI"), downward["items"]);
   }
   if (auto projected = volume["projected"]) validate_projected(causes, child(path, "projected"), projected);
 }
@@ -160,13 +176,15 @@ void validate_volumes(Causes& causes, const std::string& path, const Value& volu
   std::size_t index = 0;
   for (auto volume : volumes) {
     std::string at = item(path, index++);
+    auto before = causes.size();
     validate_source(causes, at, volume);
     auto name = volume["name"].text();
     if (name.empty())
       required(causes, child(at, "name"));
     else
       invalid_each(causes, child(at, "name"), name, dns1123_label(name));
-    if (!names.insert(name).second) duplicate(causes, child(at, "name"), name);
+    if (names.contains(name)) duplicate(causes, child(at, "name"), name);
+    if (causes.size() == before) names.insert(name);  // only sound volumes count, as upstream has it
   }
 }
 

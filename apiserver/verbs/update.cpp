@@ -84,12 +84,12 @@ Outcome validate_change(const RequestContext& context, const Value& object, cons
   const bool status = context.info.subresource == "status";
   std::vector<Cause> causes;
   validate_object_meta_update(object["metadata"], old["metadata"], causes);
+  // The fields of the other endpoint are as they were, so a whole check can only speak of what changed.
+  collect_causes(context, object, causes);
   const ValidateUpdate validate = status ? strategy.validate_status_update : strategy.validate_update;
   if (validate) validate(object, old, causes);
-  if (!causes.empty())
-    return fail(invalid_status(context.served().group, context.served().kind, context.info.name, std::move(causes)));
-  // The fields of the other endpoint are as they were, so a whole check can only speak of what changed.
-  return validate_new(context, object);
+  if (causes.empty()) return {};
+  return fail(invalid_status(context.served().group, context.served().kind, context.info.name, std::move(causes)));
 }
 
 }  // namespace

@@ -169,10 +169,9 @@ Outcome generate_name(Write& write, Value object) {
 
 void keep_metadata(Value object, const Value& old) {
   // Server-owned: taken from the stored object whatever was sent.
-  constexpr std::string_view kOwned[] = {"generation", "selfLink", "managedFields"};
+  constexpr std::string_view kOwned[] = {"generation", "selfLink", "managedFields", "creationTimestamp"};
   // May be left out by clients; when sent, validation checks that they did not change.
-  constexpr std::string_view kStable[] = {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-                                          "generateName"};
+  constexpr std::string_view kStable[] = {"uid", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName"};
   Value meta = object.object("metadata");
   const Value before = old["metadata"];
   for (const auto field : kOwned) {
@@ -194,12 +193,23 @@ void apply_defaults(const RequestContext& context, Value object) {
   if (context.strategy().defaults) context.strategy().defaults(object);
 }
 
-Outcome validate_new(const RequestContext& context, const Value& object) {
+void collect_causes(const RequestContext& context, const Value& object, std::vector<Cause>& causes) {
   const Strategy& strategy = context.strategy();
-  std::vector<Cause> causes;
   validate_object_meta(object["metadata"], context.served().namespaced, strategy.name_rule, causes);
-  schema::validate_structure(object, context.route->storage_type(), "", causes);
   if (strategy.validate) strategy.validate(object, causes);
+  std::vector<Cause> structural;
+  schema::validate_structure(object, context.route->storage_type(), "", structural);
+  for (auto& cause : structural) {
+    const bool said =
+        cause.field.starts_with("metadata.") ||
+        std::any_of(causes.begin(), causes.end(), [&](const Cause& other) { return other.field == cause.field; });
+    if (!said) causes.push_back(std::move(cause));
+  }
+}
+
+Outcome validate_new(const RequestContext& context, const Value& object) {
+  std::vector<Cause> causes;
+  collect_causes(context, object, causes);
   if (causes.empty()) return {};
   return fail(invalid_status(context.served().group, context.served().kind, object["metadata"]["name"].text(),
                              std::move(causes)));

@@ -47,7 +47,10 @@ void keep_metadata(schema::Value object, const schema::Value& old);
 
 /// Table defaults, then the strategy's.
 void apply_defaults(const RequestContext& context, schema::Value object);
-/// Structure, metadata and the strategy's rules as one Invalid.
+/// Everything that is wrong with an object. The kind's own rules speak first, in upstream's order and words; the
+/// schema adds what they left unsaid.
+void collect_causes(const RequestContext& context, const schema::Value& object, std::vector<Cause>& causes);
+/// collect_causes() as one Invalid.
 Outcome validate_new(const RequestContext& context, const schema::Value& object);
 
 /// The whole way of a new object: metadata, defaults, admission, strategy, validation, Txn. Changes `object`.
