@@ -8,7 +8,6 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 option(SUBLET_WERROR "Treat warnings as errors" ON)
-option(SUBLET_UNITY "Compile each folder in batches" OFF)
 option(SUBLET_BENCH "Build the benchmarks" ON)
 set(SUBLET_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 
@@ -65,7 +64,6 @@ function(sublet_library NAME)
   endforeach()
   if(sources)
     add_library(sublet_${NAME} STATIC ${sources})
-    set_target_properties(sublet_${NAME} PROPERTIES UNITY_BUILD ${SUBLET_UNITY} UNITY_BUILD_BATCH_SIZE 8)
     target_include_directories(sublet_${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
     target_link_libraries(sublet_${NAME} PUBLIC ${ARG_DEPS} Threads::Threads)
   else()
@@ -75,7 +73,6 @@ function(sublet_library NAME)
   endif()
   if(tests AND BUILD_TESTING)
     add_executable(${NAME}_test ${tests})
-    set_target_properties(${NAME}_test PROPERTIES UNITY_BUILD ${SUBLET_UNITY} UNITY_BUILD_BATCH_SIZE 8)
     target_link_libraries(${NAME}_test PRIVATE sublet_${NAME} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
     # Only the tests that read files of the tree know where it stands: an absolute path in a command line keeps ccache from
     # serving another clone.
