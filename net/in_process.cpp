@@ -109,7 +109,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   }
   void on_drain(std::function<void()> callback) override {
     std::lock_guard lock(mutex_);
-    on_drain_ = std::move(callback);
+    if (!closed_) on_drain_ = std::move(callback);
   }
 
   /// The exchange is over: nothing more is delivered. On the loop's thread.
@@ -207,6 +207,17 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   Loop::TimerId timer_ = 0;
 };
 
+/// Closes a sink on the loop, or, when the loop ends before it comes to that, wherever the task is given up: what waits
+/// for the close may hold the sink, and would hold it for ever.
+class Closing {
+ public:
+  explicit Closing(std::shared_ptr<InProcessSink> sink) : sink_(std::move(sink)) {}
+  ~Closing() { sink_->close(); }
+
+ private:
+  const std::shared_ptr<InProcessSink> sink_;
+};
+
 class InProcessExchange final : public Exchange {
  public:
   InProcessExchange(std::shared_ptr<Courier> courier, std::shared_ptr<ObservedCall> call,
@@ -214,7 +225,7 @@ class InProcessExchange final : public Exchange {
       : courier_(std::move(courier)), call_(std::move(call)), sink_(std::move(sink)) {}
   ~InProcessExchange() override {
     call_->cancel();
-    if (!courier_->post([sink = sink_] { sink->close(); })) sink_->close();
+    courier_->post([closing = std::make_shared<Closing>(sink_)] {});  // the end of the task closes
   }
 
  private:

@@ -122,5 +122,42 @@ TEST(InProcess, AnObserverMayStartTheNextCallAndDropItsOwn) {
   EXPECT_EQ(chain->next->body(), "GET /next 0 in-process");
 }
 
+// What a handler left with the sink commonly holds the sink.
+TEST(InProcess, ALoopThatEndsBeforeACancelStillClosesTheSink) {
+  std::weak_ptr<ResponseSink> seen;
+  bool closed = false;
+  {
+    Loop loop;
+    const auto transport = make_in_process_transport(
+        [&](Request, std::shared_ptr<ResponseSink> sink) {
+          seen = sink;
+          sink->on_close([&closed, sink] { closed = true; });
+          sink->on_drain([sink] {});
+          loop.stop();
+        },
+        {}, &loop);
+    auto exchange = transport->start(get("/watch"), std::make_shared<Recorder>(), 0ms);
+    loop.run();
+    exchange.reset();
+    EXPECT_FALSE(closed) << "only on the loop, while there is one";
+  }
+  EXPECT_TRUE(closed);
+  EXPECT_TRUE(seen.expired());
+}
+
+TEST(InProcess, AClosedSinkKeepsNoCallback) {
+  Box<std::shared_ptr<ResponseSink>> box;
+  const auto gate =
+      make_in_process_transport([&](Request, std::shared_ptr<ResponseSink> sink) { box.put(std::move(sink)); }, {});
+  auto exchange = gate->start(get("/watch"), std::make_shared<Recorder>(), 0ms);
+  auto sink = box.wait().value();
+  exchange.reset();
+  ASSERT_TRUE(eventually([&] { return sink->closed(); }));
+  const std::weak_ptr<ResponseSink> seen = sink;
+  sink->on_drain([sink] {});
+  sink.reset();
+  EXPECT_TRUE(eventually([&] { return seen.expired(); }));
+}
+
 }  // namespace
 }  // namespace sublet::net

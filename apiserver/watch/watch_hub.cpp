@@ -44,23 +44,27 @@ void WatchHub::remove(const WatchSession* session) {
 }
 
 void WatchHub::wake(std::shared_ptr<WatchSession> session) {
-  bool first;
+  std::shared_ptr<Round> round;
   {
     const std::lock_guard lock(state_->mutex);
-    first = state_->woken.empty();
-    state_->woken.push_back(std::move(session));
+    round = state_->next.lock();
+    if (round) return round->push_back(std::move(session));
+    round = std::make_shared<Round>();
+    round->push_back(std::move(session));
+    state_->next = round;
   }
-  if (first) state_->loop.post([state = state_] { run_round(state); });
+  state_->loop.post([state = state_, round = std::move(round)] { run_round(*state, *round); });
 }
 
-void WatchHub::run_round(const std::shared_ptr<State>& state) {
-  std::vector<std::shared_ptr<WatchSession>> round;
+void WatchHub::run_round(State& state, Round& next) {
+  Round round;
   {
-    const std::lock_guard lock(state->mutex);
-    round.swap(state->woken);
+    const std::lock_guard lock(state.mutex);
+    round.swap(next);
+    state.next.reset();
   }
-  for (const auto& session : round) session->run(state->frames);
-  state->frames.clear();
+  for (const auto& session : round) session->run(state.frames);
+  state.frames.clear();
 }
 
 void WatchHub::finish_all() {

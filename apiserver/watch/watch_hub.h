@@ -3,6 +3,8 @@
 // A session that got something to do says so with wake(); the hub runs all woken sessions in one task on the loop, so a
 // batch with a thousand watchers costs one wake-up. While a round runs, encoded frames are shared between its sessions
 // (FrameCache) and forgotten afterwards, so idle watches hold no frames.
+// The woken sessions belong to the task that runs them, not to the hub: a loop that ends before the task runs lets go
+// of them with it. (A session holds its server and so the hub; a hub that held it back would keep all three for ever.)
 // Threads: wake(), add() and remove() from any; rounds only on the loop.
 #pragma once
 
@@ -64,15 +66,16 @@ class WatchHub {
   std::size_t size() const;
 
  private:
+  using Round = std::vector<std::shared_ptr<WatchSession>>;
   struct State {
     explicit State(net::Loop& loop_) : loop(loop_) {}
     net::Loop& loop;
     mutable std::mutex mutex;
     std::unordered_map<const WatchSession*, std::shared_ptr<WatchSession>> sessions;  // guarded by mutex
-    std::vector<std::shared_ptr<WatchSession>> woken;                                 // guarded by mutex
-    FrameCache frames;                                                                // the loop's
+    std::weak_ptr<Round> next;  // the posted round; it and what it holds are guarded by mutex
+    FrameCache frames;          // the loop's
   };
-  static void run_round(const std::shared_ptr<State>& state);
+  static void run_round(State& state, Round& next);
   std::shared_ptr<State> state_;
 };
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "apiserver/server_testing.h"
+#include "apiserver/watch/watch_hub.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -181,6 +182,23 @@ TEST(Watch, CancelledWatchesLeaveTheStore) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (rig.store().stats().watchers > 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_EQ(rig.store().stats().watchers, 0u);
+}
+
+TEST(WatchHub, ALoopThatEndsLetsGoOfTheWoken) {
+  struct Session final : WatchSession {
+    std::shared_ptr<WatchHub> hub;  // as a stream holds its server
+    void run(FrameCache&) override { ADD_FAILURE() << "no loop runs"; }
+    void finish() override {}
+  };
+  std::weak_ptr<Session> seen;
+  {
+    net::Loop loop;
+    const auto session = std::make_shared<Session>();
+    session->hub = std::make_shared<WatchHub>(loop);
+    seen = session;
+    session->hub->wake(session);
+  }
+  EXPECT_TRUE(seen.expired());
 }
 
 }  // namespace
