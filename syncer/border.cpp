@@ -14,7 +14,7 @@ std::string queue_key(std::string_view kind, std::string_view namespace_name, st
 }
 
 int Border::lane_of(std::string_view key) const {
-  if (key.starts_with("Event/")) return 2;
+  if (key.starts_with("Event/") || key.starts_with("PastEvent/")) return 2;
   constexpr std::string_view kPod = "Pod/";
   if (!key.starts_with(kPod)) return 0;
   key.remove_prefix(kPod.size());

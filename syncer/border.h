@@ -44,7 +44,7 @@ struct Border {
 
   kube::Client tenant, host;
   SyncerOptions options;
-  Clock& clock = Clock::system();
+  Clock& clock = *options.clock;
 
   std::unique_ptr<kube::Informer> tenant_pods, tenant_config_maps, tenant_secrets, tenant_services, tenant_nodes,
       tenant_runtime_classes;
@@ -93,5 +93,7 @@ Result<Requeue> reconcile_service(Border& border, const std::string& tenant_name
 Result<Requeue> reconcile_node(Border& border, const std::string& unused, const std::string& name);
 Result<Requeue> reconcile_runtime_class(Border& border, const std::string& unused, const std::string& name);
 Result<Requeue> reconcile_event(Border& border, const std::string& host_namespace, const std::string& host_event);
+/// An event that was there before this syncer: the tenant most likely has it, so that is looked at first.
+Result<Requeue> reconcile_past_event(Border& border, const std::string& host_namespace, const std::string& host_event);
 
 }  // namespace sublet::syncer

@@ -22,7 +22,7 @@ struct ReconcilerRow {
   std::string_view kind;
   Reconcile reconcile;
 };
-constexpr std::array<ReconcilerRow, 8> kReconcilers{{
+constexpr std::array<ReconcilerRow, 9> kReconcilers{{
     {"Pod", reconcile_pod},
     {"PodToken", reconcile_token},
     {"ConfigMap", reconcile_config_map},
@@ -31,6 +31,7 @@ constexpr std::array<ReconcilerRow, 8> kReconcilers{{
     {"Node", reconcile_node},
     {"RuntimeClass", reconcile_runtime_class},
     {"Event", reconcile_event},
+    {"PastEvent", reconcile_past_event},
 }};
 
 struct Key {
@@ -167,7 +168,8 @@ struct Syncer::Impl {
     watch_by_name(*border.host_nodes, "Node");
     watch_by_name(*border.host_runtime_classes, "RuntimeClass");
     border.host_events->add_handler([this](const CachedPtr& before, const CachedPtr& after) {
-      if (after && (!before || before->resource_version != after->resource_version)) enqueue("Event", *after);
+      if (!after || (before && before->resource_version == after->resource_version)) return;
+      enqueue(border.host_events->synced() ? "Event" : "PastEvent", *after);
     });
   }
 

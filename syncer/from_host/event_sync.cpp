@@ -1,5 +1,7 @@
 // Events: what the host says of a tenant's pod, said again on the tenant's pod with its uid, so that `kubectl describe`
 // shows it; host names in the text become the tenant's.
+#include <algorithm>
+
 #include "syncer/border.h"
 #include "syncer/translate/names.h"
 
@@ -29,6 +31,9 @@ constexpr std::string_view kCopied[] = {
     "type",   "reason", "count",  "firstTimestamp",     "lastTimestamp",    "eventTime",
     "series", "source", "action", "reportingComponent", "reportingInstance"};
 
+// Those that repeats of an event change.
+constexpr std::string_view kGrowing[] = {"count", "lastTimestamp", "series", "message"};
+
 Document tenant_event(const Border& border, const Value& host_event, const TenantIdentity& owner,
                       const std::string& name) {
   Document document = Document::object();
@@ -55,28 +60,57 @@ Document tenant_event(const Border& border, const Value& host_event, const Tenan
   return document;
 }
 
-}  // namespace
+struct Told {
+  TenantIdentity owner;
+  std::string name;
+  Document event;
+};
 
-Result<Requeue> reconcile_event(Border& border, const std::string& host_namespace, const std::string& host_event_name) {
+// What to tell the tenant of a host event; nothing when it is gone (the tenant's copy expires by itself) or not about a
+// tenant's pod.
+std::optional<Told> told(Border& border, const std::string& host_namespace, const std::string& host_event_name) {
   const auto cached = border.host_events->get(host_namespace, host_event_name);
-  if (!cached) return Requeue();  // expired on the host; the tenant's copy expires by itself
+  if (!cached) return std::nullopt;
   const Document host_event = cached->document();
-  if (host_event["involvedObject"]["kind"].text() != "Pod") return Requeue();
+  if (host_event["involvedObject"]["kind"].text() != "Pod") return std::nullopt;
   const auto owner = owner_of(border, host_event["involvedObject"]["name"].string());
-  if (!owner || owner->name.empty()) return Requeue();
+  if (!owner || owner->name.empty()) return std::nullopt;
   const std::string name = owner->name.substr(0, 200) + "." + sha256_hex(cached->uid, 16);
-  const Document event = tenant_event(border, host_event.root(), *owner, name);
+  return Told{*owner, name, tenant_event(border, host_event.root(), *owner, name)};
+}
+
+Result<Requeue> tell(Border& border, const Told& what) {
+  const auto& [owner, name, event] = what;
   ++border.tenant_writes;
-  const auto created = border.tenant.create(kEvents, owner->namespace_name, event.root());
+  const auto created = border.tenant.create(kEvents, owner.namespace_name, event.root());
   if (created || created.error().is(Reason::not_found) || created.error().is(Reason::forbidden)) return Requeue();
   if (!created.error().is(Reason::already_exists)) return fail(created.error());
   Document patch = Document::object();
-  for (const std::string_view field : {"count", "lastTimestamp", "series", "message"})
+  for (const std::string_view field : kGrowing)
     if (const Value value = event[field]) patch.root().put(field, value);
+  ++border.tenant_writes;
   const auto patched =
-      border.tenant.patch(kEvents, owner->namespace_name, name, kube::PatchType::merge, patch.to_json());
+      border.tenant.patch(kEvents, owner.namespace_name, name, kube::PatchType::merge, patch.to_json());
   if (patched || patched.error().is(Reason::not_found)) return Requeue();
   return fail(patched.error());
+}
+
+}  // namespace
+
+Result<Requeue> reconcile_event(Border& border, const std::string& host_namespace, const std::string& host_event) {
+  const auto what = told(border, host_namespace, host_event);
+  return what ? tell(border, *what) : Requeue();
+}
+
+Result<Requeue> reconcile_past_event(Border& border, const std::string& host_namespace, const std::string& host_event) {
+  const auto what = told(border, host_namespace, host_event);
+  if (!what) return Requeue();
+  const auto existing = border.tenant.get(kEvents, what->owner.namespace_name, what->name);
+  if (existing && std::all_of(std::begin(kGrowing), std::end(kGrowing), [&](std::string_view field) {
+        return !what->event[field] || what->event[field].equals(existing->root()[field]);
+      }))
+    return Requeue();
+  return tell(border, *what);
 }
 
 }  // namespace sublet::syncer

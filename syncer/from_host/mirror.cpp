@@ -95,7 +95,7 @@ Result<Requeue> reconcile_mirror(Border& border, const MirrorSides& sides, const
   options.uid = tenant_cached->uid;
   ++border.tenant_writes;
   const auto removed = border.tenant.remove(sides.resource, "", name, options);
-  if (removed || removed.error().is(Reason::not_found) || removed.error().is(Reason::conflict)) return Requeue();
+  if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }
 

@@ -93,8 +93,9 @@ Outcome remove_from_host(Border& border, const kube::Resource& resource, const k
   options.propagation_policy = "Background";
   ++border.host_writes;
   const auto removed = border.host.remove(resource, border.host_namespace(), host_object.name, options);
-  // Conflict: another object has the name by now; ours is gone.
-  if (removed || removed.error().is(Reason::not_found) || removed.error().is(Reason::conflict)) return {};
+  // A conflict is tried again: either the cache is behind and another object has the name by now, which the next look
+  // sees, or the host was only busy with this one, which still has to go.
+  if (removed || removed.error().is(Reason::not_found)) return {};
   return fail(removed.error());
 }
 

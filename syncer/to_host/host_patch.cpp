@@ -62,14 +62,29 @@ void patch_fields(const Value& host, const Value& desired, std::initializer_list
   }
 }
 
+std::string image_entry(const Value& container) {
+  return container["name"].string() + "=" + container["image"].string();
+}
+
+// A deadline can only be set or shortened; one that the host gave, or a shorter one, is the host's wish.
+void patch_deadline(const Value& host_spec, const Value& desired_spec, Value spec_patch) {
+  const Value now = host_spec["activeDeadlineSeconds"], want = desired_spec["activeDeadlineSeconds"];
+  if (want.missing() || (!now.missing() && now.integer() <= want.integer())) return;
+  spec_patch.put("activeDeadlineSeconds", want);
+}
+
 // Images, deadline, tolerations and gates: what a running pod may still change. Containers are matched by name in a
 // copy of the host's list, so that injected ones stay.
-void patch_containers(const Value& host_spec, const Value& desired_spec, std::string_view list, Value spec_patch) {
+// An image that is as the tenant wanted it before is not touched, whatever stands on the host: hosts rewrite images to
+// their mirrors.
+void patch_containers(const Value& host_spec, const Value& desired_spec, const std::vector<std::string>& images_before,
+                      std::string_view list, Value spec_patch) {
   Document containers = Document::copy_of(host_spec[list]);
   bool changed = false;
   for (Value container : containers.root()) {
     for (const Value wanted : desired_spec[list]) {
       if (wanted["name"].text() != container["name"].text() || wanted["image"].equals(container["image"])) continue;
+      if (std::find(images_before.begin(), images_before.end(), image_entry(wanted)) != images_before.end()) continue;
       container.put("image", wanted["image"]);
       changed = true;
     }
@@ -109,10 +124,14 @@ void patch_gates(const Value& host_object, const Value& desired_spec, Value spec
 Document pod_spec_patch(const Value& host_pod, const Value& desired) {
   Document patch = Document::object();
   const Value host_spec = host_pod["spec"], desired_spec = desired["spec"];
-  patch_fields(host_spec, desired_spec, {"activeDeadlineSeconds"}, patch.root());
+  patch_deadline(host_spec, desired_spec, patch.root());
+  const Value host_annotations = host_pod["metadata"]["annotations"];
+  const auto images_before = split_keys(host_annotations[kAnnotationTenantImages].text());
   for (const std::string_view list : {"initContainers", "containers"})
-    patch_containers(host_spec, desired_spec, list, patch.root());
-  patch_tolerations(host_spec, desired_spec, patch.root());
+    patch_containers(host_spec, desired_spec, images_before, list, patch.root());
+  // Those that a host took away at creation are not asked for again at every look.
+  if (!host_annotations[kAnnotationDesiredHash].equals(desired["metadata"]["annotations"][kAnnotationDesiredHash]))
+    patch_tolerations(host_spec, desired_spec, patch.root());
   patch_gates(host_pod, desired_spec, patch.root());
   return patch;
 }
@@ -150,6 +169,10 @@ void note_owned_keys(Value desired) {
   for (const Value gate : desired["spec"]["schedulingGates"])
     gates += (gates.empty() ? "" : " ") + gate["name"].string();
   if (!gates.empty()) annotations.put("sublet.dev/tenant-gates", gates);
+  std::string images;
+  for (const std::string_view list : {"initContainers", "containers"})
+    for (const Value container : desired["spec"][list]) images += (images.empty() ? "" : " ") + image_entry(container);
+  if (!images.empty()) annotations.put(kAnnotationTenantImages, images);
   annotations.put(kAnnotationOwnedAnnotations, joined_keys(annotations));
 }
 

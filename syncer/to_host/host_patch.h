@@ -15,6 +15,8 @@ namespace sublet::syncer {
 /// Names of labels and annotations that the syncer wrote, space-separated; set by note_owned_keys.
 inline constexpr std::string_view kAnnotationOwnedLabels = "sublet.dev/owned-labels";
 inline constexpr std::string_view kAnnotationOwnedAnnotations = "sublet.dev/owned-annotations";
+/// "<container>=<image>" of a pod as the syncer last wanted them, space-separated: the host may run others.
+inline constexpr std::string_view kAnnotationTenantImages = "sublet.dev/tenant-images";
 
 /// Records in `desired` which keys it owns. Call once on a freshly translated object.
 void note_owned_keys(schema::Value desired);

@@ -33,7 +33,7 @@ Result<Requeue> finish_tenant_pod(PodPair& pair) {
   options.uid = pair.tenant_cached->uid;
   ++pair.border.tenant_writes;
   const auto removed = pair.border.tenant.remove(kPods, pair.tenant_namespace, pair.tenant_name, options);
-  if (removed || removed.error().is(Reason::not_found) || removed.error().is(Reason::conflict)) return Requeue();
+  if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }
 
@@ -70,10 +70,21 @@ bool terminal(const Value& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
+// A pod that is over uses nothing any more: what only it used leaves the host.
+Requeue release_references(const PodPair& pair, const Value& tenant_pod) {
+  Border& border = pair.border;
+  if (const auto translated = translate(border.context(), "Pod", tenant_pod, Operation::update)) {
+    for (const Reference& reference : translated->references)
+      border.queue.add(queue_key(reference.kind, pair.tenant_namespace, reference.tenant_name));
+    if (!translated->tokens.empty()) border.queue.add(queue_key("PodToken", pair.tenant_namespace, pair.tenant_name));
+  }
+  return Requeue();
+}
+
 // No host pod in the cache.
 Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
-  if (terminal(tenant_pod)) return Requeue();
+  if (terminal(tenant_pod)) return release_references(pair, tenant_pod);
   if (!tenant_pod["spec"]["nodeName"].text().empty() || tenant_pod["status"].has("startTime")) {
     // It ran, and the host has no pod any more: it was deleted there. Running it again under the same uid would break
     // what controllers are promised.
@@ -155,7 +166,7 @@ Result<Requeue> follow_host_deletion(PodPair& pair, const Value& tenant_pod, con
   record_tenant_event(pair.border, tenant_pod, "Warning", "HostPodDeleted", "the host is deleting the pod");
   ++pair.border.tenant_writes;
   const auto removed = pair.border.tenant.remove(kPods, pair.tenant_namespace, pair.tenant_name, options);
-  if (removed || removed.error().is(Reason::not_found) || removed.error().is(Reason::conflict)) return Requeue();
+  if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }
 
@@ -175,7 +186,7 @@ Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
   if (const auto back = bring_status_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
   if (const auto back = bring_records_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
   if (host_metadata.has("deletionTimestamp")) return follow_host_deletion(pair, tenant_pod, host_pod.root());
-  if (terminal(tenant_pod)) return Requeue();
+  if (terminal(tenant_pod)) return release_references(pair, tenant_pod);
   auto translated = translate_for_host(border, "Pod", tenant_pod, Operation::update);
   if (!translated) return Requeue();
   return apply_to_host(border, "Pod", kPods, pair.host_cached, std::move(translated->host_object), tenant_pod);

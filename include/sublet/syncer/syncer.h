@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "sublet/base/clock.h"
 #include "sublet/base/status.h"
 #include "sublet/kube/client.h"
 #include "sublet/net/loop.h"
@@ -23,6 +24,7 @@ struct SyncerOptions {
   std::string tenant_ca_pem;  // goes into token Secrets' consumers through kube-root-ca.crt, which the tenant owns
   int workers = 8;            // blocking calls in flight; bounds what a burst does to the host
   std::chrono::seconds sync_timeout{60};
+  Clock* clock = &Clock::system();  // decides when tokens are due; delays of the queue are always real
 };
 
 struct SyncerStats {

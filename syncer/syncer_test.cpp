@@ -1,0 +1,460 @@
+// The syncer between two real API servers, with a host that errs, goes away, mutates and holds names.
+#include "sublet/syncer/syncer.h"
+
+#include <gtest/gtest.h>
+
+#include "syncer/two_servers_testing.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const std::string kInjectedStatus =
+    R"(,{"name":"injected","image":"mesh","imageID":"i","ready":true,"restartCount":0,"state":{}})";
+
+std::string text(const Document& document, std::string_view dotted) { return document.root().path(dotted).string(); }
+
+bool names(const Value& list, std::string_view name) {
+  for (const Value item : list)
+    if (item["name"].text() == name) return true;
+  return false;
+}
+
+class SyncerTest : public TwoServers {
+ protected:
+  // A tenant pod that runs, with a ConfigMap, a Secret and a token; everything is in place on both sides.
+  void full_pod(const std::string& name) {
+    tenant.create(kConfigMaps, R"({"metadata":{"name":"settings","namespace":"default"},"data":{"k":"v1"}})");
+    tenant.create(kSecrets, R"({"metadata":{"name":"key","namespace":"default"},"data":{"k":"djE="}})");
+    tenant.create(kPods, R"({"metadata":{"name":")" + name + R"(","namespace":"default","labels":{"app":"a"}},"spec":{
+      "containers":[{"name":"main","image":"busybox","envFrom":[{"configMapRef":{"name":"settings"}},
+                                                                {"secretRef":{"name":"key"}}]}]}})");
+    run_on_host(name);
+    await_phase(name, "Running");
+    await_host(kConfigMaps, host_name_of("settings"));
+    await_host(kSecrets, host_name_of("key"));
+    await_host(kSecrets, token_secret(name));
+  }
+
+  std::string token_secret(const std::string& pod) {
+    for (const Value volume : host_pod(pod)["spec"]["volumes"])
+      for (const Value source : volume["projected"]["sources"])
+        if (const Value secret = source["secret"]; secret["name"].text().find("token") != std::string_view::npos)
+          return secret["name"].string();
+    ADD_FAILURE() << "no token volume: " << host_pod(pod).to_json();
+    return {};
+  }
+
+  Document await_host(const kube::Resource& resource, const std::string& name) {
+    Document object;
+    eventually(
+        [&] {
+          object = host.get(resource, kHostNamespace, name);
+          return object.root().is_object();
+        },
+        "the host has " + resource.resource + " " + name);
+    return object;
+  }
+  void await_gone(Cluster& cluster, const kube::Resource& resource, const std::string& namespace_name,
+                  const std::string& name) {
+    eventually([&] { return !cluster.get(resource, namespace_name, name).root().is_object(); },
+               resource.resource + " " + name + " is gone");
+  }
+  void host_status(const std::string& pod, std::string_view status) {
+    host.patch(kPods, kHostNamespace, host_name_of(pod), std::string(R"({"status":)").append(status) + "}", "status");
+  }
+};
+
+TEST_F(SyncerTest, APodCrossesWithWhatItUsesAndItsStatusComesBack) {
+  start_syncer();
+  full_pod("web");
+  const Document pod = tenant_pod("web"), on_host = host_pod("web");
+  EXPECT_EQ(text(pod, "spec.nodeName"), "node-1");
+  EXPECT_EQ(text(pod, "status.podIP"), "10.0.0.7");
+  EXPECT_EQ(text(on_host, "spec.serviceAccountName"), "workload");
+  EXPECT_EQ(on_host["metadata"]["annotations"][kAnnotationTenantUid].text(), text(pod, "metadata.uid"));
+  EXPECT_EQ(text(await_host(kConfigMaps, host_name_of("settings")), "data.k"), "v1");
+}
+
+TEST_F(SyncerTest, AHundredResyncsWriteNothing) {
+  start_syncer();
+  full_pod("web");
+  tenant.create(kServices, R"({"metadata":{"name":"web","namespace":"default"},
+                               "spec":{"selector":{"app":"a"},"ports":[{"port":80}]}})");
+  await_host(kServices, host_name_of("web"));
+  settle();
+  const auto host_writes = faults.writes(), tenant_writes = tenant_faults.writes();
+  const auto reconciles = syncer->stats().reconciles;
+  for (int i = 0; i < 100; ++i) {
+    syncer->resync();
+    eventually([&] { return syncer->idle(); }, "the syncer is idle");
+  }
+  EXPECT_GE(syncer->stats().reconciles, reconciles + 100);
+  EXPECT_EQ(faults.writes(), host_writes);
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes);
+}
+
+TEST_F(SyncerTest, ARestartWritesNothing) {
+  start_syncer();
+  full_pod("web");
+  host.create(kEvents,
+              R"({"metadata":{"name":"e","namespace":"team"},"reason":"Pulled","message":"pulled","type":"Normal",
+      "involvedObject":{"kind":"Pod","namespace":"team","name":")" +
+                  host_name_of("web") + R"("}})");
+  await_event("web", "Pulled");
+  settle();
+  const auto tenant_revision = tenant.revision(), host_revision = host.revision();
+  const auto host_writes = faults.writes(), tenant_writes = tenant_faults.writes();
+  stop_syncer();
+  start_syncer();
+  settle();
+  EXPECT_EQ(faults.writes(), host_writes);
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes) << "requests that write, even when they change nothing";
+  EXPECT_EQ(host.revision(), host_revision);
+  EXPECT_EQ(tenant.revision(), tenant_revision);
+}
+
+TEST_F(SyncerTest, ConflictsAreOvercomeOnEveryVerb) {
+  start_syncer();
+  faults.inject("POST", "/pods", 2, Faults::status(409, "Conflict"));
+  create_pod("web", "", R"(,"labels":{"app":"a"})");
+  run_on_host("web");
+  tenant_faults.inject("PATCH", "/pods/web/status", 2, Faults::status(409, "Conflict"));
+  host_status("web", R"({"message":"hot"})");
+  eventually([&] { return text(tenant_pod("web"), "status.message") == "hot"; }, "the status came");
+  faults.inject("PATCH", "/pods/", 2, Faults::status(409, "Conflict"));
+  tenant.patch(kPods, kTenantNamespace, "web", R"({"metadata":{"labels":{"app":"b"}}})");
+  eventually([&] { return text(host_pod("web"), "metadata.labels.app") == "b"; }, "the label came");
+  // A conflict may also mean that the object changed a moment ago: it does not say that the pod is gone.
+  faults.inject("DELETE", "/pods/", 2, Faults::status(409, "Conflict"));
+  tenant.remove(kPods, kTenantNamespace, "web");
+  eventually([&] { return host_pod("web")["metadata"].has("deletionTimestamp"); }, "the host pod is ending");
+  EXPECT_EQ(faults.left(), 0);
+  EXPECT_EQ(tenant_faults.left(), 0);
+}
+
+TEST_F(SyncerTest, ConflictsWhenTheHostEndsAPodAreOvercome) {
+  start_syncer();
+  create_pod("web");
+  run_on_host("web");
+  await_phase("web", "Running");
+  tenant_faults.inject("DELETE", "/pods/web", 2, Faults::status(409, "Conflict"));
+  host.remove(kPods, kHostNamespace, host_name_of("web"), 0);
+  await_gone(tenant, kPods, kTenantNamespace, "web");
+}
+
+TEST_F(SyncerTest, AnExpiredWatchAndAnExpiredListAreOvercome) {
+  start_syncer();
+  create_pod("web");
+  run_on_host("web");
+  await_phase("web", "Running");
+  const std::string host_uid = text(host_pod("web"), "metadata.uid");
+  faults.inject("GET", "/namespaces/team/pods?", 2, Faults::status(410, "Expired"));  // the lists that follow
+  faults.end_watches("/namespaces/team/pods",
+                     R"({"type":"ERROR","object":)" + Faults::status_json(410, "Expired") + "}\n");
+  tenant_faults.end_watches("/api/v1/pods",
+                            R"({"type":"ERROR","object":)" + Faults::status_json(410, "Expired") + "}\n");
+  eventually([&] { return faults.left() == 0; }, "the host was listed anew");
+  host_status("web", R"({"message":"still here"})");
+  eventually([&] { return text(tenant_pod("web"), "status.message") == "still here"; }, "the status came");
+  create_pod("second");
+  await_host_pod("second");
+  EXPECT_EQ(text(host_pod("web"), "metadata.uid"), host_uid) << "an empty-handed relist must not remove pods";
+}
+
+TEST_F(SyncerTest, ABusyHostIsLeftInPeaceAsLongAsItAsks) {
+  start_syncer();
+  faults.inject("POST", "/pods", 2, Faults::status(429, "TooManyRequests", {{"Retry-After", "1"}}));
+  create_pod("web");
+  await_host_pod("web");
+  std::vector<std::chrono::steady_clock::time_point> tries;
+  for (const auto& seen : faults.seen("/pods"))
+    if (seen.method == "POST") tries.push_back(seen.at);
+  ASSERT_GE(tries.size(), 3u);
+  EXPECT_GE(tries[1] - tries[0], milliseconds(990));
+  EXPECT_GE(tries[2] - tries[1], milliseconds(990));
+}
+
+TEST_F(SyncerTest, AHostThatWasAwayIsCaughtUpWith) {
+  start_syncer();
+  for (const char* name : {"kept", "ended"}) {
+    create_pod(name);
+    run_on_host(name);
+    await_phase(name, "Running");
+  }
+  const std::string kept_uid = text(tenant_pod("kept"), "metadata.uid");
+  faults.away(true);
+  create_pod("born");
+  tenant.remove(kPods, kTenantNamespace, "ended");
+  host_status("kept", R"({"message":"meanwhile"})");
+  const auto failures = syncer->stats().failures;
+  eventually([&] { return syncer->stats().failures >= failures + 3; }, "the syncer noticed");
+  EXPECT_EQ(text(tenant_pod("kept"), "status.phase"), "Running") << "a host that is away has not lost its pods";
+  EXPECT_TRUE(tenant_pod("ended").root().is_object()) << "its container may still run";
+  faults.away(false);
+  await_host_pod("born");
+  eventually([&] { return host_pod("ended")["metadata"].has("deletionTimestamp"); }, "the host pod is ending");
+  eventually([&] { return text(tenant_pod("kept"), "status.message") == "meanwhile"; }, "the status came");
+  EXPECT_EQ(text(tenant_pod("kept"), "metadata.uid"), kept_uid);
+}
+
+TEST_F(SyncerTest, AForeignPodOfTheSameNameIsLeftAlone) {
+  const std::string name = host_name_of("web");
+  const Document foreign = host.create(kPods, R"({"metadata":{"name":")" + name + R"(","namespace":"team"},
+      "spec":{"serviceAccountName":"workload","automountServiceAccountToken":false,
+              "containers":[{"name":"theirs","image":"nginx"}]}})");
+  start_syncer();
+  create_pod("web");
+  EXPECT_NE(await_event("web", "HostNameTaken").find(name), std::string::npos);
+  tenant.remove(kPods, kTenantNamespace, "web");
+  await_gone(tenant, kPods, kTenantNamespace, "web");
+  EXPECT_EQ(host_pod("web").to_json(), foreign.to_json());
+  create_pod("web");
+  host.remove(kPods, kHostNamespace, name, 0);
+  eventually([&] { return host_pod("web")["spec"]["containers"].at(0)["name"].text() == "main"; }, "the pod crossed");
+}
+
+TEST_F(SyncerTest, ForeignConfigMapsAndServicesOfTheSameNameAreLeftAlone) {
+  const auto labelled_otherwise = R"("labels":{"sublet.dev/virtual-cluster-uid":"another"})";
+  const Document map =
+      host.create(kConfigMaps, R"({"metadata":{"name":")" + host_name_of("settings") + R"(","namespace":"team",)" +
+                                   labelled_otherwise + R"(},"data":{"k":"theirs"}})");
+  const Document service = host.create(kServices, R"({"metadata":{"name":")" + host_name_of("api") +
+                                                      R"(","namespace":"team"},"spec":{"ports":[{"port":1}]}})");
+  start_syncer();
+  tenant.create(kConfigMaps, R"({"metadata":{"name":"settings","namespace":"default"},"data":{"k":"ours"}})");
+  tenant.create(kServices, R"({"metadata":{"name":"api","namespace":"default"},"spec":{"ports":[{"port":2}]}})");
+  create_pod("web", R"(,"volumes":[{"name":"v","configMap":{"name":"settings"}}])");
+  EXPECT_NE(await_event("settings", "HostNameTaken").find(host_name_of("settings")), std::string::npos);
+  EXPECT_NE(await_event("api", "HostNameTaken").find(host_name_of("api")), std::string::npos);
+  tenant.remove(kConfigMaps, kTenantNamespace, "settings");
+  tenant.remove(kServices, kTenantNamespace, "api");
+  tenant.remove(kPods, kTenantNamespace, "web", 0);
+  await_gone(host, kPods, kHostNamespace, host_name_of("web"));
+  settle();
+  EXPECT_EQ(host.get(kConfigMaps, kHostNamespace, host_name_of("settings")).to_json(), map.to_json());
+  EXPECT_EQ(host.get(kServices, kHostNamespace, host_name_of("api")).to_json(), service.to_json());
+}
+
+// What webhooks of service meshes, registry mirrors and quota policies do to a pod at its creation.
+void mutate_as_webhooks_do(net::Request& request) {
+  if (request.method != "POST" || !request.path().ends_with("/pods")) return;
+  auto body = Document::parse_json(request.body);
+  ASSERT_TRUE(body);
+  Value spec = body->root()["spec"];
+  Value first = spec["containers"].at(0);
+  first.put("image", "mirror.local/" + first["image"].string());
+  Value variable = first.array("env").push_object();
+  variable.put("name", "INJECTED");
+  variable.put("value", "1");
+  Value sidecar = spec["containers"].push_object();
+  sidecar.put("name", "injected");
+  sidecar.put("image", "mesh");
+  Value volume = spec.array("volumes").push_object();
+  volume.put("name", "injected");
+  volume.object("emptyDir");
+  spec.put("activeDeadlineSeconds", 86400);
+  body->root()["metadata"].object("annotations").put("mesh.example/injected", "yes");
+  request.body = body->to_json();
+}
+
+TEST_F(SyncerTest, AHostThatMutatesPodsIsNotFought) {
+  faults.change(mutate_as_webhooks_do);
+  start_syncer();
+  create_pod("web", "", R"(,"labels":{"app":"a"})");
+  run_on_host("web", kInjectedStatus);
+  await_phase("web", "Running");
+  settle();
+  const auto writes = faults.writes();
+  const auto failures = syncer->stats().failures;
+  for (int i = 0; i < 10; ++i) {
+    syncer->resync();
+    eventually([&] { return syncer->idle(); }, "the syncer is idle");
+  }
+  EXPECT_EQ(faults.writes(), writes);
+  host_status("web", R"({"message":"hot"})");
+  eventually([&] { return text(tenant_pod("web"), "status.message") == "hot"; }, "the status came");
+  EXPECT_EQ(tenant_pod("web")["status"]["containerStatuses"].size(), 1u) << "the sidecar is the host's business";
+  EXPECT_EQ(faults.writes(), writes);
+
+  // The tenant's own changes still go down, and only they.
+  tenant.patch(kPods, kTenantNamespace, "web", R"({"metadata":{"labels":{"app":"b"}}})");
+  eventually([&] { return text(host_pod("web"), "metadata.labels.app") == "b"; }, "the label came");
+  const Document pod = host_pod("web");
+  EXPECT_EQ(pod["spec"]["containers"].at(0)["image"].text(), "mirror.local/busybox");
+  EXPECT_EQ(pod["spec"]["activeDeadlineSeconds"].integer(), 86400);
+  EXPECT_TRUE(names(pod["spec"]["containers"], "injected"));
+  EXPECT_TRUE(names(pod["spec"]["volumes"], "injected"));
+  EXPECT_TRUE(names(pod["spec"]["containers"].at(0)["env"], "INJECTED"));
+  EXPECT_EQ(pod["metadata"]["annotations"]["mesh.example/injected"].text(), "yes");
+  tenant.patch(kPods, kTenantNamespace, "web",
+               R"({"spec":{"activeDeadlineSeconds":600,"containers":[{"name":"main","image":"nginx"}]}})");
+  eventually([&] { return host_pod("web")["spec"]["containers"].at(0)["image"].text() == "nginx"; }, "the image came");
+  EXPECT_EQ(host_pod("web")["spec"]["activeDeadlineSeconds"].integer(), 600);
+  EXPECT_EQ(syncer->stats().failures, failures);
+}
+
+TEST_F(SyncerTest, ATenantsDeletionEndsTheHostPodFirst) {
+  start_syncer();
+  create_pod("web");
+  run_on_host("web");
+  await_phase("web", "Running");
+  tenant.remove(kPods, kTenantNamespace, "web", 20);
+  eventually([&] { return host_pod("web")["metadata"].has("deletionTimestamp"); }, "the host pod is ending");
+  EXPECT_EQ(host_pod("web")["metadata"]["deletionGracePeriodSeconds"].integer(), 20);
+  host_status("web", R"({"message":"stopping"})");
+  eventually([&] { return text(tenant_pod("web"), "status.message") == "stopping"; }, "its last words came");
+  tenant.remove(kPods, kTenantNamespace, "web", 5);
+  eventually([&] { return host_pod("web")["metadata"]["deletionGracePeriodSeconds"].integer() == 5; },
+             "the shorter grace came");
+  host.remove(kPods, kHostNamespace, host_name_of("web"), 0);  // the host's kubelet is done
+  await_gone(tenant, kPods, kTenantNamespace, "web");
+}
+
+TEST_F(SyncerTest, AHostsDeletionEndsTheTenantPodAndDoesNotRunItAgain) {
+  start_syncer();
+  create_pod("web");
+  run_on_host("web");
+  await_phase("web", "Running");
+  host.remove(kPods, kHostNamespace, host_name_of("web"), 30);  // eviction: with grace
+  eventually([&] { return tenant_pod("web")["metadata"].has("deletionTimestamp"); }, "the tenant pod is ending");
+  host.remove(kPods, kHostNamespace, host_name_of("web"), 0);
+  await_gone(tenant, kPods, kTenantNamespace, "web");
+  EXPECT_FALSE(await_event("web", "HostPodDeleted").empty());
+  settle();
+  EXPECT_FALSE(host_pod("web").root().is_object());
+}
+
+TEST_F(SyncerTest, APodThatNeverRanIsMadeAgain) {
+  start_syncer();
+  create_pod("web");
+  const std::string first = text(await_host_pod("web"), "metadata.uid");
+  host.remove(kPods, kHostNamespace, host_name_of("web"), 0);
+  eventually(
+      [&] {
+        const std::string uid = text(host_pod("web"), "metadata.uid");
+        return !uid.empty() && uid != first;
+      },
+      "the host has the pod again");
+}
+
+TEST_F(SyncerTest, OrphansOnTheHostGoWhenTheSyncerStarts) {
+  start_syncer();
+  full_pod("web");
+  const std::string secret = token_secret("web");
+  stop_syncer();
+  tenant.remove(kPods, kTenantNamespace, "web", 0);
+  create_pod("web");  // another pod of the same name
+  const std::string uid = text(tenant_pod("web"), "metadata.uid");
+  start_syncer();
+  await_gone(host, kSecrets, kHostNamespace, secret);
+  await_gone(host, kSecrets, kHostNamespace, host_name_of("key"));
+  await_gone(host, kConfigMaps, kHostNamespace, host_name_of("settings"));
+  eventually(
+      [&] {
+        // The old one runs: it ends with its grace, as its kubelet (this test) says.
+        const Document pod = host_pod("web");
+        if (pod["metadata"].has("deletionTimestamp"))
+          (void)host.client().remove(kPods, kHostNamespace, host_name_of("web"), {.grace_period_seconds = 0});
+        return pod["metadata"]["annotations"][kAnnotationTenantUid].text() == uid;
+      },
+      "the host pod is the new one's");
+}
+
+TEST_F(SyncerTest, SecretsAndConfigMapsFollowTheTenantsWhileUsed) {
+  start_syncer();
+  full_pod("web");
+  tenant.patch(kConfigMaps, kTenantNamespace, "settings", R"({"data":{"k":null,"n":"v2"}})");
+  tenant.patch(kSecrets, kTenantNamespace, "key", R"({"data":{"k":"djI="}})");
+  eventually(
+      [&] {
+        return host.get(kConfigMaps, kHostNamespace, host_name_of("settings"))["data"].to_json() == R"({"n":"v2"})";
+      },
+      "the ConfigMap followed");
+  eventually([&] { return text(host.get(kSecrets, kHostNamespace, host_name_of("key")), "data.k") == "djI="; },
+             "the Secret followed");
+  // An immutable one can only be made anew.
+  tenant.patch(kConfigMaps, kTenantNamespace, "settings", R"({"immutable":true})");
+  eventually([&] { return host.get(kConfigMaps, kHostNamespace, host_name_of("settings"))["immutable"].boolean(); },
+             "the ConfigMap is immutable");
+  tenant.remove(kConfigMaps, kTenantNamespace, "settings");
+  tenant.create(kConfigMaps, R"({"metadata":{"name":"settings","namespace":"default"},"data":{"k":"v3"}})");
+  eventually([&] { return text(host.get(kConfigMaps, kHostNamespace, host_name_of("settings")), "data.k") == "v3"; },
+             "the new ConfigMap is there");
+  // What somebody changes on the host is put back.
+  host.patch(kSecrets, kHostNamespace, host_name_of("key"), R"({"data":{"k":"eA=="}})");
+  eventually([&] { return text(host.get(kSecrets, kHostNamespace, host_name_of("key")), "data.k") == "djI="; },
+             "the Secret is put back");
+  tenant.remove(kPods, kTenantNamespace, "web", 0);
+  await_gone(host, kSecrets, kHostNamespace, host_name_of("key"));
+  await_gone(host, kConfigMaps, kHostNamespace, host_name_of("settings"));
+}
+
+TEST_F(SyncerTest, TokensAreMadeAnewBeforeTheyExpire) {
+  start_syncer();
+  full_pod("web");
+  settle();
+  const std::string secret = token_secret("web");
+  const std::string first = host.get(kSecrets, kHostNamespace, secret)["data"].to_json();
+  clock.advance(std::chrono::minutes(30));
+  settle();
+  EXPECT_EQ(host.get(kSecrets, kHostNamespace, secret)["data"].to_json(), first);
+  clock.advance(std::chrono::minutes(20));  // past 80 % of an hour
+  syncer->resync();
+  eventually([&] { return host.get(kSecrets, kHostNamespace, secret)["data"].to_json() != first; },
+             "the token is a new one");
+  const auto writes = faults.writes();
+  settle();
+  EXPECT_EQ(faults.writes(), writes) << "and then it is fresh again";
+  // Of a pod that is over nothing remains.
+  host_status("web", R"({"phase":"Succeeded"})");
+  await_gone(host, kSecrets, kHostNamespace, secret);
+  await_gone(host, kSecrets, kHostNamespace, host_name_of("key"));
+}
+
+TEST_F(SyncerTest, WhatTheHostRefusesIsToldToTheTenant) {
+  start_syncer();
+  faults.inject("POST", "/pods", 1, Faults::status(403, "Forbidden"));
+  create_pod("web");
+  EXPECT_NE(await_event("web", "SyncFailed").find("injected"), std::string::npos);
+  await_host_pod("web");  // tried again: quota may be free by now
+}
+
+TEST_F(SyncerTest, HostEventsAreToldWithTheTenantsNames) {
+  start_syncer();
+  create_pod("web");
+  await_host_pod("web");
+  const std::string on_host = host_name_of("web");
+  host.create(kEvents, R"({"metadata":{"name":"e","namespace":"team"},"reason":"Killing","type":"Normal",
+      "message":"team/)" + on_host +
+                           R"( is stopped","involvedObject":{"kind":"Pod","namespace":"team","name":")" + on_host +
+                           R"("}})");
+  EXPECT_EQ(await_event("web", "Killing"), "default/web is stopped");
+}
+
+TEST_F(SyncerTest, UrgentKeysComeBeforeReportsAndEvents) {
+  host.create(kPods, R"({"metadata":{"name":")" + host_name_of("there") + R"(","namespace":"team"},
+      "spec":{"serviceAccountName":"workload","automountServiceAccountToken":false,
+              "containers":[{"name":"main","image":"busybox"}]}})");
+  SyncerOptions options;
+  options.context.virtual_cluster = "rag";
+  options.context.host_namespace = kHostNamespace;
+  Border border(tenant.client_through(tenant_faults), host.client_through(faults), options);
+  border.host_pods =
+      std::make_unique<kube::Informer>(syncer_loop.loop(), border.host, kube::InformerOptions{.resource = kPods});
+  border.host_pods->start();
+  ASSERT_TRUE(border.host_pods->wait_synced(seconds(10)));
+  EXPECT_EQ(border.lane_of(queue_key("Pod", kTenantNamespace, "new")), 0);
+  EXPECT_EQ(border.lane_of(queue_key("Pod", kTenantNamespace, "there")), 1);
+  EXPECT_EQ(border.lane_of(queue_key("Pod", "other", "there")), 0) << "of another namespace";
+  EXPECT_EQ(border.lane_of(queue_key("Secret", kTenantNamespace, "there")), 0);
+  EXPECT_EQ(border.lane_of(queue_key("Node", "", "there")), 0);
+  EXPECT_EQ(border.lane_of(queue_key("Event", kHostNamespace, "e")), 2);
+}
+
+}  // namespace
+}  // namespace sublet::syncer

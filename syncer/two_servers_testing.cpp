@@ -1,0 +1,323 @@
+#include "syncer/two_servers_testing.h"
+
+#include <algorithm>
+
+#include "sublet/net/tls_context.h"
+
+namespace sublet::syncer {
+
+using schema::Document;
+using schema::Value;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr seconds kPatience{30};
+constexpr milliseconds kLookAgain{20};  // for conditions that no store tells of
+
+const kube::Resource kNamespaces{"", "v1", "namespaces"};
+
+net::PeerIdentity member(std::string name) {
+  net::PeerIdentity identity;
+  identity.kind = net::PeerIdentity::Kind::in_process;
+  identity.common_name = std::move(name);
+  return identity;
+}
+
+bool is_watch(const net::Request& request) { return request.query().find("watch=") != std::string_view::npos; }
+
+class Bell final : public store::Watcher {
+ public:
+  explicit Bell(std::function<void()> ring) : ring_(std::move(ring)) {}
+  void on_events(const std::vector<store::EventPtr>&) override { ring_(); }
+  void on_progress(store::Revision) override {}
+
+ private:
+  std::function<void()> ring_;
+};
+
+Document parsed(std::string_view json) {
+  auto document = Document::parse_json(json);
+  EXPECT_TRUE(document) << json;
+  return document ? std::move(*document) : Document();
+}
+
+}  // namespace
+
+net::Handler Faults::in_front_of(net::Handler server) {
+  return [this, server = std::move(server)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+    if (const Answer answer = answer_for(request)) return answer(*sink);
+    Change change;
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_watch(request)) watches_.push_back({request.target, sink});
+      change = change_;
+    }
+    if (change) change(request);
+    server(std::move(request), std::move(sink));
+  };
+}
+
+Faults::Answer Faults::answer_for(const net::Request& request) {
+  const std::lock_guard lock(mutex_);
+  seen_.push_back({request.method, request.target, std::chrono::steady_clock::now()});
+  if (away_) return [](net::ResponseSink& sink) { sink.abort(); };
+  for (Rule& rule : rules_) {
+    if (rule.times == 0 || rule.method != request.method || request.target.find(rule.part) == std::string::npos)
+      continue;
+    --rule.times;
+    return rule.answer;
+  }
+  return {};
+}
+
+void Faults::inject(std::string method, std::string part, int times, Answer answer) {
+  const std::lock_guard lock(mutex_);
+  rules_.push_back({std::move(method), std::move(part), times, std::move(answer)});
+}
+
+int Faults::left() const {
+  const std::lock_guard lock(mutex_);
+  int count = 0;
+  for (const Rule& rule : rules_) count += rule.times;
+  return count;
+}
+
+void Faults::change(Change change) {
+  const std::lock_guard lock(mutex_);
+  change_ = std::move(change);
+}
+
+void Faults::away(bool is_away) {
+  {
+    const std::lock_guard lock(mutex_);
+    away_ = is_away;
+  }
+  if (!is_away) return;
+  std::vector<Watch> broken;
+  {
+    const std::lock_guard lock(mutex_);
+    broken.swap(watches_);
+  }
+  for (const Watch& watch : broken)
+    if (const auto sink = watch.sink.lock()) sink->abort();
+}
+
+void Faults::end_watches(std::string_view part, const std::string& last_line) {
+  std::vector<Watch> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto kept = std::partition(watches_.begin(), watches_.end(),
+                                     [&](const Watch& watch) { return watch.target.find(part) == std::string::npos; });
+    ended.assign(kept, watches_.end());
+    watches_.erase(kept, watches_.end());
+  }
+  for (const Watch& watch : ended) {
+    const auto sink = watch.sink.lock();
+    if (!sink) continue;
+    if (!last_line.empty()) sink->write(std::make_shared<const std::string>(last_line));
+    sink->end();
+  }
+}
+
+std::vector<Faults::Seen> Faults::seen(std::string_view part) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Seen> matching;
+  std::copy_if(seen_.begin(), seen_.end(), std::back_inserter(matching),
+               [&](const Seen& one) { return one.target.find(part) != std::string::npos; });
+  return matching;
+}
+
+std::size_t Faults::writes(std::string_view part) const {
+  const auto all = seen(part);
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const Seen& one) { return one.write(); }));
+}
+
+std::string Faults::status_json(int code, std::string_view reason) {
+  return R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"injected","reason":")" +
+         std::string(reason) + R"(","code":)" + std::to_string(code) + "}";
+}
+
+Faults::Answer Faults::status(int code, std::string reason, net::Headers headers) {
+  headers.set("Content-Type", "application/json");
+  return [code, reason = std::move(reason), headers = std::move(headers)](net::ResponseSink& sink) {
+    sink.respond(code, headers, status_json(code, reason));
+  };
+}
+
+Cluster::Cluster(const char* name, Clock& clock, std::function<void()> on_change) : loop_(name) {
+  store_ = store::Store::open(store::make_memory_log()).value();
+  apiserver::ServerOptions options;
+  options.service_account_key_pem = net::make_key().value();
+  server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options), clock);
+  EXPECT_TRUE(server_->start());
+  client_ = std::make_unique<kube::Client>(net::make_in_process_transport(server_->handler(), member("test")));
+  watcher_ = std::make_shared<Bell>(std::move(on_change));
+  subscription_ = store_->snapshot_and_watch("", watcher_).second;
+}
+
+Cluster::~Cluster() {
+  subscription_.reset();
+  client_.reset();
+  server_->stop();
+  store_->close();
+}
+
+kube::Client Cluster::client_through(Faults& faults) {
+  return kube::Client(net::make_in_process_transport(faults.in_front_of(server_->handler()), member("syncer")));
+}
+
+Document Cluster::get(const kube::Resource& resource, const std::string& namespace_name, const std::string& name) {
+  auto object = client_->get(resource, namespace_name, name);
+  if (object) return std::move(*object);
+  EXPECT_TRUE(object.error().is(Reason::not_found)) << object.error().message;
+  return {};
+}
+
+Document Cluster::create(const kube::Resource& resource, std::string_view json) {
+  const Document object = parsed(json);
+  auto created = client_->create(resource, object["metadata"]["namespace"].text(), object.root());
+  EXPECT_TRUE(created) << created.error().message;
+  return created ? std::move(*created) : Document();
+}
+
+Document Cluster::patch(const kube::Resource& resource, const std::string& namespace_name, const std::string& name,
+                        std::string_view merge_patch, std::string_view subresource) {
+  auto patched = client_->patch(resource, namespace_name, name, kube::PatchType::merge, merge_patch, subresource);
+  EXPECT_TRUE(patched) << patched.error().message;
+  return patched ? std::move(*patched) : Document();
+}
+
+void Cluster::remove(const kube::Resource& resource, const std::string& namespace_name, const std::string& name,
+                     std::optional<int> grace_seconds) {
+  const auto removed = client_->remove(resource, namespace_name, name, {.grace_period_seconds = grace_seconds});
+  EXPECT_TRUE(removed) << removed.error().message;
+}
+
+TwoServers::TwoServers()
+    : tenant("tenant", clock,
+             [this] {
+               const std::lock_guard lock(mutex_);
+               ++changes_;
+               changed_.notify_all();
+             }),
+      host("host", clock,
+           [this] {
+             const std::lock_guard lock(mutex_);
+             ++changes_;
+             changed_.notify_all();
+           }),
+      syncer_loop("syncer") {
+  host.create(kNamespaces, R"({"metadata":{"name":"team"}})");
+  host.create(kServiceAccounts, R"({"metadata":{"name":"workload","namespace":"team"}})");
+  host.create(kNodes, R"({"metadata":{"name":"node-1"}})");
+}
+
+TwoServers::~TwoServers() { stop_syncer(); }
+
+void TwoServers::start_syncer() {
+  SyncerOptions options;
+  options.context.virtual_cluster = "rag";
+  options.context.virtual_cluster_uid = "vc-uid";
+  options.context.host_namespace = kHostNamespace;
+  options.context.host_service_account = "workload";
+  options.context.api_server_host = "10.1.2.3";
+  options.context.api_server_port = "443";
+  options.workers = 4;
+  options.clock = &clock;
+  syncer = std::make_unique<Syncer>(syncer_loop.loop(), tenant.client_through(tenant_faults),
+                                    host.client_through(faults), std::move(options));
+  const auto started = syncer->start();
+  ASSERT_TRUE(started) << started.error().message;
+}
+
+void TwoServers::stop_syncer() { syncer.reset(); }
+
+void TwoServers::eventually(const std::function<bool()>& condition, std::string_view what) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    std::uint64_t looked_at;
+    {
+      const std::lock_guard lock(mutex_);
+      looked_at = changes_;
+    }
+    if (condition()) return;
+    if (std::chrono::steady_clock::now() > deadline) {
+      ADD_FAILURE() << "waited in vain until " << what;
+      return;
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kLookAgain, [&] { return changes_ != looked_at; });
+  }
+}
+
+void TwoServers::settle() {
+  eventually(
+      [&] {
+        const auto tenant_before = tenant.revision(), host_before = host.revision();
+        syncer->resync();
+        eventually([&] { return syncer->idle(); }, "the syncer is idle");
+        return tenant.revision() == tenant_before && host.revision() == host_before;
+      },
+      "a resync changes nothing");
+}
+
+Document TwoServers::create_pod(const std::string& name, const std::string& more, const std::string& metadata) {
+  return tenant.create(kPods, R"({"metadata":{"name":")" + name + R"(","namespace":"default")" + metadata +
+                                  R"(},"spec":{"automountServiceAccountToken":false,"containers":[)" +
+                                  R"({"name":"main","image":"busybox"}])" + more + "}}");
+}
+
+std::string TwoServers::host_name_of(const std::string& tenant_name) const {
+  return host_name(tenant_name, kTenantNamespace, "rag");
+}
+
+Document TwoServers::await_host_pod(const std::string& name) {
+  Document pod;
+  eventually(
+      [&] {
+        pod = host_pod(name);
+        return pod.root().is_object();
+      },
+      "the host has pod " + name);
+  return pod;
+}
+
+void TwoServers::run_on_host(const std::string& name, const std::string& more_statuses) {
+  await_host_pod(name);
+  const std::string on_host = host_name_of(name);
+  const Document binding =
+      parsed(R"({"metadata":{"name":")" + on_host + R"("},"target":{"kind":"Node","name":"node-1"}})");
+  const auto bound = host.client().create(kPods, kHostNamespace, binding.root(), on_host, "binding");
+  ASSERT_TRUE(bound) << bound.error().message;
+  host.patch(
+      kPods, kHostNamespace, on_host,
+      R"({"status":{"phase":"Running","startTime":"2027-01-15T08:00:00Z","podIP":"10.0.0.7","containerStatuses":[)"
+      R"({"name":"main","image":"busybox","imageID":"i","ready":true,"restartCount":0,)"
+      R"("state":{"running":{"startedAt":"2027-01-15T08:00:00Z"}}})" +
+          more_statuses + "]}}",
+      "status");
+}
+
+void TwoServers::await_phase(const std::string& name, std::string_view phase) {
+  eventually([&] { return tenant_pod(name)["status"]["phase"].text() == phase; },
+             name + " is " + std::string(phase) + " in the tenant");
+}
+
+std::string TwoServers::await_event(const std::string& object_name, std::string_view reason) {
+  std::string message;
+  eventually(
+      [&] {
+        const auto list =
+            tenant.client().list(kEvents, kTenantNamespace, {.field_selector = "involvedObject.name=" + object_name});
+        if (!list) return false;
+        for (const Value event : list->root()["items"])
+          if (event["reason"].text() == reason) message = event["message"].string();
+        return !message.empty();
+      },
+      object_name + " has an event " + std::string(reason));
+  return message;
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,143 @@
+// Two API servers in one process with a Syncer between them, and Faults in front of each: what the syncer's tests run
+// on. The test itself plays the host's scheduler and kubelet.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sublet/apiserver/server.h"
+#include "sublet/kube/client.h"
+#include "sublet/net/loop.h"
+#include "sublet/store/sqlite_log.h"
+#include "sublet/syncer/syncer.h"
+#include "syncer/border.h"
+
+namespace sublet::syncer {
+
+/// The syncer's way to one server: sees every request, and can answer in the server's place. Thread-safe.
+class Faults {
+ public:
+  /// Answers a request instead of the server.
+  using Answer = std::function<void(net::ResponseSink& sink)>;
+  /// Changes a request on its way, as a mutating webhook would change what it carries.
+  using Change = std::function<void(net::Request& request)>;
+  struct Seen {
+    std::string method, target;
+    std::chrono::steady_clock::time_point at;
+    bool write() const { return method != "GET"; }
+  };
+
+  net::Handler in_front_of(net::Handler server);
+
+  /// The next `times` requests of that method whose target contains `part` get this answer.
+  void inject(std::string method, std::string part, int times, Answer answer);
+  /// How many injected answers were not asked for yet.
+  int left() const;
+  void change(Change change);
+  /// Away: connections break, running watches too, and new requests are refused, until back.
+  void away(bool is_away);
+  /// Ends the running watches whose target contains `part`, with this last line when it is not empty.
+  void end_watches(std::string_view part, const std::string& last_line = {});
+
+  std::vector<Seen> seen(std::string_view part = {}) const;
+  /// Requests that write, with that part in their target.
+  std::size_t writes(std::string_view part = {}) const;
+
+  static Answer status(int code, std::string reason, net::Headers headers = {});
+  static std::string status_json(int code, std::string_view reason);
+
+ private:
+  struct Rule {
+    std::string method, part;
+    int times;
+    Answer answer;
+  };
+  struct Watch {
+    std::string target;
+    std::weak_ptr<net::ResponseSink> sink;
+  };
+  Answer answer_for(const net::Request& request);
+
+  mutable std::mutex mutex_;
+  std::vector<Rule> rules_;
+  std::vector<Seen> seen_;
+  std::vector<Watch> watches_;
+  Change change_;
+  bool away_ = false;
+};
+
+/// One API server over a store in memory.
+class Cluster {
+ public:
+  Cluster(const char* name, Clock& clock, std::function<void()> on_change);
+  ~Cluster();
+
+  /// Present state; a missing root when there is none.
+  schema::Document get(const kube::Resource& resource, const std::string& namespace_name, const std::string& name);
+  /// Creates the object of this JSON (which names its namespace, if any), and gives it as it was stored.
+  schema::Document create(const kube::Resource& resource, std::string_view json);
+  schema::Document patch(const kube::Resource& resource, const std::string& namespace_name, const std::string& name,
+                         std::string_view merge_patch, std::string_view subresource = {});
+  void remove(const kube::Resource& resource, const std::string& namespace_name, const std::string& name,
+              std::optional<int> grace_seconds = {});
+  store::Revision revision() const { return store_->snapshot().revision(); }
+  kube::Client& client() { return *client_; }
+  /// What the syncer speaks to: `faults` stand before the server.
+  kube::Client client_through(Faults& faults);
+
+ private:
+  net::LoopThread loop_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<apiserver::Server> server_;
+  std::unique_ptr<kube::Client> client_;  // the test's own, past the faults
+  std::shared_ptr<store::Watcher> watcher_;
+  std::unique_ptr<store::Subscription> subscription_;
+};
+
+class TwoServers : public testing::Test {
+ protected:
+  static constexpr const char* kTenantNamespace = "default";
+  static constexpr const char* kHostNamespace = "team";
+
+  TwoServers();
+  ~TwoServers() override;
+
+  void start_syncer();
+  void stop_syncer();
+  /// Waits until the condition holds, looking whenever either server's state changes; a failure after 30 s.
+  void eventually(const std::function<bool()>& condition, std::string_view what);
+  /// Waits until a resync leaves both servers as they are.
+  void settle();
+
+  /// A tenant pod of one container "main"; `more` goes into its spec, `metadata` beside its name.
+  schema::Document create_pod(const std::string& name, const std::string& more = "", const std::string& metadata = "");
+  std::string host_name_of(const std::string& tenant_name) const;
+  schema::Document tenant_pod(const std::string& name) { return tenant.get(kPods, kTenantNamespace, name); }
+  schema::Document host_pod(const std::string& name) { return host.get(kPods, kHostNamespace, host_name_of(name)); }
+  /// Waits for the host pod of a tenant pod.
+  schema::Document await_host_pod(const std::string& name);
+  /// Plays the host: binds the pod and reports it as running, with these further statuses of containers.
+  void run_on_host(const std::string& name, const std::string& more_statuses = "");
+  void await_phase(const std::string& name, std::string_view phase);
+  /// The message of a tenant event of that reason on that object, once there is one.
+  std::string await_event(const std::string& object_name, std::string_view reason);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t changes_ = 0;  // guarded by mutex_
+
+  ManualClock clock{WallTime(std::chrono::seconds(1'800'000'000))};
+  Faults faults, tenant_faults;
+  Cluster tenant, host;
+  net::LoopThread syncer_loop;
+  std::unique_ptr<Syncer> syncer;
+};
+
+}  // namespace sublet::syncer
