@@ -5,6 +5,7 @@ pid file that a crash could leave wrong. `up` first removes whatever a killed pr
 """
 
 import base64
+import contextlib
 import fcntl
 import json
 import os
@@ -88,7 +89,9 @@ def free_ports(count: int) -> list[int]:
 
 
 def _openssl(*arguments: str, cwd: Path):
-    subprocess.run(["openssl", *arguments], cwd=cwd, check=True, capture_output=True)
+    # Marked too: outliving a killed `up`, it would write into the folder that the next one is removing.
+    subprocess.run(["openssl", *arguments], cwd=cwd, check=True, capture_output=True,
+                   env={**os.environ, MARK: str(cwd.parent)})
 
 
 def make_pki(folder: Path):
@@ -157,12 +160,28 @@ def node(index: int, gpus: int) -> dict:
             "spec": {}, "status": {"capacity": capacity, "allocatable": capacity}}
 
 
+@contextlib.contextmanager
+def exclusive(path: Path, remove: bool = False):
+    """Holds the lock file. Whoever removes it does so while holding it, so a lock on a removed file does not count."""
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists() or path.stat().st_ino != os.fstat(lock.fileno()).st_ino:
+                continue
+            yield
+            if remove:
+                path.unlink()
+            return
+
+
 class Host:
     def __init__(self, name: str):
         self.name = name
         self.state = hosts_dir() / name
         self.pki = self.state / "pki"
         self.logs = self.state / "logs"
+        self.lock = self.state.parent / f"{self.name}.lock"
         self.started: dict[str, subprocess.Popen] = {}
 
     def _start(self, label: str, arguments: list, extra_env: dict | None = None):
@@ -189,9 +208,7 @@ class Host:
 
     def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str]):
         binaries = {name: build.build(name) for name in ["etcd", "kube-apiserver", *components]}
-        self.state.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.state.parent / f"{self.name}.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with exclusive(self.lock):
             self._sweep()
             for folder in (self.state, self.pki, self.logs):
                 folder.mkdir(parents=True)
@@ -259,10 +276,10 @@ class Host:
         api.call("POST", "/apis/node.k8s.io/v1/runtimeclasses",
                  {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}, "handler": "nvidia"})
 
-        def ready() -> bool:
+        def ready() -> bool:  # the taint of a node that is not ready is lifted by the controller manager
             items = json.loads(api.call("GET", "/api/v1/nodes")[1] or b"{}").get("items", [])
             return sum(any(c["type"] == "Ready" and c["status"] == "True" for c in n["status"].get("conditions", []))
-                       and not any(t["effect"] == "NoSchedule" for t in n["spec"].get("taints", []))
+                       and not (controllers and any(t["effect"] == "NoSchedule" for t in n["spec"].get("taints", [])))
                        for n in items) >= nodes
 
         if kwok and nodes:
@@ -273,14 +290,13 @@ class Host:
 
     def _sweep(self):
         kill_all(self.state)
-        shutil.rmtree(self.state, ignore_errors=True)
+        if self.state.exists():
+            shutil.rmtree(self.state)
 
     def down(self, keep_logs: Path | None):
         if keep_logs and self.logs.is_dir():
             shutil.copytree(self.logs, keep_logs, dirs_exist_ok=True)
-        with open(self.state.parent / f"{self.name}.lock", "w") if self.state.parent.is_dir() else open(os.devnull, "w") as lock:
-            if lock.name != os.devnull:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with exclusive(self.lock, remove=True):
             self._sweep()
 
     def kubeconfig(self) -> Path:
