@@ -16,7 +16,7 @@ using namespace sublet::bench;
 constexpr char kUsage[] =
     "usage: sublet_bench api|watch|objects --kubeconfig F --pids PID,... [--seconds S] [--count N] [--events N]\n"
     "       sublet_bench pods --kubeconfig F --host-kubeconfig F --host-namespace NS [--namespace NS]\n"
-    "                         --count N [--rate PER_SECOND] [--writers N]\n"
+    "                         --count N [--rate PER_SECOND] [--writers N] [--watch-seconds S]\n"
     "The figures are printed as one JSON object; the names end in their units.\n";
 
 /// Flags are all --name value.
@@ -66,7 +66,8 @@ Figures pods(const Flags& flags) {
                    .host_namespace = flags.text("host-namespace", "default"),
                    .count = flags.count("count", 100),
                    .writers = flags.count("writers", 16),
-                   .rate = flags.number("rate", 0)};
+                   .rate = flags.number("rate", 0),
+                   .watch_seconds = flags.count("watch-seconds", 900)};
   return measure_pods(run);
 }
 

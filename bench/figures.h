@@ -31,7 +31,8 @@ struct PodRun {
   std::string tenant_namespace = "default", host_namespace;
   int count = 0;
   int writers = 1;
-  double rate = 0;  // pods per second; 0: as fast as the writers go
+  double rate = 0;          // pods per second; 0: as fast as the writers go
+  int watch_seconds = 900;  // how long a watch is asked for; a shorter one is resumed more often
 };
 /// Creates pods and follows each to the host and back to Running, then deletes them and waits until the host has none.
 Figures measure_pods(const PodRun& run);

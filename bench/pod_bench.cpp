@@ -23,6 +23,20 @@ struct PodTimes {
   bool gone = false;
 };
 
+std::string_view value_of(std::string_view frame, std::string_view key) {
+  const std::size_t at = frame.find(key);
+  if (at == std::string_view::npos) return {};
+  frame.remove_prefix(at + key.size());
+  return frame.substr(0, frame.find('"'));
+}
+
+/// What a watch is asked for, and which of a pod's times it tells.
+struct Watch {
+  std::string namespace_name;
+  bool host = false, tenant = false;
+  int seconds = 0;  // after which the server is asked to end it
+};
+
 /// The times of all pods of one run, filled by the writers and both watches.
 class Ledger {
  public:
@@ -60,14 +74,10 @@ class Ledger {
     return pods_;
   }
   int running() const { return running_; }
+  void count_resume() { ++resumes_; }
+  int resumes() const { return resumes_; }
 
  private:
-  static std::string_view value_of(std::string_view frame, std::string_view key) {
-    const std::size_t at = frame.find(key);
-    if (at == std::string_view::npos) return {};
-    frame.remove_prefix(at + key.size());
-    return frame.substr(0, frame.find('"'));
-  }
   void set(const std::string& name, Clock::time_point PodTimes::*field, Clock::time_point at) {
     const std::lock_guard lock(mutex_);
     pods_[name].*field = at;
@@ -81,16 +91,17 @@ class Ledger {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<std::string, PodTimes> pods_;
-  std::atomic<int> running_ = 0, gone_ = 0;
+  std::atomic<int> running_ = 0, gone_ = 0, resumes_ = 0;
 };
 
 std::string pods_path(const std::string& namespace_name) { return "/api/v1/namespaces/" + namespace_name + "/pods"; }
 
-/// Follows a watch until the server ends it (its timeoutSeconds at the latest).
-void follow(const ClientTls& tls, const std::string& namespace_name, const std::string& revision, bool host,
-            bool tenant, Ledger& ledger, const std::atomic<bool>& stop) {
+/// One connection's worth of a watch: until the server ends it, or `stop`. Moves `revision` to the last event's.
+void follow_once(const ClientTls& tls, const Watch& watch, std::string& revision, Ledger& ledger,
+                 const std::atomic<bool>& stop) {
   Connection connection(tls);
-  connection.start_stream(pods_path(namespace_name) + "?watch=1&timeoutSeconds=900&resourceVersion=" + revision);
+  connection.start_stream(pods_path(watch.namespace_name) + "?watch=1&timeoutSeconds=" + std::to_string(watch.seconds) +
+                          "&resourceVersion=" + revision);
   connection.set_nonblocking();
   constexpr int kStopCheckMilliseconds = 200;
   pollfd descriptor{connection.descriptor(), POLLIN, 0};
@@ -98,14 +109,29 @@ void follow(const ClientTls& tls, const std::string& namespace_name, const std::
   std::string text;
   while (!stop) {
     for (std::string_view bytes = connection.read_raw(); !bytes.empty(); bytes = connection.read_raw()) {
-      if (decoder.feed(bytes, text)) die("a watch of pods was ended by its server");
+      const bool ended = decoder.feed(bytes, text);
       std::size_t begin = 0;
       for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-        ledger.seen(std::string_view(text).substr(begin, end - begin), host, tenant);
+        const std::string_view frame = std::string_view(text).substr(begin, end - begin);
+        if (value_of(frame, "\"type\":\"") == "ERROR") die("a watch of pods failed: " + std::string(frame));
+        ledger.seen(frame, watch.host, watch.tenant);
+        revision = value_of(frame, "\"resourceVersion\":\"");
       }
       text.erase(0, begin);
+      if (ended) return;
     }
     poll(&descriptor, 1, kStopCheckMilliseconds);
+  }
+}
+
+/// Follows a watch until `stop`. A server may end one at any time (kube-apiserver ends those whose reader falls behind
+/// by more than its buffer, as in a burst); like every client this one goes on from the last event it has seen.
+void follow(const ClientTls& tls, const Watch& watch, std::string revision, Ledger& ledger,
+            const std::atomic<bool>& stop) {
+  while (true) {
+    follow_once(tls, watch, revision, ledger, stop);
+    if (stop) return;
+    ledger.count_resume();
   }
 }
 
@@ -181,18 +207,21 @@ Figures measure_pods(const PodRun& run) {
   Ledger ledger("p" + std::to_string(std::random_device{}() % 1'000'000) + "-");
   std::atomic<bool> stop = false;
   std::vector<std::thread> watches;
-  watches.emplace_back(follow, std::cref(host_tls), run.host_namespace, list_revision(host_tls, run.host_namespace),
-                       true, direct, std::ref(ledger), std::cref(stop));
+  const Watch on_host{
+      .namespace_name = run.host_namespace, .host = true, .tenant = direct, .seconds = run.watch_seconds};
+  const Watch in_tenant{.namespace_name = run.tenant_namespace, .tenant = true, .seconds = run.watch_seconds};
+  watches.emplace_back(follow, std::cref(host_tls), on_host, list_revision(host_tls, run.host_namespace),
+                       std::ref(ledger), std::cref(stop));
   if (!direct) {
-    watches.emplace_back(follow, std::cref(tenant_tls), run.tenant_namespace,
-                         list_revision(tenant_tls, run.tenant_namespace), false, true, std::ref(ledger),
-                         std::cref(stop));
+    watches.emplace_back(follow, std::cref(tenant_tls), in_tenant, list_revision(tenant_tls, run.tenant_namespace),
+                         std::ref(ledger), std::cref(stop));
   }
   write_pods(run, tenant_tls, ledger);
   if (!ledger.await_running(run.count)) {
     die("only " + std::to_string(ledger.running()) + " of " + std::to_string(run.count) + " pods became Running");
   }
-  const Figures figures = summarize(ledger);
+  Figures figures = summarize(ledger);
+  figures.emplace_back("watch_resumes", ledger.resumes());
   Connection(tenant_tls)
       .expect({.method = "DELETE",
                .path = pods_path(run.tenant_namespace) + "?labelSelector=app%3Dbench&gracePeriodSeconds=0"});
