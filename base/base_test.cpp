@@ -20,6 +20,10 @@ TEST(Time, FormatsAndParses) {
 TEST(Status, SpellsUpstreamMessages) {
   EXPECT_EQ(not_found_status("apps", "deployments", "x").message, "deployments.apps \"x\" not found");
   EXPECT_EQ(conflict_status("", "pods", "x", kObjectModified).http_code(), 409);
+  const Status twice =
+      invalid_status("", "Pod", "x", {{"FieldValueInvalid", "bad", "a"}, {"FieldValueInvalid", "bad", "a"}});
+  EXPECT_EQ(twice.message, "Pod \"x\" is invalid: a: bad");
+  EXPECT_EQ(twice.causes.size(), 2u);
   EXPECT_EQ(invalid_status("", "Pod", "x", {{"FieldValueRequired", "Required value", "spec"}}).message,
             "Pod \"x\" is invalid: spec: Required value");
   EXPECT_EQ(reason_from_name("Expired"), Reason::expired);

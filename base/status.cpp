@@ -1,5 +1,6 @@
 #include "sublet/base/status.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -120,12 +121,15 @@ Status forbidden_status(std::string_view group, std::string_view resource, std::
 }
 
 Status invalid_status(std::string_view group, std::string_view kind, std::string_view name, std::vector<Cause> causes) {
-  std::string list;
+  // A mistake that two layers of rules found is said once here and stays twice among the causes, as upstream has it.
+  std::vector<std::string> said;
   for (const auto& cause : causes) {
-    if (!list.empty()) list += ", ";
-    list += cause.field + ": " + cause.message;
+    std::string text = cause.field + ": " + cause.message;
+    if (std::find(said.begin(), said.end(), text) == said.end()) said.push_back(std::move(text));
   }
-  if (causes.size() > 1) list = "[" + list + "]";
+  std::string list;
+  for (const auto& text : said) list.append(list.empty() ? "" : ", ").append(text);
+  if (said.size() > 1) list = "[" + list + "]";
   std::string message = group_resource(group, kind) + " " + quoted(name) + " is invalid: " + list;
   Status status = named_status(Reason::invalid, group, kind, name, std::move(message));
   status.causes = std::move(causes);

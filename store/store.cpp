@@ -47,7 +47,7 @@ Status expired_status(Revision revision, Revision floor) {
 }
 
 Status too_large_status(Revision revision, Revision current) {
-  Status status = fail(Reason::timeout, "Too large resource version: " + std::to_string(revision) +
+  Status status = fail(Reason::timeout, "Timeout: Too large resource version: " + std::to_string(revision) +
                                             ", current: " + std::to_string(current))
                       .value();
   status.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});

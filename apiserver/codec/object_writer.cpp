@@ -122,7 +122,7 @@ Result<std::string> ObjectWriter::json_of(const store::Object& object, bool with
   }
   std::string out = table_head(meta_version(), "{\"resourceVersion\":\"" + std::to_string(object.revision) + "\"}");
   if (with_columns) append_table_columns(out, printer_for(route_.storage->group, route_.storage->resource));
-  out += "\"rows\":[";
+  out += with_columns ? "\"rows\":[" : "\"columnDefinitions\":null,\"rows\":[";
   append_row(out, object, now);
   return out + "]}";
 }
@@ -248,7 +248,8 @@ std::string ObjectWriter::bookmark_json(store::Revision revision, bool initial_e
   metadata += "}";
   if (output_.form == Form::table)
     return table_head(meta_version(), "{\"resourceVersion\":\"" + std::to_string(revision) + "\"}") +
-           "\"rows\":[{\"cells\":[],\"object\":" + partial_json(meta_version(), metadata) + "}]}";
+           "\"columnDefinitions\":null,\"rows\":[{\"cells\":[],\"object\":" + partial_json(meta_version(), metadata) +
+           "}]}";
   if (output_.form != Form::object) return partial_json(meta_version(), metadata);
   return route_.type_prefix + "\"metadata\":" + metadata + "}";
 }

@@ -108,7 +108,8 @@ Result<Document> decode_body(const RequestBody& body, const ExpectedKind& expect
   schema::DecodeNotes notes;
   auto document = decode_media(*media, body.bytes, expected, notes);
   if (!document) return document;
-  if (auto judged = judge_notes(notes, validation, warnings); !judged) return fail(judged.error());
+  if (auto judged = judge_notes(notes, validation, warnings); !judged)
+    return fail(with_prefix(judged.error(), expected));
   document->root().put("kind", expected.kind);
   document->root().put("apiVersion", api_version(expected.group, expected.version));
   return document;

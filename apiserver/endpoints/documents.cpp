@@ -19,13 +19,15 @@ Status no_such_path() {
 // Answers with a cached body: 304 when the client has it, compressed when it may be.
 void serve_cached(RequestContext& context, const CachedDocument& document, std::string_view content_type,
                   std::string_view cache_control) {
-  net::Headers headers = context.headers(content_type);
+  const auto known = context.request.headers.get("If-None-Match");
+  const bool unchanged = !known.empty() && known.find(document.etag) != std::string_view::npos;
+  // No Content-Type for a body that is not sent.
+  net::Headers headers = context.headers(unchanged ? std::string_view{} : content_type);
   headers.add("ETag", document.etag);
   headers.add("Vary", "Accept");
   headers.add("Vary", "Accept-Encoding");
   if (!cache_control.empty()) headers.set("Cache-Control", std::string(cache_control));
-  const auto known = context.request.headers.get("If-None-Match");
-  if (!known.empty() && known.find(document.etag) != std::string_view::npos) {
+  if (unchanged) {
     context.record(304);
     return context.sink->respond(304, std::move(headers), {});
   }

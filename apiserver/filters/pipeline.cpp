@@ -164,10 +164,15 @@ bool negotiate_output(RequestContext& context) {
   context.output = *output;
   context.output.pretty = context.output.media == Media::json && context.info.verb != Verb::watch &&
                           wants_pretty(context.query.find("pretty"), context.request.headers.get("User-Agent"));
+  if (context.output.form != Form::table) return true;
   const auto rows = context.query.get("includeObject");
   if (rows == "Object") context.output.row_object = RowObject::object;
   if (rows == "None") context.output.row_object = RowObject::none;
-  return true;
+  if (rows.empty() || rows == "Metadata" || rows == "Object" || rows == "None") return true;
+  reply_status(context, status_of(Reason::bad_request,
+                                  "Unable to convert to Table as requested: includeObject: Invalid value: \"" +
+                                      std::string(rows) + "\": must be 'Metadata', 'Object', 'None', or empty"));
+  return false;
 }
 
 void handle_resource(const ContextPtr& context) {

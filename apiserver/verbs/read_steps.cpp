@@ -52,6 +52,12 @@ bool is_selectable(const Route& route, std::string_view label) {
   return std::any_of(fields.begin(), fields.end(), [&](const auto& field) { return field.label == label; });
 }
 
+// In upstream's words: a kind without selectable fields of its own says which two there are.
+std::string unselectable(const Route& route, const std::string& label) {
+  if (!route.strategy->selectable_fields.empty()) return "field label not supported: " + label;
+  return "\"" + label + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"";
+}
+
 // Rebuilds the selector in stored labels; only served versions with aliases need it.
 std::string translated_selector(const Route& route, const kube::FieldSelector& selector) {
   std::string text;
@@ -72,7 +78,7 @@ Result<kube::FieldSelector> parse_fields(const Route& route, std::string_view te
   if (route.conversion) selector = kube::FieldSelector::parse(translated_selector(route, *selector));
   if (!selector) return selector;
   for (const auto& term : selector->terms())
-    if (!is_selectable(route, term.path)) return bad_request("field label not supported: " + term.path);
+    if (!is_selectable(route, term.path)) return bad_request(unselectable(route, term.path));
   return selector;
 }
 
@@ -101,20 +107,19 @@ void check_watch_match(const Query& query, std::string_view match, std::vector<C
 }
 
 void check_list_match(const Query& query, std::string_view match, std::vector<Cause>& causes) {
-  if (query.find("sendInitialEvents"))
-    causes.push_back(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
-  if (match.empty()) return;
   const auto version = query.get("resourceVersion");
-  if (version.empty())
+  if (!match.empty() && version.empty())
     causes.push_back(
         forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"));
-  if (!query.get("continue").empty())
+  if (!match.empty() && !query.get("continue").empty())
     causes.push_back(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
-  if (match != "Exact" && match != "NotOlderThan")
+  if (!match.empty() && match != "Exact" && match != "NotOlderThan")
     causes.push_back(unsupported_match(match, "\"Exact\", \"NotOlderThan\", \"\""));
   if (match == "Exact" && version == "0")
     causes.push_back(
         forbidden("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+  if (query.find("sendInitialEvents"))
+    causes.push_back(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
 }
 
 std::string base64url(std::string text) {
@@ -151,7 +156,8 @@ Result<store::ObjectPtr> find_stored(const RequestContext& context, const store:
 Status too_large_status(store::Revision wanted, store::Revision current) {
   Status status;
   status.reason = Reason::timeout;
-  status.message = "Too large resource version: " + std::to_string(wanted) + ", current: " + std::to_string(current);
+  status.message =
+      "Timeout: Too large resource version: " + std::to_string(wanted) + ", current: " + std::to_string(current);
   status.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
   status.retry_after_seconds = 1;
   return status;

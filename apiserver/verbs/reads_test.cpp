@@ -138,7 +138,13 @@ TEST(List, SelectorsFilterAndHideTheCount) {  // 23, 24
             1u);
   const auto refused = rig.get(kConfigMaps + "?fieldSelector=data.x%3D1");
   EXPECT_EQ(refused.code, 400);
-  EXPECT_THAT(refused.text("message"), HasSubstr("field label not supported"));
+  EXPECT_THAT(refused.text("message"),
+              HasSubstr("\"data.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
+  EXPECT_EQ(rig.get("/api/v1/namespaces/test/pods?fieldSelector=spec.x%3D1").text("message"),
+            "field label not supported: spec.x");
+  const auto match = rig.get(kConfigMaps + "?sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+  EXPECT_EQ(match["details"]["causes"].at(0)["field"].text(), "resourceVersionMatch");
+  EXPECT_EQ(match["details"]["causes"].at(1)["field"].text(), "sendInitialEvents");
   const auto page = rig.get(kConfigMaps + "?limit=1&labelSelector=app");
   EXPECT_FALSE(page.text("metadata.continue").empty());
   EXPECT_FALSE(page["metadata"].has("remainingItemCount"));
@@ -209,6 +215,9 @@ TEST(Encoding, TableHasColumnsAndRows) {
       rig.get(kConfigMaps, {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}});
   EXPECT_EQ(table.text("kind"), "Table");
   EXPECT_EQ(table["columnDefinitions"].at(0)["name"].text(), "Name");
+  EXPECT_EQ(
+      rig.get(kConfigMaps + "?includeObject=Some", {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}}).code,
+      400);
   EXPECT_EQ(table["rows"].at(0)["cells"].at(0).text(), "a");
   EXPECT_EQ(table["rows"].at(0)["cells"].size(), table["columnDefinitions"].size());
   EXPECT_EQ(table["rows"].at(0)["object"]["kind"].text(), "PartialObjectMetadata");
@@ -273,6 +282,7 @@ TEST(Endpoints, DiscoveryAnswersWithEtag) {  // 1, 2, 3
   const auto second = rig.get("/apis", conditional);
   EXPECT_EQ(second.code, 304);
   EXPECT_TRUE(second.body.empty());
+  EXPECT_FALSE(second.headers.has("Content-Type"));
   EXPECT_EQ(rig.get("/apis").text("kind"), "APIGroupList");
   EXPECT_EQ(rig.get("/apis/nosuch").code, 404);
 }

@@ -41,7 +41,7 @@ Outcome check_request(const DeleteRequest& request) {
   if (!is_policy(request.propagation_policy))
     causes.push_back({"FieldValueNotSupported",
                       "Unsupported value: \"" + request.propagation_policy +
-                          "\": supported values: \"Background\", \"Foreground\", \"Orphan\"",
+                          "\": supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"",
                       "propagationPolicy"});
   if (causes.empty()) return {};
   return fail(invalid_options(std::move(causes)));
@@ -129,15 +129,19 @@ void mark_deleting(Write& write, Value object) {
 }
 
 Outcome check_preconditions(const RequestContext& context, const store::Object& current, const DeleteRequest& request) {
-  const auto conflict = [&](std::string_view what, std::string_view sent, std::string_view stored) {
-    return fail(conflict_status(context.served().group, context.served().resource, name_of_key(current.key),
-                                "Precondition failed: " + std::string(what) + " in precondition: " + std::string(sent) +
-                                    ", " + std::string(what) + " in object meta: " + std::string(stored)));
+  // Upstream names the kind here where other conflicts name the resource.
+  const auto conflict = [&](const std::string& what, const std::string& sent, const std::string& stored,
+                            std::string_view happened) {
+    return fail(conflict_status(context.served().group, context.served().kind, name_of_key(current.key),
+                                "the " + what + " in the precondition (" + sent + ") does not match the " + what +
+                                    " in record (" + stored + "). The object might have been " +
+                                    std::string(happened)));
   };
-  if (!request.uid.empty() && request.uid != current.index.uid) return conflict("UID", request.uid, current.index.uid);
+  if (!request.uid.empty() && request.uid != current.index.uid)
+    return conflict("UID", request.uid, std::string(current.index.uid), "deleted and then recreated");
   const std::string version = std::to_string(current.revision);
   if (!request.resource_version.empty() && request.resource_version != version)
-    return conflict("ResourceVersion", request.resource_version, version);
+    return conflict("ResourceVersion", request.resource_version, version, "modified");
   return {};
 }
 
@@ -183,7 +187,7 @@ Result<DeleteRequest> delete_request_of(const Value& options) {
     if (value.text() != "All")
       return fail(
           invalid_options({{"FieldValueNotSupported",
-                            "Unsupported value: \"" + value.string() + "\": supported values: \"All\"", "dryRun"}}));
+                            "Unsupported value: [\"" + value.string() + "\"]: supported values: \"All\"", "dryRun"}}));
     request.dry_run = true;
   }
   if (auto valid = check_request(request); !valid) return fail(valid.error());

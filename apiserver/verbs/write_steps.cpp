@@ -36,7 +36,7 @@ store::ObjectPtr unsaved_object(std::string key, store::Put put, store::Revision
 Status unsupported_option(std::string_view kind, std::string_view field, std::string_view value,
                           std::string_view supported) {
   Cause cause{"FieldValueNotSupported",
-              "Unsupported value: \"" + std::string(value) + "\": supported values: " + std::string(supported),
+              "Unsupported value: " + std::string(value) + ": supported values: " + std::string(supported),
               std::string(field)};
   return invalid_status(kMetaGroup, kind, "", {std::move(cause)});
 }
@@ -99,10 +99,12 @@ Plan Write::keep(const store::ObjectPtr& current) {
 
 Result<FieldValidation> check_write_options(const RequestContext& context, std::string_view kind) {
   for (const auto value : context.query.all("dryRun"))
-    if (value != "All") return fail(unsupported_option(kind, "dryRun", value, "\"All\""));
+    if (value != "All") return fail(unsupported_option(kind, "dryRun", "[\"" + std::string(value) + "\"]", "\"All\""));
   const auto text = context.query.get("fieldValidation");
   const auto validation = parse_field_validation(text);
-  if (!validation) return fail(unsupported_option(kind, "fieldValidation", text, "\"Ignore\", \"Strict\", \"Warn\""));
+  if (!validation)
+    return fail(unsupported_option(kind, "fieldValidation", "\"" + std::string(text) + "\"",
+                                   "\"\", \"Ignore\", \"Strict\", \"Warn\""));
   return *validation;
 }
 

@@ -68,8 +68,13 @@ TEST(Create, FieldValidationModes) {  // 41, 42
   const std::string typo = R"({"metadata":{"name":"a"},"dta":{"a":"b"}})";
   const auto strict = rig.post(kConfigMaps + "?fieldValidation=Strict", typo);
   EXPECT_EQ(strict.code, 400);
-  EXPECT_THAT(strict.text("message"), HasSubstr("strict decoding error: unknown field \"dta\""));
-  EXPECT_EQ(rig.post(kConfigMaps + "?fieldValidation=Nope", typo).code, 422);
+  EXPECT_THAT(strict.text("message"), HasSubstr("ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict "
+                                                "decoding error: unknown field \"dta\""));
+  const auto nope = rig.post(kConfigMaps + "?fieldValidation=Nope", typo);
+  EXPECT_EQ(nope.code, 422);
+  EXPECT_THAT(nope.text("message"), HasSubstr("\"Nope\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""));
+  EXPECT_THAT(rig.post(kConfigMaps + "?dryRun=Some", typo).text("message"),
+              HasSubstr("Unsupported value: [\"Some\"]: supported values: \"All\""));
   const auto twice =
       rig.post(kConfigMaps + "?fieldValidation=Strict", R"({"metadata":{"name":"a"},"data":{},"data":{"a":"b"}})");
   EXPECT_EQ(twice.code, 400);
@@ -267,7 +272,10 @@ TEST(Delete, GraceRunsAndShortens) {  // 55
 TEST(Delete, Preconditions) {  // 56
   Rig rig;
   const auto made = rig.make_config_map("a");
-  EXPECT_EQ(rig.remove(kConfigMaps + "/a", R"({"preconditions":{"uid":"x"}})").code, 409);
+  const auto other = rig.remove(kConfigMaps + "/a", R"({"preconditions":{"uid":"x"}})");
+  EXPECT_EQ(other.code, 409);
+  EXPECT_EQ(other.text("details.kind"), "ConfigMap");
+  EXPECT_THAT(other.text("message"), HasSubstr("the UID in the precondition (x) does not match the UID in record ("));
   EXPECT_EQ(rig.remove(kConfigMaps + "/a", R"({"preconditions":{"resourceVersion":"1"}})").code, 409);
   EXPECT_EQ(rig.remove(kConfigMaps + "/a?dryRun=All").code, 200);
   EXPECT_EQ(rig.get(kConfigMaps + "/a").code, 200);

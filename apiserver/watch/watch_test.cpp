@@ -133,6 +133,7 @@ TEST(Watch, TableHasColumnsOnlyOnce) {  // 11
   rig.make_config_map("b");
   const auto second = watching->event(1);
   EXPECT_EQ(second["object"]["kind"].text(), "Table");
+  EXPECT_TRUE(second["object"].has("columnDefinitions"));
   EXPECT_TRUE(second["object"]["columnDefinitions"].empty());
   EXPECT_EQ(second["object"]["rows"].at(0)["cells"].at(0).text(), "b");
 }
