@@ -240,4 +240,15 @@ TEST(Pod, GraceDependsOnWhereItRuns) {
 }
 
 }  // namespace
+TEST(PodValidation,
+     ContainersAreReportedBeforeThePodsOwnFields) {  // upstream's order, also of what the table alone could tell
+  KindBench bench;
+  const std::string text =
+      causes_text(bench.create("pods", R"({"metadata":{"name":"p"},"spec":{"restartPolicy":"Sometimes",
+      "containers":[{"name":"a","image":"x","imagePullPolicy":"Maybe"}]}})"));
+  const auto pull = text.find("spec.containers[0].imagePullPolicy: Unsupported value: \"Maybe\"");
+  ASSERT_NE(pull, std::string::npos) << text;
+  EXPECT_LT(pull, text.find("spec.restartPolicy"));
+}
+
 }  // namespace sublet::apiserver

@@ -294,6 +294,7 @@ void validate_common(Causes& causes, const std::string& path, const Value& conta
   validate_env_from(causes, child(path, "envFrom"), container["envFrom"]);
   validate_mounts(causes, path, container, volumes);
   validate_devices(causes, child(path, "volumeDevices"), container["volumeDevices"], volumes);
+  validate_choice(causes, path, container, {"imagePullPolicy", {"Always", "IfNotPresent", "Never"}});
   validate_container_resources(causes, child(path, "resources"), container["resources"]);
   if (auto context = container["securityContext"]) validate_user_ids(causes, child(path, "securityContext"), context);
 }

@@ -125,7 +125,8 @@ void mark_deleting(Write& write, Value object) {
   if (!meta.has("deletionGracePeriodSeconds")) bump_generation(meta);
   const auto deadline = parse_time(meta["deletionTimestamp"].text());
   if (!deadline || *deadline > now) meta.put("deletionTimestamp", format_time(now));
-  meta.put("deletionGracePeriodSeconds", 0);
+  // What holds its own deletion (a namespace) has a way of ending and no grace period.
+  if (!write.request.strategy().holds_deletion) meta.put("deletionGracePeriodSeconds", 0);
 }
 
 Outcome check_preconditions(const RequestContext& context, const store::Object& current, const DeleteRequest& request) {

@@ -315,6 +315,9 @@ TEST(Namespaces, StayUntilFinalized) {  // 61
   const auto marked = rig.remove("/api/v1/namespaces/n");
   EXPECT_EQ(marked.code, 200);
   EXPECT_EQ(marked.text("status.phase"), "Terminating") << marked.body;
+  EXPECT_FALSE(marked["metadata"].has("deletionGracePeriodSeconds"));
+  EXPECT_EQ(rig.remove("/api/v1/namespaces/n").text("metadata.resourceVersion"),
+            marked.text("metadata.resourceVersion"));
   const auto refused = rig.post("/api/v1/namespaces/n/configmaps", R"({"metadata":{"name":"a"}})");
   EXPECT_EQ(refused.code, 403);
   EXPECT_EQ(refused["details"]["causes"].at(0)["reason"].text(), "NamespaceTerminating");
