@@ -112,13 +112,15 @@ class Apiserver:
 
 
 class Stack:
-    """kube-apiserver + etcd of tools/testhost, without controllers: the API figures' peer."""
+    """kube-apiserver with its store, of tools/testhost: alone the API figures' peer, with components a host for pods."""
 
-    def __init__(self, name="bench-peer", components=""):
-        self.name = name
-        self._testhost("up", "--name", name, "--nodes", "0", "--gpu-nodes", "0", "--with", components)
-        line = self._testhost("env", "--name", name)
+    def __init__(self, store="etcd", components="", nodes=0):
+        self.name = f"bench-{store}"
+        started = time.monotonic()
+        self._testhost("up", "--name", self.name, "--store", store, "--nodes", str(nodes), "--gpu-nodes", "0", "--with", components)
+        line = self._testhost("env", "--name", self.name)
         self.kubeconfig = Path(line.strip().split("KUBECONFIG=", 1)[1])
+        self.start_s = time.monotonic() - started
         sys.path.insert(0, str(ROOT / "tools/testhost"))
         import stack
         self.pids = stack.processes_of(self.kubeconfig.parent)
@@ -135,9 +137,11 @@ class Stack:
 
 
 class VirtualClusters:
-    """sublet with a state folder of its own: an embedded host, and virtual clusters made by the real command line."""
+    """sublet with a state folder of its own: virtual clusters made by the real command line, on an embedded host with
+    `nodes` nodes or on the host of a kubeconfig."""
 
-    def __init__(self, nodes: int):
+    def __init__(self, nodes: int, real_host: Path | None = None):
+        self.real_host = real_host
         self.folder = Path(tempfile.mkdtemp(prefix="sublet-bench-"))
         self.state = self.folder / "state"
         (self.folder / "home/.kube").mkdir(parents=True)
@@ -160,6 +164,8 @@ class VirtualClusters:
         started = time.monotonic()
         self.made.append(name)
         flags = ["--nodes", self.nodes, "--gpu-nodes", 0] if len(self.made) == 1 else []
+        if self.real_host:
+            flags = ["--host-kubeconfig", self.real_host]
         self.sublet("create", name, "--namespace", f"team-{name}", *flags)
         self.kubectl(name, "get", "namespaces")
         return time.monotonic() - started
@@ -174,7 +180,7 @@ class VirtualClusters:
 
     @property
     def host_kubeconfig(self) -> Path:
-        return self.state / "host/admin.kubeconfig"
+        return self.real_host or self.state / "host/admin.kubeconfig"
 
     def pids(self, name: str) -> list[int]:
         return pids_by(f"{self.state}/clusters/team-{name}/{name}")

@@ -206,8 +206,8 @@ class Host:
 
         wait_for(what, alive_and_met, seconds)
 
-    def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str]):
-        binaries = {name: build.build(name) for name in ["etcd", "kube-apiserver", *components]}
+    def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str], store: str = "etcd"):
+        binaries = {name: build.build(name) for name in [store, "kube-apiserver", *components]}
         with exclusive(self.lock):
             self._sweep()
             for folder in (self.state, self.pki, self.logs):
@@ -217,12 +217,7 @@ class Host:
             make_pki(self.pki)
             etcd_port, peer_port, free = free_ports(3)
             port = port or free
-            self._start("etcd", [binaries["etcd"], "--name", "host", "--data-dir", self.state / "etcd",
-                                 "--listen-client-urls", f"http://127.0.0.1:{etcd_port}",
-                                 "--advertise-client-urls", f"http://127.0.0.1:{etcd_port}",
-                                 "--listen-peer-urls", f"http://127.0.0.1:{peer_port}",
-                                 "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer_port}",
-                                 "--initial-cluster", f"host=http://127.0.0.1:{peer_port}", "--log-level", "warn"])
+            self._start(store, self._store(store, binaries[store], etcd_port, peer_port))
             self._start("kube-apiserver", self._apiserver(binaries["kube-apiserver"], port, etcd_port))
             write_kubeconfig(self.state / "kubeconfig", f"testhost-{self.name}", port, self.pki)
             api = Api(port, self.pki)
@@ -233,6 +228,17 @@ class Host:
             (self.state / "port").write_text(str(port))
             print(f"testhost: {self.name} is up on port {port} after {time.monotonic() - started:.1f} s; "
                   f"KUBECONFIG={self.state / 'kubeconfig'}, logs in {self.logs}", file=sys.stderr)
+
+    def _store(self, name: str, binary: Path, port: int, peer_port: int) -> list:
+        if name == "kine":  # SQLite with kine's own parameters; only the place of the file is ours
+            parameters = "_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate"
+            return [binary, f"--endpoint=sqlite://{self.state / 'kine.db'}?{parameters}", f"--listen-address=127.0.0.1:{port}",
+                    "--metrics-bind-address=0"]
+        return [binary, "--name", "host", "--data-dir", self.state / "etcd",
+                "--listen-client-urls", f"http://127.0.0.1:{port}", "--advertise-client-urls", f"http://127.0.0.1:{port}",
+                "--listen-peer-urls", f"http://127.0.0.1:{peer_port}",
+                "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer_port}",
+                "--initial-cluster", f"host=http://127.0.0.1:{peer_port}", "--log-level", "warn"]
 
     def _apiserver(self, binary: Path, port: int, etcd_port: int) -> list:
         return [binary, f"--etcd-servers=http://127.0.0.1:{etcd_port}", "--bind-address=127.0.0.1", f"--secure-port={port}",
