@@ -41,11 +41,12 @@ class SyncerTest : public TwoServers {
   }
 
   std::string token_secret(const std::string& pod) {
-    for (const Value volume : host_pod(pod)["spec"]["volumes"])
+    const Document on_host = host_pod(pod);
+    for (const Value volume : on_host["spec"]["volumes"])
       for (const Value source : volume["projected"]["sources"])
         if (const Value secret = source["secret"]; secret["name"].text().find("token") != std::string_view::npos)
           return secret["name"].string();
-    ADD_FAILURE() << "no token volume: " << host_pod(pod).to_json();
+    ADD_FAILURE() << "no token volume: " << on_host.to_json();
     return {};
   }
 
