@@ -103,7 +103,7 @@ refuse "create twice" 'configmaps "settings" already exists' kn create configmap
 check "dry run" "configmap/dry created \(server dry run\)" kn create configmap dry --dry-run=server
 refuse "dry run stored nothing" 'configmaps "dry" not found' kn get configmap dry
 check "field selector" "^settings" kn get configmap --field-selector metadata.name=settings --no-headers
-refuse "bad field selector" "field label not supported" kn get configmap --field-selector data.x=1
+refuse "bad field selector" "is not a known field selector" kn get configmap --field-selector data.x=1
 check "chunked list" "^settings" kn get configmap --chunk-size=1 --no-headers
 check "delete configmap" 'configmap "settings" deleted' kn delete configmap settings
 
