@@ -32,24 +32,25 @@ std::string_view cut_utf8(std::string_view text, std::size_t bytes) {
 constexpr std::size_t kVerbCount = static_cast<std::size_t>(Verb::other) + 1;
 constexpr int kCodeMin = 100, kCodeCount = 500;
 
-// Looked up once per verb and code; the registry gives the same counter to whoever asks at the same time.
+// Looked up once per verb and code; the registry gives the same counter to whoever asks at the same time. Acquire
+// and release: who finds the pointer must find the counter behind it made.
 metrics::Counter& request_counter(Verb verb, int code) {
   static std::array<std::array<std::atomic<metrics::Counter*>, kCodeCount>, kVerbCount> counters{};
   auto& slot = counters[static_cast<std::size_t>(verb)][static_cast<std::size_t>(code - kCodeMin) % kCodeCount];
-  if (auto* known = slot.load(std::memory_order_relaxed)) return *known;
+  if (auto* known = slot.load(std::memory_order_acquire)) return *known;
   auto& made = metrics::counter("apiserver_request_total", "Requests answered, by verb and HTTP code.",
                                 {{"verb", std::string(verb_name(verb))}, {"code", std::to_string(code)}});
-  slot.store(&made, std::memory_order_relaxed);
+  slot.store(&made, std::memory_order_release);
   return made;
 }
 
 metrics::Histogram& duration_histogram(Verb verb) {
   static std::array<std::atomic<metrics::Histogram*>, kVerbCount> histograms{};
   auto& slot = histograms[static_cast<std::size_t>(verb)];
-  if (auto* known = slot.load(std::memory_order_relaxed)) return *known;
+  if (auto* known = slot.load(std::memory_order_acquire)) return *known;
   auto& made = metrics::histogram("apiserver_request_duration_seconds", "Time from a request to its answer, by verb.",
                                   {{"verb", std::string(verb_name(verb))}});
-  slot.store(&made, std::memory_order_relaxed);
+  slot.store(&made, std::memory_order_release);
   return made;
 }
 
