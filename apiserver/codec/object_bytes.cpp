@@ -92,7 +92,8 @@ std::string api_version(std::string_view group, std::string_view version) {
 }
 
 std::string field_text(const Value& object, const SelectableField& field) {
-  const Value value = object.path(field.path);
+  Value value = object.path(field.path);
+  if (value.text().empty() && !field.fallback_path.empty()) value = object.path(field.fallback_path);
   if (value.is_string()) return value.string();
   if (value.is_boolean()) return value.boolean() ? "true" : "false";
   if (value.is_integer()) return std::to_string(value.integer());

@@ -102,13 +102,6 @@ IpAddress AddressRange::at(std::uint64_t offset) const {
   return address;
 }
 
-std::string ip_text(const IpAddress& address) {
-  char buffer[INET6_ADDRSTRLEN] = {};
-  const void* bytes = address.v6 ? address.bytes : address.bytes + 12;
-  inet_ntop(address.v6 ? AF_INET6 : AF_INET, bytes, buffer, sizeof(buffer));
-  return buffer;
-}
-
 std::string free_cluster_ip(const WriteContext& context, const AddressRange& range) {
   if (range.size() < 4) return "";
   auto last = range.size() - 2;  // without the network's and the broadcast address

@@ -39,7 +39,6 @@ class AddressRange {
   int prefix_bits_ = 0;
   std::uint64_t size_ = 0;
 };
-std::string ip_text(const IpAddress& address);
 
 /// A free address; the low end of the range is left to explicit wishes as long as possible. "" when all are taken.
 std::string free_cluster_ip(const WriteContext& context, const AddressRange& range);

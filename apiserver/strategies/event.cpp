@@ -117,7 +117,7 @@ Strategy event_strategy() {
                            {"reason", "reason"},
                            {"reportingComponent", "reportingComponent"},
                            {"reportingController", "reportingComponent"},
-                           {"source", "source.component"},
+                           {"source", "source.component", "", "reportingComponent"},
                            {"type", "type"}};
   return row;
 }

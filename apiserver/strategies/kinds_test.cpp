@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/bootstrap.h"
+#include "apiserver/codec/object_bytes.h"
 #include "apiserver/kind_testing.h"
 
 namespace sublet::apiserver {
@@ -379,7 +380,57 @@ TEST(Generic, StatusIsNotTheMainEndpointsBusiness) {
   ASSERT_TRUE(status) << causes_text(status);
   EXPECT_EQ(status.root()["status"]["currentHealthy"].integer(), 9);
   EXPECT_EQ(status.root()["spec"]["minAvailable"].integer(), 1);
-  EXPECT_EQ(status.root()["metadata"]["labels"].to_json(), R"({"x":"y"})");
+}
+
+// As upstream: /status of most kinds takes metadata too; some keep it, and a Deployment keeps its labels.
+TEST(Generic, StatusChangesMetadataOfMostKinds) {
+  KindBench bench;
+  struct {
+    const char *resource, *spec, *labels, *annotations;
+  } cases[] = {
+      {"poddisruptionbudgets", R"({"minAvailable":1})", "new", "new"},
+      {"ingresses", R"({"defaultBackend":{"service":{"name":"s","port":{"number":80}}}})", "new", "new"},
+      {"servicecidrs", R"({"cidrs":["10.0.0.0/24"]})", "old", "old"},
+      {"deployments",
+       R"({"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Always","dnsPolicy":"ClusterFirst","containers":[{"name":"c","image":"i","imagePullPolicy":"Always","terminationMessagePolicy":"File"}]}}})",
+       "old", "new"}};
+  for (const auto& one : cases) {
+    auto object = [&](const std::string& value) {
+      return R"({"metadata":{"name":"d","labels":{"x":")" + value + R"("},"annotations":{"x":")" + value +
+             R"("}},"spec":)" + one.spec + "}";
+    };
+    auto made = bench.update(one.resource, object("new"), object("old"), "status");
+    ASSERT_TRUE(made) << one.resource << causes_text(made);
+    EXPECT_EQ(made.root()["metadata"]["labels"]["x"].text(), one.labels) << one.resource;
+    EXPECT_EQ(made.root()["metadata"]["annotations"]["x"].text(), one.annotations) << one.resource;
+  }
+}
+
+TEST(IpAddressKind, IsNamedByItsCanonicalAddress) {
+  KindBench bench;
+  auto named = [](const std::string& name) {
+    return R"({"metadata":{"name":")" + name +
+           R"("},"spec":{"parentRef":{"resource":"services","namespace":"n","name":"s"}}})";
+  };
+  for (auto name : {"fe80::42:1dff:fe84:f9e2", "10.0.0.1"})
+    EXPECT_EQ(causes_text(bench.create("ipaddresses", named(name), "")), "");
+  EXPECT_EQ(causes_text(bench.create("ipaddresses", named("FE80::0:1"), "")),
+            "metadata.name: Invalid value: \"FE80::0:1\": must be in canonical form (\"fe80::1\")");
+  EXPECT_NE(causes_text(bench.create("ipaddresses", named("a.b"), "")).find("must be a valid IP address"),
+            std::string::npos);
+}
+
+TEST(SelectableFields, AreThoseOfUpstream) {
+  auto field_of = [](const char* group, const char* resource, std::string_view label, const char* json) {
+    for (const auto& field : strategy_for(group, resource).selectable_fields)
+      if (field.label == label) return field_text(parse(json).root(), field);
+    return std::string("not selectable");
+  };
+  EXPECT_EQ(field_of("certificates.k8s.io", "certificatesigningrequests", "spec.signerName",
+                     R"({"spec":{"signerName":"a/b"}})"),
+            "a/b");
+  EXPECT_EQ(field_of("", "events", "source", R"({"source":{"component":"old"},"reportingComponent":"new"})"), "old");
+  EXPECT_EQ(field_of("", "events", "source", R"({"source":{},"reportingComponent":"new"})"), "new");
 }
 
 TEST(Bootstrap, EverythingIsValidAsItStands) {

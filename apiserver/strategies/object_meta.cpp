@@ -13,10 +13,11 @@ struct NameRuleFacts {
   NameRule rule;
   Messages (*check)(std::string_view);
 };
-constexpr std::array<NameRuleFacts, 4> kNameRules{{{NameRule::dns_subdomain, dns1123_subdomain},
+constexpr std::array<NameRuleFacts, 5> kNameRules{{{NameRule::dns_subdomain, dns1123_subdomain},
                                                    {NameRule::dns_label, dns1123_label},
                                                    {NameRule::dns1035_label, dns1035_label},
-                                                   {NameRule::path_segment, path_segment_name}}};
+                                                   {NameRule::path_segment, path_segment_name},
+                                                   {NameRule::ip_address, canonical_ip}}};
 
 Messages check_name(NameRule rule, std::string_view name) {
   for (const auto& facts : kNameRules)

@@ -1,5 +1,7 @@
 // Kinds with little of their own: what differs from the generic row, as one table.
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "apiserver/strategies/default_facts.h"
@@ -134,6 +136,9 @@ constexpr KindFacts kKinds[] = {
     {kStorage, "volumeattachments", nullptr, false, false, false, true},
     {kStorage, "csistoragecapacities", nullptr, false, false, false},
     {kStorage, "volumeattributesclasses", nullptr, false, false, true, true},
+    {kNetworking, "ipaddresses", nullptr, false, false, true, false, NameRule::ip_address},
+    {kNetworking, "servicecidrs"},
+    {"resource.k8s.io", "resourcepoolstatusrequests"},
     {kNetworking, "ingresses", nullptr, true},
     {kNetworking, "ingressclasses", defaults_from<kIngressClass>, true},
     {kNetworking, "networkpolicies", default_network_policy, true},
@@ -143,6 +148,7 @@ constexpr KindFacts kKinds[] = {
     {kRbacGroup, "clusterroles", nullptr, false, true, true, false, kPathSegment},
     {kRbacGroup, "rolebindings", default_binding, false, true, true, false, kPathSegment},
     {kRbacGroup, "clusterrolebindings", default_binding, false, true, true, false, kPathSegment},
+    {"certificates.k8s.io", "certificatesigningrequests"},
     {"certificates.k8s.io", "clustertrustbundles", nullptr, false, false, false},
     {"certificates.k8s.io", "podcertificaterequests", nullptr, false, false, false},
     {"coordination.k8s.io", "leasecandidates", nullptr, false, true, false},
@@ -162,6 +168,24 @@ constexpr KindFacts kKinds[] = {
     {"internal.apiserver.k8s.io", "storageversions", nullptr, false, false, false},
     {"storagemigration.k8s.io", "storageversionmigrations", nullptr, false, false, false}};
 
+/// Kinds whose /status changes no metadata.
+constexpr std::string_view kSealedMetadata[] = {"devicetaintrules",
+                                                "flowschemas",
+                                                "podcertificaterequests",
+
+                                                "prioritylevelconfigurations",
+                                                "resourceclaims",
+                                                "resourcepoolstatusrequests",
+                                                "servicecidrs",
+                                                "storageversionmigrations",
+                                                "storageversions",
+                                                "validatingadmissionpolicies",
+                                                "volumeattachments"};
+
+bool seals_metadata(std::string_view resource) {
+  return std::find(std::begin(kSealedMetadata), std::end(kSealedMetadata), resource) != std::end(kSealedMetadata);
+}
+
 Strategy row_of(const KindFacts& facts) {
   Strategy row;
   row.group = facts.group;
@@ -174,7 +198,7 @@ Strategy row_of(const KindFacts& facts) {
   row.delete_returns_object = facts.delete_returns_object;
   row.prepare_create = drop_status;
   row.prepare_update = keep_status;
-  row.prepare_status_update = keep_all_but_status;
+  row.prepare_status_update = seals_metadata(facts.resource) ? keep_all_but_status : keep_other_members;
   return row;
 }
 
@@ -184,6 +208,7 @@ std::vector<Strategy> other_strategies() {
   std::vector<Strategy> rows;
   for (const auto& facts : kKinds) rows.push_back(row_of(facts));
   for (auto& row : rows) {
+    if (row.resource == "certificatesigningrequests") row.selectable_fields = {{"spec.signerName", "spec.signerName"}};
     if (row.resource == "persistentvolumes" || row.resource == "persistentvolumeclaims")
       row.prepare_create = pending_phase;
     if (row.resource.ends_with("rolebindings")) row.validate_update = validate_role_ref_kept;

@@ -115,6 +115,12 @@ TEST(Pod, RefusesWhatIsWrong) {
        "may not specify more than 1 volume type"},
       {with_spec(R"("volumes":[{"name":"a"},{"name":"a"}])"), "spec.volumes[1].name: Duplicate value: \"a\""},
       {with_spec(R"("volumes":[{"name":"s","secret":{}}])"), "spec.volumes[0].secret.secretName: Required value"},
+      {with_spec(R"("securityContext":{"sysctls":[{"name":"net/a.b_c","value":"1"},{"name":"foo-","value":"1"}]})"),
+       "spec.securityContext.sysctls[1].name: Invalid value: \"foo-\": must have at most 253 characters and match "
+       "regex "
+       "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"},
+      {with_spec(R"("securityContext":{"sysctls":[{"name":"a","value":"1"},{"name":"a","value":"1"}]})"),
+       "spec.securityContext.sysctls[1].name: Duplicate value: \"a\""},
       {with_spec(R"("restartPolicy":"Sometimes")"), "spec.restartPolicy: Unsupported value: \"Sometimes\""},
       {with_spec(R"("nodeSelector":{"a b":"c"})"), "spec.nodeSelector: Invalid value: \"a b\": name part"},
       {with_spec(R"("tolerations":[{"operator":"Equal","value":"x"}])"),

@@ -29,7 +29,7 @@ Strategy make_generic() {
   Strategy row;
   row.prepare_create = drop_status;
   row.prepare_update = keep_status;
-  row.prepare_status_update = keep_all_but_status;
+  row.prepare_status_update = keep_other_members;
   return row;
 }
 
@@ -68,10 +68,14 @@ Outcome keep_status(WriteContext& context, schema::Value object, const schema::V
   return {};
 }
 
-Outcome keep_all_but_status(WriteContext&, schema::Value object, const schema::Value& old) {
+Outcome keep_all_but_status(WriteContext& context, schema::Value object, const schema::Value& old) {
   auto metadata = object.object("metadata");
   for (auto field : {"labels", "annotations", "finalizers", "ownerReferences"})
     copy_field(metadata, old["metadata"], field);
+  return keep_other_members(context, object, old);
+}
+
+Outcome keep_other_members(WriteContext&, schema::Value object, const schema::Value& old) {
   std::vector<std::string> strangers;
   for (auto member : object)
     if (member.key() != "metadata" && member.key() != "status" && !old.has(member.key()))

@@ -42,12 +42,13 @@ struct WriteContext {
 };
 
 /// How metadata.name is validated.
-enum class NameRule { dns_subdomain, dns_label, dns1035_label, path_segment };
+enum class NameRule { dns_subdomain, dns_label, dns1035_label, path_segment, ip_address };
 
 struct SelectableField {
   std::string_view label;  // "spec.nodeName"
   std::string_view path;   // dotted path in the stored object
   std::string_view when_empty = "";
+  std::string_view fallback_path = "";  // read when there is nothing at `path`
 };
 
 struct Strategy {

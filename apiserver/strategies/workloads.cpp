@@ -219,6 +219,12 @@ Outcome prepare_job_create(WriteContext& context, Value object) {
   return {};
 }
 
+/// A Deployment's labels, unlike its annotations, are not for a writer of /status.
+Outcome keep_members_and_labels(WriteContext& context, Value object, const Value& old) {
+  copy_field(object.object("metadata"), old["metadata"], "labels");
+  return keep_other_members(context, object, old);
+}
+
 Strategy workload(std::string_view group, std::string_view resource, void (*defaults)(Value),
                   void (*validate)(const Value&, Causes&),
                   void (*validate_update)(const Value&, const Value&, Causes&)) {
@@ -229,7 +235,7 @@ Strategy workload(std::string_view group, std::string_view resource, void (*defa
   row.defaults = defaults;
   row.prepare_create = drop_status;
   row.prepare_update = keep_status;
-  row.prepare_status_update = keep_all_but_status;
+  row.prepare_status_update = keep_other_members;
   row.validate = validate;
   row.validate_update = validate_update;
   return row;
@@ -257,6 +263,7 @@ std::vector<Strategy> workload_strategies() {
       workload("", "replicationcontrollers", replication_controller_defaults, validate_replication_controller, nullptr),
       workload("", "podtemplates", pod_template_defaults, nullptr, nullptr)};
   for (auto& row : rows) {
+    if (row.resource == "deployments") row.prepare_status_update = keep_members_and_labels;
     if (row.resource == "jobs") {
       row.prepare_create = prepare_job_create;
       row.selectable_fields = {{"status.successful", "status.succeeded", "0"}};

@@ -272,6 +272,28 @@ Messages ip_address(std::string_view value) {
   return {"must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"};
 }
 
+std::string ip_text(const IpAddress& address) {
+  char buffer[INET6_ADDRSTRLEN] = {};
+  const void* bytes = address.v6 ? address.bytes : address.bytes + 12;
+  inet_ntop(address.v6 ? AF_INET6 : AF_INET, bytes, buffer, sizeof(buffer));
+  return buffer;
+}
+
+bool is_sysctl_name(std::string_view value) {
+  std::string plain(value);
+  // Inside a segment an underscore is as good as a dash; at its ends neither will do.
+  for (auto& c : plain) c = c == '/' ? '.' : c == '_' ? '-' : c;
+  return value.size() <= kSubdomainMax && matches_subdomain(plain);
+}
+
+Messages canonical_ip(std::string_view value) {
+  auto address = parse_ip(value);
+  if (!address) return ip_address(value);
+  auto text = ip_text(*address);
+  if (text == value) return {};
+  return {"must be in canonical form (\"" + text + "\")"};
+}
+
 void validate_labels(Causes& causes, const std::string& path, const schema::Value& labels) {
   for (auto label : labels) {
     invalid_each(causes, path, label.key(), qualified_name(label.key()));

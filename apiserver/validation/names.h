@@ -32,6 +32,8 @@ Messages c_identifier(std::string_view value);
 Messages port_number(std::int64_t value);
 Messages port_name(std::string_view value);
 Messages http_header_name(std::string_view value);
+/// Segments as in a DNS name, but with underscores too, divided by dots or slashes.
+bool is_sysctl_name(std::string_view value);
 Messages percent(std::string_view value);
 /// "TCP", "UDP" or "SCTP"; anything else is not_supported.
 void validate_protocol(Causes& causes, const std::string& path, std::string_view protocol);
@@ -45,6 +47,9 @@ struct IpAddress {
 };
 std::optional<IpAddress> parse_ip(std::string_view text);
 Messages ip_address(std::string_view value);
+/// An IP address in the one form that its kind's names have: no leading zeros, IPv6 compressed and in lower case.
+Messages canonical_ip(std::string_view value);
+std::string ip_text(const IpAddress& address);
 
 // Whole fields.
 void validate_labels(Causes& causes, const std::string& path, const schema::Value& labels);

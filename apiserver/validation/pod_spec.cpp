@@ -100,7 +100,27 @@ void validate_image_whitespace(Causes& causes, const std::string& path, const Va
   }
 }
 
+constexpr std::string_view kSysctlRule =
+    "must have at most 253 characters and match regex "
+    "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
+
+void validate_sysctls(Causes& causes, const std::string& path, const Value& sysctls) {
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (auto sysctl : sysctls) {
+    std::string at = child(item(path, index++), "name");
+    auto name = sysctl["name"].text();
+    if (name.empty())
+      required(causes, at);
+    else if (!is_sysctl_name(name))
+      invalid(causes, at, name, kSysctlRule);
+    else if (!names.insert(name).second)
+      duplicate(causes, at, name);
+  }
+}
+
 void validate_security_context(Causes& causes, const std::string& path, const Value& context) {
+  validate_sysctls(causes, child(path, "sysctls"), context["sysctls"]);
   for (auto name : {"runAsUser", "runAsGroup", "fsGroup"})
     if (auto id = context[name])
       invalid_each(causes, child(path, name), id.integer(), in_range(id.integer(), 0, kInt32Max));
