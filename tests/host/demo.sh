@@ -5,15 +5,10 @@
 # is the truth about a host that KAI has not looked at yet: the pod waits, in the tenant too.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-: "${HOST_KUBECONFIG:?}" "${KUBECTL:?}"
-work=$(mktemp -d "${TMPDIR:-/tmp}/sublet-host-demo-XXXXXX")
-export SUBLET_STATE_DIR="$work/state" HOME="$work/home"
-mkdir -p "$HOME"
-unset KUBECONFIG
-passed=0 failed=0
+. tests/host/support/checks.sh
 team() { echo "team-${1#rag-}"; }
 cleanup() {
-  [ "$failed" -eq 0 ] || tail -n 15 "$SUBLET_STATE_DIR"/clusters/*/*/*.log >&2 2>/dev/null
+  show_logs_of_failure
   for name in rag-legal rag-sales; do
     sublet delete "$name" -n "$(team "$name")" --yes --force --timeout 20s >/dev/null 2>&1
   done
@@ -21,19 +16,6 @@ cleanup() {
 }
 trap cleanup EXIT
 
-pass() { passed=$((passed + 1)); echo "ok: $1"; }
-flunk() { failed=$((failed + 1)); echo "FAILED: $*" >&2; }
-check() { if [ "$2" = "$3" ]; then pass "$1"; else flunk "$1: got '$2', wanted '$3'"; fi; }
-# until_is WHAT SECONDS WANTED command...: waits for the command's output to be WANTED.
-until_is() {
-  local what=$1 seconds=$2 wanted=$3 got deadline=$((SECONDS + $2))
-  shift 3
-  while got=$("$@" 2>/dev/null); [ "$got" != "$wanted" ]; do
-    if [ "$SECONDS" -ge "$deadline" ]; then flunk "$what: got '$got', wanted '$wanted' within $seconds s"; return 1; fi
-  done
-  pass "$what"
-}
-host() { "$KUBECTL" --kubeconfig "$HOST_KUBECONFIG" "$@"; }
 tenant() { # tenant NAME command...: kubectl in a virtual cluster
   local name=$1
   shift

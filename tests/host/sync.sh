@@ -5,35 +5,17 @@
 # foreign object.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-: "${HOST_KUBECONFIG:?}" "${KUBECTL:?}"
-work=$(mktemp -d "${TMPDIR:-/tmp}/sublet-host-XXXXXX")
-export SUBLET_STATE_DIR="$work/state" HOME="$work/home"
-mkdir -p "$HOME"
-unset KUBECONFIG
-passed=0 failed=0
+. tests/host/support/checks.sh
 cleanup() {
   [ -z "$(pgrep -f "$HOST_STATE/.*kube-apiserver|secure-port=$(cat "$HOST_STATE/port" 2>/dev/null)")" ] || pkill -CONT -f "secure-port=$(cat "$HOST_STATE/port")" || true
-  [ "$failed" -eq 0 ] || tail -n 15 "$SUBLET_STATE_DIR"/clusters/*/*/*.log >&2 2>/dev/null
+  show_logs_of_failure
   sublet delete rag --yes --force --timeout 20s >/dev/null 2>&1
   rm -rf "$work"
 }
 HOST_STATE=$(dirname "$HOST_KUBECONFIG")
 trap cleanup EXIT
 
-pass() { passed=$((passed + 1)); echo "ok: $1"; }
-flunk() { failed=$((failed + 1)); echo "FAILED: $*" >&2; }
-check() { if [ "$2" = "$3" ]; then pass "$1"; else flunk "$1: got '$2', wanted '$3'"; fi; }
-host() { "$KUBECTL" --kubeconfig "$HOST_KUBECONFIG" "$@"; }
 tenant() { sublet connect rag -- "$KUBECTL" "$@"; }
-# until_is WHAT SECONDS WANTED command...: waits for the command's output to be WANTED.
-until_is() {
-  local what=$1 seconds=$2 wanted=$3 got deadline=$((SECONDS + $2))
-  shift 3
-  while got=$("$@" 2>/dev/null); [ "$got" != "$wanted" ]; do
-    if [ "$SECONDS" -ge "$deadline" ]; then flunk "$what: got '$got', wanted '$wanted' within $seconds s"; return 1; fi
-  done
-  pass "$what"
-}
 host_pods() { host get pods -n team -o name | wc -l | tr -d ' '; }
 running() { tenant get pods --field-selector=status.phase=Running -o name | wc -l | tr -d ' '; }
 pods() { # pods FROM TO: manifests of small pods
