@@ -25,6 +25,7 @@ const kube::Resource kPods{"", "v1", "pods"};
 const kube::Resource kEvents{"", "v1", "events"};
 const kube::Resource kConfigMaps{"", "v1", "configmaps"};
 constexpr const char* kNamespace = "default";
+constexpr seconds kPatience{60};
 
 schema::Document json(std::string_view text) {
   auto parsed = schema::Document::parse_json(text);
@@ -88,17 +89,21 @@ class SimHostTest : public testing::Test {
            more + "}";
   }
 
-  /// Waits until the pod (missing when there is none) satisfies the condition; gives it as it is then.
+  /// Waits until the pod is there and satisfies the condition; gives it as it is then.
   schema::Document wait_for(const std::string& name, const std::function<bool(const schema::Value&)>& condition) {
     schema::Document pod;
     std::unique_lock lock(mutex_);
-    const bool met = changed_.wait_for(lock, seconds(20), [&] {
+    const bool met = changed_.wait_for(lock, kPatience, [&] {
       const auto cached = pods_->get(kNamespace, name);
       pod = cached ? cached->document() : schema::Document();
-      return condition(pod.root());
+      return cached && condition(pod.root());
     });
     EXPECT_TRUE(met) << name << " is " << pod.to_json();
     return pod;
+  }
+  void wait_gone(const std::string& name) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return !pods_->get(kNamespace, name); })) << name;
   }
   schema::Document wait_phase(const std::string& name, std::string_view phase) {
     return wait_for(name, [&](const schema::Value& pod) { return pod["status"]["phase"].text() == phase; });
@@ -302,7 +307,7 @@ TEST_F(SimHostTest, DeletedPodsGo) {
   const auto deleted = client_->remove(kPods, kNamespace, "p");
   ASSERT_TRUE(deleted);
   EXPECT_TRUE((*deleted)["metadata"].has("deletionTimestamp")) << "graceful first";
-  wait_for("p", [](const schema::Value& p) { return !p.is_object(); });
+  wait_gone("p");
   events_of("p", "Killing");
 }
 

@@ -417,6 +417,37 @@ TEST_F(SyncerTest, TokensAreMadeAnewBeforeTheyExpire) {
   await_gone(host, kSecrets, kHostNamespace, host_name_of("key"));
 }
 
+// Blinds the syncer for the host's Secrets: what it writes never comes back to its copies.
+void stop_watching_host_secrets(Faults& faults) {
+  faults.inject("GET", "/secrets?", 1'000'000, Faults::status(503, "ServiceUnavailable"));
+  faults.end_watches("/secrets?");
+}
+
+TEST_F(SyncerTest, ATokenIsMadeOnceHoweverOldTheCopyOfIt) {
+  start_syncer();
+  full_pod("web");
+  settle();
+  const std::string secret = token_secret("web");
+  const std::string first = host.get(kSecrets, kHostNamespace, secret)["data"].to_json();
+  stop_watching_host_secrets(faults);
+  clock.advance(std::chrono::minutes(50));
+  const auto look_again = [&](const std::string& name, const std::string& before) {
+    syncer->resync();
+    eventually([&] { return host.get(kSecrets, kHostNamespace, name)["data"].to_json() != before; }, "a token is made");
+    eventually([&] { return syncer->idle(); }, "the syncer is idle");
+    const std::string made = host.get(kSecrets, kHostNamespace, name).to_json();
+    syncer->resync();
+    eventually([&] { return syncer->idle(); }, "the syncer is idle");
+    EXPECT_EQ(host.get(kSecrets, kHostNamespace, name).to_json(), made);
+  };
+  look_again(secret, first);
+  // Neither when the copy knows of no Secret at all.
+  tenant.create(kPods, R"({"metadata":{"name":"second","namespace":"default"},
+                           "spec":{"containers":[{"name":"main","image":"busybox"}]}})");
+  await_host_pod("second");
+  look_again(token_secret("second"), "");
+}
+
 TEST_F(SyncerTest, WhatTheHostRefusesIsToldToTheTenant) {
   start_syncer();
   faults.inject("POST", "/pods", 1, Faults::status(403, "Forbidden"));

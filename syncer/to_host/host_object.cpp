@@ -69,7 +69,8 @@ Result<Requeue> patch_host(Border& border, std::string_view kind, const kube::Re
 }  // namespace
 
 Result<Requeue> apply_to_host(Border& border, std::string_view kind, const kube::Resource& resource,
-                              const kube::CachedPtr& host_cached, Document desired, const Value& tenant_object) {
+                              const kube::CachedPtr& host_cached, Document desired, const Value& tenant_object,
+                              const Keep& keep) {
   const Value wanted = desired.root();
   note_owned_keys(wanted);
   if (host_cached) return patch_host(border, kind, resource, host_cached->document().root(), wanted);
@@ -82,6 +83,7 @@ Result<Requeue> apply_to_host(Border& border, std::string_view kind, const kube:
   const auto existing = border.host.get(resource, border.host_namespace(), name);
   if (!existing) return fail(existing.error());
   if (!is_ours(border, existing->root())) return fail(foreign_status(border, kind, name, tenant_object));
+  if (keep && keep(existing->root())) return Requeue();
   return patch_host(border, kind, resource, existing->root(), wanted);
 }
 

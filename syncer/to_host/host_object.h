@@ -4,15 +4,20 @@
 // Blocking; worker threads only.
 #pragma once
 
+#include <functional>
+
 #include "syncer/border.h"
 
 namespace sublet::syncer {
+
+/// Whether an object of ours that the cache did not know of yet is good as it is.
+using Keep = std::function<bool(const schema::Value& host_object)>;
 
 /// Makes the host object as desired. `host_cached` is what the cache knows (null: nothing). `tenant_object` gets the
 /// events.
 Result<Requeue> apply_to_host(Border& border, std::string_view kind, const kube::Resource& resource,
                               const kube::CachedPtr& host_cached, schema::Document desired,
-                              const schema::Value& tenant_object);
+                              const schema::Value& tenant_object, const Keep& keep = {});
 
 /// Deletes a host object by uid; gone already is fine. `grace_seconds` for pods.
 Outcome remove_from_host(Border& border, const kube::Resource& resource, const kube::CachedObject& host_object,

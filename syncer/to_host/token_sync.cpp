@@ -70,11 +70,9 @@ std::chrono::milliseconds until(const Border& border, WallTime moment) {
   return std::max(wait, std::chrono::milliseconds(1000));
 }
 
-// When the cached Secret must be made anew; nullopt: now.
-std::optional<WallTime> fresh_until(const Border& border, const kube::CachedPtr& host_secret, const Value& tenant_pod,
+// When this Secret must be made anew; nullopt: now.
+std::optional<WallTime> fresh_until(const Border& border, const Value& secret, const Value& tenant_pod,
                                     std::size_t tokens) {
-  if (!host_secret) return std::nullopt;
-  const Document secret = host_secret->document();
   const Value annotations = secret["metadata"]["annotations"];
   if (annotations[kAnnotationTenantUid].text() != tenant_pod["metadata"]["uid"].text()) return std::nullopt;
   if (secret["data"].size() != tokens) return std::nullopt;
@@ -102,8 +100,18 @@ Result<Requeue> reconcile_token(Border& border, const std::string& tenant_namesp
   if (phase == "Succeeded" || phase == "Failed") return remove();
   const auto translated = translate(border.context(), "Pod", tenant_pod.root(), Operation::update);
   if (!translated || translated->tokens.empty()) return remove();
-  if (const auto fresh = fresh_until(border, host_secret, tenant_pod.root(), translated->tokens.size()))
-    return Requeue(until(border, *fresh));
+  const auto fresh = [&](const Value& secret) {
+    return fresh_until(border, secret, tenant_pod.root(), translated->tokens.size());
+  };
+  if (host_secret) {
+    if (const auto moment = fresh(host_secret->document().root())) return Requeue(until(border, *moment));
+    // The copy may be behind what was written here a moment ago, and each token differs from the last: the host is
+    // asked before one is made anew. (Of a Secret that the copy lacks, its creation tells.)
+    const auto present = border.host.get(kSecrets, border.host_namespace(), secret_name);
+    if (!present && !present.error().is(Reason::not_found)) return fail(present.error());
+    if (present)
+      if (const auto moment = fresh(present->root())) return Requeue(until(border, *moment));
+  }
 
   Document secret = make_secret(border, secret_name, tenant_pod.root());
   Value data = secret.root().object("data");
@@ -119,7 +127,8 @@ Result<Requeue> reconcile_token(Border& border, const std::string& tenant_namesp
   Value annotations = secret.root()["metadata"]["annotations"];
   annotations.put(kAnnotationExpires, format_time(first_expiry));
   annotations.put(kAnnotationRefresh, format_time(refresh));
-  auto applied = apply_to_host(border, "Secret", kSecrets, host_secret, std::move(secret), tenant_pod.root());
+  auto applied = apply_to_host(border, "Secret", kSecrets, host_secret, std::move(secret), tenant_pod.root(),
+                               [&](const Value& present) { return fresh(present).has_value(); });
   if (!applied || *applied) return applied;
   return Requeue(until(border, refresh));
 }
