@@ -15,6 +15,7 @@
 #include "cli/previous_context.h"
 #include "cli/state.h"
 #include "cli/steps.h"
+#include "sublet/base/files.h"
 #include "sublet/kube/kubeconfig.h"
 
 namespace sublet::cli {

@@ -12,6 +12,7 @@
 #include "cli/state.h"
 #include "cli/steps.h"
 #include "sublet/base/clock.h"
+#include "sublet/base/files.h"
 #include "sublet/base/random.h"
 
 namespace sublet::cli {

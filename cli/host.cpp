@@ -6,6 +6,7 @@
 #include "cli/cpprest_transport.h"
 #include "cli/daemon.h"
 #include "cli/state.h"
+#include "sublet/base/files.h"
 
 namespace sublet::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/state.h"
+#include "sublet/base/files.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::cli {

@@ -1,18 +1,11 @@
 #include "cli/state.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <numeric>
-#include <sstream>
+
+#include "sublet/base/nearest.h"
 
 namespace sublet::cli {
 namespace {
@@ -24,22 +17,6 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Levenshtein distance, for "did you mean".
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 Status no_such_cluster(const std::string& name, const std::string& host_namespace,
                        const std::vector<syncer::VirtualCluster>& clusters) {
   Status status;
@@ -47,10 +24,10 @@ Status no_such_cluster(const std::string& name, const std::string& host_namespac
   status.message = "no virtual cluster " + name + (host_namespace.empty() ? "" : " in namespace " + host_namespace);
   const syncer::VirtualCluster* nearest = nullptr;
   for (const auto& cluster : clusters)
-    if (!nearest || distance(name, cluster.name) < distance(name, nearest->name)) nearest = &cluster;
+    if (!nearest || edit_distance(name, cluster.name) < edit_distance(name, nearest->name)) nearest = &cluster;
   if (nearest && nearest->name == name)
     status.message += "; there is one in namespace " + nearest->host_namespace;
-  else if (nearest && distance(name, nearest->name) <= 3)
+  else if (nearest && edit_distance(name, nearest->name) <= 3)
     status.message += "; did you mean " + nearest->name + " (namespace " + nearest->host_namespace + ")?";
   else
     status.message += "; `sublet list` shows what there is, `sublet create " + name + "` makes it";
@@ -70,45 +47,6 @@ std::string cluster_folder(const std::string& host_namespace, const std::string&
 }
 
 std::string embedded_host_folder() { return state_folder() + "/host"; }
-
-Outcome make_private_folder(const std::string& path) {
-  std::error_code error;
-  fs::path partial;
-  for (const auto& part : fs::path(path)) {
-    partial /= part;
-    if (::mkdir(partial.c_str(), 0700) != 0 && errno != EEXIST)
-      return internal_error("cannot create folder " + partial.string() + ": " + std::strerror(errno));
-  }
-  fs::permissions(path, fs::perms::owner_all, error);
-  if (error) return internal_error("cannot make " + path + " private: " + error.message());
-  return {};
-}
-
-Outcome write_private_file(const std::string& path, std::string_view text) {
-  const std::string temporary = path + ".new." + std::to_string(::getpid());
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return internal_error("cannot write " + temporary + ": " + std::strerror(errno));
-  bool good = true;
-  for (std::string_view rest = text; good && !rest.empty();) {
-    const ssize_t n = ::write(fd, rest.data(), rest.size());
-    good = n > 0 || (n < 0 && errno == EINTR);
-    if (n > 0) rest.remove_prefix(static_cast<std::size_t>(n));
-  }
-  good = good && ::fsync(fd) == 0;
-  const int cause = errno;
-  ::close(fd);
-  if (good && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  ::unlink(temporary.c_str());
-  return internal_error("cannot write " + path + ": " + std::strerror(good ? errno : cause));
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Reason::not_found, "cannot read " + path + ": " + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::vector<syncer::VirtualCluster> all_clusters() {
   std::vector<syncer::VirtualCluster> clusters;

@@ -18,12 +18,6 @@ std::string state_folder();
 std::string cluster_folder(const std::string& host_namespace, const std::string& name);
 std::string embedded_host_folder();
 
-/// Creates the folder and its missing parents, each 0700; an existing one is made 0700.
-Outcome make_private_folder(const std::string& path);
-/// Writes a whole file, mode 0600, by a temporary and rename.
-Outcome write_private_file(const std::string& path, std::string_view text);
-Result<std::string> read_file(const std::string& path);
-
 /// Every record that can be read; damaged ones are reported on stderr and left out.
 std::vector<syncer::VirtualCluster> all_clusters();
 /// By name, and namespace when given. not_found names the nearest; bad_request when the name alone is ambiguous.

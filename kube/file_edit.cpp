@@ -11,11 +11,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "sublet/base/files.h"
+
 namespace sublet::kube {
 namespace {
 
 constexpr std::string_view kOurMark = "sublet";
-constexpr std::size_t kFileBytesMax = 64 * 1024 * 1024;
 
 tl::unexpected<Status> system_failure(const std::string& what, const std::string& path) {
   const Reason reason = errno == ENOENT ? Reason::not_found : errno == EACCES ? Reason::forbidden : Reason::unknown;
@@ -29,16 +30,6 @@ struct Descriptor {
     if (fd >= 0) ::close(fd);
   }
 };
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 /// The lock file that a killed sublet left behind, taken over; -1 when it is held, foreign or gone.
 int take_over(const std::string& lock_path) {
@@ -104,21 +95,6 @@ FileLock::~FileLock() {
   if (fd_ < 0) return;
   ::unlink(lock_path_.c_str());
   ::close(fd_);
-}
-
-Result<std::string> read_file(const std::string& path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return system_failure("cannot read", path);
-  std::string out;
-  char buffer[16 * 1024];
-  for (;;) {
-    const ssize_t got = ::read(file.fd, buffer, sizeof(buffer));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_failure("cannot read", path);
-    if (got == 0) return out;
-    out.append(buffer, static_cast<std::size_t>(got));
-    if (out.size() > kFileBytesMax) return bad_request(path + " is larger than 64 MiB");
-  }
 }
 
 std::string resolve_links(const std::string& path) {

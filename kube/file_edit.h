@@ -26,8 +26,6 @@ class FileLock {
   int fd_ = -1;
 };
 
-/// The whole file. not_found when there is none.
-Result<std::string> read_file(const std::string& path);
 /// The file behind symbolic links; the path itself when there is none yet.
 std::string resolve_links(const std::string& path);
 /// Puts `text` in the place of the file (through links), or makes it with mode 0600 (and its folder with 0700).

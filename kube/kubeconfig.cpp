@@ -13,6 +13,7 @@
 
 #include "kube/file_edit.h"
 #include "kube/kubeconfig_text.h"
+#include "sublet/base/files.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::kube {

@@ -12,6 +12,7 @@
 
 #include "kube/file_edit.h"
 #include "kube/kubeconfig_text.h"
+#include "sublet/base/files.h"
 
 namespace sublet::kube {
 namespace {

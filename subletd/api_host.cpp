@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sublet/base/files.h"
 #include "sublet/base/log.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/store/sqlite_log.h"
-#include "subletd/private_files.h"
 #include "subletd/role.h"
 
 namespace sublet::subletd {

@@ -1,6 +1,6 @@
 #include "subletd/pki.h"
 
-#include "subletd/private_files.h"
+#include "sublet/base/files.h"
 
 namespace sublet::subletd {
 namespace {
@@ -12,10 +12,17 @@ constexpr std::chrono::hours kCaLifetime{24 * 3650};
 constexpr std::chrono::hours kLeafLifetime{24 * 365};
 constexpr std::chrono::hours kRenewBefore{24 * 30};
 
+Result<std::optional<std::string>> read_if_there(const std::string& path) {
+  auto text = read_file(path);
+  if (text) return std::optional(std::move(*text));
+  if (text.error().is(Reason::not_found)) return std::optional<std::string>();
+  return fail(std::move(text.error()));
+}
+
 Result<std::optional<KeyPair>> load_pair(const std::string& base) {
-  auto certificate = read_file(base + ".crt");
+  auto certificate = read_if_there(base + ".crt");
   if (!certificate) return fail(certificate.error());
-  auto key = read_file(base + ".key");
+  auto key = read_if_there(base + ".key");
   if (!key) return fail(key.error());
   if (!*certificate || !*key) return std::optional<KeyPair>();
   return std::optional(KeyPair{std::move(**certificate), std::move(**key)});
@@ -83,7 +90,7 @@ CertificateRequest server_request(const std::vector<std::string>& names) {
 }
 
 Result<std::string> load_or_make_key(const std::string& path) {
-  auto key = read_file(path);
+  auto key = read_if_there(path);
   if (!key) return fail(key.error());
   if (*key) return std::move(**key);
   auto made = net::make_key();
@@ -96,7 +103,7 @@ Result<std::string> load_or_make_key(const std::string& path) {
 Result<bool> names_changed(const std::string& path, const std::vector<std::string>& names) {
   std::string text;
   for (const auto& name : names) text += name + "\n";
-  auto known = read_file(path);
+  auto known = read_if_there(path);
   if (!known) return fail(known.error());
   if (*known && **known == text) return false;
   if (auto saved = write_private_file(path, text); !saved) return fail(saved.error());

@@ -1,13 +1,6 @@
 #include "sublet/syncer/virtual_cluster.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-
+#include "sublet/base/files.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::syncer {
@@ -17,25 +10,6 @@ using schema::Document;
 using schema::Value;
 
 constexpr std::int64_t kFormat = 1;
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Reason::not_found, "cannot read " + path + ": " + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-Outcome write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return internal_error(std::strerror(errno));
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  if (::fsync(fd) != 0) return internal_error(std::strerror(errno));
-  return {};
-}
 
 }  // namespace
 
@@ -95,17 +69,7 @@ Result<VirtualCluster> VirtualCluster::load(const std::string& folder) {
   return cluster;
 }
 
-Outcome VirtualCluster::save() const {
-  const std::string temporary = record_path() + ".new";
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return internal_error("cannot write " + temporary + ": " + std::strerror(errno));
-  const Outcome written = write_all(fd, to_json());
-  ::close(fd);
-  if (!written) return internal_error("cannot write " + temporary + ": " + written.error().message);
-  if (::rename(temporary.c_str(), record_path().c_str()) != 0)
-    return internal_error("cannot rename " + temporary + ": " + std::strerror(errno));
-  return {};
-}
+Outcome VirtualCluster::save() const { return write_private_file(record_path(), to_json()); }
 
 Result<TranslateContext> translate_context(const VirtualCluster& cluster) {
   TranslateContext context;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "patches/cel/functions.h"
-#include "patches/nearest.h"
+#include "sublet/base/nearest.h"
 
 namespace sublet::patches::cel {
 

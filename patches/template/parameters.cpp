@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "patches/nearest.h"
 #include "patches/template/reader.h"
+#include "sublet/base/nearest.h"
 
 namespace sublet::patches {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "patches/nearest.h"
+#include "sublet/base/nearest.h"
 
 namespace sublet::patches {
 

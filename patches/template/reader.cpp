@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "patches/nearest.h"
+#include "sublet/base/nearest.h"
 
 namespace sublet::patches {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "patches/nearest.h"
 #include "patches/template/reader.h"
+#include "sublet/base/nearest.h"
 
 namespace sublet::patches {
 

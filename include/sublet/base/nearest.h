@@ -1,12 +1,11 @@
 // The known name nearest to a mistyped one.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace sublet::patches {
+namespace sublet {
 
 /// Edits (insert, delete, replace, swap neighbours) between two words, ASCII case ignored.
 std::size_t edit_distance(std::string_view a, std::string_view b);
@@ -15,4 +14,4 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
 /// ` (did you mean "x"?)`, or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string_view>& candidates);
 
-}  // namespace sublet::patches
+}  // namespace sublet

@@ -1,8 +1,8 @@
-#include "patches/nearest.h"
+#include "sublet/base/nearest.h"
 
 #include <algorithm>
 
-namespace sublet::patches {
+namespace sublet {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
   return near.empty() ? std::string() : " (did you mean \"" + std::string(near) + "\"?)";
 }
 
-}  // namespace sublet::patches
+}  // namespace sublet
