@@ -51,6 +51,87 @@ TEST(NamespaceLifecycle, SomeNamespacesStay) {
   EXPECT_TRUE(bench.remove("configmaps", R"({"metadata":{"name":"default"}})"));
 }
 
+std::string container_json(std::string_view resources) {
+  return R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"x","resources":)" +
+         std::string(resources) + "}]}}";
+}
+
+TEST(LimitRanger, GivesDefaultsAndSaysSo) {
+  KindBench bench;
+  bench.store("limitranges/default/range", R"({"metadata":{"name":"range"},"spec":{"limits":[{"type":"Container",
+      "default":{"cpu":"500m","memory":"500Mi"},"defaultRequest":{"cpu":"100m","memory":"200Mi"}}]}})");
+  auto plain = bench.create("pods", pod_json(R"("initContainers":[{"name":"i","image":"x"}])"));
+  ASSERT_TRUE(plain) << causes_text(plain);
+  auto resources = plain.root()["spec"]["containers"].at(0)["resources"];
+  EXPECT_EQ(resources["limits"].to_json(), R"({"cpu":"500m","memory":"500Mi"})");
+  EXPECT_EQ(resources["requests"].to_json(), R"({"cpu":"100m","memory":"200Mi"})");
+  EXPECT_EQ(plain.root()["metadata"]["annotations"]["kubernetes.io/limit-ranger"].text(),
+            "LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c; "
+            "cpu, memory request for init container i; cpu, memory limit for init container i");
+  // A limit without a request is a request too, so only what is still open comes from the range.
+  auto partial = bench.create("pods", container_json(R"({"limits":{"cpu":"300m"},"requests":{"memory":"150Mi"}})"));
+  resources = partial.root()["spec"]["containers"].at(0)["resources"];
+  EXPECT_EQ(resources["limits"].to_json(), R"({"cpu":"300m","memory":"500Mi"})");
+  EXPECT_EQ(resources["requests"]["cpu"].text(), "300m");
+  EXPECT_EQ(resources["requests"]["memory"].text(), "150Mi");
+  auto full = bench.create("pods", container_json(R"({"limits":{"cpu":"1","memory":"1Gi"}})"));
+  EXPECT_FALSE(full.root()["metadata"].has("annotations"));
+  EXPECT_EQ(bench.create("pods", pod_json(), "default").root()["spec"]["containers"].size(), 1u);
+}
+
+TEST(LimitRanger, ChecksContainersAndWholePods) {
+  KindBench bench;
+  bench.store("limitranges/default/range", R"({"metadata":{"name":"range"},"spec":{"limits":[
+      {"type":"Container","min":{"cpu":"50m"},"max":{"cpu":"2"},"maxLimitRequestRatio":{"cpu":"2"}},
+      {"type":"Pod","max":{"memory":"1Gi"}}]}})");
+  auto refusal = [&](std::string_view resources) { return bench.create("pods", container_json(resources)).error(); };
+  EXPECT_EQ(refusal(R"({"limits":{"cpu":"1","memory":"1Gi"}})"), "");
+  EXPECT_EQ(refusal(R"({"requests":{"cpu":"10m"},"limits":{"cpu":"20m","memory":"1Gi"}})"),
+            "pods \"p\" is forbidden: minimum cpu usage per Container is 50m, but request is 10m");
+  EXPECT_EQ(refusal(R"({"limits":{"cpu":"3","memory":"1Gi"}})"),
+            "pods \"p\" is forbidden: maximum cpu usage per Container is 2, but limit is 3");
+  EXPECT_EQ(
+      refusal(R"({"requests":{"cpu":"200m"},"limits":{"cpu":"1","memory":"1Gi"}})"),
+      "pods \"p\" is forbidden: cpu max limit to request ratio per Container is 2, but provided ratio is 5.000000");
+  EXPECT_EQ(refusal(R"({"limits":{"cpu":"1","memory":"2Gi"}})"),
+            "pods \"p\" is forbidden: maximum memory usage per Pod is 1Gi, but limit is 2Gi");
+  EXPECT_EQ(refusal(R"({"limits":{"memory":"1Gi"}})"),
+            "pods \"p\" is forbidden: [minimum cpu usage per Container is 50m.  No request is specified, "
+            "maximum cpu usage per Container is 2.  No limit is specified, "
+            "cpu max limit to request ratio per Container is 2, but no request is specified or request is 0]");
+  EXPECT_EQ(bench.create("pods", container_json("{}"), "elsewhere").error().find("usage"), std::string::npos);
+}
+
+TEST(LimitRanger, CountsAPodsHungriestMoment) {
+  KindBench bench;
+  bench.store("limitranges/default/range", R"({"metadata":{"name":"range"},"spec":{"limits":[
+      {"type":"Pod","max":{"cpu":"1"}}]}})");
+  auto pod = [](std::string_view init) {
+    return R"({"metadata":{"name":"p"},"spec":{"initContainers":[
+        {"name":"side","image":"x","restartPolicy":"Always","resources":{"limits":{"cpu":"300m"}}},
+        {"name":"once","image":"x","resources":{"limits":{"cpu":")" +
+           std::string(init) + R"("}}}],
+        "containers":[{"name":"c","image":"x","resources":{"limits":{"cpu":"500m"}}}]}})";
+  };
+  EXPECT_EQ(bench.create("pods", pod("700m")).error(), "");
+  EXPECT_EQ(bench.create("pods", pod("800m")).error(),
+            "pods \"p\" is forbidden: maximum cpu usage per Pod is 1, but limit is 1100m");
+}
+
+TEST(LimitRanger, ChecksClaims) {
+  KindBench bench;
+  bench.store("limitranges/default/range", R"({"metadata":{"name":"range"},"spec":{"limits":[
+      {"type":"PersistentVolumeClaim","min":{"storage":"1Gi"},"max":{"storage":"5Gi"}}]}})");
+  auto claim = [](std::string_view size) {
+    return R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":")" +
+           std::string(size) + "\"}}}}";
+  };
+  EXPECT_EQ(bench.create("persistentvolumeclaims", claim("2Gi")).error(), "");
+  EXPECT_EQ(bench.create("persistentvolumeclaims", claim("8Gi")).error(),
+            "persistentvolumeclaims \"c\" is forbidden: maximum storage usage per PersistentVolumeClaim is 5Gi, but "
+            "request is 8Gi");
+}
+
 TEST(ServiceAccount, MountsItsToken) {
   KindBench bench;
   bench.store("serviceaccounts/default/robot", R"({"metadata":{"name":"robot"},"imagePullSecrets":[{"name":"pull"}]})");

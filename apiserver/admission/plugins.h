@@ -32,6 +32,7 @@ struct Attempt {
 
 Outcome namespace_lifecycle(const Attempt& attempt);  // refuses only, but before everything else
 // Mutating.
+Outcome limit_defaults(const Attempt& attempt);  // LimitRanger
 Outcome service_account(const Attempt& attempt);
 Outcome taint_nodes_by_condition(const Attempt& attempt);
 Outcome priority(const Attempt& attempt);
@@ -39,6 +40,7 @@ Outcome default_toleration_seconds(const Attempt& attempt);
 Outcome runtime_class(const Attempt& attempt);
 
 // Validating.
+Outcome limit_bounds(const Attempt& attempt);  // LimitRanger
 Outcome single_default_priority_class(const Attempt& attempt);
 Outcome border(const Attempt& attempt);
 

@@ -88,21 +88,6 @@ void default_network_policy(Value object) {
       for (auto port : rule["ports"]) default_text(port, "protocol", "TCP");
 }
 
-/// LimitRange: for containers, limits follow from maxima, and requests from limits and minima.
-void default_limit_range(Value object) {
-  for (auto limit : object["spec"]["limits"]) {
-    if (limit["type"].text() != "Container") continue;
-    auto limits = limit.object("default"), requests = limit.object("defaultRequest");
-    for (auto value : limit["max"])
-      if (!limits.has(value.key())) limits.put(value.key(), value);
-    for (auto source : {"default", "min"})
-      for (auto value : limit[source])
-        if (!requests.has(value.key())) requests.put(value.key(), value);
-    limits.sort_keys();
-    requests.sort_keys();
-  }
-}
-
 Outcome pending_phase(WriteContext& context, Value object) {
   auto status = object.object("status");
   status.clear();
@@ -126,7 +111,6 @@ constexpr std::string_view kAdmission = "admissionregistration.k8s.io", kStorage
                            kNetworking = "networking.k8s.io", kFlow = "flowcontrol.apiserver.k8s.io";
 // Columns: defaults, generation, create on update, update without resourceVersion, delete answers with the object.
 constexpr KindFacts kKinds[] = {
-    {"", "limitranges", default_limit_range, false, true},
     {"", "resourcequotas", nullptr, false, false, true, true},
     {"", "persistentvolumes", defaults_from<kPersistentVolume>, false, false, true, true},
     {"", "persistentvolumeclaims", defaults_from<kPersistentVolumeClaim>, false, false, true, true},

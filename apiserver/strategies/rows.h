@@ -20,6 +20,7 @@ Strategy event_strategy();
 Strategy runtime_class_strategy();
 Strategy priority_class_strategy();
 Strategy lease_strategy();
+Strategy limit_range_strategy();
 Strategy endpoints_strategy();
 Strategy endpoint_slice_strategy();
 std::vector<Strategy> workload_strategies();

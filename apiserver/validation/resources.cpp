@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kContainerResources = {"cpu", "memory", "ephemeral-storage"};
 // Unqualified names that exist, but not for containers (quota and volume resources): they get one message, not two.
-constexpr std::array<std::string_view, 20> kOtherStandardResources = {"requests.cpu",
+constexpr std::array<std::string_view, 17> kOtherStandardResources = {"requests.cpu",
                                                                       "requests.memory",
                                                                       "requests.ephemeral-storage",
                                                                       "limits.cpu",
@@ -27,10 +27,7 @@ constexpr std::array<std::string_view, 20> kOtherStandardResources = {"requests.
                                                                       "storage",
                                                                       "requests.storage",
                                                                       "services.nodeports",
-                                                                      "services.loadbalancers",
-                                                                      "attachable-volumes-",
-                                                                      "swap",
-                                                                      "count"};
+                                                                      "services.loadbalancers"};
 constexpr __int128 kUnit = 1'000'000'000;
 
 template <class List>
@@ -40,24 +37,6 @@ bool contains(const List& list, std::string_view name) {
 
 bool is_native(std::string_view name) {
   return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
-}
-
-__int128 nanos(const schema::Value& quantity) {
-  auto text = quantity.is_string() ? quantity.string() : quantity.to_json();
-  return schema::quantity_nanos(text).value_or(0);
-}
-
-void validate_container_resource_name(Causes& causes, const std::string& path, std::string_view name) {
-  auto messages = qualified_name(name);
-  invalid_each(causes, path, name, messages);
-  if (name.find('/') == std::string_view::npos) {
-    bool for_containers = contains(kContainerResources, name) || is_huge_page_resource(name);
-    if (messages.empty() && !for_containers && !contains(kOtherStandardResources, name))
-      invalid(causes, path, name, "must be a standard resource type or fully qualified");
-    if (!for_containers) invalid(causes, path, name, "must be a standard resource for containers");
-  } else if (!is_native(name) && !is_extended_resource(name)) {
-    invalid(causes, path, name, "doesn't follow extended resource name standard");
-  }
 }
 
 void validate_request_against_limit(Causes& causes, const std::string& path, const schema::Value& request,
@@ -85,8 +64,8 @@ struct QosFacts {
 QosFacts qos_of(const schema::Value& resources) {
   QosFacts facts{false, true};
   for (auto name : {"cpu", "memory"}) {
-    auto limit = nanos(resources["limits"][name]);
-    auto request = resources["requests"][name].missing() ? limit : nanos(resources["requests"][name]);
+    auto limit = quantity_nanos_of(resources["limits"][name]);
+    auto request = resources["requests"][name].missing() ? limit : quantity_nanos_of(resources["requests"][name]);
     if (limit > 0 || request > 0) facts.any = true;
     if (limit <= 0 || request != limit) facts.guaranteed = false;
   }
@@ -104,14 +83,38 @@ bool is_extended_resource(std::string_view name) {
 
 bool is_overcommit_allowed(std::string_view name) { return is_native(name) && !is_huge_page_resource(name); }
 
+__int128 quantity_nanos_of(const schema::Value& quantity) {
+  auto text = quantity.is_string() ? quantity.string() : quantity.to_json();
+  return schema::quantity_nanos(text).value_or(0);
+}
+
+void validate_resource_name(Causes& causes, const std::string& path, std::string_view name) {
+  auto messages = qualified_name(name);
+  invalid_each(causes, path, name, messages);
+  bool standard = contains(kContainerResources, name) || contains(kOtherStandardResources, name) ||
+                  is_huge_page_resource(name) || name.starts_with("requests.hugepages-");
+  if (messages.empty() && name.find('/') == std::string_view::npos && !standard)
+    invalid(causes, path, name, "must be a standard resource type or fully qualified");
+}
+
+void validate_container_resource_name(Causes& causes, const std::string& path, std::string_view name) {
+  validate_resource_name(causes, path, name);
+  if (name.find('/') == std::string_view::npos) {
+    if (!contains(kContainerResources, name) && !is_huge_page_resource(name))
+      invalid(causes, path, name, "must be a standard resource for containers");
+  } else if (!is_native(name) && !is_extended_resource(name)) {
+    invalid(causes, path, name, "doesn't follow extended resource name standard");
+  }
+}
+
 int compare_quantities(const schema::Value& a, const schema::Value& b) {
-  auto left = nanos(a), right = nanos(b);
+  auto left = quantity_nanos_of(a), right = quantity_nanos_of(b);
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
 void validate_resource_quantity(Causes& causes, const std::string& path, std::string_view name,
                                 const schema::Value& quantity) {
-  auto value = nanos(quantity);
+  auto value = quantity_nanos_of(quantity);
   if (value < 0) invalid(causes, path, quantity, "must be greater than or equal to 0");
   if (is_extended_resource(name) && value % kUnit != 0) invalid(causes, path, quantity, "must be an integer");
 }

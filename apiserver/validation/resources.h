@@ -17,6 +17,9 @@ bool is_overcommit_allowed(std::string_view name);
 /// Not negative, and whole for resources that are counted.
 void validate_resource_quantity(Causes& causes, const std::string& path, std::string_view name,
                                 const schema::Value& quantity);
+void validate_resource_name(Causes& causes, const std::string& path, std::string_view name);
+/// The narrower rule for what a container can have.
+void validate_container_resource_name(Causes& causes, const std::string& path, std::string_view name);
 /// A container's `resources`.
 void validate_container_resources(Causes& causes, const std::string& path, const schema::Value& resources);
 /// A resource list without the rules for containers (RuntimeClass overhead, node capacity).
@@ -25,6 +28,8 @@ void validate_resource_list(Causes& causes, const std::string& path, const schem
 /// "Guaranteed", "Burstable" or "BestEffort".
 std::string_view qos_class(const schema::Value& pod_spec);
 
+/// Nano units, rounded up; malformed counts as zero.
+__int128 quantity_nanos_of(const schema::Value& quantity);
 /// a <=> b as quantities; malformed counts as zero.
 int compare_quantities(const schema::Value& a, const schema::Value& b);
 

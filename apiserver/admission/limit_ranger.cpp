@@ -1,0 +1,255 @@
+// LimitRanger: what the LimitRanges of a namespace say of its pods and claims. Containers without requests or limits of
+// their own get the ranges' defaults; minima, maxima and ratios are then checked on the finished object.
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+
+#include "apiserver/admission/plugins.h"
+#include "apiserver/validation/resources.h"
+#include "sublet/schema/engine.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr std::string_view kAnnotation = "kubernetes.io/limit-ranger";
+
+struct Amount {
+  __int128 nanos = 0;
+  std::string text = "0";
+};
+using Amounts = std::map<std::string, Amount, std::less<>>;
+
+struct Use {
+  Amounts requests, limits;
+};
+
+Amounts amounts_of(const Value& list) {
+  Amounts amounts;
+  for (auto quantity : list) amounts[std::string(quantity.key())] = {quantity_nanos_of(quantity), quantity.string()};
+  return amounts;
+}
+
+Use use_of(const Value& resources) { return {amounts_of(resources["requests"]), amounts_of(resources["limits"])}; }
+
+void add(Amounts& sum, const Amounts& more) {
+  for (const auto& [name, amount] : more) {
+    auto [at, fresh] = sum.try_emplace(name, amount);
+    if (fresh) continue;
+    const auto& family = at->second.nanos == 0 ? amount.text : at->second.text;
+    auto nanos = at->second.nanos + amount.nanos;
+    at->second = {nanos, schema::quantity_from_nanos(nanos, family)};
+  }
+}
+
+void raise(Amounts& most, const Amounts& other) {
+  for (const auto& [name, amount] : other) {
+    auto [at, fresh] = most.try_emplace(name, amount);
+    if (!fresh && amount.nanos > at->second.nanos) at->second = amount;
+  }
+}
+
+/// What a whole pod asks for at its hungriest moment: its containers and sidecars together, or one init container
+/// beside the sidecars before it; what is said of the pod as a whole counts instead.
+Amounts pod_amounts(const Value& spec, std::string_view list) {
+  Amounts sum, sidecars, starting;
+  for (auto container : spec["containers"]) add(sum, amounts_of(container["resources"][list]));
+  for (auto container : spec["initContainers"]) {
+    auto own = amounts_of(container["resources"][list]);
+    if (container["restartPolicy"].text() == "Always") {
+      add(sum, own);
+      add(sidecars, own);
+      own = sidecars;
+    } else {
+      add(own, sidecars);
+    }
+    raise(starting, own);
+  }
+  raise(sum, starting);
+  for (const auto& [name, amount] : amounts_of(spec["resources"][list]))
+    if (name == "cpu" || name == "memory") sum[name] = amount;
+  return sum;
+}
+
+constexpr __int128 kMilli = 1'000'000, kWhole = 1'000'000'000, kMilliMax = INT64_MAX / 1000;
+
+__int128 rounded_up(__int128 nanos, __int128 unit) { return nanos / unit + (nanos % unit > 0); }
+
+/// Request, limit and bound in thousandths, or in whole units when one of them is too large for that: upstream's
+/// precision.
+struct Measured {
+  __int128 request, limit, bound;
+  Measured(const Amount& request_, const Amount& limit_, const Amount& bound_) {
+    auto largest = std::max({request_.nanos, limit_.nanos, bound_.nanos});
+    auto unit = rounded_up(largest, kWhole) <= kMilliMax ? kMilli : kWhole;
+    request = rounded_up(request_.nanos, unit);
+    limit = rounded_up(limit_.nanos, unit);
+    bound = rounded_up(bound_.nanos, unit);
+  }
+};
+
+/// One bound of a range against what is used: the sentence that says what is wrong, or "".
+struct Check {
+  std::string what;  // "cpu usage per Container is 50m"
+  Amount bound;
+  const Amount* request;  // null: not said
+  const Amount* limit;
+  bool limits_count = true;  // claims have none
+
+  Measured measured() const { return {request ? *request : Amount(), limit ? *limit : Amount(), bound}; }
+
+  std::string minimum() const {
+    auto values = measured();
+    if (!request) return "minimum " + what + ".  No request is specified";
+    if (values.request < values.bound) return "minimum " + what + ", but request is " + request->text;
+    if (limit && values.limit < values.bound) return "minimum " + what + ", but limit is " + limit->text;
+    return {};
+  }
+
+  std::string maximum() const {
+    auto values = measured();
+    if (limits_count && !limit) return "maximum " + what + ".  No limit is specified";
+    if (!limits_count && !request) return "maximum " + what + ".  No request is specified";
+    if (limit && values.limit > values.bound) return "maximum " + what + ", but limit is " + limit->text;
+    if (request && values.request > values.bound) return "maximum " + what + ", but request is " + request->text;
+    return {};
+  }
+
+  std::string ratio() const {
+    auto values = measured();
+    if (!request || values.request == 0) return what + ", but no request is specified or request is 0";
+    if (!limit || values.limit == 0) return what + ", but no limit is specified or limit is 0";
+    auto ratio = static_cast<double>(values.limit) / static_cast<double>(values.request);
+    if (ratio * 1000 <= static_cast<double>(rounded_up(bound.nanos, kMilli))) return {};
+    char digits[64];
+    std::snprintf(digits, sizeof digits, "%f", ratio);
+    return what + ", but provided ratio is " + digits;
+  }
+};
+
+/// The complaints about one attempt, each said once.
+class Complaints {
+ public:
+  void add(std::string text) {
+    if (!text.empty() && std::find(texts_.begin(), texts_.end(), text) == texts_.end())
+      texts_.push_back(std::move(text));
+  }
+  bool empty() const { return texts_.empty(); }
+  std::string text() const {
+    if (texts_.size() == 1) return texts_[0];
+    std::string all;
+    for (const auto& one : texts_) all += (all.empty() ? "[" : ", ") + one;
+    return all + "]";
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+const Amount* find(const Amounts& amounts, std::string_view name) {
+  auto at = amounts.find(name);
+  return at == amounts.end() ? nullptr : &at->second;
+}
+
+void check(Complaints& complaints, const Value& limit, const Use& use, bool limits_count = true) {
+  auto type = limit["type"].string();
+  auto each = [&](std::string_view list, std::string_view words, std::string (Check::*verdict)() const) {
+    for (const auto& [name, bound] : amounts_of(limit[list])) {
+      auto what = name + " " + std::string(words) + " per " + type + " is " + bound.text;
+      Check one{std::move(what), bound, find(use.requests, name), find(use.limits, name), limits_count};
+      complaints.add((one.*verdict)());
+    }
+  };
+  each("min", "usage", &Check::minimum);
+  each("max", "usage", &Check::maximum);
+  if (limits_count) each("maxLimitRequestRatio", "max limit to request ratio", &Check::ratio);
+}
+
+void check_pod(Complaints& complaints, const Value& limit, const Value& spec) {
+  auto type = limit["type"].text();
+  if (type == "Container")
+    for (auto list : {"containers", "initContainers"})
+      for (auto container : spec[list]) check(complaints, limit, use_of(container["resources"]));
+  if (type == "Pod") check(complaints, limit, {pod_amounts(spec, "requests"), pod_amounts(spec, "limits")});
+}
+
+void check_claim(Complaints& complaints, const Value& limit, const Value& spec) {
+  if (limit["type"].text() != "PersistentVolumeClaim") return;
+  check(complaints, limit, {amounts_of(spec["resources"]["requests"]), {}}, false);
+}
+
+void each_range(const WriteContext& context, const std::function<bool(const Value&)>& visit) {
+  context.pending.scan("limitranges/" + std::string(context.namespace_name) + "/", {},
+                       [&](const store::ObjectPtr& stored) {
+                         auto range = schema::Document::parse_json(stored->json());
+                         return !range || visit(range->root());
+                       });
+}
+
+/// Gives `resources[list]` what it lacks of the defaults, and says which names that were ("cpu, memory").
+std::string fill(Value resources, std::string_view list, const Amounts& defaults) {
+  std::string names;
+  for (const auto& [name, amount] : defaults) {
+    if (resources[list].has(name)) continue;
+    resources.object(list).put(name, amount.text);
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  if (!names.empty()) resources[list].sort_keys();
+  return names;
+}
+
+void give_defaults(Value pod, const Value& range) {
+  Use defaults;
+  for (auto limit : range["spec"]["limits"]) {
+    if (limit["type"].text() != "Container") continue;
+    for (const auto& [name, amount] : amounts_of(limit["defaultRequest"])) defaults.requests[name] = amount;
+    for (const auto& [name, amount] : amounts_of(limit["default"])) defaults.limits[name] = amount;
+  }
+  std::string told;
+  auto tell = [&](const std::string& names, std::string_view what, std::string_view role, const Value& container) {
+    if (names.empty()) return;
+    told += (told.empty() ? "LimitRanger plugin set: " : "; ") + names + " " + std::string(what) + " for " +
+            std::string(role) + " " + container["name"].string();
+  };
+  for (auto [list, role] : {std::pair{"containers", "container"}, {"initContainers", "init container"}}) {
+    for (auto container : pod["spec"][list]) {
+      auto resources = container.object("resources");
+      tell(fill(resources, "requests", defaults.requests), "request", role, container);
+      tell(fill(resources, "limits", defaults.limits), "limit", role, container);
+    }
+  }
+  if (told.empty()) return;
+  auto annotations = pod.object("metadata").object("annotations");
+  annotations.put(kAnnotation, told);
+  annotations.sort_keys();
+}
+
+}  // namespace
+
+Outcome limit_defaults(const Attempt& attempt) {
+  if (!attempt.creates("", "pods")) return {};
+  each_range(attempt.context, [&](const Value& range) {
+    give_defaults(attempt.object, range);
+    return true;
+  });
+  return {};
+}
+
+Outcome limit_bounds(const Attempt& attempt) {
+  // A pod's resources do not change once it exists; a claim's request may grow.
+  const bool pod = attempt.creates("", "pods"), claim = attempt.is("", "persistentvolumeclaims");
+  if (!pod && !claim) return {};
+  if (attempt.old["metadata"].has("deletionTimestamp")) return {};
+  Complaints complaints;
+  each_range(attempt.context, [&](const Value& range) {
+    for (auto limit : range["spec"]["limits"])
+      (pod ? check_pod : check_claim)(complaints, limit, attempt.object["spec"]);
+    return complaints.empty();  // the first range that is broken speaks
+  });
+  if (complaints.empty()) return {};
+  return attempt.forbid(complaints.text());
+}
+
+}  // namespace sublet::apiserver
