@@ -1,17 +1,27 @@
 #!/usr/bin/env bash
-# The main job against the real host: the same steps as examples/demo.sh, with a kube-apiserver, controller manager and
-# KWOK's GPU nodes underneath (HOST_KUBECONFIG). KAI does not run on this stand, so that what belongs to it is done by
-# hand and is marked as such: as_kai binds a pod and writes the record that KAI's binder writes. Everything before that
-# is the truth about a host that KAI has not looked at yet: the pod waits, in the tenant too.
+# The main job against a real host with real KAI: the same steps as examples/demo.sh, on a kube-apiserver whose one GPU is a
+# KWOK node's, with KAI's admission, podgrouper, scheduler and binder beside it (testhost up --kai). That host is this
+# script's own, for its webhook judges every pod and its one GPU makes sure that two halves share and a third does not fit. The
+# one thing that is not KAI's doing is tools/testhost/kai-reservation-stage.yaml.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
+stand="kai-$$"
+trap 'tools/testhost/testhost down --name "$stand"' EXIT
+if ! tools/testhost/testhost up --name "$stand" --kai --nodes 2 --gpu-nodes 1 --gpus-per-node 1; then
+  echo "FAILED: there is no host with KAI; testhost said why" >&2
+  echo "0 passed, 1 failed"
+  exit 1
+fi
+HOST_KUBECONFIG=$(tools/testhost/testhost env --name "$stand" | sed 's/^export KUBECONFIG=//')
 . tests/host/support/checks.sh
 team() { echo "team-${1#rag-}"; }
 cleanup() {
   show_logs_of_failure
+  [ "$failed" -eq 0 ] || tail -n 15 "$(dirname "$HOST_KUBECONFIG")"/logs/kai-*.log >&2
   for name in rag-legal rag-sales; do
     sublet delete "$name" -n "$(team "$name")" --yes --force --timeout 20s >/dev/null 2>&1
   done
+  tools/testhost/testhost down --name "$stand"
   rm -rf "$work"
 }
 trap cleanup EXIT
@@ -23,16 +33,29 @@ tenant() { # tenant NAME command...: kubectl in a virtual cluster
 }
 create() { sublet create "$1" --namespace "$(team "$1")" -f templates/gpu-fraction.yaml --host-kubeconfig "$HOST_KUBECONFIG" 2>>"$work/err"; }
 host_pod() { host get pod "$1" -n "$2" -o jsonpath="$3"; }
-# as_kai POD NAMESPACE NODE GROUP: what KAI's binder does to a fraction pod, by hand.
-as_kai() {
-  host label pod "$1" -n "$2" "runai-gpu-group=$4" >/dev/null &&
-    printf '{"apiVersion":"v1","kind":"Binding","metadata":{"name":"%s"},"target":{"apiVersion":"v1","kind":"Node","name":"%s"}}' "$1" "$3" |
-    host create --raw "/api/v1/namespaces/$2/pods/$1/binding" -f - >/dev/null
+queue() { # queue NAME: what the operator of the host makes for a team
+  host create -f - <<Y
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: $1}
+spec:
+  parentQueue: default
+  resources:
+    gpu: {quota: 0, limit: -1, overQuotaWeight: 1}
+    cpu: {quota: 0, limit: -1, overQuotaWeight: 1}
+    memory: {quota: 0, limit: -1, overQuotaWeight: 1}
+Y
 }
+reason_of_third() {
+  tenant rag-legal get pod third -o jsonpath='{.status.conditions[?(@.type=="PodScheduled")].message}' | grep -oF "didn't have enough resources: GPUs"
+}
+scheduled='{.status.conditions[?(@.type=="PodScheduled")].status}'
+group='{.metadata.labels.runai-gpu-group}'
 
 node=$(host get nodes -l nvidia.com/gpu.present=true -o jsonpath='{.items[0].metadata.name}')
-check "the host has a GPU node" "$(host get node "$node" -o jsonpath='{.status.allocatable.nvidia\.com/gpu}')" 8
+check "the host has one GPU" "$(host get node "$node" -o jsonpath='{.status.allocatable.nvidia\.com/gpu}')" 1
 check "the host has the RuntimeClass" "$(host get runtimeclass nvidia -o jsonpath='{.handler}')" nvidia
+check "the operator makes the first team's queue" "$(queue rag-legal)" "queue.scheduling.run.ai/rag-legal created"
 
 check "a virtual cluster from the template" "$(create rag-legal)" "virtualcluster/rag-legal created"
 check "the RuntimeClass in the tenant" "$(tenant rag-legal get runtimeclass nvidia -o name)" "runtimeclass.node.k8s.io/nvidia"
@@ -50,31 +73,53 @@ check "for KAI's scheduler" "$(host_pod "$pod" team-legal '{.spec.schedulerName}
 check "without a token of the host" "$(host_pod "$pod" team-legal '{.spec.automountServiceAccountToken}')" false
 check "the tenant still has what it wrote" "$(tenant rag-legal get pod gpu-sharing-pod -o jsonpath='{.metadata.annotations.nvidia\.com/gpu-fraction} {.spec.containers[0].resources.limits.nvidia\.com/gpu}')" "0.5 1"
 
-# Nobody schedules it: the host's kube-scheduler must not, for the pod is not its own.
-check "before KAI the host pod waits" "$(host_pod "$pod" team-legal '{.status.phase} {.spec.nodeName}')" "Pending "
-check "and so does the tenant's" "$(tenant rag-legal get pod gpu-sharing-pod -o jsonpath='{.status.phase} {.spec.nodeName}')" "Pending "
-
-as_kai "$pod" team-legal "$node" group-a || flunk "the stand-in for KAI could not bind"
-until_is "bound in KAI's stead, the pod runs in the tenant" 40 "Running $node" tenant rag-legal get pod gpu-sharing-pod -o jsonpath='{.status.phase} {.spec.nodeName}'
+# KAI's way with it, as far as it can be seen from outside.
+until_is "bound by KAI, the pod runs in the tenant" 60 "Running $node" tenant rag-legal get pod gpu-sharing-pod -o jsonpath='{.status.phase} {.spec.nodeName}'
 check "kubectl wait agrees" "$(tenant rag-legal wait --for=condition=Ready pod/gpu-sharing-pod --timeout=30s)" "pod/gpu-sharing-pod condition met"
-until_is "the tenant sees its GPU group" 10 group-a tenant rag-legal get pod gpu-sharing-pod -o jsonpath='{.metadata.labels.runai-gpu-group}'
+gpu=$(host_pod "$pod" team-legal "$group")
+check "KAI's binder says which GPU, and has reserved it" "$(host get pods -n kai-resource-reservation -o jsonpath="{.items[*]$(echo "$group" | tr -d '{}')}")" "${gpu:-a group}"
+until_is "the tenant sees its GPU group" 10 "$gpu Fraction" tenant rag-legal get pod gpu-sharing-pod -o jsonpath="$group {.metadata.annotations.received-resource-type}"
+check "KAI's grouper put it into the team's queue" "$(host get podgroups -n team-legal -o jsonpath='{.items[*].spec.queue}')" rag-legal
+until_is "the tenant has KAI's events" 10 Bound tenant rag-legal get events --field-selector involvedObject.name=gpu-sharing-pod,reason=Bound -o jsonpath='{.items[0].reason}'
 until_is "the tenant has the GPU node" 10 "$node" tenant rag-legal get node "$node" -o jsonpath='{.metadata.name}'
+injected='{.spec.containers[0].env[?(@.name=="NVIDIA_VISIBLE_DEVICES")].name}{.spec.containers[0].envFrom[0].configMapRef.name}'
+prefix=$(host_pod "$pod" team-legal '{.metadata.annotations.runai/shared-gpu-configmap}')
+check "KAI's webhook gave the host's pod environment" "$(host_pod "$pod" team-legal "$injected")" "NVIDIA_VISIBLE_DEVICES${prefix:-its prefix}-0-evar"
+check "which the tenant's pod does not show" "$(tenant rag-legal get pod gpu-sharing-pod -o jsonpath="$injected{.metadata.annotations.runai/shared-gpu-configmap}")" ""
+check "nor has the tenant the ConfigMaps behind it" "$(tenant rag-legal get configmaps -o name)" "configmap/kube-root-ca.crt"
+tenant rag-legal label pod gpu-sharing-pod tier=front >/dev/null
+until_is "a label of the tenant's follows, and KAI's stays" 10 "front $gpu" host_pod "$pod" team-legal "{.metadata.labels.tier} $group"
 
+queue rag-sales >/dev/null
 check "a second team" "$(create rag-sales)" "virtualcluster/rag-sales created"
 sed 's/kai.scheduler\/queue: test/&\n    runai-gpu-group: stolen/' examples/gpu-sharing-pod.yaml | tenant rag-sales apply -f - >/dev/null 2>>"$work/err"
 second=gpu-sharing-pod-x-default-x-rag-sales
-until_is "has its pod on the host" 30 "pod/$second" host get pod "$second" -n team-sales -o name
-check "in a queue of its own" "$(host_pod "$second" team-sales '{.metadata.labels.kai\.scheduler/queue}')" rag-sales
-check "and cannot choose whose GPU it shares" "$(host_pod "$second" team-sales '{.metadata.labels.runai-gpu-group}')" ""
-as_kai "$second" team-sales "$node" group-a || flunk "the stand-in for KAI could not bind"
-until_is "bound in KAI's stead, it runs beside the first" 40 "Running group-a" tenant rag-sales get pod gpu-sharing-pod -o jsonpath='{.status.phase} {.metadata.labels.runai-gpu-group}'
+until_is "has its pod on the host, in a queue of its own" 30 rag-sales host_pod "$second" team-sales '{.metadata.labels.kai\.scheduler/queue}'
+until_is "and the pod runs on the first one's GPU, for KAI put it there" 60 "Running $gpu" tenant rag-sales get pod gpu-sharing-pod -o jsonpath="{.status.phase} $group"
 
-left() { host get pods,services,configmaps,secrets,serviceaccounts -A -l "sublet.dev/managed-by${1:+=$1}" -o name; }
+sed 's/name: gpu-sharing-pod/name: third/' examples/gpu-sharing-pod.yaml | tenant rag-legal apply -f - >/dev/null 2>>"$work/err"
+until_is "a third half does not fit" 60 "Pending False" tenant rag-legal get pod third -o jsonpath="{.status.phase} $scheduled"
+until_is "and its team reads KAI's reason" 10 "didn't have enough resources: GPUs" reason_of_third
+until_is "in an event too" 10 Unschedulable tenant rag-legal get events --field-selector involvedObject.name=third,reason=Unschedulable -o jsonpath='{.items[0].reason}'
+
+# A new syncer reads everything anew: had it anything to repair in what KAI did to the pods, it would write. The new pod
+# reaches the host after those that were there before. (KAI itself may write to the waiting one at any time.)
+before=$(host_pod "$pod" team-legal '{.metadata.resourceVersion}')
+kill -9 "$(pgrep -f "subletd syncer .*$SUBLET_STATE_DIR/clusters/team-legal/rag-legal")"
+tenant rag-legal run after --image=nginx --overrides='{"spec":{"schedulerName":"nobody"}}' >/dev/null
+until_is "a new syncer goes on" 30 pod/after-x-default-x-rag-legal host get pod after-x-default-x-rag-legal -n team-legal -o name
+check "and fights KAI over nothing" "$(host_pod "$pod" team-legal '{.metadata.resourceVersion}')" "$before"
+check "nor over the waiting pod" "$(host_pod third-x-default-x-rag-legal team-legal '{.metadata.annotations.pod-group-name}' | grep -o '^pg-third')" pg-third
+tenant rag-legal delete pod after --wait=false >/dev/null
+
+left() { host get pods,services,configmaps,secrets,serviceaccounts,podgroups,bindrequests -A -l "sublet.dev/managed-by${1:+=$1}" -o name; }
 check "deleting the second team's" "$(sublet delete rag-sales --namespace team-sales --yes 2>>"$work/err")" "virtualcluster/rag-sales deleted"
 check "leaves nothing of it" "$(left rag-sales; host get namespace team-sales --ignore-not-found -o name)" ""
-check "and not a word less of the first" "$(host_pod "$pod" team-legal '{.status.phase}')" Running
+check "and not a word less of the first" "$(host_pod "$pod" team-legal "{.status.phase} $group")" "Running $gpu"
+until_is "the half that it had goes to the third" 60 "Running $gpu" tenant rag-legal get pod third -o jsonpath="{.status.phase} $group"
 check "deleting the first" "$(sublet delete rag-legal --namespace team-legal --yes 2>>"$work/err")" "virtualcluster/rag-legal deleted"
 check "leaves nothing at all" "$(left; host get namespace team-legal --ignore-not-found -o name)" ""
+until_is "and KAI gives the GPU back" 60 "" host get pods,podgroups.scheduling.run.ai,bindrequests -A -o name
 [ "$failed" -eq 0 ] || cat "$work/err" >&2
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

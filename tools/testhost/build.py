@@ -61,7 +61,7 @@ def find(name: str, all_pins: dict | None = None) -> Path | None:
     """The cached binary when it is there and intact."""
     all_pins = all_pins or pins()
     if name not in all_pins["component"]:
-        raise SystemExit(f"testhost: no component {name}; there are: {', '.join(sorted(all_pins['component']))}")
+        raise SystemExit(f"testhost: no component {name}; there are: {', '.join(sorted(all_pins['component'] | all_pins['group']))}")
     folder = cache_dir() / "bin" / f"{name}-{key_of(name, all_pins)}"
     binary, recorded = folder / name, folder / "sha256"
     if not (binary.is_file() and recorded.is_file()):
@@ -128,6 +128,21 @@ def module_dir(module: str, version: str) -> Path:
         raise SystemExit(f"testhost: cannot fetch {module} {version}: {result.stdout}{result.stderr}")
 
 
+def _own_copy(component: dict) -> Path:
+    """A writable copy of a module's source, one for all components of it, so that what they share is compiled once."""
+    folder = cache_dir() / "src" / f"{component['module'].rsplit('/', 1)[1]}-{component['version']}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        copy, temporary = folder / "source", folder / "source.copying"
+        if not copy.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+            shutil.copytree(module_dir(component["module"], component["version"]), temporary)
+            subprocess.run(["chmod", "-R", "u+w", str(temporary)], check=True)
+            temporary.rename(copy)
+    return copy
+
+
 def _go(arguments: list, folder: Path, log, cgo: bool):
     env = {**os.environ, "CGO_ENABLED": "1" if cgo else "0", "GOFLAGS": "-mod=mod"}
     print("$ go " + " ".join(arguments), file=log, flush=True)
@@ -141,11 +156,7 @@ def _compile(name: str, all_pins: dict, work: Path, output: Path, log):
     if component["kind"] == "module":
         if component.get("main_module"):
             # Its go.mod has replace lines of its own, which only count in the main module: build a copy of it.
-            source = module_dir(component["module"], component["version"])
-            copy = work / "source"
-            shutil.rmtree(copy, ignore_errors=True)
-            shutil.copytree(source, copy)
-            subprocess.run(["chmod", "-R", "u+w", str(copy)], check=True)
+            copy = _own_copy(component)
             flags += f" -X main.buildVersion={component['version']}"
             vendored = ["-mod=vendor"] if (copy / "vendor").is_dir() else []
             _go(["build", *vendored, "-ldflags", flags, "-o", str(output), component["package"]], copy, log, cgo)
@@ -162,6 +173,11 @@ def _compile(name: str, all_pins: dict, work: Path, output: Path, log):
         _go(["test", "-c", "-ldflags", flags, "-o", str(output), component["package"]], work, log, cgo)
     else:
         _go(["build", "-ldflags", flags, "-o", str(output), component["package"]], work, log, cgo)
+
+
+def members(name: str) -> list[str]:
+    """The components that a name stands for: those of a group, or itself."""
+    return pins()["group"].get(name, [name])
 
 
 def build(name: str) -> Path:

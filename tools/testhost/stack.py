@@ -20,6 +20,7 @@ import ssl
 from pathlib import Path
 
 import build
+import kai as kai_stand
 
 MARK = "SUBLET_TESTHOST"
 
@@ -134,10 +135,11 @@ class Api:
         self.context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
         self.context.load_cert_chain(str(pki / "admin.crt"), str(pki / "admin.key"))
 
-    def call(self, method: str, path: str, body: dict | None = None) -> tuple[int, bytes]:
-        data = json.dumps(body).encode() if body is not None else None
-        request = urllib.request.Request(self.base + path, data=data, method=method,
-                                         headers={"Content-Type": "application/json"})
+    def call(self, method: str, path: str, body: dict | bytes | None = None) -> tuple[int, bytes]:
+        """A dict goes as JSON; bytes are a file's, and YAML."""
+        kind = "application/yaml" if isinstance(body, bytes) else "application/json"
+        data = json.dumps(body).encode() if isinstance(body, dict) else body
+        request = urllib.request.Request(self.base + path, data=data, method=method, headers={"Content-Type": kind})
         try:
             with urllib.request.urlopen(request, context=self.context, timeout=10) as answer:
                 return answer.status, answer.read()
@@ -184,10 +186,10 @@ class Host:
         self.lock = self.state.parent / f"{self.name}.lock"
         self.started: dict[str, subprocess.Popen] = {}
 
-    def _start(self, label: str, arguments: list, extra_env: dict | None = None):
+    def start(self, label: str, arguments: list, extra_env: dict | None = None):
         log = open(self.logs / f"{label}.log", "ab")
-        env = {**os.environ, MARK: str(self.state), **(extra_env or {})}
-        env.pop("KUBECONFIG", None)
+        inherited = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+        env = {**inherited, MARK: str(self.state), **(extra_env or {})}
         self.started[label] = subprocess.Popen([str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                                env=env, start_new_session=True, cwd=self.state)
 
@@ -199,15 +201,17 @@ class Host:
                 raise SystemExit(f"testhost: {label} stopped with code {process.returncode}; "
                                  f"{self.logs / (label + '.log')} ends with:\n{tail}")
 
-    def _wait_for(self, what: str, condition, seconds: float):
+    def wait_for(self, what: str, condition, seconds: float):
         def alive_and_met() -> bool:
             self._check_alive()
             return condition()
 
         wait_for(what, alive_and_met, seconds)
 
-    def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str], store: str = "etcd"):
-        binaries = {name: build.build(name) for name in [store, "kube-apiserver", *components]}
+    def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str], store: str = "etcd",
+           kai: bool = False):
+        binaries = {name: build.build(name) for name in
+                    [store, "kube-apiserver", *components, *(build.members("kai") if kai else [])]}
         with exclusive(self.lock):
             self._sweep()
             for folder in (self.state, self.pki, self.logs):
@@ -217,14 +221,19 @@ class Host:
             make_pki(self.pki)
             etcd_port, peer_port, free = free_ports(3)
             port = port or free
-            self._start(store, self._store(store, binaries[store], etcd_port, peer_port))
-            self._start("kube-apiserver", self._apiserver(binaries["kube-apiserver"], port, etcd_port))
+            self.start(store, self._store(store, binaries[store], etcd_port, peer_port))
+            self.start("kube-apiserver", self._apiserver(binaries["kube-apiserver"], port, etcd_port))
             write_kubeconfig(self.state / "kubeconfig", f"testhost-{self.name}", port, self.pki)
             api = Api(port, self.pki)
-            self._wait_for("the API server's readiness", lambda: api.call("GET", "/readyz")[0] == 200, 90)
+            self.wait_for("the API server's readiness", lambda: api.call("GET", "/readyz")[0] == 200, 90)
             for component in components:
-                self._start(component, self._component(component, binaries[component]))
+                self.start(component, self._component(component, binaries[component], kai))
+            beside = kai_stand.Kai(self, api) if kai else None
+            if beside:
+                beside.start(binaries)
             self._populate(api, nodes, gpu_nodes, gpus, "kwok" in components, "kube-controller-manager" in components)
+            if beside:
+                beside.finish()
             (self.state / "port").write_text(str(port))
             print(f"testhost: {self.name} is up on port {port} after {time.monotonic() - started:.1f} s; "
                   f"KUBECONFIG={self.state / 'kubeconfig'}, logs in {self.logs}", file=sys.stderr)
@@ -250,7 +259,7 @@ class Host:
                 f"--service-account-signing-key-file={self.pki / 'sa.key'}",
                 "--enable-aggregator-routing=true", "--v=1"]
 
-    def _component(self, name: str, binary: Path) -> list:
+    def _component(self, name: str, binary: Path, kai: bool) -> list:
         kubeconfig = self.state / "kubeconfig"
         if name == "kube-controller-manager":
             return [binary, f"--kubeconfig={kubeconfig}", "--controllers=*,-nodeipam,-node-route-controller,-service-lb-controller",
@@ -268,6 +277,7 @@ class Host:
             stages = build.module_dir(all_pins["module"], all_pins["version"]) / "kustomize" / "stage"
             files = [f for part in ("node/fast", "node/heartbeat-with-lease", "pod/fast")
                      for f in sorted((stages / part).glob("*.yaml")) if f.name != "kustomization.yaml"]
+            files += [kai_stand.RESERVATION_STAGE] if kai else []
             arguments = [binary, f"--kubeconfig={kubeconfig}", "--manage-all-nodes=false",
                          "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
                          "--node-lease-duration-seconds=40"]
@@ -289,9 +299,9 @@ class Host:
                        for n in items) >= nodes
 
         if kwok and nodes:
-            self._wait_for("the nodes' readiness", ready, 60)
+            self.wait_for("the nodes' readiness", ready, 60)
         if controllers:
-            self._wait_for("the default service account",
+            self.wait_for("the default service account",
                            lambda: api.call("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200, 60)
 
     def _sweep(self):
