@@ -44,6 +44,28 @@ TEST(HttpServer, CertificateHasDigestAndAddress) {
   EXPECT_EQ(peer->address.rfind("127.0.0.1:", 0), 0u) << peer->address;
 }
 
+// The server lets go of what the client sent behind its certificate; the connection must not miss it.
+TEST(HttpServer, CertificateWithItsChainServesManyRequests) {
+  CertificateRequest of_intermediate;
+  of_intermediate.common_name = "department-ca";
+  of_intermediate.is_ca = true;
+  const auto intermediate = make_certificate(of_intermediate, &TestCertificates::get().authority).value();
+  CertificateRequest of_leaf;
+  of_leaf.common_name = "bob";
+  of_leaf.client_auth = true;
+  auto leaf = make_certificate(of_leaf, &intermediate).value();
+  leaf.certificate_pem += intermediate.certificate_pem + TestCertificates::get().authority.certificate_pem;
+  TestServer server(echo);
+  LoopThread loop("client");
+  const auto client = make_http_client(loop.loop(), server.tls_endpoint(client_tls(leaf)));
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = fetch(*client, get("/"), 10s);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->body, "GET / 0 cn=bob");
+  }
+  EXPECT_EQ(server.server().connections(), 1u);
+}
+
 TEST(HttpServer, RefusesCertificatesOfAnotherAuthorityOrUsage) {
   TestServer server(echo);
   LoopThread loop("client");

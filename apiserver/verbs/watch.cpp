@@ -59,7 +59,7 @@ void watch_objects(const ContextPtr& context) {
   when_revision_reached(context, request->revision,
                         [context, request = *request, filter = *filter](const Outcome& reached) {
                           if (!reached) return answer_in_stream(*context, reached.error());
-                          std::make_shared<WatchStream>(context, request, filter)->start();
+                          std::make_shared<WatchStream>(*context, request, filter)->start(*context);
                         });
 }
 

@@ -31,25 +31,26 @@ store::Object stamped(const store::Object& object, store::Revision revision) {
 
 }  // namespace
 
-void WatchStream::start() {
+void WatchStream::start(const RequestContext& context) {
   const auto self = shared_from_this();
-  begin_stream();
-  if (auto subscribed = subscribe(); !subscribed) {
-    context_->sink->write(std::make_shared<const std::string>(writer_.error_frame(subscribed.error())));
-    context_->sink->end();
+  sink_->start(200, context.headers(writer_.stream_content_type()));
+  const std::string prefix = key_prefix(context.storage(), context.info.namespace_name);
+  if (auto subscribed = subscribe(prefix); !subscribed) {
+    sink_->write(std::make_shared<const std::string>(writer_.error_frame(subscribed.error())));
+    sink_->end();
     return;
   }
-  context_->core->watches.add(self);
-  context_->sink->on_close([weak = weak_from_this()] {
+  core_->watches.add(self);
+  sink_->on_close([weak = weak_from_this()] {
     if (const auto stream = weak.lock()) {
       stream->peer_gone_ = true;
       stream->wake();
     }
   });
-  context_->sink->on_drain([weak = weak_from_this()] {
+  sink_->on_drain([weak = weak_from_this()] {
     if (const auto stream = weak.lock()) stream->wake();
   });
-  const auto now = context_->core->clock.steady_now();
+  const auto now = core_->clock.steady_now();
   {
     const std::lock_guard lock(run_mutex_);
     deadline_ = now + request_.timeout;
@@ -57,15 +58,12 @@ void WatchStream::start() {
     arm_timer();
   }
   wake();
-  if (context_->core->stopping) finish();
+  if (core_->stopping) finish();
 }
 
-void WatchStream::begin_stream() { context_->sink->start(200, context_->headers(writer_.stream_content_type())); }
-
-Outcome WatchStream::subscribe() {
-  const std::string prefix = key_prefix(context_->storage(), context_->info.namespace_name);
+Outcome WatchStream::subscribe(const std::string& prefix) {
   const std::lock_guard lock(run_mutex_);
-  auto& store = context_->core->store;
+  auto& store = core_->store;
   if (request_.revision > 0 && !request_.initial_events) {
     auto subscription = store.watch(prefix, request_.revision, shared_from_this());
     if (!subscription) {
@@ -82,7 +80,7 @@ Outcome WatchStream::subscribe() {
   auto [snapshot, subscription] = store.snapshot_and_watch(prefix, shared_from_this());
   subscription_ = std::move(subscription);
   sent_ = snapshot.revision();
-  if (request_.initial_events) initial_ = std::move(snapshot);
+  if (request_.initial_events) initial_ = std::make_unique<Initial>(Initial{std::move(snapshot), prefix, {}});
   initial_end_due_ = request_.initial_events_end;
   return {};
 }
@@ -99,7 +97,7 @@ void WatchStream::on_events(const std::vector<store::EventPtr>& events) {
     wake_up = !woken_;
     woken_ = true;
   }
-  if (wake_up) context_->core->watches.wake(shared_from_this());
+  if (wake_up) core_->watches.wake(shared_from_this());
 }
 
 void WatchStream::on_progress(store::Revision revision) {
@@ -113,15 +111,15 @@ void WatchStream::wake() {
     if (woken_) return;
     woken_ = true;
   }
-  context_->core->watches.wake(shared_from_this());
+  core_->watches.wake(shared_from_this());
 }
 
 // One timer for both purposes: the next bookmark or the end.
 void WatchStream::arm_timer() {
-  const auto now = context_->core->clock.steady_now();
+  const auto now = core_->clock.steady_now();
   const auto next = request_.bookmarks ? std::min(deadline_, next_bookmark_) : deadline_;
   const auto delay = std::max(std::chrono::ceil<milliseconds>(next - now), milliseconds(0));
-  timer_ = context_->core->loop.after(delay, [weak = weak_from_this()] {
+  timer_ = core_->loop.after(delay, [weak = weak_from_this()] {
     if (const auto stream = weak.lock()) {
       stream->timer_due_ = true;
       stream->wake();
@@ -129,16 +127,18 @@ void WatchStream::arm_timer() {
   });
 }
 
-bool WatchStream::peer_keeps_up() const { return context_->sink->backlog() < kBacklogHigh; }
+bool WatchStream::peer_keeps_up() const { return sink_->backlog() < kBacklogHigh; }
 
 // Moves the queue over; false when the peer fell too far behind.
 bool WatchStream::take_queue() {
   const std::lock_guard lock(queue_mutex_);
   woken_ = false;
   if (overflowed_ || ready_.size() + queue_.size() > kQueueMax) return false;
-  ready_.insert(ready_.end(), queue_.begin(), queue_.end());
-  queue_.clear();
-  queue_.shrink_to_fit();
+  if (ready_.empty())
+    ready_.swap(queue_);
+  else
+    ready_.insert(ready_.end(), queue_.begin(), queue_.end());
+  std::vector<store::EventPtr>().swap(queue_);
   if (ready_.empty() && !initial_) sent_ = std::max(sent_, progress_);
   return true;
 }
@@ -147,13 +147,13 @@ void WatchStream::run(FrameCache& frames) {
   const std::lock_guard lock(run_mutex_);
   if (done_) return;
   if (peer_gone_ || !take_queue()) return end_locked();
-  write_initial(frames);
+  write_initial();
   if (!initial_) write_ready(frames);
   if (timer_due_.exchange(false)) on_timer();
 }
 
 void WatchStream::on_timer() {
-  const auto now = context_->core->clock.steady_now();
+  const auto now = core_->clock.steady_now();
   const bool over = now >= deadline_;
   if (request_.bookmarks && !initial_ && ready_.empty() && (over || now >= next_bookmark_)) {
     write_bookmark(false);
@@ -165,12 +165,11 @@ void WatchStream::on_timer() {
   arm_timer();
 }
 
-void WatchStream::write_initial(FrameCache&) {
-  const WallTime now = context_->core->clock.now();
-  const std::string prefix = key_prefix(context_->storage(), context_->info.namespace_name);
+void WatchStream::write_initial() {
+  const WallTime now = core_->clock.now();
   while (initial_ && peer_keeps_up()) {
     std::vector<store::ObjectPtr> step;
-    initial_->scan(prefix, initial_cursor_, [&step](const store::ObjectPtr& object) {
+    initial_->snapshot.scan(initial_->prefix, initial_->cursor, [&step](const store::ObjectPtr& object) {
       step.push_back(object);
       return step.size() < kInitialStep;
     });
@@ -182,26 +181,28 @@ void WatchStream::write_initial(FrameCache&) {
         wrote_columns_ = true;
       }
     }
-    if (!frames.empty()) context_->sink->write(std::make_shared<const std::string>(std::move(frames)));
+    if (!frames.empty()) sink_->write(std::make_shared<const std::string>(std::move(frames)));
     if (step.size() < kInitialStep)
       initial_.reset();
     else
-      initial_cursor_ = step.back()->key;
+      initial_->cursor = step.back()->key;
   }
   if (!initial_ && initial_end_due_) {
     initial_end_due_ = false;
-    initial_cursor_.clear();
     write_bookmark(true);
   }
 }
 
 void WatchStream::write_ready(FrameCache& frames) {
-  while (!ready_.empty() && peer_keeps_up()) {
-    const store::EventPtr event = std::move(ready_.front());
-    ready_.pop_front();
-    write_event(frames, event);
-    sent_ = event->revision;
+  std::size_t written = 0;
+  for (; written < ready_.size() && peer_keeps_up(); ++written) {
+    write_event(frames, ready_[written]);
+    sent_ = ready_[written]->revision;
   }
+  if (written == ready_.size())
+    std::vector<store::EventPtr>().swap(ready_);
+  else
+    ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(written));
 }
 
 std::optional<WatchStream::Variant> WatchStream::variant_of(const store::Event& event) const {
@@ -218,13 +219,13 @@ std::optional<WatchStream::Variant> WatchStream::variant_of(const store::Event& 
 
 FrameCache::Frame WatchStream::frame_of(FrameCache& frames, const store::EventPtr& event, Variant variant) {
   const bool with_columns = writer_.output().form == Form::table && !wrote_columns_;
-  const FrameCache::Key key{event.get(), context_->route,
+  const FrameCache::Key key{event.get(), &writer_.route(),
                             form_key(writer_.output(), static_cast<unsigned>(variant) * 2u + (with_columns ? 1u : 0u))};
   if (auto cached = frames.find(key)) return cached;
   static auto& encoded =
       metrics::counter("sublet_watch_frames_encoded_total", "Watch frames encoded, each once for all watchers.");
   encoded.add();
-  const WallTime now = context_->core->clock.now();
+  const WallTime now = core_->clock.now();
   const auto type = kEventTypes[static_cast<std::size_t>(variant)];
   auto text = variant == Variant::deleted_previous
                   ? writer_.frame(type, stamped(*event->previous, event->revision), with_columns, now)
@@ -243,11 +244,11 @@ void WatchStream::write_event(FrameCache& frames, const store::EventPtr& event) 
 
 void WatchStream::write_frame(FrameCache::Frame frame) {
   wrote_columns_ = true;
-  context_->sink->write(std::move(frame));
+  sink_->write(std::move(frame));
 }
 
 void WatchStream::write_bookmark(bool initial_end) {
-  context_->sink->write(std::make_shared<const std::string>(writer_.bookmark(sent_, initial_end)));
+  sink_->write(std::make_shared<const std::string>(writer_.bookmark(sent_, initial_end)));
 }
 
 void WatchStream::finish() {
@@ -257,12 +258,12 @@ void WatchStream::finish() {
 
 void WatchStream::end_locked() {
   done_ = true;
-  context_->core->loop.cancel(timer_);
+  core_->loop.cancel(timer_);
   subscription_.reset();
   ready_.clear();
   initial_.reset();
-  context_->sink->end();
-  context_->core->watches.remove(this);
+  sink_->end();
+  core_->watches.remove(this);
 }
 
 }  // namespace sublet::apiserver

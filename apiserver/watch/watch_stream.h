@@ -5,11 +5,16 @@
 // all streams of the same form, and written while the peer keeps up. A peer that does not is let go with a clean end:
 // it resumes from its revision, and nobody else waits.
 // Lifecycle: start() once; the hub holds the stream until it ends (peer gone, timeout, slow, server stopping).
+// Memory: thousands of watches stand idle, so a stream keeps of its request only what it will use; the RequestContext
+// goes with start(), what the initial state needs goes when it is sent, and empty queues hold no buffer.
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "apiserver/codec/object_writer.h"
 #include "apiserver/verbs/read_steps.h"
@@ -27,14 +32,16 @@ struct WatchRequest {
 
 class WatchStream final : public WatchSession, public store::Watcher, public std::enable_shared_from_this<WatchStream> {
  public:
-  WatchStream(ContextPtr context, WatchRequest request, ObjectFilter filter)
-      : context_(std::move(context)),
+  WatchStream(const RequestContext& context, WatchRequest request, ObjectFilter filter)
+      : core_(context.core),
+        sink_(context.sink),
         request_(request),
         filter_(std::move(filter)),
-        writer_(*context_->route, context_->output) {}
+        writer_(*context.route, context.output) {}
 
-  /// Sends the head and subscribes. A revision that cannot be served becomes an ERROR event.
-  void start();
+  /// Sends the head and subscribes; `context` is the one that the stream was made for. A revision that cannot be served
+  /// becomes an ERROR event.
+  void start(const RequestContext& context);
 
   void run(FrameCache& frames) override;
   void finish() override;
@@ -44,14 +51,20 @@ class WatchStream final : public WatchSession, public store::Watcher, public std
  private:
   enum class Variant : std::uint8_t { added, modified, deleted, deleted_previous };
 
-  void begin_stream();
-  Outcome subscribe();
+  /// What exists already and is still to be sent.
+  struct Initial {
+    store::Snapshot snapshot;
+    std::string prefix;
+    std::string cursor;  // the last key looked at
+  };
+
+  Outcome subscribe(const std::string& prefix);
   void wake();
   void arm_timer();
   void on_timer();
   bool peer_keeps_up() const;
   bool take_queue();
-  void write_initial(FrameCache& frames);
+  void write_initial();
   void write_ready(FrameCache& frames);
   void write_event(FrameCache& frames, const store::EventPtr& event);
   std::optional<Variant> variant_of(const store::Event& event) const;
@@ -60,16 +73,16 @@ class WatchStream final : public WatchSession, public store::Watcher, public std
   void write_bookmark(bool initial_end);
   void end_locked();
 
-  const ContextPtr context_;
+  const std::shared_ptr<ServerCore> core_;
+  const std::shared_ptr<net::ResponseSink> sink_;
   const WatchRequest request_;
   const ObjectFilter filter_;
   const ObjectWriter writer_;
 
   std::mutex run_mutex_;  // guards what follows; taken before queue_mutex_
   std::unique_ptr<store::Subscription> subscription_;
-  std::optional<store::Snapshot> initial_;  // still to be sent
-  std::string initial_cursor_;
-  std::deque<store::EventPtr> ready_;
+  std::unique_ptr<Initial> initial_;  // null: all sent
+  std::vector<store::EventPtr> ready_;
   bool initial_end_due_ = false, wrote_columns_ = false, done_ = false;
   store::Revision sent_ = 0;  // every event up to it was looked at
   SteadyTime deadline_{}, next_bookmark_{};
