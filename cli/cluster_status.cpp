@@ -1,6 +1,7 @@
 #include "cli/cluster_status.h"
 
 #include "cli/daemon.h"
+#include "cli/embedded_host.h"
 #include "cli/state.h"
 #include "sublet/kube/kubeconfig.h"
 
@@ -21,7 +22,7 @@ ClusterStatus probe(const syncer::VirtualCluster& cluster, const std::string& cu
   const auto answer = client.raw("GET", "/version");
   if (!answer || answer->code != 200) return out;
   const auto version = schema::Document::parse_json(answer->body);
-  out.status = "Running";
+  out.status = cluster.embedded_host && !embedded_host_runs() ? "HostDown" : "Running";
   if (version) out.version = version->root()["gitVersion"].string("-");
   return out;
 }

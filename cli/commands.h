@@ -5,11 +5,16 @@
 #pragma once
 
 #include <chrono>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace sublet::cli {
+
+// Of the embedded host, said when it is made: unset is one of each, or what it has.
+struct EmbeddedHostShape {
+  std::optional<int> nodes, gpu_nodes, gpus_per_node;
+};
 
 struct CreateOptions {
   std::string name;
@@ -20,13 +25,12 @@ struct CreateOptions {
   std::string host_context;
   std::chrono::seconds timeout{60};
   bool connect = false;
-  // Shape of the embedded host, when this command starts it.
-  int nodes = 1, gpu_nodes = 1, gpus_per_node = 1;
+  EmbeddedHostShape shape;
 };
 int create(const CreateOptions& options);
 
 struct ListOptions {
-  std::string host_namespace;  // empty: all
+  std::string host_namespace;   // empty: all
   bool all_namespaces = false;  // the default; -A is understood for those who are used to it
   std::string output = "table";
 };

@@ -1,14 +1,13 @@
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/address.h"
 #include "cli/commands.h"
 #include "cli/daemon.h"
+#include "cli/embedded_host.h"
 #include "cli/exit_code.h"
 #include "cli/host.h"
+#include "cli/interrupt_hint.h"
 #include "cli/state.h"
 #include "cli/steps.h"
 #include "sublet/base/clock.h"
@@ -20,6 +19,8 @@ namespace {
 
 using std::chrono::steady_clock;
 using syncer::VirtualCluster;
+
+constexpr std::chrono::seconds kStopGrace{15};
 
 // Names become parts of host names and of context names; what would make either ambiguous is refused here.
 Outcome check_name(const std::string& what, const std::string& name, std::size_t size_max) {
@@ -53,21 +54,8 @@ Result<std::map<std::string, std::string>> parse_settings(const std::vector<std:
   return parameters;
 }
 
-// The API server's port for the life of the virtual cluster: kubeconfigs outlive restarts.
-Result<std::string> choose_address() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool good = fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  if (fd >= 0) ::close(fd);
-  if (!good) return internal_error("cannot find a free port on 127.0.0.1");
-  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-}
-
 std::string lock_path(const VirtualCluster& cluster) { return cluster.folder + "/daemon.lock"; }
+std::string syncer_mark(const VirtualCluster& cluster) { return cluster.folder + "/syncer.ready"; }  // it carries
 
 bool api_ready(const VirtualCluster& cluster) {
   if (!std::filesystem::exists(cluster.admin_kubeconfig_path())) return false;
@@ -97,8 +85,11 @@ Outcome wait_for_daemon(const VirtualCluster& cluster, steady_clock::time_point 
 
 Outcome start_cluster(const VirtualCluster& cluster, Steps& steps, steady_clock::time_point deadline) {
   steps.begin("start API server");
+  if (!daemon_runs(lock_path(cluster)) && !address_is_free(cluster.listen))
+    return fail(Reason::conflict, cluster.listen + ", the address of virtual cluster " + cluster.name +
+                                      ", is taken by another process; end that one (ss -ltnp shows it) and try again");
   std::error_code ignored;
-  std::filesystem::remove(cluster.folder + "/syncer.ready", ignored);
+  std::filesystem::remove(syncer_mark(cluster), ignored);
   if (auto made = start_daemon(lock_path(cluster), cluster.folder + "/run.log", {"run", "--dir", cluster.folder});
       !made && !made.error().is(Reason::already_exists))
     return made;
@@ -108,7 +99,7 @@ Outcome start_cluster(const VirtualCluster& cluster, Steps& steps, steady_clock:
     return up;
   steps.begin("start syncer");
   return wait_for_daemon(cluster, deadline, "the syncer", "syncer.log",
-                         [&] { return std::filesystem::exists(cluster.folder + "/syncer.ready"); });
+                         [&] { return std::filesystem::exists(syncer_mark(cluster)); });
 }
 
 struct Plan {
@@ -152,7 +143,7 @@ Outcome write_folder(Plan& plan, const Host& host) {
   if (auto written = write_private_file(cluster.template_path(), plan.template_text); !written) return written;
   if (auto written = write_private_file(cluster.host_kubeconfig_path(), kube::render_kubeconfig(host.access)); !written)
     return written;
-  auto address = choose_address();
+  auto address = choose_address();  // for the life of the virtual cluster: kubeconfigs outlive restarts
   if (!address) return fail(address.error());
   cluster.listen = *address;
   cluster.host_context = host.context;
@@ -161,12 +152,28 @@ Outcome write_folder(Plan& plan, const Host& host) {
 }
 
 // A create that failed half-way leaves nothing but its message.
-void undo(const Host& host, const VirtualCluster& cluster) {
-  (void)stop_daemon(lock_path(cluster), std::chrono::seconds(10));
-  if (auto swept = sweep_host(host, cluster, std::chrono::seconds(20)); !swept) report(swept.error());
+void undo(const Host& host, const VirtualCluster& cluster, bool host_prepared) {
+  (void)stop_daemon(lock_path(cluster), kStopGrace);
+  const auto swept = sweep_host(host, cluster, std::chrono::seconds(20));
+  if (!swept && host_prepared) report(swept.error());  // else the host refuses for the reason that was just said
   std::error_code ignored;
   std::filesystem::remove_all(cluster.folder, ignored);
   std::filesystem::remove(std::filesystem::path(cluster.folder).parent_path(), ignored);
+}
+
+std::string how_to_go_on(const VirtualCluster& cluster) {
+  const std::string which = cluster.name + " -n " + cluster.host_namespace;
+  return "run the same command again to go on, or: sublet delete " + which;
+}
+
+bool host_is_given(const CreateOptions& options) {
+  return !options.host_kubeconfig.empty() || !options.host_context.empty();
+}
+
+Status exists_with(const VirtualCluster& existing, const std::string& what) {
+  return fail(Reason::already_exists,
+              "virtual cluster " + existing.name + " exists in namespace " + existing.host_namespace + " with " + what)
+      .value();
 }
 
 int finish(const CreateOptions& options, const VirtualCluster& cluster, Steps& steps, const char* verb) {
@@ -183,33 +190,64 @@ int finish(const CreateOptions& options, const VirtualCluster& cluster, Steps& s
   return connect(connect_options);
 }
 
+bool all_runs(const VirtualCluster& cluster) {
+  return daemon_runs(lock_path(cluster)) && api_ready(cluster) && std::filesystem::exists(syncer_mark(cluster));
+}
+
+// The embedded host runs where the virtual cluster's syncer looks for it.
+bool embedded_host_in_place(const VirtualCluster& cluster) {
+  const auto access = kube::load_kubeconfig(embedded_host_kubeconfig());
+  return embedded_host_runs() && access &&
+         read_file(cluster.host_kubeconfig_path()).value_or("") == kube::render_kubeconfig(*access);
+}
+
+// The host of one that is there; one that the user names must be the same, perhaps with renewed credentials.
+Result<Host> host_of_existing(const CreateOptions& options, const VirtualCluster& existing) {
+  if (!host_is_given(options))
+    return existing.embedded_host ? embedded_host(options.shape, options.timeout) : host_of(existing);
+  auto host = host_from_kubeconfig(options.host_kubeconfig, options.host_context);
+  if (host && (existing.embedded_host || host->context != existing.host_context))
+    return fail(exists_with(existing, "another host (" + existing.host_context +
+                                          "); delete it first, or leave --host-kubeconfig and --context out"));
+  return host;
+}
+
+// True when what the syncer reaches the host by was another.
+Result<bool> renew_access(const VirtualCluster& cluster, const Host& host) {
+  const std::string text = kube::render_kubeconfig(host.access);
+  if (read_file(cluster.host_kubeconfig_path()).value_or("") == text) return false;
+  if (auto written = write_private_file(cluster.host_kubeconfig_path(), text); !written) return fail(written.error());
+  return true;
+}
+
 // One of that name is there: running, or to be started again.
 int go_on_with(const CreateOptions& options, const Plan& plan, const VirtualCluster& existing) {
   const auto stored = read_file(existing.template_path());
   if ((!options.template_file.empty() && stored && *stored != plan.template_text) ||
-      (!options.set.empty() && existing.parameters != plan.cluster.parameters)) {
-    Status status;
-    status.reason = Reason::already_exists;
-    status.message =
-        "virtual cluster " + existing.name + " exists in namespace " + existing.host_namespace +
-        " with another template or other parameters; delete it first, or leave -f and --set out to keep it as it is";
-    return report(status);
-  }
+      (!options.set.empty() && existing.parameters != plan.cluster.parameters))
+    return report(exists_with(existing,
+                              "another template or other parameters; delete it first, or leave -f and --set out to "
+                              "keep it as it is"));
   Steps steps;
-  if (daemon_runs(lock_path(existing)) && api_ready(existing)) return finish(options, existing, steps, "unchanged");
-  if (existing.embedded_host) {
-    steps.begin("start embedded host");
-    auto host = embedded_host({options.nodes, options.gpu_nodes, options.gpus_per_node}, options.timeout);
-    if (!host) return steps.failed(host.error()), exit_code_of(host.error());
-    // Its port may have changed.
-    if (auto written = write_private_file(existing.host_kubeconfig_path(), kube::render_kubeconfig(host->access));
-        !written)
-      return report(written.error());
-  }
-  if (auto started = start_cluster(existing, steps, steady_clock::now() + options.timeout); !started) {
-    steps.failed(started.error());
-    return exit_code_of(started.error());
-  }
+  if (!host_is_given(options) && all_runs(existing) && (!existing.embedded_host || embedded_host_in_place(existing)))
+    return finish(options, existing, steps, "unchanged");
+  const InterruptHint hint(how_to_go_on(existing));
+  const auto give_up = [&](const Status& status) {
+    steps.failed(status);
+    return exit_code_of(status);
+  };
+  steps.begin(existing.embedded_host ? "start embedded host" : "reach host");
+  auto host = host_of_existing(options, existing);
+  if (!host) return give_up(host.error());
+  steps.begin("prepare host namespace " + existing.host_namespace);
+  if (auto prepared = prepare_host(*host, existing); !prepared) return give_up(prepared.error());
+  const auto renewed = renew_access(existing, *host);
+  if (!renewed) return give_up(renewed.error());
+  if (!*renewed && all_runs(existing)) return finish(options, existing, steps, "unchanged");
+  if (*renewed)
+    if (auto stopped = stop_daemon(lock_path(existing), kStopGrace); !stopped) return give_up(stopped.error());
+  if (auto started = start_cluster(existing, steps, steady_clock::now() + options.timeout); !started)
+    return give_up(started.error());
   return finish(options, existing, steps, "started");
 }
 
@@ -229,25 +267,24 @@ int create(const CreateOptions& options) {
     steps.failed(status);
     return exit_code_of(status);
   };
-  steps.begin(options.host_kubeconfig.empty() && options.host_context.empty() ? "start embedded host" : "reach host");
-  bool started_host = false;
-  auto host =
-      options.host_kubeconfig.empty() && options.host_context.empty()
-          ? embedded_host({options.nodes, options.gpu_nodes, options.gpus_per_node}, options.timeout, &started_host)
-          : host_from_kubeconfig(options.host_kubeconfig, options.host_context);
+  steps.begin(host_is_given(options) ? "reach host" : "start embedded host");
+  auto host = host_is_given(options) ? host_from_kubeconfig(options.host_kubeconfig, options.host_context)
+                                     : embedded_host(options.shape, options.timeout);
   if (!host) return give_up(host.error());
-  steps.begin("prepare host namespace " + cluster.host_namespace);
-  if (auto prepared = prepare_host(*host, cluster); !prepared) return give_up(prepared.error());
-  steps.begin("make keys and record");
-  if (auto written = write_folder(*plan, *host); !written) {
-    undo(*host, cluster);
-    return give_up(written.error());
-  }
-  if (auto started = start_cluster(cluster, steps, deadline); !started) {
-    const int code = give_up(started.error());
-    undo(*host, cluster);
+  bool host_prepared = false;
+  const auto give_up_and_undo = [&](const Status& status) {
+    const int code = give_up(status);
+    undo(*host, cluster, host_prepared);
     return code;
-  }
+  };
+  // The record first: from here on delete knows what there is, and create can go on.
+  steps.begin("make keys and record");
+  if (auto written = write_folder(*plan, *host); !written) return give_up_and_undo(written.error());
+  const InterruptHint hint(how_to_go_on(cluster));
+  steps.begin("prepare host namespace " + cluster.host_namespace);
+  if (auto prepared = prepare_host(*host, cluster); !prepared) return give_up_and_undo(prepared.error());
+  host_prepared = true;
+  if (auto started = start_cluster(cluster, steps, deadline); !started) return give_up_and_undo(started.error());
   return finish(options, cluster, steps, "created");
 }
 

@@ -1,12 +1,12 @@
 #include "cli/host.h"
 
+#include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "cli/cpprest_transport.h"
 #include "cli/daemon.h"
+#include "cli/embedded_host.h"
 #include "cli/state.h"
-#include "sublet/base/files.h"
 
 namespace sublet::cli {
 namespace {
@@ -18,6 +18,9 @@ using std::chrono::steady_clock;
 const kube::Resource kNamespaces{"", "v1", "namespaces"};
 const kube::Resource kServiceAccounts{"", "v1", "serviceaccounts"};
 const kube::Resource kPods{"", "v1", "pods"};
+constexpr const char* kEmbeddedContext = "embedded";
+constexpr const char* kCreatedByLabel = "sublet.dev/created-by";  // on a namespace that sublet made
+constexpr const char* kCreatedBySublet = "sublet";
 
 // What the syncer makes, in the order in which it is taken away: pods first, so that nothing runs without its volumes.
 const std::array<kube::Resource, 4> kSwept{
@@ -34,15 +37,6 @@ Result<Host> connect_host(kube::ClusterAccess access, std::string context, bool 
   return Host{std::move(access), std::move(context), embedded, std::move(client)};
 }
 
-bool ready(const Host& host) {
-  const auto answer = host.client.raw("GET", "/readyz");
-  return answer && answer->code == 200;
-}
-
-std::string embedded_kubeconfig() { return embedded_host_folder() + "/admin.kubeconfig"; }
-std::string embedded_lock() { return embedded_host_folder() + "/daemon.lock"; }
-std::string embedded_log() { return embedded_host_folder() + "/simhost.log"; }
-
 Document manifest(std::string_view api_version, std::string_view kind, std::string_view name) {
   Document document = Document::object();
   Value root = document.root();
@@ -54,36 +48,10 @@ Document manifest(std::string_view api_version, std::string_view kind, std::stri
 
 }  // namespace
 
-Result<Host> embedded_host(const EmbeddedHostShape& shape, std::chrono::seconds timeout, bool* started) {
-  const std::string folder = embedded_host_folder();
-  if (auto made = make_private_folder(folder); !made) return fail(made.error());
-  bool fresh = false;
-  if (!daemon_runs(embedded_lock())) {
-    const auto begun =
-        start_daemon(embedded_lock(), embedded_log(),
-                     {"simhost", "--data", folder + "/data", "--listen", "127.0.0.1:0", "--admin-kubeconfig",
-                      embedded_kubeconfig(), "--nodes", std::to_string(shape.nodes), "--gpu-nodes",
-                      std::to_string(shape.gpu_nodes), "--gpus-per-node", std::to_string(shape.gpus_per_node)});
-    // Lost the race against another create: its host is as good as ours.
-    if (!begun && !begun.error().is(Reason::already_exists)) return fail(begun.error());
-    fresh = begun.has_value();
-  }
-  if (started) *started = fresh;
-  Result<Host> host = fail(Reason::timeout, "");
-  bool died = false;
-  const bool up = wait_until(steady_clock::now() + timeout, [&] {
-    if (!daemon_runs(embedded_lock())) return died = true;
-    if (!std::filesystem::exists(embedded_kubeconfig())) return false;
-    auto access = kube::load_kubeconfig(embedded_kubeconfig());
-    if (!access) return false;
-    host = connect_host(std::move(*access), "embedded", true);
-    return host && ready(*host);
-  });
-  if (died)
-    return internal_error("the embedded host ended while starting; " + embedded_log() +
-                          " ends with:" + log_tail(embedded_log()));
-  if (!up) return fail(Reason::timeout, "the embedded host was not ready in time; see " + embedded_log());
-  return host;
+Result<Host> embedded_host(const EmbeddedHostShape& shape, std::chrono::seconds timeout) {
+  auto access = start_embedded_host(shape, timeout);
+  if (!access) return fail(access.error());
+  return connect_host(std::move(*access), kEmbeddedContext, true);
 }
 
 Result<Host> host_from_kubeconfig(const std::string& path, const std::string& context) {
@@ -109,27 +77,22 @@ Result<Host> host_of(const syncer::VirtualCluster& cluster) {
   return connect_host(std::move(*access), cluster.host_context, cluster.embedded_host);
 }
 
-Outcome stop_embedded_host() {
-  if (auto stopped = stop_daemon(embedded_lock(), std::chrono::seconds(10)); !stopped) return stopped;
-  std::error_code error;
-  std::filesystem::remove_all(embedded_host_folder(), error);
-  if (error) return internal_error("cannot remove " + embedded_host_folder() + ": " + error.message());
-  return {};
-}
-
-Outcome prepare_host(const Host& host, syncer::VirtualCluster& cluster) {
+Outcome prepare_host(const Host& host, const syncer::VirtualCluster& cluster) {
+  const auto failed = [&](Status status) {
+    status.message = "on the host of context " + host.context + ": " + status.message;
+    if (status.is(Reason::unauthorized)) status.message += "; are the credentials in its kubeconfig valid?";
+    return fail(std::move(status));
+  };
   const Document host_namespace = manifest("v1", "Namespace", cluster.host_namespace);
-  host_namespace.root().object("metadata").object("labels").put("sublet.dev/created-by", "sublet");
+  host_namespace.root().object("metadata").object("labels").put(kCreatedByLabel, kCreatedBySublet);
   const auto created = host.client.create(kNamespaces, "", host_namespace.root());
-  if (!created && !created.error().is(Reason::already_exists)) return fail(created.error());
-  cluster.created_host_namespace = created.has_value();
+  if (!created && !created.error().is(Reason::already_exists)) return failed(created.error());
   if (!created) {
     const auto existing = host.client.get(kNamespaces, "", cluster.host_namespace);
-    if (!existing) return fail(existing.error());
+    if (!existing) return failed(existing.error());
     if (existing->root()["metadata"].has("deletionTimestamp"))
       return fail(Reason::conflict,
                   "namespace " + cluster.host_namespace + " is being deleted on the host; wait until it is gone");
-    cluster.created_host_namespace = existing->root()["metadata"]["labels"]["sublet.dev/created-by"].text() == "sublet";
   }
   const Document account = manifest("v1", "ServiceAccount", cluster.host_service_account);
   account.root().put("automountServiceAccountToken", false);
@@ -137,7 +100,7 @@ Outcome prepare_host(const Host& host, syncer::VirtualCluster& cluster) {
   labels.put(syncer::kLabelManagedBy, cluster.name);
   labels.put(syncer::kLabelTenantUid, cluster.uid);
   const auto made = host.client.create(kServiceAccounts, cluster.host_namespace, account.root());
-  if (!made && !made.error().is(Reason::already_exists)) return fail(made.error());
+  if (!made && !made.error().is(Reason::already_exists)) return failed(made.error());
   return {};
 }
 
@@ -191,6 +154,23 @@ bool only_defaults_left(const Host& host, const std::string& host_namespace) {
   return true;
 }
 
+// The host's own word, not our record's: a create that was cut off may not have come to write it down.
+bool made_by_us(const Host& host, const std::string& host_namespace) {
+  const auto there = host.client.get(kNamespaces, "", host_namespace);
+  return there && there->root()["metadata"]["labels"][kCreatedByLabel].text() == kCreatedBySublet;
+}
+
+bool others_in(const syncer::VirtualCluster& cluster) {
+  const Records records = all_records();
+  return std::ranges::any_of(records.clusters,
+                             [&](const auto& other) {
+                               return other.uid != cluster.uid && other.host_namespace == cluster.host_namespace &&
+                                      other.host_context == cluster.host_context;
+                             }) ||
+         std::ranges::any_of(records.damaged,
+                             [&](const auto& other) { return other.host_namespace == cluster.host_namespace; });
+}
+
 Outcome remove_namespace(const Host& host, const std::string& host_namespace, steady_clock::time_point deadline) {
   const auto removed = host.client.remove(kNamespaces, "", host_namespace);
   if (!removed && !removed.error().is(Reason::not_found) && !removed.error().is(Reason::conflict))
@@ -211,11 +191,7 @@ Outcome sweep_host(const Host& host, const syncer::VirtualCluster& cluster, std:
     if (auto swept = sweep_resource(host, cluster, resource, deadline); !swept) return swept;
   const auto removed = host.client.remove(kServiceAccounts, cluster.host_namespace, cluster.host_service_account);
   if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
-  if (!cluster.created_host_namespace) return {};
-  for (const auto& other : all_clusters())
-    if (other.uid != cluster.uid && other.host_namespace == cluster.host_namespace &&
-        other.host_context == cluster.host_context)
-      return {};
+  if (!made_by_us(host, cluster.host_namespace) || others_in(cluster)) return {};
   if (!only_defaults_left(host, cluster.host_namespace)) return {};
   return remove_namespace(host, cluster.host_namespace, deadline);
 }

@@ -7,16 +7,13 @@
 #include <memory>
 #include <string>
 
+#include "cli/commands.h"
 #include "sublet/base/status.h"
 #include "sublet/kube/client.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/syncer/virtual_cluster.h"
 
 namespace sublet::cli {
-
-struct EmbeddedHostShape {
-  int nodes = 1, gpu_nodes = 1, gpus_per_node = 1;
-};
 
 struct Host {
   kube::ClusterAccess access;
@@ -26,15 +23,14 @@ struct Host {
 };
 
 /// Starts the embedded host when it does not run, and waits until it is ready.
-Result<Host> embedded_host(const EmbeddedHostShape& shape, std::chrono::seconds timeout, bool* started = nullptr);
+Result<Host> embedded_host(const EmbeddedHostShape& shape, std::chrono::seconds timeout);
 /// From a kubeconfig; checks that it answers.
 Result<Host> host_from_kubeconfig(const std::string& path, const std::string& context);
 /// The host that a virtual cluster stands on, by its own host.kubeconfig.
 Result<Host> host_of(const syncer::VirtualCluster& cluster);
-Outcome stop_embedded_host();
 
-/// Namespace and service account without rights. Sets cluster.created_host_namespace.
-Outcome prepare_host(const Host& host, syncer::VirtualCluster& cluster);
+/// Namespace and service account without rights; both may be there already.
+Outcome prepare_host(const Host& host, const syncer::VirtualCluster& cluster);
 /// Removes every object of this virtual cluster, by its uid label; pods first; then the service account, and the
 /// namespace when sublet made it and nobody else's objects are in it. Waits until all is gone.
 Outcome sweep_host(const Host& host, const syncer::VirtualCluster& cluster, std::chrono::seconds timeout);

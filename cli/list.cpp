@@ -24,6 +24,14 @@ std::string host_text(const VirtualCluster& cluster) {
   return cluster.embedded_host ? "embedded" : cluster.host_context;
 }
 
+// All that is known of it is where it lies.
+VirtualCluster damaged_row(const DamagedRecord& record) {
+  VirtualCluster cluster;
+  cluster.name = record.name;
+  cluster.host_namespace = record.host_namespace;
+  return cluster;
+}
+
 nlohmann::json to_json(const std::vector<Row>& rows) {
   auto items = nlohmann::json::array();
   for (const Row& row : rows)
@@ -81,10 +89,19 @@ int print(const std::vector<Row>& rows, const std::string& output) {
 int list(const ListOptions& options) {
   std::vector<Row> rows;
   const std::string current = current_context();
-  for (auto& cluster : all_clusters()) {
-    if (!options.host_namespace.empty() && cluster.host_namespace != options.host_namespace) continue;
+  const auto asked_for = [&](const std::string& host_namespace) {
+    return options.host_namespace.empty() || host_namespace == options.host_namespace;
+  };
+  Records records = all_records();
+  for (auto& cluster : records.clusters) {
+    if (!asked_for(cluster.host_namespace)) continue;
     const ClusterStatus status = probe(cluster, current);
     rows.push_back({std::move(cluster), status});
+  }
+  for (const auto& damaged : records.damaged) {
+    if (!asked_for(damaged.host_namespace)) continue;
+    rows.push_back({damaged_row(damaged), {"Damaged", "-", false}});
+    std::fprintf(stderr, "sublet: %s\n", printable(damaged.why).c_str());
   }
   if (rows.empty() && (options.output == "table" || options.output == "wide")) {
     std::fprintf(stderr, "No virtual clusters%s. `sublet create NAME` makes one.\n",

@@ -3,16 +3,21 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/steps.h"
 #include "sublet/base/log.h"
+#include "sublet/base/nearest.h"
 
 namespace {
 
 using namespace sublet::cli;
 
 const auto kSeconds = CLI::AsNumberWithUnit(std::map<std::string, int>{{"s", 1}, {"m", 60}, {"h", 3600}});
+const CLI::Range kTimeouts(1, 24 * 3600);
+const CLI::Range kNodeCounts(0, 10'000);
 
 struct Parsed {
   CreateOptions create;
@@ -34,11 +39,16 @@ void declare_create(CLI::App& app, Parsed& parsed) {
   command->add_option("--host-kubeconfig", options.host_kubeconfig,
                       "kubeconfig of the host (default: the embedded host)");
   command->add_option("--context", options.host_context, "context in the host's kubeconfig");
-  command->add_option("--timeout", parsed.create_timeout, "how long to wait, e.g. 60s")->transform(kSeconds);
+  command->add_option("--timeout", parsed.create_timeout, "how long to wait, e.g. 60s")
+      ->transform(kSeconds)
+      ->check(kTimeouts);
   command->add_flag("--connect", options.connect, "switch the current context to it when it is ready");
-  command->add_option("--nodes", options.nodes, "embedded host: CPU nodes, when this command starts it");
-  command->add_option("--gpu-nodes", options.gpu_nodes, "embedded host: GPU nodes");
-  command->add_option("--gpus-per-node", options.gpus_per_node, "embedded host: GPUs on each GPU node");
+  const auto shape = [&](const char* flag, std::optional<int>& into, const char* help) {
+    command->add_option(flag, into, help)->check(kNodeCounts)->excludes("--host-kubeconfig")->excludes("--context");
+  };
+  shape("--nodes", options.shape.nodes, "embedded host: CPU nodes, when this command makes it (1)");
+  shape("--gpu-nodes", options.shape.gpu_nodes, "embedded host: GPU nodes (1)");
+  shape("--gpus-per-node", options.shape.gpus_per_node, "embedded host: GPUs on each GPU node (1)");
 }
 
 void declare_list(CLI::App& app, Parsed& parsed) {
@@ -77,7 +87,9 @@ void declare_delete(CLI::App& app, Parsed& parsed) {
   command->add_flag("--ignore-not-found", options.ignore_not_found, "succeed when there is none");
   command->add_flag("--force", options.force, "forget it also when the host cannot be reached");
   command->add_flag("--keep-host", options.keep_host, "leave the embedded host running when the last one goes");
-  command->add_option("--timeout", parsed.delete_timeout, "how long to wait, e.g. 120s")->transform(kSeconds);
+  command->add_option("--timeout", parsed.delete_timeout, "how long to wait, e.g. 120s")
+      ->transform(kSeconds)
+      ->check(kTimeouts);
 }
 
 void declare_version(CLI::App& app, Parsed& parsed) {
@@ -96,16 +108,39 @@ int run(const CLI::App& app, Parsed& parsed) {
   return version(parsed.version);
 }
 
-// What stands behind "--" is the command's, whatever it looks like: it never reaches the flag parser.
-std::vector<std::string> take_command(int& argc, char** argv) {
-  std::vector<std::string> command;
+// What stands behind "--" is the command's, whatever it looks like: it never reaches the flag parser. nullopt: no "--".
+std::optional<std::vector<std::string>> take_command(int& argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) != "--") continue;
-    command.assign(argv + i + 1, argv + argc);
+    std::vector<std::string> command(argv + i + 1, argv + argc);
     argc = i;
-    break;
+    return command;
   }
-  return command;
+  return std::nullopt;
+}
+
+int usage(const std::string& message) {
+  std::fprintf(stderr, "sublet: %s\n", sublet::cli::printable(message).c_str());
+  return kUsage;
+}
+
+// A first word that is no command, before the parser says less helpfully that one is missing.
+std::string unknown_command(const CLI::App& app, std::string_view word) {
+  if (word.empty() || word.front() == '-') return "";
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->check_name(std::string(word))) return "";
+    names.push_back(command->get_name());
+  }
+  return "there is no command " + std::string(word) + sublet::suggestion(word, names) + "; see sublet --help";
+}
+
+// "--" belongs to connect alone, and stands before a command.
+std::string misplaced_command(const CLI::App& app, const Parsed& parsed) {
+  if (!app.got_subcommand("connect")) return "only connect takes a command behind --";
+  if (parsed.connect.command.empty()) return "a command is missing behind --";
+  if (parsed.connect.print) return "--print and a command behind -- exclude each other";
+  return "";
 }
 
 }  // namespace
@@ -125,12 +160,17 @@ int main(int argc, char** argv) {
   declare_disconnect(app, parsed);
   declare_delete(app, parsed);
   declare_version(app, parsed);
-  parsed.connect.command = take_command(argc, argv);
+  const auto command = take_command(argc, argv);
+  parsed.connect.command = command.value_or(std::vector<std::string>());
+  if (argc > 1)
+    if (const auto wrong = unknown_command(app, argv[1]); !wrong.empty()) return usage(wrong);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? kOk : kUsage;
   }
+  if (command)
+    if (const auto wrong = misplaced_command(app, parsed); !wrong.empty()) return usage(wrong);
   return run(app, parsed);
 }

@@ -1,11 +1,13 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 
 #include "cli/commands.h"
 #include "cli/daemon.h"
+#include "cli/embedded_host.h"
 #include "cli/exit_code.h"
 #include "cli/host.h"
 #include "cli/previous_context.h"
@@ -18,6 +20,8 @@ namespace {
 
 using syncer::VirtualCluster;
 
+constexpr std::chrono::seconds kStopGrace{15};
+
 bool confirmed(const VirtualCluster& cluster) {
   if (::isatty(STDIN_FILENO) != 1) return true;
   std::fprintf(stderr, "Delete virtual cluster %s (host namespace %s) with everything in it? [y/N] ",
@@ -27,22 +31,33 @@ bool confirmed(const VirtualCluster& cluster) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-// Only entries that are ours by name, also when one of them is current.
-void forget_in_kubeconfig(const VirtualCluster& cluster) {
+// Only entries that are ours by name, also when one of them is current. '_' is in no name, so that the prefix says
+// which.
+void forget_in_kubeconfig(const std::string& name, const std::string& host_namespace) {
   const std::string path = kube::default_kubeconfig_path();
   const auto contexts = kube::kubeconfig_contexts(path);
   if (!contexts) return;
-  const std::string ours = context_name(cluster);
-  if (std::find(contexts->begin(), contexts->end(), ours) == contexts->end()) return;
-  const bool current = kube::kubeconfig_current_context(path).value_or("") == ours;
-  const std::string previous = current ? take_previous_context(path) : "";
-  if (auto removed = kube::remove_context(path, ours, previous); !removed) report(removed.error());
+  for (const std::string& context : *contexts) {
+    if (!context.starts_with("sublet_" + name + "_" + host_namespace + "_")) continue;
+    const bool current = kube::kubeconfig_current_context(path).value_or("") == context;
+    const std::string previous = current ? take_previous_context(path) : "";
+    if (auto removed = kube::remove_context(path, context, previous); !removed) report(removed.error());
+  }
+}
+
+Outcome remove_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+  if (error) return internal_error("cannot remove " + folder + ": " + error.message());
+  std::filesystem::remove(std::filesystem::path(folder).parent_path(), error);  // when it was the last in it
+  return {};
 }
 
 bool last_on_embedded_host(const VirtualCluster& cluster) {
-  for (const auto& other : all_clusters())
-    if (other.embedded_host && other.uid != cluster.uid) return false;
-  return true;
+  const Records records = all_records();  // a damaged one may be on it
+  return records.damaged.empty() && std::ranges::none_of(records.clusters, [&](const auto& other) {
+           return other.embedded_host && other.uid != cluster.uid;
+         });
 }
 
 Outcome sweep(const DeleteOptions& options, const VirtualCluster& cluster) {
@@ -59,11 +74,34 @@ Outcome sweep(const DeleteOptions& options, const VirtualCluster& cluster) {
   return {};
 }
 
+// Without its record nobody knows its host; what runs here and lies here goes, the rest is named.
+int give_up_damaged(const DeleteOptions& options, const DamagedRecord& record) {
+  if (!options.force)
+    return report(internal_error(record.why + "; --force gives it up and leaves its host objects").value());
+  Steps steps;
+  const auto failed = [&](const Status& status) {
+    steps.failed(status);
+    return exit_code_of(status);
+  };
+  steps.begin("stop virtual cluster " + record.name);
+  if (auto stopped = stop_daemon(record.folder + "/daemon.lock", kStopGrace); !stopped) return failed(stopped.error());
+  steps.begin("remove its state");
+  forget_in_kubeconfig(record.name, record.host_namespace);
+  if (auto removed = remove_folder(record.folder); !removed) return failed(removed.error());
+  steps.done();
+  std::fprintf(stderr, "sublet: host objects in namespace %s with label %s=%s stay\n", record.host_namespace.c_str(),
+               std::string(syncer::kLabelManagedBy).c_str(), record.name.c_str());
+  std::printf("virtualcluster/%s deleted\n", record.name.c_str());
+  return kOk;
+}
+
 }  // namespace
 
 int remove(const DeleteOptions& options) {
   const auto cluster = find_cluster(options.name, options.host_namespace);
   if (!cluster) {
+    if (const auto damaged = find_damaged(options.name, options.host_namespace))
+      return give_up_damaged(options, *damaged);
     if (options.ignore_not_found && cluster.error().is(Reason::not_found)) return kOk;
     return report(cluster.error());
   }
@@ -74,17 +112,14 @@ int remove(const DeleteOptions& options) {
     return exit_code_of(status);
   };
   steps.begin("stop virtual cluster " + cluster->name);
-  if (auto stopped = stop_daemon(cluster->folder + "/daemon.lock", std::chrono::seconds(15)); !stopped)
+  if (auto stopped = stop_daemon(cluster->folder + "/daemon.lock", kStopGrace); !stopped)
     return give_up(stopped.error());
   steps.begin("remove its objects from the host");
   if (auto swept = sweep(options, *cluster); !swept) return give_up(swept.error());
   steps.begin("remove its state");
-  forget_in_kubeconfig(*cluster);
+  forget_in_kubeconfig(cluster->name, cluster->host_namespace);
   const bool stop_host = cluster->embedded_host && !options.keep_host && last_on_embedded_host(*cluster);
-  std::error_code error;
-  std::filesystem::remove_all(cluster->folder, error);
-  if (error) return give_up(internal_error("cannot remove " + cluster->folder + ": " + error.message()).value());
-  std::filesystem::remove(std::filesystem::path(cluster->folder).parent_path(), error);  // when it was the last in it
+  if (auto removed = remove_folder(cluster->folder); !removed) return give_up(removed.error());
   if (stop_host) {
     steps.begin("stop embedded host");
     if (auto stopped = stop_embedded_host(); !stopped) return give_up(stopped.error());

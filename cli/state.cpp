@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 
 #include "sublet/base/nearest.h"
 
@@ -48,33 +47,44 @@ std::string cluster_folder(const std::string& host_namespace, const std::string&
 
 std::string embedded_host_folder() { return state_folder() + "/host"; }
 
-std::vector<syncer::VirtualCluster> all_clusters() {
-  std::vector<syncer::VirtualCluster> clusters;
+Records all_records() {
+  Records records;
   std::error_code error;
   for (const auto& host_namespace : fs::directory_iterator(state_folder() + "/clusters", error)) {
     for (const auto& entry : fs::directory_iterator(host_namespace.path(), error)) {
       if (!fs::exists(entry.path() / "virtual-cluster.json")) continue;  // being created, or being deleted
       auto cluster = syncer::VirtualCluster::load(entry.path().string());
       if (cluster)
-        clusters.push_back(std::move(*cluster));
+        records.clusters.push_back(std::move(*cluster));
       else
-        std::cerr << "sublet: " << cluster.error().message << "\n";
+        records.damaged.push_back(
+            {entry.path().filename(), host_namespace.path().filename(), entry.path(), cluster.error().message});
     }
   }
-  std::sort(clusters.begin(), clusters.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.host_namespace, a.name) < std::tie(b.host_namespace, b.name);
-  });
-  return clusters;
+  std::ranges::sort(records.clusters, {},
+                    [](const auto& cluster) { return std::tie(cluster.host_namespace, cluster.name); });
+  return records;
+}
+
+std::optional<DamagedRecord> find_damaged(const std::string& name, const std::string& host_namespace) {
+  for (auto& record : all_records().damaged)
+    if (record.name == name && (host_namespace.empty() || record.host_namespace == host_namespace)) return record;
+  return std::nullopt;
 }
 
 Result<syncer::VirtualCluster> find_cluster(const std::string& name, const std::string& host_namespace) {
-  const auto clusters = all_clusters();
+  const auto clusters = all_records().clusters;
   std::vector<const syncer::VirtualCluster*> found;
   for (const auto& cluster : clusters)
     if (cluster.name == name && (host_namespace.empty() || cluster.host_namespace == host_namespace))
       found.push_back(&cluster);
   if (found.size() == 1) return *found.front();
-  if (found.empty()) return fail(no_such_cluster(name, host_namespace, clusters));
+  if (found.empty()) {
+    if (const auto damaged = find_damaged(name, host_namespace))
+      return internal_error(damaged->why + "; to give it up: sublet delete " + name + " -n " + damaged->host_namespace +
+                            " --force");
+    return fail(no_such_cluster(name, host_namespace, clusters));
+  }
   std::string where;
   for (const auto* cluster : found) where += (where.empty() ? "" : ", ") + cluster->host_namespace;
   return bad_request("there are several virtual clusters " + name + ": in namespaces " + where + "; say which with -n");

@@ -6,6 +6,7 @@
 // Folders are 0700, files 0600. Threads: one.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,19 @@ std::string state_folder();
 std::string cluster_folder(const std::string& host_namespace, const std::string& name);
 std::string embedded_host_folder();
 
-/// Every record that can be read; damaged ones are reported on stderr and left out.
-std::vector<syncer::VirtualCluster> all_clusters();
-/// By name, and namespace when given. not_found names the nearest; bad_request when the name alone is ambiguous.
+/// A record that cannot be read; where it lies says whose it is.
+struct DamagedRecord {
+  std::string name, host_namespace, folder, why;
+};
+struct Records {
+  std::vector<syncer::VirtualCluster> clusters;  // by namespace and name
+  std::vector<DamagedRecord> damaged;
+};
+Records all_records();
+/// The damaged record of that name, and namespace when given.
+std::optional<DamagedRecord> find_damaged(const std::string& name, const std::string& host_namespace);
+/// By name, and namespace when given. not_found names the nearest; bad_request when the name alone is ambiguous;
+/// internal_error when its record is damaged.
 Result<syncer::VirtualCluster> find_cluster(const std::string& name, const std::string& host_namespace);
 
 /// `sublet_<name>_<namespace>_<host context>`.

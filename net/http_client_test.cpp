@@ -397,6 +397,22 @@ TEST(HttpClient, SurvivesARestartOfTheServer) {
   }
 }
 
+// The kernel's socket addresses hold 107 bytes; a namespace's and a cluster's names alone may be as long.
+TEST(HttpClient, ReachesAServerBehindALongPath) {
+  LoopThread client_loop("client"), server_loop("server");
+  TempFolder folder;
+  std::string path = folder.file(std::string(63, 'n'));
+  ASSERT_TRUE(std::filesystem::create_directories(path += "/" + std::string(63, 'c')));
+  path += "/api.sock";
+  HttpServer server(server_loop.loop(), echo);
+  ASSERT_TRUE(server.listen_unix(path));
+  HttpServer rival(server_loop.loop(), echo);
+  EXPECT_FALSE(rival.listen_unix(path));
+  const auto client = make_http_client(client_loop.loop(), {{}, 0, path, nullptr});
+  const auto answer = fetch(*client, post("/r", "x"), 10s);
+  ASSERT_TRUE(answer) << answer.error().message;
+}
+
 TEST(HttpClient, ObserverMayCancelItselfFromWithin) {
   TestServer server([](Request, std::shared_ptr<ResponseSink> sink) {
     sink->start(200, {});

@@ -6,7 +6,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
@@ -15,6 +14,7 @@
 
 #include "net/fd.h"
 #include "net/h1_connection.h"
+#include "net/resolver.h"
 #include "net/server_core.h"
 #include "net/stream.h"
 #include "sublet/base/log.h"
@@ -82,29 +82,25 @@ Result<Fd> bind_tcp(const std::string& address) {
 }
 
 /// True when somebody answers behind the socket file.
-bool is_served(const sockaddr_un& address) {
+bool is_served(const SocketAddress& address) {
   const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  return ::connect(probe.get(), address.get(), address.size) == 0;
 }
 
 Result<Fd> bind_unix(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof(address.sun_path))
-    return bad_request("socket path " + path + " is empty or longer than " +
-                       std::to_string(sizeof(address.sun_path) - 1) + " bytes");
-  path.copy(address.sun_path, path.size());
+  const auto address = unix_address(path);
+  if (!address) return fail(address.error());
   struct stat info {};
   if (::lstat(path.c_str(), &info) == 0) {
     if (!S_ISSOCK(info.st_mode)) return bad_request(path + " exists and is not a socket; it is left alone");
-    if (is_served(address)) return fail(Reason::conflict, "another process already serves " + path);
+    if (is_served(*address)) return fail(Reason::conflict, "another process already serves " + path);
     ::unlink(path.c_str());
   }
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return system_failure("socket");
   ::fchmod(fd.get(), 0600);  // the file is made with this mode, so there is no moment in which others may connect
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-      ::chmod(path.c_str(), 0600) != 0 || ::listen(fd.get(), kListenBacklog) != 0)
+  if (::bind(fd.get(), address->get(), address->size) != 0 || ::chmod(path.c_str(), 0600) != 0 ||
+      ::listen(fd.get(), kListenBacklog) != 0)
     return system_failure("cannot listen on " + path);
   return fd;
 }

@@ -1,8 +1,10 @@
 #include "net/resolver.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <sys/un.h>
 
+#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -66,10 +68,15 @@ Result<SocketAddress> unix_address(const std::string& path) {
   SocketAddress address;
   auto& name = reinterpret_cast<sockaddr_un&>(address.storage);
   name.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof(name.sun_path))
-    return bad_request("socket path " + path + " is empty or longer than " + std::to_string(sizeof(name.sun_path) - 1) +
-                       " bytes");
-  path.copy(name.sun_path, path.size());
+  std::string reached = path;
+  if (const auto slash = path.rfind('/'); path.size() >= sizeof(name.sun_path) && slash != std::string::npos) {
+    address.folder = std::make_shared<Fd>(::open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!*address.folder) return bad_request("cannot open the folder of socket " + path + ": " + std::strerror(errno));
+    reached = "/proc/self/fd/" + std::to_string(address.folder->get()) + path.substr(slash);
+  }
+  if (reached.empty() || reached.size() >= sizeof(name.sun_path))
+    return bad_request("socket path \"" + path + "\" is empty, or its last part is too long");
+  reached.copy(name.sun_path, reached.size());
   address.size = sizeof(sockaddr_un);
   return address;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "net/fd.h"
 #include "sublet/base/status.h"
 #include "sublet/net/loop.h"
 
@@ -19,6 +20,7 @@ namespace sublet::net {
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
+  std::shared_ptr<Fd> folder;  // through which a long socket path is reached: kept open until it was used
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
@@ -27,7 +29,7 @@ using ResolveTicket = std::shared_ptr<void>;
 using Resolved = std::function<void(Result<std::vector<SocketAddress>>)>;
 [[nodiscard]] ResolveTicket resolve(Loop& loop, const std::string& host, int port, Resolved done);
 
-/// For sockets of the file system; fails when the path is too long.
+/// For sockets of the file system. The kernel takes 107 bytes; a longer path is reached through its open folder.
 Result<SocketAddress> unix_address(const std::string& path);
 
 }  // namespace sublet::net

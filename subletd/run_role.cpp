@@ -1,5 +1,5 @@
 // Role run: supervises one virtual cluster: its API server and its syncer as child processes, restarted with back-off
-// when they end; SIGTERM ends both, the syncer first.
+// when they end; SIGTERM ends both, the syncer first. It gives up only when the API server does not come up at all.
 //
 // One thread, no timers while all is well: it sleeps in sigtimedwait. The children die with it (PDEATHSIG), so that a
 // killed supervisor leaves nothing behind.
@@ -32,6 +32,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kBackoffMin{100}, kBackoffMax{10'000};
 constexpr std::chrono::seconds kStableAfter{30};  // a child that lived this long starts with a small back-off again
+constexpr int kFirstStarts{4};                    // tries that an API server has that never was up
 constexpr std::chrono::seconds kStopGrace{10};
 
 struct Child {
@@ -41,6 +42,7 @@ struct Child {
   steady_clock::time_point started{};
   std::optional<steady_clock::time_point> restart_at = std::nullopt;
   milliseconds backoff = kBackoffMin;
+  int failed_starts = 0;  // in a row, each ended by itself with an error before kStableAfter
 };
 
 void exec_child(const Child& child, pid_t parent) {
@@ -92,12 +94,14 @@ class Supervisor {
     ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
     for (Child& child : children_)
       if (auto started = start(child); !started) return started;
-    while (wait_for_signal() == SIGCHLD) {
+    Outcome outcome;
+    while (outcome && wait_for_signal() == SIGCHLD) {
       reap();
+      outcome = check_first_start();
       start_due();
     }
     stop();
-    return {};
+    return outcome;
   }
 
  private:
@@ -125,7 +129,10 @@ class Supervisor {
         if (child.pid != pid) continue;
         child.pid = 0;
         const auto now = steady_clock::now();
-        if (now - child.started >= kStableAfter) child.backoff = kBackoffMin;
+        const bool stable = now - child.started >= kStableAfter;
+        if (stable) child.backoff = kBackoffMin;
+        ever_stable_ = ever_stable_ || stable;
+        child.failed_starts = !stable && WIFEXITED(status) && WEXITSTATUS(status) != 0 ? child.failed_starts + 1 : 0;
         child.restart_at = now + child.backoff;
         log::warning("run.child_ended",
                      {{"role", child.role},
@@ -135,6 +142,14 @@ class Supervisor {
         child.backoff = std::min(child.backoff * 2, kBackoffMax);
       }
     }
+  }
+
+  // An API server that has not come up yet and ends by itself again and again has a cause that does not go by waiting
+  // (a damaged store, a taken port), and somebody waits in `sublet create` to hear it.
+  Outcome check_first_start() const {
+    const Child& api_server = children_.front();
+    if (ever_stable_ || api_server.failed_starts < kFirstStarts) return {};
+    return internal_error("the API server does not start; its log " + api_server.log_path + " says why");
   }
 
   void start_due() {
@@ -176,6 +191,7 @@ class Supervisor {
   }
 
   sigset_t signals_{};
+  bool ever_stable_ = false;  // any child, for kStableAfter
   std::array<Child, 2> children_;
 };
 

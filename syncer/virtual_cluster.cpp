@@ -20,7 +20,6 @@ std::string VirtualCluster::to_json() const {
   root.put("name", name);
   root.put("uid", uid);
   root.put("hostNamespace", host_namespace);
-  root.put("createdHostNamespace", created_host_namespace);
   root.put("hostContext", host_context);
   root.put("embeddedHost", embedded_host);
   root.put("created", created);
@@ -42,7 +41,6 @@ Result<VirtualCluster> VirtualCluster::from_json(std::string_view json) {
   cluster.name = root["name"].string();
   cluster.uid = root["uid"].string();
   cluster.host_namespace = root["hostNamespace"].string();
-  cluster.created_host_namespace = root["createdHostNamespace"].boolean();
   cluster.host_context = root["hostContext"].string();
   cluster.embedded_host = root["embeddedHost"].boolean();
   cluster.created = root["created"].string();
@@ -63,8 +61,7 @@ Result<VirtualCluster> VirtualCluster::load(const std::string& folder) {
   if (!text) return fail(text.error());
   auto cluster = from_json(*text);
   if (!cluster)
-    return bad_request(path + " is damaged: " + cluster.error().message +
-                       "; delete the virtual cluster and create it again");
+    return internal_error(path + " is damaged: " + cluster.error().message);
   cluster->folder = folder;
   return cluster;
 }

@@ -22,7 +22,6 @@ namespace sublet::syncer {
 struct VirtualCluster {
   std::string name, uid;
   std::string host_namespace;
-  bool created_host_namespace = false;  // by us: removed with the virtual cluster
   std::string host_context;             // as in context names: the host kubeconfig's context, or "embedded"
   bool embedded_host = false;
   std::string created;               // RFC 3339

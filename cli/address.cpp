@@ -1,0 +1,48 @@
+#include "cli/address.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+
+namespace sublet::cli {
+namespace {
+
+std::optional<int> port_of(const std::string& address) {
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos || address.compare(0, colon, "127.0.0.1") != 0) return std::nullopt;
+  return std::atoi(address.c_str() + colon + 1);
+}
+
+// The port that a listener on `port` (0: any) gets; nullopt when it gets none.
+std::optional<int> try_listen(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return std::nullopt;
+  const int yes = 1;  // as the server does: connections that have just ended do not count
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  socklen_t size = sizeof address;
+  const bool good = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0 && ::listen(fd, 1) == 0 &&
+                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  ::close(fd);
+  return good ? std::optional<int>(ntohs(address.sin_port)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::string> choose_address() {
+  if (const auto port = try_listen(0)) return "127.0.0.1:" + std::to_string(*port);
+  return internal_error("cannot find a free port on 127.0.0.1");
+}
+
+bool address_is_free(const std::string& address) {
+  const auto port = port_of(address);
+  return port && try_listen(*port).has_value();
+}
+
+}  // namespace sublet::cli
