@@ -139,15 +139,13 @@ Outcome KindBench::run_update(WriteContext& context, Value object, const Value& 
   schema::apply_table_defaults(object, type);
   if (strategy.defaults) strategy.defaults(object);
   if (auto outcome = admit_mutating(context, WriteVerb::update, object, old); !outcome) return outcome;
-  bool status = context.subresource == "status";
-  auto prepare = status ? strategy.prepare_status_update : strategy.prepare_update;
-  if (prepare)
-    if (auto outcome = prepare(context, object, old); !outcome) return outcome;
+  const auto steps = update_steps(strategy, context.subresource);
+  if (steps.prepare)
+    if (auto outcome = steps.prepare(context, object, old); !outcome) return outcome;
   std::vector<Cause> causes;
   validate_object_meta_update(object["metadata"], old["metadata"], causes);
-  auto validate = status ? strategy.validate_status_update : strategy.validate_update;
   validate_as_verbs_do(object, type, strategy, causes);
-  if (validate) validate(object, old, causes);
+  if (steps.validate) steps.validate(object, old, causes);
   if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, old["metadata"]["name"].text(), causes));
   if (auto outcome = admit_validating(context, WriteVerb::update, object, old); !outcome) return outcome;
   return schema::conform(object, type);

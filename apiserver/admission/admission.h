@@ -1,7 +1,7 @@
 // Admission: the plugins between decoding and storing, in upstream's order, over documents.
 //
 // admit_mutating() may change the object; admit_validating() may only refuse. Plugins: NamespaceLifecycle,
-// LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, RuntimeClass, and the border (the
+// LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, RuntimeClass, CertificateSubjectRestriction, and the border (the
 // syncer's translation, so that a refusal reaches the tenant before anything is stored). One file per plugin.
 // Threads: any; state only through the WriteContext's snapshot.
 #pragma once

@@ -42,6 +42,7 @@ Outcome runtime_class(const Attempt& attempt);
 // Validating.
 Outcome limit_bounds(const Attempt& attempt);  // LimitRanger
 Outcome single_default_priority_class(const Attempt& attempt);
+Outcome certificate_subject(const Attempt& attempt);
 Outcome border(const Attempt& attempt);
 
 }  // namespace sublet::apiserver

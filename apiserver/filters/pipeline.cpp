@@ -113,7 +113,7 @@ constexpr StreamRow kStreams[] = {{"log", pod_log},
 
 // Views of the object itself: the generic verbs serve them.
 bool is_view(std::string_view subresource) {
-  return subresource.empty() || subresource == "status" || subresource == "finalize";
+  return subresource.empty() || subresource == "status" || subresource == "finalize" || subresource == "approval";
 }
 
 void dispatch_subresource(const ContextPtr& context) {

@@ -447,5 +447,87 @@ TEST(Bootstrap, EverythingIsValidAsItStands) {
   EXPECT_EQ(count, 4u + 2u + 8u + 3u);
 }
 
+// A PKCS#10 request, a self-signed certificate, and a request for the group system:masters; PEM in base64.
+constexpr std::string_view kRequest =
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIYk1JR0NBZ0VBTUNBeERUQUxCZ05WQkFvTUJIUmxZVzB4RHpB"
+    "TkJnTlZCQU1NQm5kdmNtdGxjakJaTUJNRwpCeXFHU000OUFnRUdDQ3FHU000OUF3RUhBMElBQkxmQ1JYenpVdjdBSVhiV3FKNGtn"
+    "VnJZRUVjNmFtcXdXVnFpCkIzZEVEazJROGJxM2tBdmtqbHZTdGFKYjBPZDdZSDd2Y0ZHWE4zSDlrVHExRytkUzU2dWdBREFLQmdn"
+    "cWhrak8KUFFRREFnTklBREJGQWlBVzBhMEtIN1dYYk9PMmJRSktFdmYveUt2UE04Wk5WeEZkS3RFaWgxZ1FUUUloQUtXOApFQ3Bn"
+    "aGhQMktHcnpHbzhWSGNoSVVEWUozV2NnWTFFUjhNSEdhK2gyCi0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=";
+constexpr std::string_view kCertificate =
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJlRENDQVIrZ0F3SUJBZ0lVSGxxQ3BmWFBja01Zak44NTVKbUtacTltbStR"
+    "d0NnWUlLb1pJemowRUF3SXcKRVRFUE1BMEdBMVVFQXd3R2QyOXlhMlZ5TUNBWERUSTJNVEV5TVRFMk1Ua3dNbG9ZRHpJeE1qWXhN"
+    "REk0TVRZeApPVEF5V2pBUk1ROHdEUVlEVlFRRERBWjNiM0pyWlhJd1dUQVRCZ2NxaGtqT1BRSUJCZ2dxaGtqT1BRTUJCd05DCkFB"
+    "UUgxOURtN25xU3VwbDhNNHE5aiszZjNQcGhuOUpGVXRtUU9LdkZDZWJveXdZL0VUZ2V6N0IxYkl0SFM4ZmYKSkpXVk53eERlMElV"
+    "YnVuSCt0QW1vMVZYbzFNd1VUQWRCZ05WSFE0RUZnUVVydjRFK3ZmVy84N212ZHF3ZVlvSwo2SW9EMkJVd0h3WURWUjBqQkJnd0Zv"
+    "QVVydjRFK3ZmVy84N212ZHF3ZVlvSzZJb0QyQlV3RHdZRFZSMFRBUUgvCkJBVXdBd0VCL3pBS0JnZ3Foa2pPUFFRREFnTkhBREJF"
+    "QWlCTkVPelRKWlMxM24rdmgrVHZUOExYbjhQR3BWYmUKWU1zaGlmS0pMWUxQTndJZ0VmcGpDYUNMYXZodk9IRFhuUEhNb3ZBaHgv"
+    "TEF6cjJvNThzenJiVSs4WkU9Ci0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K";
+constexpr std::string_view kMastersRequest =
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIak1JR0tBZ0VBTUNneEZ6QVZCZ05WQkFvTURuTjVjM1JsYlRw"
+    "dFlYTjBaWEp6TVEwd0N3WURWUVFEREFSaQpiM056TUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowREFRY0RRZ0FFSDh4VEdBNWsz"
+    "OTg2RmhNdDlKazV6a1A5Ck5zQTZqMmpxYVliNnhLRDZvcjAwVmppeEVXeHV5dUFRL0U2cHFJVjFrelVNWEFWMnAramEwalI1djY1"
+    "TCtxQUEKTUFvR0NDcUdTTTQ5QkFNQ0EwZ0FNRVVDSVFES3JGOHd0RTJoTFZSVDhGRUpwRjVTeHh4RUx4VG5DblJpQnlxcAo4Yk5Y"
+    "b1FJZ0dkaHJHU3VaK3FwZWo4OEY2U0c1ZGxFZUh4MHowbXk2Z21PZ0VCZ3BPV2M9Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVF"
+    "U1QtLS0tLQo=";
+
+std::string request_json(std::string_view more = {}, std::string_view pem = kRequest,
+                         std::string_view signer = "example.com/signer") {
+  return R"({"metadata":{"name":"r"},"spec":{"request":")" + std::string(pem) + R"(","signerName":")" +
+         std::string(signer) + R"(","usages":["client auth"],"username":"somebody"})" + std::string(more) + "}";
+}
+
+TEST(CertificateSigningRequest, CarriesWhoAsksAndNoDecision) {
+  KindBench bench;
+  bench.user.name = "jane";
+  bench.user.groups = {"dev"};
+  auto made = bench.create("certificatesigningrequests",
+                           request_json(R"(,"status":{"conditions":[{"type":"Approved","status":"True"}]})"), "");
+  ASSERT_TRUE(made) << made.error();
+  EXPECT_EQ(made.root()["spec"]["username"].text(), "jane");
+  EXPECT_EQ(made.root()["spec"]["groups"].to_json(), R"(["dev"])");
+  EXPECT_TRUE(made.root()["status"].empty());
+  EXPECT_EQ(
+      causes_text(bench.create("certificatesigningrequests", request_json({}, kCertificate), "")),
+      "spec.request: Invalid value: \"" + std::string(kCertificate) + "\": PEM block type must be CERTIFICATE REQUEST");
+  EXPECT_EQ(bench
+                .create("certificatesigningrequests",
+                        request_json({}, kMastersRequest, "kubernetes.io/kube-apiserver-client"), "")
+                .error(),
+            "certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: use of "
+            "kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed");
+}
+
+TEST(CertificateSigningRequest, DecisionsAndCertificatesHaveTheirOwnDoors) {
+  KindBench bench;
+  const auto update = [&](std::string_view status, std::string_view old, std::string_view door) {
+    return bench.update("certificatesigningrequests", request_json(R"(,"status":)" + std::string(status)),
+                        request_json(R"(,"status":)" + std::string(old)), door, "");
+  };
+  const std::string approved = R"({"conditions":[{"type":"Approved","status":"True","lastUpdateTime":)"
+                               R"("2023-01-01T00:00:00Z","lastTransitionTime":"2023-01-01T00:00:00Z"}]})";
+  EXPECT_EQ(causes_text(update(approved, "{}", "status")),
+            "status.conditions: Forbidden: updates may not add a condition of type \"Approved\"");
+  auto approval =
+      update(R"({"conditions":[{"type":"Approved","status":"True"}],"certificate":"YQ=="})", "{}", "approval");
+  ASSERT_TRUE(approval) << causes_text(approval);
+  EXPECT_EQ(approval.root()["status"].to_json(),
+            R"({"conditions":[{"type":"Approved","status":"True","lastUpdateTime":"2023-11-14T22:13:20Z",)"
+            R"("lastTransitionTime":"2023-11-14T22:13:20Z"}]})");
+  EXPECT_EQ(causes_text(update("{}", approved, "approval")),
+            "status.conditions: Forbidden: updates may not remove a condition of type \"Approved\"");
+  EXPECT_EQ(
+      causes_text(update(R"({"conditions":[{"type":"Approved","status":"True"},{"type":"Denied","status":"True"}]})",
+                         approved, "approval")),
+      "status.conditions: Invalid value: \"Denied\": Approved and Denied conditions are mutually exclusive");
+  const std::string issued = R"({"certificate":")" + std::string(kCertificate) + "\"}";
+  EXPECT_TRUE(update(issued, "{}", "status"));
+  EXPECT_EQ(
+      causes_text(update(R"({"certificate":"YQ=="})", "{}", "status")),
+      "status.certificate: Invalid value: \"<certificate data>\": must contain at least one CERTIFICATE PEM block");
+  EXPECT_EQ(causes_text(update("{}", issued, "status")),
+            "status.certificate: Forbidden: updates may not modify existing certificate content");
+}
+
 }  // namespace
 }  // namespace sublet::apiserver

@@ -132,7 +132,6 @@ constexpr KindFacts kKinds[] = {
     {kRbacGroup, "clusterroles", nullptr, false, true, true, false, kPathSegment},
     {kRbacGroup, "rolebindings", default_binding, false, true, true, false, kPathSegment},
     {kRbacGroup, "clusterrolebindings", default_binding, false, true, true, false, kPathSegment},
-    {"certificates.k8s.io", "certificatesigningrequests"},
     {"certificates.k8s.io", "clustertrustbundles", nullptr, false, false, false},
     {"certificates.k8s.io", "podcertificaterequests", nullptr, false, false, false},
     {"coordination.k8s.io", "leasecandidates", nullptr, false, true, false},
@@ -192,7 +191,6 @@ std::vector<Strategy> other_strategies() {
   std::vector<Strategy> rows;
   for (const auto& facts : kKinds) rows.push_back(row_of(facts));
   for (auto& row : rows) {
-    if (row.resource == "certificatesigningrequests") row.selectable_fields = {{"spec.signerName", "spec.signerName"}};
     if (row.resource == "persistentvolumes" || row.resource == "persistentvolumeclaims")
       row.prepare_create = pending_phase;
     if (row.resource.ends_with("rolebindings")) row.validate_update = validate_role_ref_kept;

@@ -16,6 +16,7 @@ Strategy secret_strategy();
 Strategy service_strategy();
 Strategy service_account_strategy();
 Strategy node_strategy();
+Strategy certificate_request_strategy();
 Strategy event_strategy();
 Strategy runtime_class_strategy();
 Strategy priority_class_strategy();

@@ -14,11 +14,11 @@ bool by_name(const Strategy& a, const Strategy& b) {
 }
 
 std::vector<Strategy> make_rows() {
-  std::vector<Strategy> rows = {namespace_strategy(),      pod_strategy(),           config_map_strategy(),
-                                secret_strategy(),         service_strategy(),       service_account_strategy(),
-                                node_strategy(),           event_strategy(),         runtime_class_strategy(),
-                                priority_class_strategy(), lease_strategy(),         limit_range_strategy(),
-                                endpoints_strategy(),      endpoint_slice_strategy()};
+  std::vector<Strategy> rows = {namespace_strategy(),      pod_strategy(),       config_map_strategy(),
+                                secret_strategy(),         service_strategy(),   service_account_strategy(),
+                                node_strategy(),           event_strategy(),     runtime_class_strategy(),
+                                priority_class_strategy(), lease_strategy(),     certificate_request_strategy(),
+                                limit_range_strategy(),    endpoints_strategy(), endpoint_slice_strategy()};
   for (auto family : {workload_strategies(), other_strategies()})
     std::move(family.begin(), family.end(), std::back_inserter(rows));
   std::sort(rows.begin(), rows.end(), by_name);
@@ -34,6 +34,12 @@ Strategy make_generic() {
 }
 
 }  // namespace
+
+UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource) {
+  if (subresource == "status") return {strategy.prepare_status_update, strategy.validate_status_update};
+  if (subresource == "approval") return {strategy.prepare_approval_update, strategy.validate_approval_update};
+  return {strategy.prepare_update, strategy.validate_update};
+}
 
 const Strategy& strategy_for(std::string_view group, std::string_view resource) {
   static const std::vector<Strategy> rows = make_rows();

@@ -66,6 +66,10 @@ struct Strategy {
   void (*validate_update)(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes) = nullptr;
   void (*validate_status_update)(const schema::Value& object, const schema::Value& old,
                                  std::vector<Cause>& causes) = nullptr;
+  // /approval, which only CertificateSigningRequest has.
+  Outcome (*prepare_approval_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
+  void (*validate_approval_update)(const schema::Value& object, const schema::Value& old,
+                                   std::vector<Cause>& causes) = nullptr;
   /// Grace in seconds for a delete, 0 for at once; null: the kind has no graceful deletion.
   std::int64_t (*grace_seconds)(const schema::Value& object, std::optional<std::int64_t> requested) = nullptr;
   /// Something beyond metadata.finalizers still holds the object (Namespace: spec.finalizers): a delete only marks it,
@@ -77,6 +81,13 @@ struct Strategy {
   void (*on_removed)(WriteContext& context, const schema::Value& object) = nullptr;
   std::vector<SelectableField> selectable_fields = {};  // beyond metadata.name and metadata.namespace
 };
+
+/// The two steps of an update that depend on the endpoint: null ones included.
+struct UpdateSteps {
+  Outcome (*prepare)(WriteContext& context, schema::Value object, const schema::Value& old);
+  void (*validate)(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes);
+};
+UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource);
 
 /// The row of a resource; the generic row for kinds without one. `group` and `resource` of the storage form.
 const Strategy& strategy_for(std::string_view group, std::string_view resource);

@@ -38,7 +38,7 @@ void take_member(Value object, const Value& from, std::string_view member) {
     object.erase(member);
 }
 
-// /status changes status (and metadata); the main endpoint changes everything else.
+// /status and /approval change status (and metadata); the main endpoint changes everything else.
 void keep_other_endpoints_fields(const RequestContext& context, Value object, const Value& old) {
   const auto& sub = context.info.subresource;
   if (sub.empty()) {
@@ -76,18 +76,13 @@ void count_generation(const RequestContext& context, Value object, const Value& 
   if (!same) object["metadata"].put("generation", old["metadata"]["generation"].integer() + 1);
 }
 
-using Prepare = Outcome (*)(WriteContext&, Value, const Value&);
-using ValidateUpdate = void (*)(const Value&, const Value&, std::vector<Cause>&);
-
 Outcome validate_change(const RequestContext& context, const Value& object, const Value& old) {
   const Strategy& strategy = context.strategy();
-  const bool status = context.info.subresource == "status";
   std::vector<Cause> causes;
   validate_object_meta_update(object["metadata"], old["metadata"], causes);
   // The fields of the other endpoint are as they were, so a whole check can only speak of what changed.
   collect_causes(context, object, causes);
-  const ValidateUpdate validate = status ? strategy.validate_status_update : strategy.validate_update;
-  if (validate) validate(object, old, causes);
+  if (const auto validate = update_steps(strategy, context.info.subresource).validate) validate(object, old, causes);
   if (causes.empty()) return {};
   return fail(invalid_status(context.served().group, context.served().kind, context.info.name, std::move(causes)));
 }
@@ -106,9 +101,7 @@ Result<Plan> plan_update(Write& write, const store::ObjectPtr& current, Value ob
   apply_defaults(request, object);
   if (auto admitted = admit_mutating(write.context, WriteVerb::update, object, old); !admitted)
     return fail(admitted.error());
-  const Prepare prepare =
-      request.info.subresource == "status" ? strategy.prepare_status_update : strategy.prepare_update;
-  if (prepare)
+  if (const auto prepare = update_steps(strategy, request.info.subresource).prepare)
     if (auto prepared = prepare(write.context, object, old); !prepared) return fail(prepared.error());
   count_generation(request, object, old);
   if (auto valid = validate_change(request, object, old); !valid) return fail(valid.error());

@@ -1,0 +1,122 @@
+#include "apiserver/validation/certificates.h"
+
+#include "apiserver/validation/names.h"
+#include "net/openssl_ptr.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using RequestPtr = net::OpensslPtr<X509_REQ, X509_REQ_free>;
+
+constexpr std::string_view kRequestType = "CERTIFICATE REQUEST", kCertificateType = "CERTIFICATE";
+constexpr std::size_t kDomainMax = 253, kSignerMax = 571;
+
+struct PemBlock {
+  std::string type, headers, der;
+};
+
+/// The next block of the text; its type is empty when there is none. What a broken block leaves in OpenSSL's queue of
+/// errors is nobody's business.
+PemBlock next_block(BIO* from) {
+  char *type = nullptr, *headers = nullptr;
+  unsigned char* der = nullptr;
+  long size = 0;
+  PemBlock block;
+  if (PEM_read_bio(from, &type, &headers, &der, &size) == 1) {
+    block = {type, headers, std::string(reinterpret_cast<char*>(der), static_cast<std::size_t>(size))};
+    OPENSSL_free(type);
+    OPENSSL_free(headers);
+    OPENSSL_free(der);
+  }
+  ERR_clear_error();
+  return block;
+}
+
+RequestPtr parse_request(const PemBlock& block) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(block.der.data());
+  RequestPtr request(d2i_X509_REQ(nullptr, &bytes, static_cast<long>(block.der.size())));
+  ERR_clear_error();
+  return request;
+}
+
+bool is_certificate(const std::string& der) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
+  const auto* end = bytes + der.size();
+  const net::X509Ptr certificate(d2i_X509(nullptr, &bytes, static_cast<long>(der.size())));
+  ERR_clear_error();
+  return certificate && bytes == end;
+}
+
+/// Every part between dots, up to the first that is wrong.
+void validate_parts(Causes& causes, const std::string& path, std::string_view segment,
+                    Messages (*check)(std::string_view)) {
+  for (auto rest = segment;;) {
+    const auto dot = rest.find('.');
+    const auto label = rest.substr(0, dot);
+    const auto messages = check(label);
+    for (const auto& message : messages)
+      invalid(causes, path, segment, "validating label \"" + std::string(label) + "\": " + message);
+    if (!messages.empty() || dot == std::string_view::npos) return;
+    rest.remove_prefix(dot + 1);
+  }
+}
+
+}  // namespace
+
+std::string check_certificate_request(std::string_view pem) {
+  const auto reader = net::pem_reader(pem);
+  const auto block = next_block(reader.get());
+  if (block.type != kRequestType) return "PEM block type must be CERTIFICATE REQUEST";
+  const auto request = parse_request(block);
+  if (!request) return "the PEM block holds no PKCS#10 certificate request";
+  const bool fits = X509_REQ_verify(request.get(), X509_REQ_get0_pubkey(request.get())) == 1;
+  ERR_clear_error();
+  return fits ? "" : "the signature does not fit the request's public key";
+}
+
+std::vector<std::string> request_organizations(std::string_view pem) {
+  std::vector<std::string> names;
+  const auto reader = net::pem_reader(pem);
+  const auto request = parse_request(next_block(reader.get()));
+  if (!request) return names;
+  const X509_NAME* subject = X509_REQ_get_subject_name(request.get());
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationName, at)) >= 0;) {
+    const auto* text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
+    unsigned char* utf8 = nullptr;
+    const int size = ASN1_STRING_to_UTF8(&utf8, text);
+    if (size < 0) continue;
+    names.emplace_back(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
+    OPENSSL_free(utf8);
+  }
+  ERR_clear_error();
+  return names;
+}
+
+std::string check_certificate_chain(std::string_view pem) {
+  if (pem.empty()) return {};
+  const auto reader = net::pem_reader(pem);
+  int blocks = 0;
+  for (auto block = next_block(reader.get()); !block.type.empty(); block = next_block(reader.get()), ++blocks) {
+    if (block.type != kCertificateType) return "only CERTIFICATE PEM blocks are allowed, found \"" + block.type + "\"";
+    if (!block.headers.empty()) return "no PEM block headers are permitted";
+    if (!is_certificate(block.der)) return "the PEM block holds no X.509 certificate";
+  }
+  return blocks > 0 ? "" : "must contain at least one CERTIFICATE PEM block";
+}
+
+void validate_signer_name(Causes& causes, const std::string& path, std::string_view name) {
+  if (name.empty()) return required(causes, path);
+  const auto slash = name.find('/');
+  if (slash == std::string_view::npos || name.find('/', slash + 1) != std::string_view::npos)
+    return invalid(causes, path, name,
+                   "must be a fully qualified domain and path of the form 'example.com/signer-name'");
+  const auto domain = name.substr(0, slash), rest = name.substr(slash + 1);
+  if (domain.size() > kDomainMax) too_long(causes, path, kDomainMax);
+  validate_parts(causes, path, domain, dns1123_label);
+  if (domain.find('.') == std::string_view::npos)
+    invalid(causes, path, domain, "should be a domain with at least two segments separated by dots");
+  validate_parts(causes, path, rest, dns1123_subdomain);
+  if (name.size() > kSignerMax) too_long(causes, path, kSignerMax);
+}
+
+}  // namespace sublet::apiserver
