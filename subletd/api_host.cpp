@@ -71,6 +71,7 @@ Outcome ApiHost::open_store() {
   auto log = store::open_sqlite_log(options);
   if (!log) return fail(log.error());
   store::StoreOptions store_options;
+  store_options.compact_interval = std::chrono::seconds(config_.compaction_seconds);
   store_options.on_poisoned = [](const std::string& why) {
     log::error("store.poisoned", {{"why", why}});
     request_stop();

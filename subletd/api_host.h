@@ -29,6 +29,7 @@ struct ApiHostConfig {
   std::string context_name = "sublet";
   std::vector<std::string> extra_names;  // further names of the server's certificate
   std::string durability = "FULL";       // for the power-cut test only
+  int compaction_seconds = 300;          // history is kept at least this long
   apiserver::ServerOptions server;       // keys and addresses are filled in by open(), logs by the tunnel when empty
   /// Called when the server answers in-process, before the admin kubeconfig is written (which tells others that all is
   /// up).

@@ -16,12 +16,17 @@ class ApiServerRole final : public RoleProgram {
     flags.text("--admin-kubeconfig", config_.admin_kubeconfig, "file to write an administrator's kubeconfig to");
     flags.text("--context-name", config_.context_name, "context's name in that file");
     flags.list("--tls-san", config_.extra_names, "further name or address of the server's certificate");
+    flags.number("--compaction-interval", config_.compaction_seconds,
+                 "seconds for which history is kept at least, for watches that resume and lists read in pages");
   }
 
   Outcome run() override {
     if (!folder_.empty())
       if (auto taken = take_virtual_cluster(); !taken) return taken;
     if (config_.data_dir.empty()) return bad_request("--data is required: the folder for the store and the keys");
+    if (config_.compaction_seconds < 1)
+      return bad_request("--compaction-interval " + std::to_string(config_.compaction_seconds) +
+                         ": must be at least 1 second");
     auto host = ApiHost::open(config_);
     if (!host) return fail(host.error());
     wait_for_stop_signal();
