@@ -299,6 +299,29 @@ TEST_F(SyncerTest, AHostThatMutatesPodsIsNotFought) {
   EXPECT_EQ(syncer->stats().failures, failures);
 }
 
+// As KAI's binder labels a pod on one device, and one on several.
+TEST_F(SyncerTest, TheHostsRecordsAreShownAndNobodyElses) {
+  start_syncer();
+  create_pod("web", "", R"(,"labels":{"runai-gpu-group":"mine","runai-gpu-group/z":"z"})");
+  run_on_host("web");
+  await_phase("web", "Running");
+  const std::string host_web = host_name_of("web");
+  host.patch(kPods, kHostNamespace, host_web,
+             R"({"metadata":{"labels":{"runai-gpu-group/a":"a","runai-gpu-group/b":"b","other/c":"c"},
+                             "annotations":{"received-resource-type":"Fraction"}}})");
+  eventually([&] { return tenant_pod("web")["metadata"]["annotations"].has("received-resource-type"); },
+             "records came");
+  const Document shown = tenant_pod("web");
+  const Value labels = shown["metadata"]["labels"];
+  EXPECT_EQ(labels["runai-gpu-group/a"].text(), "a");
+  EXPECT_EQ(labels["runai-gpu-group/b"].text(), "b");
+  EXPECT_EQ(labels.size(), 2u) << shown.to_json();
+  host.patch(kPods, kHostNamespace, host_web,
+             R"({"metadata":{"labels":{"runai-gpu-group/a":null,"runai-gpu-group":"a"}}})");
+  eventually([&] { return tenant_pod("web")["metadata"]["labels"].has("runai-gpu-group"); }, "the change came");
+  EXPECT_EQ(tenant_pod("web")["metadata"]["labels"].size(), 2u) << tenant_pod("web").to_json();
+}
+
 TEST_F(SyncerTest, ATenantsDeletionEndsTheHostPodFirst) {
   start_syncer();
   create_pod("web");

@@ -141,15 +141,22 @@ Outcome bring_status_back(PodPair& pair, const Value& tenant_pod, const Value& h
 }
 
 // Labels and annotations by which host components tell tenants something; read-only: they never go down again.
+bool is_record(std::string_view key) {
+  // A pod on several devices has a label per device instead of the one: runai-gpu-group/<group>.
+  return key == "runai-gpu-group" || key.starts_with("runai-gpu-group/") || key == "received-resource-type";
+}
+
 Outcome bring_records_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
-  constexpr std::string_view kShown[] = {"runai-gpu-group", "received-resource-type"};
   Document patch = Document::object();
-  for (const std::string_view map : {"labels", "annotations"})
-    for (const std::string_view key : kShown) {
-      const Value theirs = host_pod["metadata"][map][key], ours = tenant_pod["metadata"][map][key];
-      if (theirs.missing() ? ours.missing() : ours.equals(theirs)) continue;
-      patch.root().object("metadata").object(map).put(key, theirs);
-    }
+  for (const std::string_view map : {"labels", "annotations"}) {
+    const Value theirs = host_pod["metadata"][map], ours = tenant_pod["metadata"][map];
+    for (const Value entry : theirs)
+      if (is_record(entry.key()) && !ours[entry.key()].equals(entry))
+        patch.root().object("metadata").object(map).put(entry.key(), entry);
+    for (const Value entry : ours)  // what the host does not say, nobody else does: null removes it
+      if (is_record(entry.key()) && theirs[entry.key()].missing())
+        patch.root().object("metadata").object(map).put(entry.key(), Value());
+  }
   if (patch.root().empty()) return {};
   ++pair.border.tenant_writes;
   const auto patched =
