@@ -33,7 +33,7 @@ tenant() { # tenant NAME command...: kubectl in a virtual cluster
 }
 create() { sublet create "$1" --namespace "$(team "$1")" -f templates/gpu-fraction.yaml --host-kubeconfig "$HOST_KUBECONFIG" 2>>"$work/err"; }
 host_pod() { host get pod "$1" -n "$2" -o jsonpath="$3"; }
-queue() { # queue NAME: what the operator of the host makes for a team
+queue() { # queue NAME GPUS: what the operator of the host makes for a team; so many GPUs are its own, more is borrowed
   host create -f - <<Y
 apiVersion: scheduling.run.ai/v2
 kind: Queue
@@ -41,7 +41,7 @@ metadata: {name: $1}
 spec:
   parentQueue: default
   resources:
-    gpu: {quota: 0, limit: -1, overQuotaWeight: 1}
+    gpu: {quota: $2, limit: -1, overQuotaWeight: 1}
     cpu: {quota: 0, limit: -1, overQuotaWeight: 1}
     memory: {quota: 0, limit: -1, overQuotaWeight: 1}
 Y
@@ -55,7 +55,7 @@ group='{.metadata.labels.runai-gpu-group}'
 node=$(host get nodes -l nvidia.com/gpu.present=true -o jsonpath='{.items[0].metadata.name}')
 check "the host has one GPU" "$(host get node "$node" -o jsonpath='{.status.allocatable.nvidia\.com/gpu}')" 1
 check "the host has the RuntimeClass" "$(host get runtimeclass nvidia -o jsonpath='{.handler}')" nvidia
-check "the operator makes the first team's queue" "$(queue rag-legal)" "queue.scheduling.run.ai/rag-legal created"
+check "the operator makes the first team's queue" "$(queue rag-legal 0)" "queue.scheduling.run.ai/rag-legal created"
 
 check "a virtual cluster from the template" "$(create rag-legal)" "virtualcluster/rag-legal created"
 check "the RuntimeClass in the tenant" "$(tenant rag-legal get runtimeclass nvidia -o name)" "runtimeclass.node.k8s.io/nvidia"
@@ -90,7 +90,7 @@ check "nor has the tenant the ConfigMaps behind it" "$(tenant rag-legal get conf
 tenant rag-legal label pod gpu-sharing-pod tier=front >/dev/null
 until_is "a label of the tenant's follows, and KAI's stays" 10 "front $gpu" host_pod "$pod" team-legal "{.metadata.labels.tier} $group"
 
-queue rag-sales >/dev/null
+queue rag-sales 1 >/dev/null
 check "a second team" "$(create rag-sales)" "virtualcluster/rag-sales created"
 sed 's/kai.scheduler\/queue: test/&\n    runai-gpu-group: stolen/' examples/gpu-sharing-pod.yaml | tenant rag-sales apply -f - >/dev/null 2>>"$work/err"
 second=gpu-sharing-pod-x-default-x-rag-sales
@@ -110,13 +110,21 @@ tenant rag-legal run after --image=nginx --overrides='{"spec":{"schedulerName":"
 until_is "a new syncer goes on" 30 pod/after-x-default-x-rag-legal host get pod after-x-default-x-rag-legal -n team-legal -o name
 check "and fights KAI over nothing" "$(host_pod "$pod" team-legal '{.metadata.resourceVersion}')" "$before"
 check "nor over the waiting pod" "$(host_pod third-x-default-x-rag-legal team-legal '{.metadata.annotations.pod-group-name}' | grep -o '^pg-third')" pg-third
-tenant rag-legal delete pod after --wait=false >/dev/null
 
 left() { host get pods,services,configmaps,secrets,serviceaccounts,podgroups,bindrequests -A -l "sublet.dev/managed-by${1:+=$1}" -o name; }
+tenant rag-sales delete pod gpu-sharing-pod >/dev/null
+until_is "the half that the second team gives up goes to the third pod" 60 "Running $gpu" tenant rag-legal get pod third -o jsonpath="{.status.phase} $group"
+
+# A whole GPU for the team whose GPU it is: KAI takes back what the other one borrowed.
+sed -e '/gpu-fraction/d; /annotations:/d' -e 's/name: gpu-sharing-pod/name: whole/' examples/gpu-sharing-pod.yaml | tenant rag-sales apply -f - >/dev/null 2>>"$work/err"
+until_is "KAI takes the GPU back for its owner" 90 "Running $node" tenant rag-sales get pod whole -o jsonpath='{.status.phase} {.spec.nodeName}'
+until_is "and the borrower's pods end in their tenant" 60 "pod/after" tenant rag-legal get pods -o name
+until_is "who is told" 10 HostPodDeleted tenant rag-legal get events --field-selector involvedObject.name=third,reason=HostPodDeleted -o jsonpath='{.items[0].reason}'
+
+first=$(host_pod after-x-default-x-rag-legal team-legal '{.metadata.uid}')
 check "deleting the second team's" "$(sublet delete rag-sales --namespace team-sales --yes 2>>"$work/err")" "virtualcluster/rag-sales deleted"
 check "leaves nothing of it" "$(left rag-sales; host get namespace team-sales --ignore-not-found -o name)" ""
-check "and not a word less of the first" "$(host_pod "$pod" team-legal "{.status.phase} $group")" "Running $gpu"
-until_is "the half that it had goes to the third" 60 "Running $gpu" tenant rag-legal get pod third -o jsonpath="{.status.phase} $group"
+check "and does not touch the first" "$(host_pod after-x-default-x-rag-legal team-legal '{.metadata.uid}{.metadata.deletionTimestamp}')" "${first:-a pod}"
 check "deleting the first" "$(sublet delete rag-legal --namespace team-legal --yes 2>>"$work/err")" "virtualcluster/rag-legal deleted"
 check "leaves nothing at all" "$(left; host get namespace team-legal --ignore-not-found -o name)" ""
 until_is "and KAI gives the GPU back" 60 "" host get pods,podgroups.scheduling.run.ai,bindrequests -A -o name
