@@ -5,7 +5,7 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kPatience{60};
 
 net::PeerIdentity test_identity() {
   net::PeerIdentity identity;

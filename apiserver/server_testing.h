@@ -36,10 +36,10 @@ class Tap final : public net::ResponseObserver {
   void on_body(std::string_view chunk) override;
   void on_end(Outcome outcome) override;
 
-  /// Waits for the n-th event (from 0); a missing root after ten seconds or at the end.
+  /// Waits for the n-th event (from 0); a missing root after a minute or at the end.
   schema::Document event(std::size_t n);
   /// Waits for the stream's end; false after `limit`.
-  bool ended(std::chrono::seconds limit = std::chrono::seconds(10));
+  bool ended(std::chrono::seconds limit = std::chrono::seconds(60));
   std::size_t count();
   int code();
   std::string raw();

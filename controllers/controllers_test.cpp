@@ -23,7 +23,7 @@ Document parse(std::string_view json) { return std::move(*Document::parse_json(j
 /// Looks until `condition` holds. Test code only waits for conditions; the pause merely spares the processor.
 template <class Condition>
 bool eventually(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::yield();

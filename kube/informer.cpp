@@ -424,6 +424,24 @@ std::vector<CachedPtr> Informer::by_index(std::string_view index, std::string_vi
   return impl_->cache.by_index(index, key);
 }
 const InformerOptions& Informer::options() const { return impl_->options; }
+
+Result<bool> Informer::up_to_date() const {
+  ListOptions all;
+  all.label_selector = impl_->options.label_selector;
+  all.field_selector = impl_->options.field_selector;
+  const auto list = impl_->client.list(impl_->options.resource, impl_->options.namespace_name, all);
+  if (!list) return fail(list.error());
+  const std::lock_guard lock(impl_->turn);  // no handler is in the middle of an event
+  const schema::Value items = (*list)["items"];
+  if (items.size() != impl_->cache.list().size()) return false;
+  for (const schema::Value item : items) {
+    const schema::Value meta = item["metadata"];
+    const CachedPtr copy = impl_->cache.get(meta["namespace"].text(), meta["name"].text());
+    if (!copy || copy->resource_version != meta["resourceVersion"].text()) return false;
+  }
+  return true;
+}
+
 std::size_t Informer::lists() const { return impl_->lists; }
 std::size_t Informer::events() const { return impl_->events; }
 

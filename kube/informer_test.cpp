@@ -10,7 +10,6 @@
 namespace sublet::kube {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 std::string object(const std::string& name, const std::string& uid, int revision) {
@@ -47,14 +46,14 @@ class InformerTest : public testing::Test {
   /// What the handler saw since the last call, once it is that much.
   std::vector<std::string> seen(std::size_t count) {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, seconds(10), [&] { return seen_.size() >= count; })) << seen_.size();
+    EXPECT_TRUE(changed_.wait_for(lock, seconds(60), [&] { return seen_.size() >= count; })) << seen_.size();
     return std::exchange(seen_, {});
   }
   /// Lists `a` at revision 10 and gives the running watch.
   std::shared_ptr<ScriptedCall> started() {
     informer_->start();
     transport_->next()->answer(200, list_of(10, {object("a", "ua", 5)}));
-    EXPECT_TRUE(informer_->wait_synced(seconds(10)));
+    EXPECT_TRUE(informer_->wait_synced(seconds(60)));
     seen(1);
     auto watch = transport_->next();
     watch->head(200);
@@ -80,7 +79,7 @@ TEST_F(InformerTest, ListsInPagesThenWatches) {
   auto second = transport_->next();
   EXPECT_EQ(second->request.target, "/api/v1/configmaps?limit=500&continue=tok%2Ben");
   second->answer(200, list_of(10, {object("b", "ub", 6)}));
-  EXPECT_TRUE(informer_->wait_synced(seconds(10)));
+  EXPECT_TRUE(informer_->wait_synced(seconds(60)));
   EXPECT_EQ(seen(2), (Seen{"->a5", "->b6"}));
   auto watch = transport_->next();
   EXPECT_TRUE(watch->request.target.starts_with(
@@ -178,10 +177,13 @@ TEST_F(InformerTest, ErrorsBackOffAndKeepTheCopy) {
 
 TEST_F(InformerTest, HonoursRetryAfter) {
   informer_->start();
-  transport_->next()->answer(429, "slow down", {{"Retry-After", "1"}});
-  EXPECT_TRUE(transport_->quiet_for(milliseconds(900)));
-  transport_->next()->answer(200, list_of(10, {}));
-  EXPECT_TRUE(informer_->wait_synced(seconds(10)));
+  const auto busy = transport_->next();
+  const auto answered = std::chrono::steady_clock::now();
+  busy->answer(429, "slow down", {{"Retry-After", "1"}});
+  const auto again = transport_->next();
+  EXPECT_GE(again->at - answered, seconds(1));
+  again->answer(200, list_of(10, {}));
+  EXPECT_TRUE(informer_->wait_synced(seconds(60)));
 }
 
 TEST_F(InformerTest, ARefusedRevisionEndsInARelist) {
@@ -200,6 +202,21 @@ TEST_F(InformerTest, MalformedFramesEndTheWatchAndItResumes) {
   watch->body(frame("ADDED", object("b", "ub", 11)) + "{\"type\":\"WHAT\",\"object\":{}}\n");
   EXPECT_NE(transport_->next()->request.target.find("resourceVersion=11&"), std::string::npos);
   seen(1);
+}
+
+TEST_F(InformerTest, SaysWhetherItIsUpToDate) {
+  auto watch = started();
+  const auto ask = [&](int code, const std::string& answer) {
+    auto asked = std::async(std::launch::async, [&] { return informer_->up_to_date(); });
+    transport_->next()->answer(code, answer);
+    return asked.get();
+  };
+  EXPECT_TRUE(ask(200, list_of(12, {object("a", "ua", 5)})).value());
+  EXPECT_FALSE(ask(200, list_of(12, {object("a", "ua", 6)})).value()) << "changed";
+  EXPECT_FALSE(ask(200, list_of(12, {object("b", "ub", 5)})).value()) << "another";
+  EXPECT_FALSE(ask(200, list_of(12, {object("a", "ua", 5), object("b", "ub", 6)})).value()) << "one more";
+  EXPECT_FALSE(ask(200, list_of(12, {})).value()) << "gone";
+  EXPECT_FALSE(ask(500, "no"));
 }
 
 TEST_F(InformerTest, NoHandlerRunsAfterDestruction) {

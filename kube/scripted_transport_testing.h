@@ -48,6 +48,7 @@ class ScriptedCall {
   }
 
   const net::Request request;
+  const std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
 
  private:
   std::recursive_mutex mutex_;
@@ -70,10 +71,10 @@ class ScriptedTransport final : public net::Transport {
     return std::make_unique<Handle>(std::move(call));
   }
 
-  /// The next request; fails the test after ten seconds.
+  /// The next request; fails the test after a minute.
   std::shared_ptr<ScriptedCall> next() {
     std::unique_lock lock(mutex_);
-    if (!arrived_.wait_for(lock, std::chrono::seconds(10), [&] { return !calls_.empty(); })) {
+    if (!arrived_.wait_for(lock, std::chrono::seconds(60), [&] { return !calls_.empty(); })) {
       ADD_FAILURE() << "no request arrived";
       return std::make_shared<ScriptedCall>(net::Request{}, nullptr);
     }

@@ -155,9 +155,10 @@ std::size_t WorkQueue::depth() const {
   return impl_->wanted.size() + impl_->delayed.size();
 }
 
-bool WorkQueue::idle() const {
+bool WorkQueue::idle(milliseconds ahead) const {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->wanted.empty() && impl_->in_work.empty();
+  if (!impl_->wanted.empty() || !impl_->in_work.empty()) return false;
+  return impl_->delayed.empty() || impl_->delayed.top().due > impl_->clock.steady_now() + ahead;
 }
 
 }  // namespace sublet::kube

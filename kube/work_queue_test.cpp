@@ -79,10 +79,13 @@ TEST(WorkQueue, DelaysByTheClock) {
   queue.add_after("early", milliseconds(1000));
   EXPECT_EQ(queue.depth(), 2u);
   EXPECT_TRUE(queue.idle());
+  EXPECT_TRUE(queue.idle(milliseconds(999)));
+  EXPECT_FALSE(queue.idle(milliseconds(1000)));
   clock.advance(milliseconds(999));
   queue.add("now");
   EXPECT_EQ(queue.get(), "now");
   clock.advance(milliseconds(1));
+  EXPECT_FALSE(queue.idle()) << "due, though nobody has asked for it yet";
   EXPECT_EQ(queue.get(), "early");
   clock.advance(std::chrono::hours(1));
   EXPECT_EQ(queue.get(), "late");

@@ -33,7 +33,7 @@
 namespace sublet::net {
 
 using namespace std::chrono_literals;
-inline constexpr auto kPatience = 20s;
+inline constexpr auto kPatience = 60s;
 
 /// True as soon as the condition holds; false when patience runs out.
 inline bool eventually(const std::function<bool()>& condition) {

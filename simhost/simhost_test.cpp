@@ -7,8 +7,10 @@
 #include <condition_variable>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "sublet/kube/informer.h"
 #include "sublet/kube/pipeline.h"
@@ -54,12 +56,13 @@ class SimHostTest : public testing::Test {
     const auto ca = json(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"kube-root-ca.crt"}})");
     client_->create(kConfigMaps, kNamespace, ca.root());
     pods_ = std::make_unique<kube::Informer>(sim_loop_.loop(), *client_, kube::InformerOptions{.resource = kPods});
-    pods_->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr&) {
+    pods_->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr& after) {
       const std::lock_guard lock(mutex_);
+      if (after) history_[after->name].push_back(after);
       changed_.notify_all();
     });
     pods_->start();
-    EXPECT_TRUE(pods_->wait_synced(seconds(10)));
+    EXPECT_TRUE(pods_->wait_synced(kPatience));
   }
   ~SimHostTest() override {
     pods_.reset();
@@ -101,6 +104,22 @@ class SimHostTest : public testing::Test {
     EXPECT_TRUE(met) << name << " is " << pod.to_json();
     return pod;
   }
+  /// As wait_for, for states that pass: takes what the pod was before, too.
+  schema::Document wait_until_seen(const std::string& name,
+                                   const std::function<bool(const schema::Value&)>& condition) {
+    schema::Document pod;
+    std::size_t looked_at = 0;
+    std::unique_lock lock(mutex_);
+    const bool met = changed_.wait_for(lock, kPatience, [&] {
+      for (const auto& history = history_[name]; looked_at < history.size(); ++looked_at) {
+        pod = history[looked_at]->document();
+        if (condition(pod.root())) return true;
+      }
+      return false;
+    });
+    EXPECT_TRUE(met) << name << " is " << pod.to_json();
+    return pod;
+  }
   void wait_gone(const std::string& name) {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return !pods_->get(kNamespace, name); })) << name;
@@ -118,7 +137,7 @@ class SimHostTest : public testing::Test {
   }
   /// "Reason: message" of the pod's events, once `wanted` is among the reasons.
   std::vector<std::string> events_of(const std::string& name, std::string_view wanted) {
-    for (const auto deadline = steady_clock::now() + seconds(10); steady_clock::now() < deadline;
+    for (const auto deadline = steady_clock::now() + kPatience; steady_clock::now() < deadline;
          std::this_thread::yield()) {
       const auto list = client_->list(kEvents, kNamespace, {.field_selector = "involvedObject.name=" + name});
       std::vector<std::string> out;
@@ -146,6 +165,7 @@ class SimHostTest : public testing::Test {
   apiserver::PodLogs logs_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::map<std::string, std::vector<kube::CachedPtr>> history_;  // of each pod, by name; guarded by mutex_
   std::unique_ptr<kube::Informer> pods_;
   std::unique_ptr<SimHost> host_;
 };
@@ -240,7 +260,7 @@ TEST_F(SimHostTest, CommandsEndPods) {
   EXPECT_EQ(good["status"]["containerStatuses"].at(0)["state"]["terminated"]["reason"].text(), "Completed");
   EXPECT_NE(log_of("good").find("\ndone\n"), std::string::npos) << log_of("good");
   const schema::Document bad =
-      wait_for("bad", [](const schema::Value& p) { return waiting_reason(p) == "CrashLoopBackOff"; });
+      wait_until_seen("bad", [](const schema::Value& p) { return waiting_reason(p) == "CrashLoopBackOff"; });
   EXPECT_EQ(bad["status"]["phase"].text(), "Running");
   EXPECT_EQ(bad["status"]["containerStatuses"].at(0)["restartCount"].integer(), 1);
   EXPECT_EQ(bad["status"]["containerStatuses"].at(0)["lastState"]["terminated"]["exitCode"].integer(), 3);
@@ -256,7 +276,7 @@ TEST_F(SimHostTest, InitContainersRunOneAfterTheOtherAndSidecarsStay) {
   ASSERT_TRUE(create("p", R"({"automountServiceAccountToken":false,"initContainers":[
       {"name":"i1","image":"b","command":["sleep","0.02"]},{"name":"side","image":"b","restartPolicy":"Always"},
       {"name":"i2","image":"b","command":["true"]}],"containers":[{"name":"c","image":"b"}]})"));
-  wait_for("p", [](const schema::Value& p) {
+  wait_until_seen("p", [](const schema::Value& p) {
     return p["status"]["initContainerStatuses"].at(0)["state"].has("running") &&
            p["status"]["containerStatuses"].at(0)["state"]["waiting"]["reason"].text() == "PodInitializing";
   });
@@ -316,7 +336,7 @@ TEST_F(SimHostTest, TakesOverAfterARestart) {
   ASSERT_TRUE(create("keeps", one("")));
   ASSERT_TRUE(create("ends", one(R"(,"command":["sleep","0.3"])", R"(,"restartPolicy":"Never")")));
   const std::string id = wait_phase("keeps", "Running")["status"]["containerStatuses"].at(0)["containerID"].string();
-  wait_phase("ends", "Running");
+  wait_until_seen("ends", [](const schema::Value& p) { return p["status"]["phase"].text() == "Running"; });
   host_.reset();
   ASSERT_TRUE(create("meanwhile", one("")));
   start();
@@ -370,7 +390,7 @@ TEST_F(SimHostTest, ABurstRunsFast) {
     pipeline.send(client_->create_request(kPods, kNamespace, pod.root()), {});
   }
   std::unique_lock lock(mutex_);
-  const bool all = changed_.wait_for(lock, seconds(60), [&] {
+  const bool all = changed_.wait_for(lock, seconds(240), [&] {
     const auto pods = pods_->list();
     return pods.size() == kCount && std::ranges::all_of(pods, [](const kube::CachedPtr& pod) {
              return pod->json.find(R"("phase":"Running")") != std::string::npos;

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "kube/json_scan.h"
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
 #include "syncer/border.h"
@@ -167,6 +168,15 @@ struct Syncer::Impl {
     watch_by_identity(*border.host_services, "Service");
     watch_by_name(*border.host_nodes, "Node");
     watch_by_name(*border.host_runtime_classes, "RuntimeClass");
+    // An event may come before the pod that it is about, for they come on two watches: it is looked at again then.
+    border.host_events->add_index("about", [](const CachedObject& event) {
+      const auto about = kube::json_member(event.json, "involvedObject");
+      return std::vector<std::string>{kube::json_unquote(kube::json_member(about.value_or("{}"), "name").value_or(""))};
+    });
+    border.host_pods->add_handler([this](const CachedPtr& before, const CachedPtr& after) {
+      if (before) return;
+      for (const auto& event : border.host_events->by_index("about", after->name)) enqueue("Event", *event);
+    });
     border.host_events->add_handler([this](const CachedPtr& before, const CachedPtr& after) {
       if (!after || (before && before->resource_version == after->resource_version)) return;
       enqueue(border.host_events->synced() ? "Event" : "PastEvent", *after);
@@ -271,7 +281,15 @@ void Syncer::stop() {
   impl_->stop();
 }
 
-bool Syncer::idle() const { return impl_->border.queue.idle(); }
+bool Syncer::idle(std::chrono::milliseconds ahead) const { return impl_->border.queue.idle(ahead); }
+
+Result<bool> Syncer::caught_up() const {
+  for (const Informer* one : impl_->informers()) {
+    auto same = one->up_to_date();
+    if (!same || !*same) return same;
+  }
+  return true;
+}
 
 void Syncer::resync() { impl_->resync(); }
 

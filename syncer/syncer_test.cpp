@@ -280,6 +280,7 @@ TEST_F(SyncerTest, AHostThatMutatesPodsIsNotFought) {
   host_status("web", R"({"message":"hot"})");
   eventually([&] { return text(tenant_pod("web"), "status.message") == "hot"; }, "the status came");
   EXPECT_EQ(tenant_pod("web")["status"]["containerStatuses"].size(), 1u) << "the sidecar is the host's business";
+  settle();
   EXPECT_EQ(faults.writes(), writes);
 
   // The tenant's own changes still go down, and only they.
@@ -296,6 +297,7 @@ TEST_F(SyncerTest, AHostThatMutatesPodsIsNotFought) {
                R"({"spec":{"activeDeadlineSeconds":600,"containers":[{"name":"main","image":"nginx"}]}})");
   eventually([&] { return host_pod("web")["spec"]["containers"].at(0)["image"].text() == "nginx"; }, "the image came");
   EXPECT_EQ(host_pod("web")["spec"]["activeDeadlineSeconds"].integer(), 600);
+  settle();
   EXPECT_EQ(syncer->stats().failures, failures);
 }
 
@@ -489,6 +491,22 @@ TEST_F(SyncerTest, HostEventsAreToldWithTheTenantsNames) {
                            R"( is stopped","involvedObject":{"kind":"Pod","namespace":"team","name":")" + on_host +
                            R"("}})");
   EXPECT_EQ(await_event("web", "Killing"), "default/web is stopped");
+}
+
+TEST_F(SyncerTest, AnEventThatComesBeforeItsPodIsToldAllTheSame) {
+  start_syncer();
+  faults.inject("GET", "/pods?", 1'000'000, Faults::status(503, "ServiceUnavailable"));
+  faults.end_watches("/pods?");
+  create_pod("web");
+  await_host_pod("web");
+  eventually([&] { return syncer->idle(); }, "the pod is made, and the syncer does not see it");
+  const auto reconciles = syncer->stats().reconciles;
+  host.create(kEvents, R"({"metadata":{"name":"e","namespace":"team"},"reason":"Scheduled","type":"Normal",
+      "message":"m","involvedObject":{"kind":"Pod","namespace":"team","name":")" +
+                           host_name_of("web") + R"("}})");
+  eventually([&] { return syncer->stats().reconciles > reconciles && syncer->idle(); }, "the event was looked at");
+  faults.clear();
+  EXPECT_EQ(await_event("web", "Scheduled"), "m");
 }
 
 TEST_F(SyncerTest, UrgentKeysComeBeforeReportsAndEvents) {

@@ -13,7 +13,8 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr seconds kPatience{30};
+constexpr seconds kPatience{60};
+constexpr seconds kRetriesMax{61};      // what failed is tried again within it; tokens last longer
 constexpr milliseconds kLookAgain{20};  // for conditions that no store tells of
 
 const kube::Resource kNamespaces{"", "v1", "namespaces"};
@@ -47,20 +48,21 @@ Document parsed(std::string_view json) {
 
 net::Handler Faults::in_front_of(net::Handler server) {
   return [this, server = std::move(server)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
-    if (const Answer answer = answer_for(request)) return answer(*sink);
+    Answer answer;
     Change change;
     {
       const std::lock_guard lock(mutex_);
-      if (is_watch(request)) watches_.push_back({request.target, sink});
+      answer = answer_for(request);
+      if (!answer && is_watch(request)) watches_.push_back({request.target, sink});
       change = change_;
     }
+    if (answer) return answer(*sink);
     if (change) change(request);
     server(std::move(request), std::move(sink));
   };
 }
 
 Faults::Answer Faults::answer_for(const net::Request& request) {
-  const std::lock_guard lock(mutex_);
   seen_.push_back({request.method, request.target, std::chrono::steady_clock::now()});
   if (away_) return [](net::ResponseSink& sink) { sink.abort(); };
   for (Rule& rule : rules_) {
@@ -75,6 +77,11 @@ Faults::Answer Faults::answer_for(const net::Request& request) {
 void Faults::inject(std::string method, std::string part, int times, Answer answer) {
   const std::lock_guard lock(mutex_);
   rules_.push_back({std::move(method), std::move(part), times, std::move(answer)});
+}
+
+void Faults::clear() {
+  const std::lock_guard lock(mutex_);
+  rules_.clear();
 }
 
 int Faults::left() const {
@@ -257,7 +264,12 @@ void TwoServers::settle() {
       [&] {
         const auto tenant_before = tenant.revision(), host_before = host.revision();
         syncer->resync();
-        eventually([&] { return syncer->idle(); }, "the syncer is idle");
+        eventually(
+            [&] {
+              const auto caught_up = syncer->caught_up();
+              return caught_up && *caught_up && syncer->idle(kRetriesMax);
+            },
+            "the syncer has seen all and done all");
         return tenant.revision() == tenant_before && host.revision() == host_before;
       },
       "a resync changes nothing");

@@ -38,6 +38,8 @@ class Faults {
 
   /// The next `times` requests of that method whose target contains `part` get this answer.
   void inject(std::string method, std::string part, int times, Answer answer);
+  /// Takes back what was not asked for yet.
+  void clear();
   /// How many injected answers were not asked for yet.
   int left() const;
   void change(Change change);
@@ -63,7 +65,7 @@ class Faults {
     std::string target;
     std::weak_ptr<net::ResponseSink> sink;
   };
-  Answer answer_for(const net::Request& request);
+  Answer answer_for(const net::Request& request);  // with mutex_ held
 
   mutable std::mutex mutex_;
   std::vector<Rule> rules_;
@@ -111,9 +113,10 @@ class TwoServers : public testing::Test {
 
   void start_syncer();
   void stop_syncer();
-  /// Waits until the condition holds, looking whenever either server's state changes; a failure after 30 s.
+  /// Waits until the condition holds, looking whenever either server's state changes; a failure after a minute.
   void eventually(const std::function<bool()>& condition, std::string_view what);
-  /// Waits until a resync leaves both servers as they are.
+  /// Waits for the end of all that was begun: a resync leaves both servers as they are, the syncer's copies are what
+  /// the servers hold, and nothing is in line, in work or to be tried again.
   void settle();
 
   /// A tenant pod of one container "main"; `more` goes into its spec, `metadata` beside its name.

@@ -101,12 +101,22 @@ TEST(Watch, InitialEventsEndWithABookmark) {  // 29
 
 TEST(Watch, EndsCleanlyWithABookmarkThatMoved) {  // 28, 32
   Rig rig;
-  auto watching = rig.watch(kConfigMaps + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=1");
-  const auto other = rig.post("/api/v1/namespaces", R"({"metadata":{"name":"elsewhere"}})");
-  EXPECT_TRUE(watching->ended());
-  ASSERT_EQ(watching->count(), 1u);
-  EXPECT_EQ(type_of(watching->event(0)), "BOOKMARK");
-  EXPECT_GE(std::stoll(version_of(watching->event(0))), std::stoll(other.version()));
+  // Only a write that was answered within the watch's second was before its end: a machine that stalls has another
+  // look.
+  bool before_the_end = false;
+  for (int i = 0; !before_the_end; ++i) {
+    const auto begun = std::chrono::steady_clock::now();
+    auto watching = rig.watch(kConfigMaps + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=1");
+    const auto other =
+        rig.post("/api/v1/namespaces", R"({"metadata":{"name":"elsewhere-)" + std::to_string(i) + "\"}}");
+    before_the_end = std::chrono::steady_clock::now() - begun < std::chrono::seconds(1);
+    EXPECT_TRUE(watching->ended());
+    ASSERT_EQ(watching->count(), 1u);
+    EXPECT_EQ(type_of(watching->event(0)), "BOOKMARK");
+    if (before_the_end) {
+      EXPECT_GE(std::stoll(version_of(watching->event(0))), std::stoll(other.version()));
+    }
+  }
 }
 
 TEST(Watch, RestartedAtEveryRevisionReplaysTheSame) {  // 30
@@ -157,8 +167,8 @@ TEST(Watch, ProtobufFramesCarryTheirLength) {
 TEST(Watch, ManyWatchersSeeTheSame) {
   Rig rig;
   std::vector<Watching> all;
-  for (int i = 0; i < 50; ++i) all.push_back(rig.watch(kConfigMaps + "?watch=1"));
-  for (auto& watching : all) watching->code();
+  const std::string from = std::to_string(rig.store().snapshot().revision());
+  for (int i = 0; i < 50; ++i) all.push_back(rig.watch(kConfigMaps + "?watch=1&resourceVersion=" + from));
   for (int i = 0; i < 20; ++i) rig.make_config_map("c" + std::to_string(i));
   for (auto& watching : all)
     for (std::size_t i = 0; i < 20; ++i) ASSERT_EQ(name_of(watching->event(i)), "c" + std::to_string(i));
@@ -180,7 +190,7 @@ TEST(Watch, CancelledWatchesLeaveTheStore) {
     rig.make_config_map("a");
     watching->event(0);
   }
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (rig.store().stats().watchers > 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_EQ(rig.store().stats().watchers, 0u);
 }

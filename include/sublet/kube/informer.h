@@ -53,6 +53,8 @@ class Informer {
   std::vector<CachedPtr> list() const;
   std::vector<CachedPtr> by_index(std::string_view index, std::string_view key) const;
   const InformerOptions& options() const;
+  /// Whether the copy is what the server lists now, every handler told. Asks it, and blocks: not from a handler.
+  Result<bool> up_to_date() const;
   /// Statistics: lists done (1 after a clean start) and events seen.
   std::size_t lists() const;
   std::size_t events() const;

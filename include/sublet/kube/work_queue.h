@@ -36,7 +36,8 @@ class WorkQueue {
   void done(const std::string& key);
   void shut_down();
   std::size_t depth() const;  // in line or delayed
-  bool idle() const;          // nothing in line, none in work (delayed keys do not count)
+  /// Nothing in line, none in work, and no delayed key is due within `ahead`.
+  bool idle(std::chrono::milliseconds ahead = std::chrono::milliseconds(0)) const;
 
  private:
   struct Impl;

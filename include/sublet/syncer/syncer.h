@@ -40,8 +40,10 @@ class Syncer {
   /// Fills the caches, sweeps orphans, starts the workers. service_unavailable when a side stays away.
   Outcome start();
   void stop();
-  /// Nothing in line and nothing in work (delayed retries do not count).
-  bool idle() const;
+  /// Nothing in line, nothing in work, and nothing delayed (a retry, a renewal) that is due within `ahead`.
+  bool idle(std::chrono::milliseconds ahead = std::chrono::milliseconds(0)) const;
+  /// Whether the copies are what both servers hold now (they are asked). With idle(): all that was begun has ended.
+  Result<bool> caught_up() const;
   /// Puts every known object in line again: a resync that must cause no write.
   void resync();
   SyncerStats stats() const;
