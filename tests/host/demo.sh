@@ -18,10 +18,12 @@ team() { echo "team-${1#rag-}"; }
 cleanup() {
   show_logs_of_failure
   [ "$failed" -eq 0 ] || tail -n 15 "$(dirname "$HOST_KUBECONFIG")"/logs/kai-*.log >&2
+  local keep=()
+  [ "$failed" -eq 0 ] || { mkdir -p build/test-host-logs/kai; keep=(--keep-logs build/test-host-logs/kai); }
   for name in rag-legal rag-sales; do
     sublet delete "$name" -n "$(team "$name")" --yes --force --timeout 20s >/dev/null 2>&1
   done
-  tools/testhost/testhost down --name "$stand"
+  tools/testhost/testhost down --name "$stand" "${keep[@]}"
   rm -rf "$work"
 }
 trap cleanup EXIT

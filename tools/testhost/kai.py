@@ -18,10 +18,9 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 UNLIMITED = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
 
 
-def ports() -> dict[str, int]:
-    import stack  # which imports us
-
-    return dict(zip(("webhook", "kai-admission", "kai-podgrouper", "kai-binder", "kai-scheduler"), stack.free_ports(5)))
+# Kind of configuration: its verb in the webhook's path, and the operations that it judges.
+WEBHOOKS = {"MutatingWebhookConfiguration": ("mutate", ["CREATE"]), "ValidatingWebhookConfiguration": ("validate", ["CREATE", "UPDATE"])}
+PORTS = ("webhook", "kai-admission", "kai-podgrouper", "kai-binder", "kai-scheduler")
 
 
 def arguments(port: dict[str, int]) -> dict[str, list[str]]:
@@ -38,9 +37,9 @@ def arguments(port: dict[str, int]) -> dict[str, list[str]]:
     }
 
 
-def webhook(kind: str, operations: list[str], port: int, ca: bytes) -> dict:
+def webhook(kind: str, port: int, ca: bytes) -> dict:
     """As KAI's operator writes it, but for the address: the process is not behind a Service."""
-    verb = kind.removesuffix("WebhookConfiguration").removesuffix("ating").lower() + "ate"
+    verb, operations = WEBHOOKS[kind]
     return {
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": f"kai-{verb}"},
         "webhooks": [{
@@ -66,8 +65,9 @@ def serves(port: int) -> bool:
 
 
 class Kai:
-    def __init__(self, host, api):
-        self.host, self.api, self.ports = host, api, ports()
+    def __init__(self, host, api, free_ports: list[int]):
+        """As many ports as PORTS has names."""
+        self.host, self.api, self.ports = host, api, dict(zip(PORTS, free_ports))
         pin = build.pins()["component"]["kai-scheduler"]
         self.chart = build.module_dir(pin["module"], pin["version"]) / "deployments" / "kai-scheduler"
 
@@ -110,7 +110,5 @@ class Kai:
         for part in arguments(self.ports):
             self.host.wait_for(f"{part} to serve", lambda: serves(self.ports[part]), 60)
         ca = (self.host.pki / "ca.crt").read_bytes()
-        for kind, operations in (("MutatingWebhookConfiguration", ["CREATE"]),
-                                 ("ValidatingWebhookConfiguration", ["CREATE", "UPDATE"])):
-            self._create(f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}s",
-                         webhook(kind, operations, self.ports["webhook"], ca))
+        for kind in WEBHOOKS:
+            self._create(f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}s", webhook(kind, self.ports["webhook"], ca))

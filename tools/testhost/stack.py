@@ -228,7 +228,7 @@ class Host:
             self.wait_for("the API server's readiness", lambda: api.call("GET", "/readyz")[0] == 200, 90)
             for component in components:
                 self.start(component, self._component(component, binaries[component], kai))
-            beside = kai_stand.Kai(self, api) if kai else None
+            beside = kai_stand.Kai(self, api, free_ports(len(kai_stand.PORTS))) if kai else None
             if beside:
                 beside.start(binaries)
             self._populate(api, nodes, gpu_nodes, gpus, "kwok" in components, "kube-controller-manager" in components)
