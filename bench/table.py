@@ -4,27 +4,22 @@
 CREATE_16 = "1,855/s, p99 21 ms, 900 us (etcd)"
 
 
+def _of(keys, write):
+    """What `write` makes of these figures; None when one was not measured."""
+    return lambda figures: write(*(figures[key] for key in keys)) if all(key in figures for key in keys) else None
+
+
 def _value(key, unit, scale=1.0, digits=1):
-    def read(figures):
-        return f"{figures[key] * scale:,.{digits}f} {unit}" if key in figures else None
-    return read
+    return _of([key], lambda value: f"{value * scale:,.{digits}f} {unit}")
 
 
 def _loop(name):
-    def read(figures):
-        if f"{name}_per_s" not in figures:
-            return None
-        return (f"{figures[name + '_per_s']:,.0f}/s, p50 {figures[name + '_p50_us'] / 1e3:.2f} ms, "
-                f"p99 {figures[name + '_p99_us'] / 1e3:.1f} ms")
-    return read
+    return _of([f"{name}_per_s", f"{name}_p50_us", f"{name}_p99_us"],
+               lambda rate, p50, p99: f"{rate:,.0f}/s, p50 {p50 / 1e3:.2f} ms, p99 {p99 / 1e3:.1f} ms")
 
 
 def _quantiles(name):
-    def read(figures):
-        if f"{name}_p50_ms" not in figures:
-            return None
-        return f"p50 {figures[name + '_p50_ms']:.1f} ms, p99 {figures[name + '_p99_ms']:.1f} ms"
-    return read
+    return _of([f"{name}_p50_ms", f"{name}_p99_ms"], lambda p50, p99: f"p50 {p50:.1f} ms, p99 {p99:.1f} ms")
 
 
 def _cpu(key):
@@ -32,7 +27,11 @@ def _cpu(key):
 
 
 def _below(key, limit):
-    return lambda figures: figures[key] < limit if key in figures else None
+    return _of([key], lambda value: value < limit)
+
+
+def _above(key, limit):
+    return _of([key], lambda value: value > limit)
 
 
 def _both(*tests):
@@ -43,7 +42,7 @@ def _both(*tests):
 
 
 def _ratio(key, other, test):
-    return lambda figures: test(figures[key] / figures[other]) if key in figures and other in figures else None
+    return _of([key, other], lambda value, beside: test(value / beside))
 
 
 def _burst_rate(prefix):
@@ -51,11 +50,8 @@ def _burst_rate(prefix):
 
 
 def _burst_running(prefix):
-    def read(figures):
-        if f"{prefix}_all_running_s" not in figures:
-            return None
-        return f"all after {figures[prefix + '_all_running_s']:.1f} s ({figures[prefix + '_running_per_s']:,.0f}/s)"
-    return read
+    return _of([f"{prefix}_all_running_s", f"{prefix}_running_per_s"],
+               lambda seconds, rate: f"all after {seconds:.1f} s ({rate:,.0f}/s)")
 
 
 NOTHING = lambda figures: None  # noqa: E731
@@ -66,7 +62,7 @@ ROWS = [
     ("create, 16 writers", _loop("create_16"), _cpu("create_16_cpu_us"), "< 100 us, synchronous=FULL",
      _below("create_16_cpu_us", 100), CREATE_16),
     ("create, 64 writers", _loop("create_64"), _cpu("create_64_cpu_us"), "< 100 us; > 3x the rate, lower p99",
-     _both(_below("create_64_cpu_us", 100), lambda f: f["create_64_per_s"] > 3 * 2172 if "create_64_per_s" in f else None),
+     _both(_below("create_64_cpu_us", 100), _above("create_64_per_s", 3 * 2172)),
      "2,172/s, p99 67 ms, 808 us (etcd)"),
     ("GET, 16 readers", _loop("get_16"), _cpu("get_16_cpu_us"), "< 40 us", _below("get_16_cpu_us", 40),
      "3,857/s, p99 12 ms, 410 us (etcd)"),

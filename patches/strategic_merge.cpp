@@ -380,29 +380,40 @@ Outcome StrategicMerger::merge_scalars(Value list, const Value& change) {
   return order_items(list, *wanted, *server, {});
 }
 
-Outcome StrategicMerger::merge_objects(Value list, const Value& change, const MemberFacts& facts, Order& server) {
-  std::unordered_set<std::string> deleted;
+// The items of a patched list by what their $patch says.
+struct ItemsByDirective {
   std::vector<Value> plain;
+  std::unordered_set<std::string> deleted;  // keys
   bool replace = false;
+};
+
+Result<ItemsByDirective> sort_by_directive(const Value& change, std::string_view merge_key) {
+  ItemsByDirective sorted;
   for (Value item : change) {
     const Value directive = item[kDirective];
     if (directive.missing()) {
-      plain.push_back(item);
+      sorted.plain.push_back(item);
     } else if (directive.text() == "delete") {
-      auto key = item_key(item, facts.merge_key);
+      auto key = item_key(item, merge_key);
       if (!key) return fail(key.error());
-      deleted.insert(std::move(*key));
+      sorted.deleted.insert(std::move(*key));
     } else if (directive.text() == "replace") {
-      replace = true;
+      sorted.replace = true;
     } else if (directive.text() == "merge") {
       return bad_request("merging lists cannot yet be specified in the patch");
     } else {
       return unknown_directive(item);
     }
   }
-  if (replace) {
+  return sorted;
+}
+
+Outcome StrategicMerger::merge_objects(Value list, const Value& change, const MemberFacts& facts, Order& server) {
+  const auto sorted = sort_by_directive(change, facts.merge_key);
+  if (!sorted) return fail(sorted.error());
+  if (sorted->replace) {
     list.clear();
-    for (const Value& item : plain) copy_plain(list.push(false), item);
+    for (const Value& item : sorted->plain) copy_plain(list.push(false), item);
     return order_of(list, facts.merge_key).map([](const Order&) {});
   }
   const std::size_t size_before = list.size();
@@ -412,7 +423,7 @@ Outcome StrategicMerger::merge_objects(Value list, const Value& change, const Me
   for (Value item : list) {
     auto key = item_key(item, facts.merge_key);
     if (!key) return fail(key.error());
-    keep.push_back(!deleted.contains(*key));
+    keep.push_back(!sorted->deleted.contains(*key));
     if (!keep.back()) continue;
     kept.emplace(*key, kept.size());
     by_key.emplace(std::move(*key), item);
@@ -423,7 +434,7 @@ Outcome StrategicMerger::merge_objects(Value list, const Value& change, const Me
   // ones count as old for $setElementOrder. Clients see that order, so it is kept.
   server = kept;
   Order wanted;
-  for (const Value& item : plain) {
+  for (const Value& item : sorted->plain) {
     auto key = item_key(item, facts.merge_key);
     if (!key) return fail(key.error());
     wanted.emplace(*key, wanted.size());

@@ -44,7 +44,14 @@ std::vector<std::string> certificate_names(const std::string& host, const std::v
 
 }  // namespace
 
+void declare_api_host_flags(Flags& flags, ApiHostConfig& config) {
+  flags.text("--data", config.data_dir, "folder for the store and the keys, created with mode 0700");
+  flags.text("--listen", config.listen, "ADDRESS:PORT for TLS; port 0 picks one");
+  flags.text("--admin-kubeconfig", config.admin_kubeconfig, "file to write an administrator's kubeconfig to");
+}
+
 Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
+  if (config.data_dir.empty()) return bad_request("--data is required: the folder for the store and the keys");
   auto parts = split_address(config.listen);
   if (!parts) return fail(parts.error());
   if (auto made = make_private_folder(config.data_dir); !made) return fail(made.error());

@@ -18,6 +18,7 @@
 #include "sublet/net/loop.h"
 #include "sublet/store/store.h"
 #include "subletd/pki.h"
+#include "subletd/role.h"
 
 namespace sublet::subletd {
 
@@ -35,6 +36,9 @@ struct ApiHostConfig {
   /// up).
   std::function<Outcome(class ApiHost&)> before_ready;
 };
+
+/// The flags of every role that is an API server: --data, --listen, --admin-kubeconfig.
+void declare_api_host_flags(Flags& flags, ApiHostConfig& config);
 
 class ApiHost {
  public:

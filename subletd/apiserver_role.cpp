@@ -9,11 +9,9 @@ namespace {
 class ApiServerRole final : public RoleProgram {
  public:
   void declare(Flags& flags) override {
-    flags.text("--data", config_.data_dir, "folder for the store and the keys, created with mode 0700");
+    declare_api_host_flags(flags, config_);
     flags.text("--virtual-cluster", folder_, "serve the virtual cluster of this folder: says all of the other flags");
-    flags.text("--listen", config_.listen, "ADDRESS:PORT for TLS; port 0 picks one");
     flags.text("--unix-socket", config_.unix_socket, "path of a socket on which the syncer connects");
-    flags.text("--admin-kubeconfig", config_.admin_kubeconfig, "file to write an administrator's kubeconfig to");
     flags.text("--context-name", config_.context_name, "context's name in that file");
     flags.list("--tls-san", config_.extra_names, "further name or address of the server's certificate");
     flags.number("--compaction-interval", config_.compaction_seconds,
@@ -23,7 +21,6 @@ class ApiServerRole final : public RoleProgram {
   Outcome run() override {
     if (!folder_.empty())
       if (auto taken = take_virtual_cluster(); !taken) return taken;
-    if (config_.data_dir.empty()) return bad_request("--data is required: the folder for the store and the keys");
     if (config_.compaction_seconds < 1)
       return bad_request("--compaction-interval " + std::to_string(config_.compaction_seconds) +
                          ": must be at least 1 second");

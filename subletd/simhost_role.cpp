@@ -9,9 +9,7 @@ namespace {
 class SimhostRole final : public RoleProgram {
  public:
   void declare(Flags& flags) override {
-    flags.text("--data", config_.data_dir, "folder for the store and the keys, created with mode 0700", true);
-    flags.text("--listen", config_.listen, "ADDRESS:PORT for TLS; port 0 picks one");
-    flags.text("--admin-kubeconfig", config_.admin_kubeconfig, "file to write an administrator's kubeconfig to");
+    declare_api_host_flags(flags, config_);
     flags.number("--nodes", shape_.nodes, "CPU nodes");
     flags.number("--gpu-nodes", shape_.gpu_nodes, "GPU nodes");
     flags.number("--gpus-per-node", shape_.gpus_per_node, "GPUs on each GPU node");

@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
+#include "sublet/base/files.h"
 #include "sublet/patches/template.h"
 #include "sublet/schema/engine.h"
 
@@ -25,16 +24,12 @@ const PatchContext kContext{
 
 using Parameters = std::map<std::string, std::string>;
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(std::string(SUBLET_SOURCE_DIR) + "/" + path);
-  EXPECT_TRUE(file) << path;
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+std::string shipped_file(const std::string& path) {
+  return read_file(std::string(SUBLET_SOURCE_DIR) + "/" + path).value();
 }
 
 std::shared_ptr<const ResolvedTemplate> shipped(const std::string& name, const Parameters& parameters = {}) {
-  const auto loaded = Template::load(read_file("templates/" + name), name);
+  const auto loaded = Template::load(shipped_file("templates/" + name), name);
   EXPECT_TRUE(loaded.has_value()) << (loaded ? "" : loaded.error().message);
   if (!loaded) return nullptr;
   const auto resolved = loaded->resolve(parameters, "rag-legal", "team-legal");
@@ -44,7 +39,7 @@ std::shared_ptr<const ResolvedTemplate> shipped(const std::string& name, const P
 
 // The demo pod of the book, T1's input; a list of JSON patches away from the others.
 Document seed_pod() {
-  auto pod = schema::parse_yaml(read_file("examples/gpu-sharing-pod.yaml"));
+  auto pod = schema::parse_yaml(shipped_file("examples/gpu-sharing-pod.yaml"));
   EXPECT_TRUE(pod.has_value());
   return std::move(*pod);
 }
@@ -280,7 +275,7 @@ TEST(GpuFraction, QueueIsAParameterForcedOnEveryPod) {
             R"({"kai.scheduler/queue":"legal"})");
   EXPECT_EQ(translate("gpu-whole.yaml", pod, {{"queue", "legal"}}).host["metadata"]["labels"].to_json(),
             R"({"kai.scheduler/queue":"legal"})");
-  const auto loaded = Template::load(read_file("templates/gpu-fraction.yaml"), "t");
+  const auto loaded = Template::load(shipped_file("templates/gpu-fraction.yaml"), "t");
   EXPECT_FALSE(loaded->resolve({{"queue", "not a name"}}, "rag-legal", "h").has_value());
 }
 

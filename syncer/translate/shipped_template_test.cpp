@@ -1,9 +1,7 @@
 // The shipped template through the whole translation: what the host gets of the demo pod.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
+#include "sublet/base/files.h"
 #include "sublet/schema/engine.h"
 #include "sublet/syncer/translate.h"
 
@@ -14,12 +12,8 @@ using schema::Document;
 using schema::Table;
 using schema::Value;
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(std::string(SUBLET_SOURCE_DIR) + "/" + path);
-  EXPECT_TRUE(file) << path;
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+std::string shipped_file(const std::string& path) {
+  return read_file(std::string(SUBLET_SOURCE_DIR) + "/" + path).value();
 }
 
 TranslateContext context_with(const std::string& file) {
@@ -30,7 +24,7 @@ TranslateContext context_with(const std::string& file) {
   context.host_service_account = "sublet-workload-rag-legal";
   context.api_server_host = "10.1.2.3";
   context.api_server_port = "443";
-  auto loaded = patches::Template::load(file.empty() ? "" : read_file(file), file);
+  auto loaded = patches::Template::load(file.empty() ? "" : shipped_file(file), file);
   EXPECT_TRUE(loaded) << loaded.error().message;
   auto resolved = loaded->resolve({}, "rag-legal", "team-legal");
   EXPECT_TRUE(resolved) << resolved.error().message;
@@ -40,7 +34,7 @@ TranslateContext context_with(const std::string& file) {
 
 // As the tenant's API server stores it.
 Document stored_demo_pod() {
-  Document pod = schema::parse_yaml(read_file("examples/gpu-sharing-pod.yaml")).value();
+  Document pod = schema::parse_yaml(shipped_file("examples/gpu-sharing-pod.yaml")).value();
   pod["metadata"].put("namespace", "default");
   pod["metadata"].put("uid", "pod-uid");
   EXPECT_TRUE(schema::conform(pod.root(), Table::builtin().find_kind("", "v1", "Pod")));

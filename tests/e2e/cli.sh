@@ -2,26 +2,7 @@
 # The command line as its users meet it: outputs, exit codes, kubeconfigs, mistakes, dead daemons.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-work=$(mktemp -d "${TMPDIR:-/tmp}/sublet-cli-XXXXXX")
-export SUBLET_STATE_DIR="$work/state" HOME="$work/home" KUBECONFIG="$work/home/.kube/config"
-mkdir -p "$HOME/.kube"
-failures=0
-cleanup() {
-  for record in "$SUBLET_STATE_DIR"/clusters/*/*/virtual-cluster.json; do
-    [ -e "$record" ] && sublet delete "$(basename "$(dirname "$record")")" --yes --force >/dev/null 2>&1
-  done
-  [ -e "$SUBLET_STATE_DIR/host/daemon.lock" ] && kill "$(cat "$SUBLET_STATE_DIR/host/daemon.lock")" 2>/dev/null
-  rm -rf "$work"
-}
-trap cleanup EXIT
-
-check() {  # check WHAT ACTUAL WANTED
-  if [ "$2" = "$3" ]; then echo "ok: $1"; else echo "FAILED: $1: got '$2', wanted '$3'" >&2; failures=$((failures + 1)); fi
-}
-contains() {  # contains WHAT TEXT PART
-  case $2 in *"$3"*) echo "ok: $1" ;; *) echo "FAILED: $1: '$3' is not in: $2" >&2; failures=$((failures + 1)) ;; esac
-}
-code() { "$@" >"$work/out" 2>"$work/err"; echo $?; }
+. tests/e2e/cli_testing.sh
 
 check "an empty list is []" "$(sublet list -o json)" "[]"
 check "connect to nothing" "$(code sublet connect nothing)" 3

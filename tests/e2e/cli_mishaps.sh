@@ -3,26 +3,7 @@
 # damaged record or store, ^C in the middle of create. Each must be named, with what to do, and leave nothing half made.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-work=$(mktemp -d "${TMPDIR:-/tmp}/sublet-mishaps-XXXXXX")
-export SUBLET_STATE_DIR="$work/state" HOME="$work/home" KUBECONFIG="$work/home/.kube/config"
-mkdir -p "$HOME/.kube"
-failures=0
-cleanup() {
-  for record in "$SUBLET_STATE_DIR"/clusters/*/*/virtual-cluster.json; do
-    [ -e "$record" ] && sublet delete "$(basename "$(dirname "$record")")" --yes --force >/dev/null 2>&1
-  done
-  [ -e "$SUBLET_STATE_DIR/host/daemon.lock" ] && kill "$(cat "$SUBLET_STATE_DIR/host/daemon.lock")" 2>/dev/null
-  rm -rf "$work"
-}
-trap cleanup EXIT
-
-check() {  # check WHAT ACTUAL WANTED
-  if [ "$2" = "$3" ]; then echo "ok: $1"; else echo "FAILED: $1: got '$2', wanted '$3'" >&2; failures=$((failures + 1)); fi
-}
-contains() {  # contains WHAT TEXT PART
-  case $2 in *"$3"*) echo "ok: $1" ;; *) echo "FAILED: $1: '$3' is not in: $2" >&2; failures=$((failures + 1)) ;; esac
-}
-code() { "$@" >"$work/out" 2>"$work/err"; echo $?; }
+. tests/e2e/cli_testing.sh
 status() { sublet list -o json 2>/dev/null | python3 -c 'import json,sys; print(*[c["status"] for c in json.load(sys.stdin) if c["name"] == sys.argv[1]])' "$1"; }
 field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$SUBLET_STATE_DIR/clusters/team/rag/virtual-cluster.json" "$1"; }
 until_true() {  # until_true COMMAND...: looks again until it holds
