@@ -234,6 +234,9 @@ struct Syncer::Impl {
                                                              : " in host namespace " + one->options().namespace_name) +
                       "; is that API server up and are the credentials valid?");
     }
+    // A tenant's first pods may name them: they are there before anybody is told that the virtual cluster is.
+    for (const auto& runtime_class : border.host_runtime_classes->list())
+      reconcile_one(queue_key("RuntimeClass", "", runtime_class->name));
     for (int i = 0; i < border.options.workers; ++i) workers.emplace_back([this] { work(); });
     return {};
   }

@@ -81,6 +81,12 @@ TEST_F(SyncerTest, APodCrossesWithWhatItUsesAndItsStatusComesBack) {
   EXPECT_EQ(text(await_host(kConfigMaps, host_name_of("settings")), "data.k"), "v1");
 }
 
+TEST_F(SyncerTest, RuntimeClassesAreThereForTheFirstPod) {
+  host.create(kRuntimeClasses, R"({"metadata":{"name":"nvidia"},"handler":"nvidia"})");
+  start_syncer();
+  EXPECT_EQ(text(tenant.get(kRuntimeClasses, "", "nvidia"), "handler"), "nvidia");
+}
+
 TEST_F(SyncerTest, AHundredResyncsWriteNothing) {
   start_syncer();
   full_pod("web");

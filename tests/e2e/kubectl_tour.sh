@@ -67,7 +67,7 @@ EOF
 k get --raw /readyz >/dev/null || { echo "no API server answers at $kubeconfig"; exit 1; }
 check "create namespace" "namespace/$tour created" k create namespace "$tour"
 check "namespace is Active" "Active" k get namespace "$tour"
-check "default account appears" "serviceaccount/default condition met|jsonpath" kn wait serviceaccount/default --for=jsonpath='{.metadata.name}'=default --timeout=10s
+check "default account appears" "serviceaccount/default condition met|jsonpath" kn wait serviceaccount/default --for=jsonpath='{.metadata.name}'=default --timeout=60s
 check "api-resources" "^pods +po +v1 +true +Pod" k api-resources
 check "api-resources --api-group" "deployments +deploy +apps/v1" k api-resources --api-group=apps
 check "api-versions" "^networking.k8s.io/v1$" k api-versions
@@ -158,8 +158,8 @@ refuse "immutable field" "pod updates may not change fields" kn patch pod one -p
 check "image may change" "pod/one patched" kn patch pod one -p '{"spec":{"containers":[{"name":"main","image":"nginx:1.28"}]}}'
 check "set image" "pod/one image updated" kn set image pod/one main=nginx:1.29
 check "status patch" "pod/one patched" kn patch pod one --subresource=status --type=merge -p '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}'
-check "wait for condition" "pod/one condition met" kn wait pod/one --for=condition=Ready --timeout=10s
-check "wait for jsonpath" "pod/one condition met" kn wait pod/one --for=jsonpath='{.status.phase}'=Running --timeout=10s
+check "wait for condition" "pod/one condition met" kn wait pod/one --for=condition=Ready --timeout=60s
+check "wait for jsonpath" "pod/one condition met" kn wait pod/one --for=jsonpath='{.status.phase}'=Running --timeout=60s
 check "pod by phase" "^one" kn get pod --field-selector status.phase=Running --no-headers
 check "all namespaces" "$tour +one" k get pod -A
 refuse "logs need a kubelet" "not available|not implemented|NotImplemented" kn logs one
@@ -168,13 +168,13 @@ refuse "exec says so" "not implemented|unable to upgrade|NotImplemented" kn exec
 # --- watch ---------------------------------------------------------------------------------------------------------
 "$kubectl_bin" --kubeconfig "$kubeconfig" -n "$tour" get pod -w --no-headers >"$work/watch" 2>/dev/null &
 watcher=$!
-for _ in $(seq 100); do grep -q "^one" "$work/watch" && break; read -rt 0.1 <> <(:); done
+for _ in $(seq 600); do grep -q "^one" "$work/watch" && break; read -rt 0.1 <> <(:); done
 pod two | "$kubectl_bin" --kubeconfig "$kubeconfig" -n "$tour" apply -f - >/dev/null
-for _ in $(seq 100); do grep -q "^two" "$work/watch" && break; read -rt 0.1 <> <(:); done
+for _ in $(seq 600); do grep -q "^two" "$work/watch" && break; read -rt 0.1 <> <(:); done
 kill $watcher 2>/dev/null
 wait $watcher 2>/dev/null
 check "get -w shows what comes" "^two +0/1 +Pending" cat "$work/watch"
-check "delete waits" 'pod "two" deleted' kn delete pod two --timeout=10s
+check "delete waits" 'pod "two" deleted' kn delete pod two --timeout=60s
 check "delete by label" 'pod "(one|warned)" (force )?deleted' kn delete pod -l app=tour --grace-period=0 --force
 
 # --- nodes, events, runtime classes, leases, priority classes -------------------------------------------------------
@@ -222,7 +222,7 @@ check "deployment table" "^d +0/2 +0 +0 +" kn get deployment d
 check "get all" "deployment.apps/d " kn get all
 
 # --- end -----------------------------------------------------------------------------------------------------------
-check "delete namespace" "namespace \"$tour\" deleted" k delete namespace "$tour" --timeout=30s
+check "delete namespace" "namespace \"$tour\" deleted" k delete namespace "$tour" --timeout=120s
 refuse "namespace is gone" "not found" k get namespace "$tour"
 
 echo "$passed passed, $failed failed ($("$kubectl_bin" version --client 2>/dev/null | head -1))"

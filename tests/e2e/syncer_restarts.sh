@@ -41,7 +41,7 @@ churn &
 churner=$!
 syncer() { pgrep -f "subletd syncer --dir $folder"; }
 for n in $(seq "$restarts"); do
-  deadline=$((SECONDS + 30))
+  deadline=$((SECONDS + 120))
   until pid=$(syncer); do [ "$SECONDS" -lt "$deadline" ] || { echo "the syncer did not come back after kill $n"; exit 1; }; done
   # Let it live until it has started on its work, sometimes not even that.
   [ $((n % 3)) -eq 0 ] || until [ "$(grep -c syncer.started "$folder/syncer.log")" -ge 1 ] && [ -n "$(syncer)" ]; do :; done
@@ -49,7 +49,7 @@ for n in $(seq "$restarts"); do
   # The supervisor's back-off grows with each quick end; a new one starts afresh.
   if [ $((n % 4)) -eq 0 ]; then
     kill "$(cat "$folder/daemon.lock")"
-    deadline=$((SECONDS + 30))
+    deadline=$((SECONDS + 120))
     until sublet create rag -n team >/dev/null 2>&1; do [ "$SECONDS" -lt "$deadline" ] || { echo "no restart after kill $n"; exit 1; }; done
   fi
 done
@@ -68,7 +68,7 @@ host_view() {
   host get pods -o jsonpath='{range .items[*]}{.metadata.annotations.sublet\.dev/tenant-name}{" "}{.metadata.annotations.sublet\.dev/tenant-uid}{" "}{.metadata.labels.turn}{" "}{.metadata.labels.seen}{" "}{.status.phase}{" "}{.spec.nodeName}{"\n"}{end}' | sort
   host get configmaps -l sublet.dev/managed-by=rag -o jsonpath='{range .items[*]}{.metadata.annotations.sublet\.dev/tenant-name}{" "}{.data.turn}{"\n"}{end}' | grep -v kube-root | sort
 }
-deadline=$((SECONDS + 60))
+deadline=$((SECONDS + 180))
 while t=$(tenant_view); h=$(host_view); [ "$t" != "$h" ] || [ -z "$t" ]; do
   [ "$SECONDS" -lt "$deadline" ] || { echo "the sides differ after $restarts restarts:"; diff <(echo "$t") <(echo "$h"); tail -n 5 "$folder"/*.log; exit 1; }
 done

@@ -28,8 +28,8 @@ child() { pgrep -f "subletd $1 .*$folder"; }
 
 printf 'experimental:\n  syncSettings:\n    setOwner: false\nsync:\n  fromHost:\n    runtimeClasses:\n      enabled: true\n' >"$work/values.yaml"
 check "create from a plain values file" "$(sublet create rag -n team -f "$work/values.yaml" --host-kubeconfig "$HOST_KUBECONFIG" 2>"$work/err")" "virtualcluster/rag created"
-until_is "the host's nodes are there" 20 "$(host get nodes -o name | sort | tr '\n' ' ')" sh -c "sublet connect rag -- '$KUBECTL' get nodes -o name | sort | tr '\n' ' '"
-check "the RuntimeClass is there" "$(tenant get runtimeclass nvidia -o name)" "runtimeclass.node.k8s.io/nvidia"
+until_is "the host's nodes are there" 60 "$(host get nodes -o name | sort | tr '\n' ' ')" sh -c "sublet connect rag -- '$KUBECTL' get nodes -o name | sort | tr '\n' ' '"
+until_is "the RuntimeClass is there" 60 "runtimeclass.node.k8s.io/nvidia" tenant get runtimeclass nvidia -o name
 
 tenant create configmap settings --from-literal=color=blue >/dev/null
 tenant create secret generic key --from-literal=k=v >/dev/null
@@ -45,27 +45,28 @@ spec:
     volumeMounts: [{name: key, mountPath: /key}]
   volumes: [{name: key, secret: {secretName: key}}]
 Y
-check "a pod becomes Ready" "$(tenant wait --for=condition=Ready pod/web --timeout=30s)" "pod/web condition met"
+check "a pod becomes Ready" "$(tenant wait --for=condition=Ready pod/web --timeout=60s)" "pod/web condition met"
 check "under its translated name" "$(host get pod web-x-default-x-rag -n team -o jsonpath='{.spec.serviceAccountName}')" "sublet-workload-rag"
 check "without owner" "$(host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.ownerReferences}')" ""
-check "with its ConfigMap" "$(host get configmap settings-x-default-x-rag -n team -o jsonpath='{.data.color}')" blue
-check "with its Secret" "$(host get secret key-x-default-x-rag -n team -o jsonpath='{.data.k}')" "dg=="
-until_is "and its token" 10 1 sh -c "'$KUBECTL' --kubeconfig '$HOST_KUBECONFIG' get secrets -n team -o name | grep -c sublet-token"
+# KWOK's kubelets do not wait for what a pod mounts: its ConfigMap and Secret may come a moment after it is Ready.
+until_is "with its ConfigMap" 60 blue host get configmap settings-x-default-x-rag -n team -o jsonpath='{.data.color}'
+until_is "with its Secret" 60 "dg==" host get secret key-x-default-x-rag -n team -o jsonpath='{.data.k}'
+until_is "and its token" 60 1 sh -c "'$KUBECTL' --kubeconfig '$HOST_KUBECONFIG' get secrets -n team -o name | grep -c sublet-token"
 check "on the same node" "$(tenant get pod web -o jsonpath='{.spec.nodeName}')" "$(host get pod web-x-default-x-rag -n team -o jsonpath='{.spec.nodeName}')"
-until_is "with the host's events" 10 Scheduled tenant get events --field-selector involvedObject.name=web,reason=Scheduled -o jsonpath='{.items[0].reason}'
+until_is "with the host's events" 60 Scheduled tenant get events --field-selector involvedObject.name=web,reason=Scheduled -o jsonpath='{.items[0].reason}'
 tenant patch configmap settings -p '{"data":{"color":"red"}}' >/dev/null
-until_is "a changed ConfigMap follows" 10 red host get configmap settings-x-default-x-rag -n team -o jsonpath='{.data.color}'
+until_is "a changed ConfigMap follows" 60 red host get configmap settings-x-default-x-rag -n team -o jsonpath='{.data.color}'
 tenant label pod web tier=front >/dev/null
-until_is "a changed label follows" 10 front host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.labels.tier}'
+until_is "a changed label follows" 60 front host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.labels.tier}'
 tenant create service clusterip web --tcp=80 >/dev/null
-until_is "a Service follows, with a narrowed selector" 10 rag host get service web-x-default-x-rag -n team -o jsonpath='{.spec.selector.sublet\.dev/managed-by}'
+until_is "a Service follows, with a narrowed selector" 60 rag host get service web-x-default-x-rag -n team -o jsonpath='{.spec.selector.sublet\.dev/managed-by}'
 
 host annotate pod web-x-default-x-rag -n team binder/says=hello >/dev/null
 host label pod web-x-default-x-rag -n team runai-gpu-group=g1 >/dev/null
-until_is "a host component's record is shown" 10 g1 tenant get pod web -o jsonpath='{.metadata.labels.runai-gpu-group}'
+until_is "a host component's record is shown" 60 g1 tenant get pod web -o jsonpath='{.metadata.labels.runai-gpu-group}'
 before=$(host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.resourceVersion}')
 kill -9 "$(child syncer)"
-until_is "a killed syncer is started again" 20 yes sh -c "grep -c syncer.started '$folder/syncer.log' | grep -q '^2' && echo yes"
+until_is "a killed syncer is started again" 60 yes sh -c "grep -c syncer.started '$folder/syncer.log' | grep -q '^2' && echo yes"
 pods 1 20 | tenant create -f - >/dev/null
 until_is "and goes on" 60 21 running
 check "it fought nobody" "$(host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.resourceVersion} {.metadata.annotations.binder/says}')" "$before hello"
@@ -73,13 +74,13 @@ check "it fought nobody" "$(host get pod web-x-default-x-rag -n team -o jsonpath
 host create configmap mine-x-default-x-rag -n team --from-literal=whose=host >/dev/null
 tenant create configmap mine --from-literal=whose=tenant >/dev/null
 tenant run foreign --image=nginx --overrides='{"spec":{"containers":[{"name":"foreign","image":"nginx","envFrom":[{"configMapRef":{"name":"mine"}}]}]}}' >/dev/null
-until_is "a foreign object is reported" 15 HostNameTaken tenant get events --field-selector reason=HostNameTaken -o jsonpath='{.items[0].reason}'
+until_is "a foreign object is reported" 60 HostNameTaken tenant get events --field-selector reason=HostNameTaken -o jsonpath='{.items[0].reason}'
 check "and left alone" "$(host get configmap mine-x-default-x-rag -n team -o jsonpath='{.data.whose}')" host
 host delete configmap mine-x-default-x-rag -n team >/dev/null
 tenant delete pod foreign --wait=false >/dev/null
 
 kill -9 "$(child apiserver)"
-until_is "a killed API server comes back with everything" 30 "pod/web" tenant get pod web -o name
+until_is "a killed API server comes back with everything" 60 "pod/web" tenant get pod web -o name
 pods 21 25 | tenant create -f - >/dev/null
 until_is "and the syncer goes on" 60 26 running
 
@@ -92,9 +93,9 @@ pkill -CONT -f "secure-port=$port"
 until_is "and its pods run when the host is back" 90 31 running
 
 host delete pod p1-x-default-x-rag -n team --wait=false >/dev/null
-until_is "a pod deleted on the host ends in the tenant" 40 "" tenant get pod p1 --ignore-not-found -o name
-tenant delete pods -l set=p --wait=true --timeout=60s >/dev/null
-until_is "pods deleted in the tenant end on the host" 40 1 host_pods
+until_is "a pod deleted on the host ends in the tenant" 60 "" tenant get pod p1 --ignore-not-found -o name
+tenant delete pods -l set=p --wait=true --timeout=180s >/dev/null
+until_is "pods deleted in the tenant end on the host" 60 1 host_pods
 check "deleting the virtual cluster" "$(sublet delete rag --yes 2>/dev/null)" "virtualcluster/rag deleted"
 check "leaves nothing" "$(host get pods,services,configmaps,secrets,serviceaccounts -A -l sublet.dev/managed-by -o name; host get namespace team --ignore-not-found -o name)" ""
 echo "$passed passed, $failed failed"

@@ -37,7 +37,8 @@ class Syncer {
   Syncer(net::Loop& loop, kube::Client tenant, kube::Client host, SyncerOptions options);
   ~Syncer();
 
-  /// Fills the caches, sweeps orphans, starts the workers. service_unavailable when a side stays away.
+  /// Fills the caches, sweeps orphans, brings the host's RuntimeClasses to the tenant, starts the workers.
+  /// service_unavailable when a side stays away.
   Outcome start();
   void stop();
   /// Nothing in line, nothing in work, and nothing delayed (a retry, a renewal) that is due within `ahead`.
