@@ -3,6 +3,7 @@
 
 #include "cli/address.h"
 #include "cli/commands.h"
+#include "cli/create_claim.h"
 #include "cli/daemon.h"
 #include "cli/embedded_host.h"
 #include "cli/exit_code.h"
@@ -138,7 +139,6 @@ Result<Plan> make_plan(const CreateOptions& options) {
 
 Outcome write_folder(Plan& plan, const Host& host) {
   VirtualCluster& cluster = plan.cluster;
-  if (auto made = make_private_folder(cluster.folder); !made) return made;
   if (auto made = make_private_folder(cluster.api_folder()); !made) return made;
   if (auto written = write_private_file(cluster.template_path(), plan.template_text); !written) return written;
   if (auto written = write_private_file(cluster.host_kubeconfig_path(), kube::render_kubeconfig(host.access)); !written)
@@ -157,8 +157,7 @@ void undo(const Host& host, const VirtualCluster& cluster, bool host_prepared) {
   const auto swept = sweep_host(host, cluster, std::chrono::seconds(20));
   if (!swept && host_prepared) report(swept.error());  // else the host refuses for the reason that was just said
   std::error_code ignored;
-  std::filesystem::remove_all(cluster.folder, ignored);
-  std::filesystem::remove(std::filesystem::path(cluster.folder).parent_path(), ignored);
+  std::filesystem::remove(cluster.record_path(), ignored);  // and with it goes the folder, when the claim ends
 }
 
 std::string how_to_go_on(const VirtualCluster& cluster) {
@@ -257,6 +256,8 @@ int create(const CreateOptions& options) {
   auto plan = make_plan(options);
   if (!plan) return report(plan.error());
   VirtualCluster& cluster = plan->cluster;
+  const auto claim = CreateClaim::take(cluster.folder, options.timeout);
+  if (!claim) return report(claim.error());
   if (std::filesystem::exists(cluster.record_path())) {
     auto existing = VirtualCluster::load(cluster.folder);
     return existing ? go_on_with(options, *plan, *existing) : report(existing.error());

@@ -59,6 +59,17 @@ check "delete after ^C" "$(sublet delete rag -n team --keep-host >/dev/null 2>&1
 check "leaves no namespace on the host" \
   "$("$KUBECTL" --kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig" get namespace team --ignore-not-found -o name)" ""
 
+# Creates at once: one makes it, the others find it made.
+for i in 1 2 3 4; do sublet create rag -n team >"$work/at-once-$i" 2>/dev/null & done
+wait
+check "four creates at once" "$(sort "$work"/at-once-* | uniq -c | awk '{print $1, $2, $3}' | tr '\n' ';')" \
+  "1 virtualcluster/rag created;3 virtualcluster/rag unchanged;"
+check "delete" "$(code sublet delete rag -n team --keep-host)" 0
+check "leaves nothing on the host" \
+  "$("$KUBECTL" --kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig" get namespace team --ignore-not-found -o name)" ""
+check "a create that reaches no host" "$(code sublet create lost -n nowhere --host-kubeconfig "$work/none")" 3
+check "leaves no folder" "$(ls "$SUBLET_STATE_DIR/clusters")" ""
+
 check "create" "$(code sublet create rag -n team --nodes 3)" 0
 contains "a shape that comes too late is named" "$(cat "$work/err")" "--nodes 3 has no effect"
 host_server() { sed -n 's/ *server: //p' "$SUBLET_STATE_DIR/host/admin.kubeconfig"; }

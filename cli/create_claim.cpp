@@ -1,0 +1,59 @@
+#include "cli/create_claim.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "cli/daemon.h"
+#include "sublet/base/files.h"
+
+namespace sublet::cli {
+namespace {
+
+// The lock, taken; -1 when another has it, or it went with the folder of one that gave up.
+int try_lock(const std::string& path) {
+  const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0) return -1;
+  struct stat mine, there;
+  if (::flock(lock, LOCK_EX | LOCK_NB) == 0 && ::fstat(lock, &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&
+      mine.st_ino == there.st_ino)
+    return lock;
+  ::close(lock);
+  return -1;
+}
+
+}  // namespace
+
+Result<CreateClaim> CreateClaim::take(const std::string& folder, std::chrono::seconds patience) {
+  const std::string path = folder + "/create.lock";
+  int lock = -1;
+  Outcome made;
+  const bool taken = wait_until(std::chrono::steady_clock::now() + patience, [&] {
+    made = make_private_folder(folder);
+    return !made || (lock = try_lock(path)) >= 0;
+  });
+  if (!made) return fail(made.error());
+  if (!taken) return fail(Reason::timeout, "another `sublet create` holds " + path + "; wait for its end, or end it");
+  return CreateClaim(folder, lock);
+}
+
+CreateClaim::CreateClaim(CreateClaim&& other) noexcept
+    : folder_(std::move(other.folder_)), lock_(std::exchange(other.lock_, -1)) {}
+
+CreateClaim::~CreateClaim() {
+  if (lock_ < 0) return;
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder_ + "/virtual-cluster.json", ignored)) {
+    std::filesystem::remove_all(folder_, ignored);
+    std::filesystem::remove(std::filesystem::path(folder_).parent_path(), ignored);  // when it was the last in it
+  }
+  ::close(lock_);
+}
+
+}  // namespace sublet::cli
