@@ -5,14 +5,15 @@
 # one thing that is not KAI's doing is tools/testhost/kai-reservation-stage.yaml.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-stand="kai-$$"
-trap 'tools/testhost/testhost down --name "$stand"' EXIT
-if ! tools/testhost/testhost up --name "$stand" --kai --nodes 2 --gpu-nodes 1 --gpus-per-node 1; then
+stand="kai-$$" own_home=$HOME # checks.sh sets another HOME, and testhost's folders are below it
+testhost() { HOME=$own_home tools/testhost/testhost "$@"; }
+trap 'testhost down --name "$stand"' EXIT
+if ! testhost up --name "$stand" --kai --nodes 2 --gpu-nodes 1 --gpus-per-node 1; then
   echo "FAILED: there is no host with KAI; testhost said why" >&2
   echo "0 passed, 1 failed"
   exit 1
 fi
-HOST_KUBECONFIG=$(tools/testhost/testhost env --name "$stand" | sed 's/^export KUBECONFIG=//')
+HOST_KUBECONFIG=$(testhost env --name "$stand" | sed 's/^export KUBECONFIG=//')
 . tests/host/support/checks.sh
 team() { echo "team-${1#rag-}"; }
 cleanup() {
@@ -23,7 +24,7 @@ cleanup() {
   for name in rag-legal rag-sales; do
     sublet delete "$name" -n "$(team "$name")" --yes --force --timeout 20s >/dev/null 2>&1
   done
-  tools/testhost/testhost down --name "$stand" "${keep[@]}"
+  testhost down --name "$stand" "${keep[@]}"
   rm -rf "$work"
 }
 trap cleanup EXIT
@@ -131,5 +132,8 @@ check "deleting the first" "$(sublet delete rag-legal --namespace team-legal --y
 check "leaves nothing at all" "$(left; host get namespace team-legal --ignore-not-found -o name)" ""
 until_is "and KAI gives the GPU back" 60 "" host get pods,podgroups.scheduling.run.ai,bindrequests -A -o name
 [ "$failed" -eq 0 ] || cat "$work/err" >&2
+cleanup
+trap - EXIT
+check "and the stand itself is gone" "$(testhost list | grep -c "^$stand")" 0
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
