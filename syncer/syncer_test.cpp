@@ -330,6 +330,59 @@ TEST_F(SyncerTest, TheHostsRecordsAreShownAndNobodyElses) {
   EXPECT_EQ(tenant_pod("web")["metadata"]["labels"].size(), 2u) << tenant_pod("web").to_json();
 }
 
+std::size_t tolerated(const Document& pod, std::string_view key) {
+  std::size_t count = 0;
+  for (const Value toleration : pod["spec"]["tolerations"]) count += toleration["key"].text() == key;
+  return count;
+}
+
+// As a host's admission does: DefaultTolerationSeconds and PodTolerationRestriction give, policies take away.
+void give_and_take_tolerations(net::Request& request) {
+  if (request.method != "POST" || !request.path().ends_with("/pods")) return;
+  auto body = Document::parse_json(request.body);
+  ASSERT_TRUE(body);
+  Value tolerations = body->root()["spec"].array("tolerations");
+  tolerations.retain([](const Value& toleration) { return toleration["key"].text() != "spot"; });
+  Value given = tolerations.push_object();
+  given.put("key", "team");
+  given.put("operator", "Exists");
+  given.put("effect", "NoExecute");
+  given.put("tolerationSeconds", 300);
+  request.body = body->to_json();
+}
+
+TEST_F(SyncerTest, TolerationsThatTheHostGivesAndTakesAreNotFoughtOver) {
+  faults.change(give_and_take_tolerations);
+  start_syncer();
+  create_pod("web", R"(,"tolerations":[{"key":"spot","operator":"Exists"},{"key":"kept","operator":"Exists"}])");
+  run_on_host("web");
+  await_phase("web", "Running");
+  settle();
+  const auto same_after_resyncs = [&] {
+    const auto writes = faults.writes(), tenant_writes = tenant_faults.writes();
+    for (int i = 0; i < 3; ++i) settle();
+    EXPECT_EQ(faults.writes(), writes);
+    EXPECT_EQ(tenant_faults.writes(), tenant_writes);
+  };
+  same_after_resyncs();
+  for (const auto& [key, count] : {std::pair("team", 1u), std::pair("spot", 0u), std::pair("kept", 1u)})
+    EXPECT_EQ(tolerated(host_pod("web"), key), count) << key;
+  EXPECT_EQ(tolerated(tenant_pod("web"), "team"), 0u) << "the host's business";
+
+  // The tenant's new one still goes down, beside the host's.
+  Document more = Document::object();
+  more.root().object("spec").put("tolerations", tenant_pod("web")["spec"]["tolerations"]);
+  Value added = more.root()["spec"]["tolerations"].push_object();
+  added.put("key", "late");
+  added.put("operator", "Exists");
+  tenant.patch(kPods, kTenantNamespace, "web", more.to_json());
+  eventually([&] { return tolerated(host_pod("web"), "late") == 1; }, "the toleration came");
+  settle();
+  same_after_resyncs();
+  for (const char* key : {"team", "kept", "late"}) EXPECT_EQ(tolerated(host_pod("web"), key), 1u) << key;
+  EXPECT_EQ(syncer->stats().failures, 0u);
+}
+
 TEST_F(SyncerTest, ATenantsDeletionEndsTheHostPodFirst) {
   start_syncer();
   create_pod("web");
