@@ -52,7 +52,7 @@ constexpr FieldRow kPodSpec[] = {
     {"tolerations", rewrite, {}, clamp_tolerations},
     {"hostAliases", copy},
     // Priorities are the platform's: a tenant's classes mean nothing on the host, and numbers would preempt others.
-    {"priorityClassName", drop},
+    {"priorityClassName", warn, "priorities are the platform's: on the host the pod has the host's default priority"},
     {"priority", drop},
     {"preemptionPolicy", drop},
     {"dnsConfig", copy},

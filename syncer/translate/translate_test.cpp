@@ -206,6 +206,14 @@ TEST(TranslatePod, StripsKeysThatDecidePrivileges) {
   EXPECT_EQ(out.warnings.size(), 2u);
 }
 
+TEST(TranslatePod, WarnsOfAPriorityThatTheHostDoesNotKnow) {
+  EXPECT_EQ(
+      translated(pod("  priorityClassName: system-node-critical\n  priority: 2000001000\n")).warnings,
+      std::vector<std::string>{"spec.priorityClassName: priorities are the platform's: on the host the pod has the "
+                               "host's default priority"});
+  EXPECT_TRUE(translated(pod("  priority: 0\n")).warnings.empty());
+}
+
 // A template that tries to get around the border.
 class Rogue final : public patches::ResolvedTemplate {
  public:
