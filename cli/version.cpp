@@ -5,6 +5,10 @@
 #include "cli/exit_code.h"
 #include "sublet/schema/table.h"
 
+#if __has_include("commit.h")  // made by the build; a linter works without one
+#include "commit.h"
+#endif
+
 #ifndef SUBLET_VERSION
 #define SUBLET_VERSION "0.0.0"
 #endif
