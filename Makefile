@@ -2,7 +2,7 @@
 SHELL := bash
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
-.PHONY: help deps build demo test test-quick test-host bench bench-peers format lint clean
+.PHONY: help deps build demo test test-quick test-host conformance bench bench-peers format lint clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -27,6 +27,9 @@ test-quick: deps ## unit tests of the dev build only, for every save
 
 test-host: build ## the tests against a real kube-apiserver, built from pinned modules by tools/testhost
 	@tools/run-host-tests
+
+conformance: build ## upstream's conformance tests, all classes, on a bare `subletd apiserver`; fails when a guarded one does
+	@tests/conformance/on-sublet --guard A.txt B.txt C.txt C2.txt W.txt
 
 bench: deps ## store, fan-out, API load, sync latency, memory; prints ratios
 	@tools/configure release

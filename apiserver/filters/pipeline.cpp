@@ -3,6 +3,7 @@
 #include "apiserver/authn/authenticator.h"
 #include "apiserver/endpoints/endpoint.h"
 #include "apiserver/subresources/subresource.h"
+#include "apiserver/verbs/scale.h"
 #include "apiserver/verbs/verb.h"
 #include "apiserver/verbs/write_steps.h"
 
@@ -111,6 +112,8 @@ constexpr StreamRow kStreams[] = {{"log", pod_log},
                                   {"portforward", not_implemented},
                                   {"proxy", not_implemented}};
 
+constexpr VerbRow kScaleVerbs[] = {{Verb::get, get_object}, {Verb::update, update_scale}, {Verb::patch, patch_scale}};
+
 // Views of the object itself: the generic verbs serve them.
 bool is_view(std::string_view subresource) {
   return subresource.empty() || subresource == "status" || subresource == "finalize" || subresource == "approval";
@@ -123,6 +126,9 @@ void dispatch_subresource(const ContextPtr& context) {
   if (!allows_verb(*context->route, context->info.subresource, verb_name(context->info.verb)))
     return reply_status(*context, not_allowed());
   if (context->info.verb == Verb::create) return post_to_subresource(context);
+  if (context->info.subresource == "scale")
+    for (const auto& row : kScaleVerbs)
+      if (row.verb == context->info.verb) return row.run(context);
   not_implemented(context);
 }
 

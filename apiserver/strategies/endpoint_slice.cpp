@@ -100,6 +100,11 @@ void validate(const Value& object, Causes& causes) {
 }
 
 void validate_update(const Value& object, const Value& old, Causes& causes) {
+  // Endpoints that an update does not touch are not its fault.
+  if (semantically_equal(object["endpoints"], old["endpoints"]))
+    causes.erase(std::remove_if(causes.begin(), causes.end(),
+                                [](const Cause& cause) { return cause.field.starts_with("endpoints"); }),
+                 causes.end());
   immutable(causes, "addressType", object["addressType"], old["addressType"]);
 }
 

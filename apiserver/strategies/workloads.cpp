@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "apiserver/strategies/default_facts.h"
 #include "apiserver/strategies/rows.h"
@@ -225,6 +226,38 @@ Outcome keep_members_and_labels(WriteContext& context, Value object, const Value
   return keep_other_members(context, object, old);
 }
 
+constexpr std::string_view kTemplateGeneration = "deprecated.daemonset.template.generation";
+
+void set_template_generation(Value object, std::int64_t generation) {
+  auto annotations = object.object("metadata").object("annotations");
+  annotations.put(kTemplateGeneration, std::to_string(generation));
+  annotations.sort_keys();
+}
+
+std::int64_t template_generation(const Value& object) {
+  const auto text = object["metadata"]["annotations"][kTemplateGeneration].text();
+  std::int64_t generation = 0;
+  std::from_chars(text.data(), text.data() + text.size(), generation);
+  return std::max<std::int64_t>(generation, 1);
+}
+
+/// A DaemonSet counts the changes of its template in an annotation, for clients of its first API versions.
+Outcome prepare_daemon_set_create(WriteContext& context, Value object) {
+  set_template_generation(object, template_generation(object));
+  return drop_status(context, object);
+}
+
+Outcome prepare_daemon_set_update(WriteContext& context, Value object, const Value& old) {
+  const bool same = semantically_equal(object["spec"]["template"], old["spec"]["template"]);
+  set_template_generation(object, template_generation(old) + (same ? 0 : 1));
+  return keep_status(context, object, old);
+}
+
+Outcome prepare_daemon_set_status(WriteContext& context, Value object, const Value& old) {
+  set_template_generation(object, template_generation(old));
+  return keep_other_members(context, object, old);
+}
+
 Strategy workload(std::string_view group, std::string_view resource, void (*defaults)(Value),
                   void (*validate)(const Value&, Causes&),
                   void (*validate_update)(const Value&, const Value&, Causes&)) {
@@ -264,6 +297,11 @@ std::vector<Strategy> workload_strategies() {
       workload("", "podtemplates", pod_template_defaults, nullptr, nullptr)};
   for (auto& row : rows) {
     if (row.resource == "deployments") row.prepare_status_update = keep_members_and_labels;
+    if (row.resource == "daemonsets") {
+      row.prepare_create = prepare_daemon_set_create;
+      row.prepare_update = prepare_daemon_set_update;
+      row.prepare_status_update = prepare_daemon_set_status;
+    }
     if (row.resource == "jobs") {
       row.prepare_create = prepare_job_create;
       row.selectable_fields = {{"status.successful", "status.succeeded", "0"}};

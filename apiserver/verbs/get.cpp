@@ -1,6 +1,7 @@
 #include <charconv>
 
 #include "apiserver/verbs/read_steps.h"
+#include "apiserver/verbs/scale.h"
 
 namespace sublet::apiserver {
 
@@ -11,7 +12,12 @@ void get_object(const ContextPtr& context) {
     if (!reached) return reply_status(*context, reached.error());
     auto current = find_stored(*context, context->core->store.snapshot());
     if (!current) return reply_status(*context, current.error());
-    reply(*context, {.code = 200, .object = std::move(*current), .json = {}, .op = std::nullopt});
+    const bool scale = context->info.subresource == "scale";
+    reply(*context, {.code = 200,
+                     .object = std::move(*current),
+                     .json = {},
+                     .op = std::nullopt,
+                     .view = scale ? scale_json : nullptr});
   });
 }
 

@@ -1,6 +1,7 @@
 #include "sublet/patches/patch.h"
 
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/verbs/patch_steps.h"
 #include "apiserver/verbs/write_steps.h"
 
 namespace sublet::apiserver {
@@ -44,26 +45,13 @@ Outcome judge_patched(RequestContext& context, const schema::DecodeNotes& notes,
   return fail(invalid_status(context.served().group, context.served().kind, context.info.name, {std::move(cause)}));
 }
 
-struct PatchRequest {
-  const PatchFacts* facts = nullptr;
-  Document patch;
-  schema::ParseNotes notes;
-  FieldValidation validation = FieldValidation::warn;
-};
-
 Result<Plan> plan_patch(RequestContext& context, const store::Snapshot& pending, const PatchRequest& request) {
   auto current = find_current(context, pending);
   if (!current) return fail(current.error());
   auto object = served_document(**current, context.served());
   if (!object) return fail(object.error());
   const Value root = object->root();
-  if (auto applied = request.facts->apply(root, request.patch.root(), context.route->type()); !applied)
-    return fail(applied.error());
-  if (!root.is_object()) return bad_request("the patch must leave an object");
-  schema::DecodeNotes notes;
-  if (auto fits = schema::conform(root, context.route->type(), &notes); !fits) return fail(fits.error());
-  notes.duplicate_fields = request.notes.duplicate_fields;
-  if (auto judged = judge_patched(context, notes, request.validation); !judged) return fail(judged.error());
+  if (auto applied = apply_patch(context, request, root, context.route->type()); !applied) return fail(applied.error());
   to_storage(*context.route, root);
   if (auto matched = match_url(context, root); !matched) return fail(matched.error());
   auto old = stored_document(**current);
@@ -74,16 +62,33 @@ Result<Plan> plan_patch(RequestContext& context, const store::Snapshot& pending,
 
 }  // namespace
 
+Result<PatchRequest> read_patch(const RequestContext& context) {
+  const auto* facts = patch_facts(context.request.headers.get("Content-Type"));
+  if (!facts) return fail(unsupported_media_status(kPatchTypes));
+  auto validation = check_write_options(context, "PatchOptions");
+  if (!validation) return fail(validation.error());
+  PatchRequest request;
+  request.apply = facts->apply;
+  request.validation = *validation;
+  auto patch = Document::parse_json(context.request.body, &request.notes);
+  if (!patch) return fail(patch.error());
+  request.patch = std::move(*patch);
+  return request;
+}
+
+Outcome apply_patch(RequestContext& context, const PatchRequest& request, Value target, schema::Type type) {
+  if (auto applied = request.apply(target, request.patch.root(), type); !applied) return applied;
+  if (!target.is_object()) return bad_request("the patch must leave an object");
+  schema::DecodeNotes notes;
+  if (auto fits = schema::conform(target, type, &notes); !fits) return fits;
+  notes.duplicate_fields = request.notes.duplicate_fields;
+  return judge_patched(context, notes, request.validation);
+}
+
 void patch_object(const ContextPtr& context) {
-  auto request = std::make_shared<PatchRequest>();
-  request->facts = patch_facts(context->request.headers.get("Content-Type"));
-  if (!request->facts) return reply_status(*context, unsupported_media_status(kPatchTypes));
-  auto validation = check_write_options(*context, "PatchOptions");
-  if (!validation) return reply_status(*context, validation.error());
-  request->validation = *validation;
-  auto patch = Document::parse_json(context->request.body, &request->notes);
-  if (!patch) return reply_status(*context, patch.error());
-  request->patch = std::move(*patch);
+  auto read = read_patch(*context);
+  if (!read) return reply_status(*context, read.error());
+  auto request = std::make_shared<PatchRequest>(std::move(*read));
   run_write(context, [request](RequestContext& context_, const store::Snapshot& pending) {
     return plan_patch(context_, pending, *request);
   });

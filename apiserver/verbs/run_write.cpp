@@ -84,6 +84,7 @@ void reply_status(RequestContext& context, const Status& status) {
 
 void reply(RequestContext& context, const Answer& answer) {
   if (!answer.object) return reply_json(context, answer.code, answer.json);
+  if (answer.view) return reply_json(context, answer.code, answer.view(context, *answer.object));
   const ObjectWriter writer(*context.route, context.output);
   auto body = writer.object(*answer.object, context.core->clock.now());
   if (!body) return reply_status(context, body.error());

@@ -41,7 +41,7 @@ void take_member(Value object, const Value& from, std::string_view member) {
 // /status and /approval change status (and metadata); the main endpoint changes everything else.
 void keep_other_endpoints_fields(const RequestContext& context, Value object, const Value& old) {
   const auto& sub = context.info.subresource;
-  if (sub.empty()) {
+  if (sub.empty() || sub == "scale") {
     if (context.served().has_status) take_member(object, old, "status");
     return;
   }

@@ -17,12 +17,14 @@
 
 namespace sublet::apiserver {
 
-/// Exactly one of object, json and op says what the body is.
+/// Exactly one of object, json and op says what the body is; `view` may show the object as another kind.
 struct Answer {
   int code = 200;
   store::ObjectPtr object;        // a stored object, written in the asked form
   std::string json;               // any other kind, with kind and apiVersion
   std::optional<std::size_t> op;  // the object that this op of the Txn makes (or its last state)
+  /// The JSON to show instead of the object itself (Scale); null: the object.
+  std::string (*view)(const RequestContext& context, const store::Object& object) = nullptr;
 };
 
 struct Plan {

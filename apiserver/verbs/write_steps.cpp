@@ -135,10 +135,9 @@ Outcome match_url(const RequestContext& context, Value object) {
   }
   const auto name = meta["name"].text();
   if (context.info.name.empty() || name == context.info.name) return {};
-  if (name.empty()) {
-    meta.put("name", context.info.name);
-    return {};
-  }
+  if (name.empty())
+    return bad_request("the name of the object (" + context.info.name +
+                       " based on URL) was undeterminable: name must be provided");
   return bad_request("the name of the object (" + std::string(name) + ") does not match the name on the URL (" +
                      context.info.name + ")");
 }

@@ -1,0 +1,129 @@
+#include "apiserver/verbs/scale.h"
+
+#include "apiserver/codec/object_bytes.h"
+#include "apiserver/codec/table_form.h"
+#include "apiserver/printers/cells.h"
+#include "apiserver/validation/field_errors.h"
+#include "apiserver/verbs/patch_steps.h"
+#include "apiserver/verbs/write_steps.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+constexpr std::string_view kGroup = "autoscaling", kVersion = "v1", kKind = "Scale";
+
+schema::Type scale_type() { return schema::Table::builtin().find_kind(kGroup, kVersion, kKind); }
+
+/// A ReplicationController's selector is the labels themselves; the others have a LabelSelector.
+std::string selector_of(const Value& workload) {
+  auto selector = workload["spec"]["selector"];
+  if (selector.has("matchLabels") || selector.has("matchExpressions") || selector.empty())
+    return selector_text(selector);
+  auto wrapped = Document::object();
+  wrapped.root().put("matchLabels", selector);
+  return selector_text(wrapped.root());
+}
+
+Document scale_of(const Value& workload) {
+  auto document = Document::object();
+  auto scale = document.root();
+  scale.put("kind", kKind);
+  scale.put("apiVersion", api_version(kGroup, kVersion));
+  auto metadata = scale.object("metadata");
+  for (auto field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
+    if (auto value = workload["metadata"][field]) metadata.put(field, value);
+  auto spec = scale.object("spec");
+  if (auto replicas = workload["spec"]["replicas"].integer()) spec.put("replicas", replicas);
+  auto status = scale.object("status");
+  status.put("replicas", workload["status"]["replicas"].integer());
+  if (auto selector = selector_of(workload); !selector.empty()) status.put("selector", selector);
+  return document;
+}
+
+std::string table_json(const RequestContext& context, const Value& scale) {
+  const auto* printer = &printer_for(kGroup, "scales");
+  auto version = scale["metadata"]["resourceVersion"].string();
+  auto out = table_head(context.output.meta_v1beta1 ? "v1beta1" : "v1", "{\"resourceVersion\":\"" + version + "\"}");
+  append_table_columns(out, *printer);
+  out += "\"rows\":[";
+  auto metadata = Document::object();
+  metadata.root().put("kind", "PartialObjectMetadata");
+  metadata.root().put("apiVersion", "meta.k8s.io/v1");
+  metadata.root().put("metadata", scale["metadata"]);
+  append_table_row(out, *printer, scale, metadata.to_json(), context.core->clock.now());
+  return out + "]}";
+}
+
+/// The workload as this Scale wants it, or what is wrong with the Scale.
+Outcome take_scale(const RequestContext& context, Value workload, const Value& scale) {
+  std::vector<Cause> causes;
+  nonnegative(causes, "spec.replicas", scale["spec"]["replicas"].integer());
+  if (!causes.empty()) return fail(invalid_status(kGroup, kKind, context.info.name, std::move(causes)));
+  auto metadata = scale["metadata"], own = workload["metadata"];
+  workload.object("spec").put("replicas", scale["spec"]["replicas"].integer());
+  // The sender's preconditions are judged as for any update.
+  if (auto uid = metadata["uid"].text(); !uid.empty()) own.put("uid", uid);
+  if (auto version = metadata["resourceVersion"].text(); !version.empty())
+    own.put("resourceVersion", version);
+  else
+    own.erase("resourceVersion");
+  return {};
+}
+
+using ChangeScale = std::function<Outcome(RequestContext& context, Value scale)>;
+
+Result<Plan> plan_scale(RequestContext& context, const store::Snapshot& pending, const ChangeScale& change) {
+  auto current = find_current(context, pending);
+  if (!current) return fail(current.error());
+  auto old = stored_document(**current);
+  if (!old) return fail(old.error());
+  auto scale = scale_of(old->root());
+  if (auto changed = change(context, scale.root()); !changed) return fail(changed.error());
+  if (auto matched = match_url(context, scale.root()); !matched) return fail(matched.error());
+  auto workload = old->clone();
+  if (auto taken = take_scale(context, workload.root(), scale.root()); !taken) return fail(taken.error());
+  Write write(context, pending);
+  auto plan = plan_update(write, *current, workload.root(), old->root());
+  if (plan) plan->answer.view = scale_json;
+  return plan;
+}
+
+}  // namespace
+
+std::string scale_json(const RequestContext& context, const store::Object& workload) {
+  auto document = stored_document(workload);
+  auto scale = scale_of(document ? document->root() : Value());
+  if (context.output.form == Form::table) return table_json(context, scale.root());
+  return scale.to_json();
+}
+
+void update_scale(const ContextPtr& context) {
+  auto validation = check_write_options(*context, "UpdateOptions");
+  if (!validation) return reply_status(*context, validation.error());
+  auto decoded = decode_body({context->request.headers.get("Content-Type"), context->request.body},
+                             {kGroup, kVersion, kKind, scale_type()}, *validation, context->warnings);
+  if (!decoded) return reply_status(*context, decoded.error());
+  auto body = std::make_shared<Document>(std::move(*decoded));
+  run_write(context, [body](RequestContext& request, const store::Snapshot& pending) {
+    return plan_scale(request, pending, [body](RequestContext&, Value scale) -> Outcome {
+      scale.set(body->root());
+      return {};
+    });
+  });
+}
+
+void patch_scale(const ContextPtr& context) {
+  auto read = read_patch(*context);
+  if (!read) return reply_status(*context, read.error());
+  auto patch = std::make_shared<PatchRequest>(std::move(*read));
+  run_write(context, [patch](RequestContext& request, const store::Snapshot& pending) {
+    return plan_scale(request, pending, [patch](RequestContext& inner, Value scale) {
+      return apply_patch(inner, *patch, scale, scale_type());
+    });
+  });
+}
+
+}  // namespace sublet::apiserver
