@@ -1,6 +1,7 @@
 #include "cli/cpprest_transport.h"
 
 #include <cpprest/http_client.h>
+#include <openssl/ssl.h>
 
 #include <boost/asio/ssl/context.hpp>
 
@@ -42,7 +43,11 @@ class CpprestTransport final : public net::Transport {
       if (!request.body.empty()) {
         const std::string type(request.headers.get("Content-Type"));
         message.headers().remove("Content-Type");  // set_body adds it again
-        message.set_body(std::move(request.body), type);
+        // A stream of bytes, not of chars: cpprest would cast the one into the other through void, and call the methods
+        // of a class that the object is not of (UBSan's vptr check).
+        message.set_body(concurrency::streams::bytestream::open_istream(
+                             std::vector<unsigned char>(request.body.begin(), request.body.end())),
+                         request.body.size(), type);
       }
       const web::http::http_response answer = client.request(message).get();
       const auto body = answer.extract_vector().get();
@@ -66,6 +71,9 @@ class CpprestTransport final : public net::Transport {
 Result<std::shared_ptr<net::Transport>> make_cpprest_transport(const kube::ClusterAccess& access) {
   if (!access.server.starts_with("https://") && !access.server.starts_with("http://"))
     return bad_request("server " + access.server + " of context " + access.context_name + " is no URL");
+  // What was set up last is torn down first at exit: cpprest's threads, made with the first client, must have ended and
+  // given back their share of OpenSSL when OpenSSL forgets its threads. So OpenSSL comes first.
+  ::OPENSSL_init_ssl(0, nullptr);
   return std::make_shared<CpprestTransport>(access);
 }
 

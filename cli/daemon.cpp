@@ -21,18 +21,21 @@ using std::chrono::steady_clock;
 
 int open_lock(const std::string& lock_path) { return ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); }
 
-// The grandchild: a session of its own, the lock inherited, everything else closed or redirected.
+// The grandchild: a session of its own, the lock inherited, everything else closed or redirected. A pipe or a lock of
+// the caller that came along would stay open for as long as the daemon lives, and hang whoever waits for its end.
 [[noreturn]] void become_daemon(int lock, const std::string& log_path, const std::vector<std::string>& arguments) {
   ::setsid();
   if (::fork() != 0) ::_exit(0);
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid.data(), pid.size(), 0) < 0) ::_exit(126);
-  ::fcntl(lock, F_SETFD, 0);  // the lock crosses exec, and dies with the last process that has it
+  constexpr int kLock = 3;  // crosses exec, and dies with the last process that has it
+  if (lock == kLock ? ::fcntl(lock, F_SETFD, 0) < 0 : ::dup2(lock, kLock) < 0) ::_exit(126);
   const int nothing = ::open("/dev/null", O_RDONLY);
   const int log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
+  ::close_range(kLock + 1, ~0U, 0);
   if (::chdir("/") != 0) ::_exit(126);
   std::vector<std::string> words{"subletd"};
   words.insert(words.end(), arguments.begin(), arguments.end());

@@ -26,6 +26,11 @@ add_compile_options(-fno-omit-frame-pointer -fstack-protector-strong)
 if(SUBLET_SANITIZE)
   add_compile_options(-fsanitize=${SUBLET_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SUBLET_SANITIZE})
+  # As shared libraries GCC's two runtimes get into each other's way: UBSan's log_path ends up as ASan's, and UBSan's reports
+  # on stderr, where tests/e2e/run does not see those of daemons.
+  if(SUBLET_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_link_options(-static-libubsan)
+  endif()
 else()
   add_link_options(-Wl,--as-needed)
 endif()

@@ -16,7 +16,10 @@ contains "is named with file and line" "$(cat "$work/err")" "bad.yaml:3"
 contains "and the nearest key" "$(cat "$work/err")" "patches"
 check "nothing was started for it" "$(ls "$SUBLET_STATE_DIR/host" 2>/dev/null)" ""
 
+exec 7>"$work/ours"
 check "create" "$(code sublet create rag -n team)" 0
+exec 7>&-
+check "no daemon keeps a file of its caller open" "$(find /proc/[0-9]*/fd -lname "$work/ours" 2>/dev/null)" ""
 check "its last line is for machines" "$(tail -n 1 "$work/out")" "virtualcluster/rag created"
 check "create again changes nothing" "$(sublet create rag -n team 2>/dev/null)" "virtualcluster/rag unchanged"
 check "list -o name" "$(sublet list -o name)" "virtualcluster/rag"
