@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -21,30 +23,39 @@ using std::chrono::steady_clock;
 
 int open_lock(const std::string& lock_path) { return ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); }
 
+// The words of a command as exec wants them.
+std::vector<char*> exec_words(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+bool write_pid(int lock) {
+  char text[16];
+  char* end = std::to_chars(text, text + sizeof text - 1, ::getpid()).ptr;
+  *end++ = '\n';
+  return ::ftruncate(lock, 0) == 0 && ::pwrite(lock, text, static_cast<size_t>(end - text), 0) > 0;
+}
+
 // The grandchild: a session of its own, the lock inherited, everything else closed or redirected. A pipe or a lock of
 // the caller that came along would stay open for as long as the daemon lives, and hang whoever waits for its end.
-[[noreturn]] void become_daemon(int lock, const std::string& log_path, const std::vector<std::string>& arguments) {
+// Forked from a process with threads: nothing here may allocate.
+[[noreturn]] void become_daemon(int lock, const char* log_path, const char* program, char* const* words) {
   ::setsid();
   if (::fork() != 0) ::_exit(0);
-  const std::string pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid.data(), pid.size(), 0) < 0) ::_exit(126);
   constexpr int kLock = 3;  // crosses exec, and dies with the last process that has it
+  if (!write_pid(lock)) ::_exit(126);
   if (lock == kLock ? ::fcntl(lock, F_SETFD, 0) < 0 : ::dup2(lock, kLock) < 0) ::_exit(126);
   const int nothing = ::open("/dev/null", O_RDONLY);
-  const int log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  const int log = ::open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
   ::close_range(kLock + 1, ~0U, 0);
   if (::chdir("/") != 0) ::_exit(126);
-  std::vector<std::string> words{"subletd"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  ::execvp(subletd_path().c_str(), argv.data());
-  const std::string message = "cannot run " + subletd_path() + ": " + std::strerror(errno) + "\n";
-  (void)!::write(STDERR_FILENO, message.data(), message.size());
+  ::execvp(program, words);
+  ::dprintf(STDERR_FILENO, "cannot run %s: %s\n", program, ::strerrordesc_np(errno));
   ::_exit(127);
 }
 
@@ -76,8 +87,12 @@ Outcome start_daemon(const std::string& lock_path, const std::string& log_path,
     ::close(lock);
     return fail(Reason::already_exists, "it runs already");
   }
+  const std::string program = subletd_path();
+  std::vector<std::string> command{"subletd"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const std::vector<char*> words = exec_words(command);
   const pid_t child = ::fork();
-  if (child == 0) become_daemon(lock, log_path, arguments);
+  if (child == 0) become_daemon(lock, log_path.c_str(), program.c_str(), words.data());
   ::close(lock);
   if (child < 0) return internal_error(std::string("cannot fork: ") + std::strerror(errno));
   ::waitpid(child, nullptr, 0);
