@@ -128,6 +128,14 @@ schema::Document CachedObject::document() const {
   return parsed ? std::move(*parsed) : schema::Document();
 }
 
+std::string_view CachedObject::raw(std::initializer_list<std::string_view> path) const {
+  std::string_view at = json;
+  for (const std::string_view key : path) at = json_member(at, key).value_or("");
+  return at;
+}
+
+std::string CachedObject::text(std::initializer_list<std::string_view> path) const { return json_unquote(raw(path)); }
+
 struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
   Impl(net::Loop& l, const Client& c, InformerOptions o) : loop(l), client(c), options(std::move(o)) {}
 

@@ -41,6 +41,11 @@ TenantIdentity tenant_identity(const Value& host_object) {
           annotations[kAnnotationTenantUid].string()};
 }
 
+TenantIdentity tenant_identity(const kube::CachedObject& host_object) {
+  const auto said = [&](std::string_view key) { return host_object.text({"metadata", "annotations", key}); };
+  return {said(kAnnotationTenantNamespace), said(kAnnotationTenantName), said(kAnnotationTenantUid)};
+}
+
 namespace {
 
 // One event object per (object, reason, message): repeats patch its count, as upstream's recorder does.

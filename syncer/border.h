@@ -18,6 +18,7 @@
 #include "sublet/kube/informer.h"
 #include "sublet/kube/work_queue.h"
 #include "sublet/syncer/syncer.h"
+#include "syncer/to_host/pod_uses.h"
 
 namespace sublet::syncer {
 
@@ -40,11 +41,15 @@ struct TenantIdentity {
 
 struct Border {
   Border(kube::Client tenant_client, kube::Client host_client, SyncerOptions syncer_options)
-      : tenant(std::move(tenant_client)), host(std::move(host_client)), options(std::move(syncer_options)) {}
+      : tenant(std::move(tenant_client)),
+        host(std::move(host_client)),
+        options(std::move(syncer_options)),
+        uses(options.context) {}
 
   kube::Client tenant, host;
   SyncerOptions options;
   Clock& clock = *options.clock;
+  PodUses uses;
 
   std::unique_ptr<kube::Informer> tenant_pods, tenant_config_maps, tenant_secrets, tenant_services, tenant_nodes,
       tenant_runtime_classes;
@@ -78,6 +83,7 @@ schema::Document whole(const kube::CachedObject& cached, std::string_view api_ve
 bool is_ours(const Border& border, const schema::Value& host_object);
 /// From the annotations of a host object; empty names when it carries none.
 TenantIdentity tenant_identity(const schema::Value& host_object);
+TenantIdentity tenant_identity(const kube::CachedObject& host_object);
 
 /// Writes a Warning or Normal event on a tenant object. Best effort: an event must never stop a reconcile.
 void record_tenant_event(Border& border, const schema::Value& tenant_object, std::string_view type,
@@ -86,7 +92,7 @@ void record_tenant_event(Border& border, const schema::Value& tenant_object, std
 // Reconcilers, one file each under to_host/ and from_host/.
 using Reconcile = Result<Requeue> (*)(Border& border, const std::string& namespace_name, const std::string& name);
 Result<Requeue> reconcile_pod(Border& border, const std::string& tenant_namespace, const std::string& tenant_name);
-Result<Requeue> reconcile_token(Border& border, const std::string& tenant_namespace, const std::string& tenant_pod);
+Result<Requeue> reconcile_token(Border& border, const std::string& tenant_namespace, const std::string& batch);
 Result<Requeue> reconcile_config_map(Border& border, const std::string& tenant_namespace, const std::string& name);
 Result<Requeue> reconcile_secret(Border& border, const std::string& tenant_namespace, const std::string& name);
 Result<Requeue> reconcile_service(Border& border, const std::string& tenant_namespace, const std::string& name);

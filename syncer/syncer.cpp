@@ -45,19 +45,6 @@ Key split_key(const std::string& key) {
   return {key.substr(0, first), key.substr(first + 1, second - first - 1), key.substr(second + 1)};
 }
 
-// Keys of the ConfigMaps and Secrets that a tenant pod uses: the same answer as translation's.
-std::vector<std::string> references_of(const TranslateContext& context, const CachedObject& tenant_pod) {
-  std::vector<std::string> keys;
-  const Document pod = whole(tenant_pod, "v1", "Pod");
-  if (const std::string_view phase = pod["status"]["phase"].text(); phase == "Succeeded" || phase == "Failed")
-    return keys;
-  const auto translated = translate(context, "Pod", pod.root(), Operation::update);
-  if (!translated) return keys;
-  for (const Reference& reference : translated->references)
-    keys.push_back(queue_key(reference.kind, tenant_pod.namespace_name, reference.tenant_name));
-  return keys;
-}
-
 constexpr std::size_t kOwnersMax = 8192;  // host pods remembered for their late events
 
 }  // namespace
@@ -65,9 +52,6 @@ constexpr std::size_t kOwnersMax = 8192;  // host pods remembered for their late
 struct Syncer::Impl {
   Impl(net::Loop& loop_, kube::Client tenant, kube::Client host, SyncerOptions options)
       : loop(loop_), border(std::move(tenant), std::move(host), std::move(options)) {
-    // The index of references needs no patches' effects, and none of their cost.
-    reference_context = border.options.context;
-    reference_context.resolved_template = nullptr;
     make_informers();
     watch_tenant();
     watch_host();
@@ -118,16 +102,15 @@ struct Syncer::Impl {
   }
 
   void watch_tenant() {
-    border.tenant_pods->add_index("references",
-                                  [this](const CachedObject& pod) { return references_of(reference_context, pod); });
+    border.tenant_pods->add_index(kUsesIndex, [this](const CachedObject& pod) { return border.uses.keys_in_use(pod); });
     border.tenant_services->add_index(
         "namespace", [](const CachedObject& service) { return std::vector<std::string>{service.namespace_name}; });
     border.tenant_pods->add_handler([this](const CachedPtr& before, const CachedPtr& after) {
       enqueue("Pod", after ? *after : *before);
       if (after) return;
       // The last user may be gone.
-      for (const auto& key : references_of(reference_context, *before)) border.queue.add(key);
-      border.queue.add(queue_key("PodToken", before->namespace_name, before->name));
+      for (const auto& key : border.uses.of(*before)->keys) border.queue.add(key);
+      border.uses.forget(*before);
     });
     watch_by_name(*border.tenant_services, "Service");
     watch_by_name(*border.tenant_nodes, "Node");
@@ -141,7 +124,7 @@ struct Syncer::Impl {
     informer.add_handler([this, kind](const CachedPtr& before, const CachedPtr& after) {
       const CachedObject& object = after ? *after : *before;
       const std::string key = queue_key(kind, object.namespace_name, object.name);
-      if (!after || !border.tenant_pods->synced() || !border.tenant_pods->by_index("references", key).empty())
+      if (!after || !border.tenant_pods->synced() || !border.tenant_pods->by_index(kUsesIndex, key).empty())
         border.queue.add(key);
     });
   }
@@ -149,20 +132,21 @@ struct Syncer::Impl {
   // Host objects name the tenant object that they stand for.
   void watch_by_identity(Informer& informer, std::string_view kind) {
     informer.add_handler([this, kind](const CachedPtr& before, const CachedPtr& after) {
-      const Document object = (after ? after : before)->document();
-      const TenantIdentity owner = tenant_identity(object.root());
+      const CachedObject& object = after ? *after : *before;
+      const TenantIdentity owner = tenant_identity(object);
       if (owner.name.empty()) return;
-      const std::string_view said = object["metadata"]["annotations"][kAnnotationTenantKind].text(kind);
-      border.queue.add(queue_key(said, owner.namespace_name, owner.name));
+      const std::string said = object.text({"metadata", "annotations", kAnnotationTenantKind});
+      border.queue.add(queue_key(said.empty() ? kind : said, owner.namespace_name, owner.name));
     });
   }
 
   void watch_host() {
     border.host_pods->add_handler([this](const CachedPtr& before, const CachedPtr& after) {
-      const CachedPtr& object = after ? after : before;
-      remember_owner(*object);
+      const CachedObject& pod = after ? *after : *before;
+      const TenantIdentity owner = tenant_identity(pod);
+      remember_owner(pod.name, owner);
+      if (!owner.name.empty()) border.queue.add(queue_key("Pod", owner.namespace_name, owner.name));
     });
-    watch_by_identity(*border.host_pods, "Pod");
     watch_by_identity(*border.host_config_maps, "ConfigMap");
     watch_by_identity(*border.host_secrets, "Secret");
     watch_by_identity(*border.host_services, "Service");
@@ -183,11 +167,10 @@ struct Syncer::Impl {
     });
   }
 
-  void remember_owner(const CachedObject& host_pod) {
-    const TenantIdentity owner = tenant_identity(host_pod.document().root());
+  void remember_owner(const std::string& host_pod, const TenantIdentity& owner) {
     const std::lock_guard lock(border.owners_mutex);
     if (border.host_pod_owners.size() >= kOwnersMax) border.host_pod_owners.clear();
-    border.host_pod_owners[host_pod.name] = owner;
+    border.host_pod_owners[host_pod] = owner;
   }
 
   void reconcile_one(const std::string& text) {
@@ -256,8 +239,7 @@ struct Syncer::Impl {
   void resync() {
     for (const auto& pod : border.tenant_pods->list()) {
       enqueue("Pod", *pod);
-      for (const auto& key : references_of(reference_context, *pod)) border.queue.add(key);
-      border.queue.add(queue_key("PodToken", pod->namespace_name, pod->name));
+      for (const auto& key : border.uses.of(*pod)->keys) border.queue.add(key);
     }
     for (const auto& service : border.tenant_services->list()) enqueue("Service", *service);
     for (const auto& node : border.host_nodes->list()) enqueue("Node", *node);
@@ -266,7 +248,6 @@ struct Syncer::Impl {
 
   net::Loop& loop;
   Border border;
-  TranslateContext reference_context;
   std::vector<std::thread> workers;
   bool running = true;
 };

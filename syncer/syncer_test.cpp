@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "syncer/translate/names.h"
 #include "syncer/two_servers_testing.h"
 
 namespace sublet::syncer {
@@ -433,7 +436,8 @@ TEST_F(SyncerTest, OrphansOnTheHostGoWhenTheSyncerStarts) {
   const std::string secret = token_secret("web");
   stop_syncer();
   tenant.remove(kPods, kTenantNamespace, "web", 0);
-  create_pod("web");  // another pod of the same name
+  clock.advance(seconds(1));  // pods of the same second may share their token Secret
+  create_pod("web");          // another pod of the same name
   const std::string uid = text(tenant_pod("web"), "metadata.uid");
   start_syncer();
   await_gone(host, kSecrets, kHostNamespace, secret);
@@ -530,6 +534,34 @@ TEST_F(SyncerTest, ATokenIsMadeOnceHoweverOldTheCopyOfIt) {
                            "spec":{"containers":[{"name":"main","image":"busybox"}]}})");
   await_host_pod("second");
   look_again(token_secret("second"), "");
+}
+
+TEST_F(SyncerTest, PodsOfOneSecondShareTokenSecrets) {
+  start_syncer();
+  constexpr int kPodCount = kTokenShards + 8;
+  const auto name = [](int i) { return "web-" + std::to_string(i); };
+  for (int i = 0; i < kPodCount; ++i)
+    tenant.create(kPods, R"({"metadata":{"name":")" + name(i) + R"(","namespace":"default"},
+                             "spec":{"containers":[{"name":"main","image":"busybox"}]}})");
+  std::set<std::string> secrets;
+  for (int i = 0; i < kPodCount; ++i) {
+    await_host_pod(name(i));
+    const std::string secret = token_secret(name(i)), key = text(tenant_pod(name(i)), "metadata.uid") + ".token-0";
+    secrets.insert(secret);
+    eventually([&] { return host.get(kSecrets, kHostNamespace, secret)["data"].has(key); }, "the pod has its token");
+  }
+  EXPECT_LE(secrets.size(), static_cast<std::size_t>(kTokenShards));
+  settle();
+  // Others that use a Secret keep it, and its tokens, when one pod goes; with the last one it goes too.
+  const std::string kept = token_secret(name(0)), uid = text(tenant_pod(name(0)), "metadata.uid");
+  const std::string token = host.get(kSecrets, kHostNamespace, kept)["data"][uid + ".token-0"].string();
+  for (int i = 1; i < kPodCount; ++i) tenant.remove(kPods, kTenantNamespace, name(i), 0);
+  for (int i = 1; i < kPodCount; ++i) await_gone(host, kPods, kHostNamespace, host_name_of(name(i)));
+  secrets.erase(kept);
+  for (const std::string& secret : secrets) await_gone(host, kSecrets, kHostNamespace, secret);
+  EXPECT_EQ(host.get(kSecrets, kHostNamespace, kept)["data"][uid + ".token-0"].string(), token);
+  tenant.remove(kPods, kTenantNamespace, name(0), 0);
+  await_gone(host, kSecrets, kHostNamespace, kept);
 }
 
 TEST_F(SyncerTest, WhatTheHostRefusesIsToldToTheTenant) {

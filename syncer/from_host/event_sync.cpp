@@ -18,8 +18,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }
 
 std::optional<TenantIdentity> owner_of(Border& border, const std::string& host_pod) {
-  if (const auto cached = border.host_pods->get(border.host_namespace(), host_pod))
-    return tenant_identity(cached->document().root());
+  if (const auto cached = border.host_pods->get(border.host_namespace(), host_pod)) return tenant_identity(*cached);
   const std::lock_guard lock(border.owners_mutex);
   const auto found = border.host_pod_owners.find(host_pod);
   if (found == border.host_pod_owners.end()) return std::nullopt;

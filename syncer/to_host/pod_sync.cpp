@@ -70,21 +70,18 @@ bool terminal(const Value& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-// A pod that is over uses nothing any more: what only it used leaves the host.
-Requeue release_references(const PodPair& pair, const Value& tenant_pod) {
-  Border& border = pair.border;
-  if (const auto translated = translate(border.context(), "Pod", tenant_pod, Operation::update)) {
-    for (const Reference& reference : translated->references)
-      border.queue.add(queue_key(reference.kind, pair.tenant_namespace, reference.tenant_name));
-    if (!translated->tokens.empty()) border.queue.add(queue_key("PodToken", pair.tenant_namespace, pair.tenant_name));
-  }
-  return Requeue();
+// What a pod uses comes to the host; or leaves it, when the pod is over and was the last that used it.
+void look_at_uses(const PodPair& pair) {
+  for (const std::string& key : pair.border.uses.of(*pair.tenant_cached)->keys) pair.border.queue.add(key);
 }
 
 // No host pod in the cache.
 Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
-  if (terminal(tenant_pod)) return release_references(pair, tenant_pod);
+  if (terminal(tenant_pod)) {
+    look_at_uses(pair);
+    return Requeue();
+  }
   if (!tenant_pod["spec"]["nodeName"].text().empty() || tenant_pod["status"].has("startTime")) {
     // It ran, and the host has no pod any more: it was deleted there. Running it again under the same uid would break
     // what controllers are promised.
@@ -96,9 +93,7 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   }
   auto translated = translate_for_host(border, "Pod", tenant_pod, Operation::create);
   if (!translated) return Requeue();
-  for (const Reference& reference : translated->references)
-    border.queue.add(queue_key(reference.kind, pair.tenant_namespace, reference.tenant_name));
-  if (!translated->tokens.empty()) border.queue.add(queue_key("PodToken", pair.tenant_namespace, pair.tenant_name));
+  look_at_uses(pair);
   auto applied = apply_to_host(border, "Pod", kPods, nullptr, std::move(translated->host_object), tenant_pod);
   if (applied) return applied;
   const Status& error = applied.error();
@@ -193,7 +188,10 @@ Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
   if (const auto back = bring_status_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
   if (const auto back = bring_records_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
   if (host_metadata.has("deletionTimestamp")) return follow_host_deletion(pair, tenant_pod, host_pod.root());
-  if (terminal(tenant_pod)) return release_references(pair, tenant_pod);
+  if (terminal(tenant_pod)) {
+    look_at_uses(pair);
+    return Requeue();
+  }
   auto translated = translate_for_host(border, "Pod", tenant_pod, Operation::update);
   if (!translated) return Requeue();
   return apply_to_host(border, "Pod", kPods, pair.host_cached, std::move(translated->host_object), tenant_pod);

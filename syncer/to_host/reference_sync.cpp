@@ -16,7 +16,7 @@ Result<Requeue> reconcile_reference(Border& border, const ReferenceSides& sides,
                                     const std::string& name) {
   const auto tenant_object = sides.tenant_cache.get(tenant_namespace, name);
   const auto host_object = sides.host_cache.get(border.host_namespace(), border.host_name_of(tenant_namespace, name));
-  const bool used = !border.tenant_pods->by_index("references", queue_key(sides.kind, tenant_namespace, name)).empty();
+  const bool used = !border.tenant_pods->by_index(kUsesIndex, queue_key(sides.kind, tenant_namespace, name)).empty();
   if (!tenant_object || !used) {
     if (!host_object) return Requeue();
     const auto removed = remove_from_host(border, sides.resource, *host_object);

@@ -1,5 +1,5 @@
-// Tokens: the service-account tokens of a tenant pod, asked of the tenant's API server, bound to the pod, kept in one
-// host Secret and refreshed at 80 % of their life; never in annotations.
+// Tokens: the service-account tokens of tenant pods, asked of the tenant's API server, each bound to its pod, kept in
+// one host Secret per batch of pods (names.h: token_batch) and made anew at 80 % of their life; never in annotations.
 #include <algorithm>
 
 #include "sublet/base/random.h"
@@ -22,7 +22,7 @@ struct IssuedToken {
   WallTime expires;
 };
 
-Result<IssuedToken> issue(Border& border, const TokenRequest& request, const Value& tenant_pod) {
+Result<IssuedToken> issue(Border& border, const TokenRequest& request, const kube::CachedObject& tenant_pod) {
   Document body = Document::object();
   body.root().put("apiVersion", "authentication.k8s.io/v1");
   body.root().put("kind", "TokenRequest");
@@ -33,11 +33,11 @@ Result<IssuedToken> issue(Border& border, const TokenRequest& request, const Val
   Value bound = spec.object("boundObjectRef");
   bound.put("apiVersion", "v1");
   bound.put("kind", "Pod");
-  bound.put("name", tenant_pod["metadata"]["name"].text());
-  bound.put("uid", tenant_pod["metadata"]["uid"].text());
+  bound.put("name", tenant_pod.name);
+  bound.put("uid", tenant_pod.uid);
   ++border.tenant_writes;
-  auto answer = border.tenant.create(kServiceAccounts, tenant_pod["metadata"]["namespace"].text(), body.root(),
-                                     request.service_account, "token");
+  auto answer =
+      border.tenant.create(kServiceAccounts, tenant_pod.namespace_name, body.root(), request.service_account, "token");
   if (!answer) return fail(answer.error());
   const Value status = answer->root()["status"];
   const auto expires = parse_time(status["expirationTimestamp"].text());
@@ -45,23 +45,25 @@ Result<IssuedToken> issue(Border& border, const TokenRequest& request, const Val
                      expires.value_or(border.clock.now() + std::chrono::seconds(request.expiration_seconds))};
 }
 
-Document make_secret(const Border& border, const std::string& secret_name, const Value& tenant_pod) {
+// The batch's Secret as it should be, without its tokens.
+Document make_secret(const Border& border, const TokenRequest& any, std::string_view tenant_namespace) {
   Document secret = Document::object();
   Value root = secret.root();
   root.put("apiVersion", "v1");
   root.put("kind", "Secret");
   root.put("type", "Opaque");
   Value metadata = root.object("metadata");
-  metadata.put("name", secret_name);
+  metadata.put("name", any.secret_name);
   metadata.put("namespace", border.host_namespace());
   Value labels = metadata.object("labels");
   labels.put(kLabelManagedBy, border.context().virtual_cluster);
   labels.put(kLabelTenantUid, border.context().virtual_cluster_uid);
   Value annotations = metadata.object("annotations");
-  annotations.put(kAnnotationTenantName, tenant_pod["metadata"]["name"].text());
-  annotations.put(kAnnotationTenantNamespace, tenant_pod["metadata"]["namespace"].text());
-  annotations.put(kAnnotationTenantUid, tenant_pod["metadata"]["uid"].text());
+  annotations.put(kAnnotationTenantName, any.batch);
+  annotations.put(kAnnotationTenantNamespace, tenant_namespace);
+  annotations.put(kAnnotationTenantUid, any.batch);
   annotations.put(kAnnotationTenantKind, "PodToken");
+  root.object("data");
   return secret;
 }
 
@@ -70,67 +72,90 @@ std::chrono::milliseconds until(const Border& border, WallTime moment) {
   return std::max(wait, std::chrono::milliseconds(1000));
 }
 
-// When this Secret must be made anew; nullopt: now.
-std::optional<WallTime> fresh_until(const Border& border, const Value& secret, const Value& tenant_pod,
-                                    std::size_t tokens) {
-  const Value annotations = secret["metadata"]["annotations"];
-  if (annotations[kAnnotationTenantUid].text() != tenant_pod["metadata"]["uid"].text()) return std::nullopt;
-  if (secret["data"].size() != tokens) return std::nullopt;
-  const auto refresh = parse_time(annotations[kAnnotationRefresh].text());
-  if (!refresh || *refresh <= border.clock.now()) return std::nullopt;
+struct Batch {
+  Border& border;
+  std::vector<kube::CachedPtr> pods;  // tenant pods that use it
+};
+
+// When this Secret's tokens are to be made anew; nullopt: now.
+std::optional<WallTime> fresh_until(const Batch& batch, const Value& secret) {
+  const auto refresh = parse_time(secret["metadata"]["annotations"][kAnnotationRefresh].text());
+  if (!refresh || *refresh <= batch.border.clock.now()) return std::nullopt;
+  return *refresh;
+}
+
+// The same for a Secret in which every pod's tokens stand. Those of pods that are gone stand there too until the next
+// write: the tenant's API server takes none of them any more.
+std::optional<WallTime> good_until(const Batch& batch, const Value& secret) {
+  for (const auto& pod : batch.pods)
+    for (const TokenRequest& request : batch.border.uses.of(*pod)->tokens)
+      if (!secret["data"].has(request.secret_key)) return std::nullopt;
+  return fresh_until(batch, secret);
+}
+
+// Takes over the fresh tokens, asks for the others, and says when all have to be made anew.
+Result<WallTime> fill(const Batch& batch, const Value& on_host, Value secret) {
+  const auto fresh = fresh_until(batch, on_host);
+  const WallTime now = batch.border.clock.now();
+  const Value old_annotations = on_host["metadata"]["annotations"];
+  WallTime expires = now + std::chrono::hours(24 * 365), refresh = expires;
+  if (fresh) {
+    refresh = *fresh;
+    expires = parse_time(old_annotations[kAnnotationExpires].text()).value_or(refresh);
+  }
+  Value data = secret["data"];
+  for (const auto& pod : batch.pods)
+    for (const TokenRequest& request : batch.border.uses.of(*pod)->tokens) {
+      const Value old = on_host["data"][request.secret_key];
+      if (fresh && old) {
+        data.put(request.secret_key, old);
+        continue;
+      }
+      const auto issued = issue(batch.border, request, *pod);
+      if (!issued && issued.error().is(Reason::not_found)) continue;  // gone meanwhile; its event is on the way
+      if (!issued) return fail(issued.error());
+      data.put(request.secret_key, schema::base64_encode(issued->token));
+      expires = std::min(expires, issued->expires);
+      refresh = std::min(refresh, now + (issued->expires - now) / 5 * 4);
+    }
+  Value annotations = secret["metadata"]["annotations"];
+  annotations.put(kAnnotationExpires, format_time(expires));
+  annotations.put(kAnnotationRefresh, format_time(refresh));
   return refresh;
 }
 
 }  // namespace
 
-Result<Requeue> reconcile_token(Border& border, const std::string& tenant_namespace,
-                                const std::string& tenant_pod_name) {
-  const std::string secret_name =
-      host_token_secret_name(tenant_pod_name, tenant_namespace, border.context().virtual_cluster);
+Result<Requeue> reconcile_token(Border& border, const std::string& tenant_namespace, const std::string& name) {
+  const std::string secret_name = host_token_secret_name(name, tenant_namespace, border.context().virtual_cluster);
   const auto host_secret = border.host_secrets->get(border.host_namespace(), secret_name);
-  const auto cached = border.tenant_pods->get(tenant_namespace, tenant_pod_name);
-  const auto remove = [&]() -> Result<Requeue> {
+  const Batch batch{border, border.tenant_pods->by_index(kUsesIndex, queue_key("PodToken", tenant_namespace, name))};
+  if (batch.pods.empty()) {
     if (!host_secret) return Requeue();
     const auto removed = remove_from_host(border, kSecrets, *host_secret);
     return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
-  };
-  if (!cached) return remove();
-  const Document tenant_pod = whole(*cached, "v1", "Pod");
-  const std::string_view phase = tenant_pod["status"]["phase"].text();
-  if (phase == "Succeeded" || phase == "Failed") return remove();
-  const auto translated = translate(border.context(), "Pod", tenant_pod.root(), Operation::update);
-  if (!translated || translated->tokens.empty()) return remove();
-  const auto fresh = [&](const Value& secret) {
-    return fresh_until(border, secret, tenant_pod.root(), translated->tokens.size());
-  };
+  }
+  Document on_host;
   if (host_secret) {
-    if (const auto moment = fresh(host_secret->document().root())) return Requeue(until(border, *moment));
+    if (const auto moment = good_until(batch, host_secret->document().root())) return Requeue(until(border, *moment));
     // The copy may be behind what was written here a moment ago, and each token differs from the last: the host is
     // asked before one is made anew. (Of a Secret that the copy lacks, its creation tells.)
-    const auto present = border.host.get(kSecrets, border.host_namespace(), secret_name);
+    auto present = border.host.get(kSecrets, border.host_namespace(), secret_name);
     if (!present && !present.error().is(Reason::not_found)) return fail(present.error());
-    if (present)
-      if (const auto moment = fresh(present->root())) return Requeue(until(border, *moment));
+    if (present) on_host = std::move(*present);
+    if (const auto moment = good_until(batch, on_host.root())) return Requeue(until(border, *moment));
   }
 
-  Document secret = make_secret(border, secret_name, tenant_pod.root());
-  Value data = secret.root().object("data");
-  const WallTime now = border.clock.now();
-  WallTime first_expiry = now + std::chrono::hours(24 * 365);
-  for (const TokenRequest& request : translated->tokens) {
-    auto token = issue(border, request, tenant_pod.root());
-    if (!token) return fail(token.error());
-    data.put(request.secret_key, schema::base64_encode(token->token));
-    first_expiry = std::min(first_expiry, token->expires);
-  }
-  const WallTime refresh = now + (first_expiry - now) / 5 * 4;
-  Value annotations = secret.root()["metadata"]["annotations"];
-  annotations.put(kAnnotationExpires, format_time(first_expiry));
-  annotations.put(kAnnotationRefresh, format_time(refresh));
-  auto applied = apply_to_host(border, "Secret", kSecrets, host_secret, std::move(secret), tenant_pod.root(),
-                               [&](const Value& present) { return fresh(present).has_value(); });
+  const PodUsePtr use = border.uses.of(*batch.pods.front());
+  if (use->tokens.empty()) return Requeue();  // denied since; the index follows
+  Document secret = make_secret(border, use->tokens.front(), tenant_namespace);
+  const auto refresh = fill(batch, on_host.root(), secret.root());
+  if (!refresh) return fail(refresh.error());
+  const Document some_pod = whole(*batch.pods.front(), "v1", "Pod");
+  auto applied = apply_to_host(border, "Secret", kSecrets, host_secret, std::move(secret), some_pod.root(),
+                               [&](const Value& present) { return good_until(batch, present).has_value(); });
   if (!applied || *applied) return applied;
-  return Requeue(until(border, refresh));
+  return Requeue(until(border, *refresh));
 }
 
 }  // namespace sublet::syncer

@@ -79,10 +79,17 @@ std::string host_name(std::string_view tenant_name, std::string_view tenant_name
   return hashed_name(tenant_name, {tenant_name, tenant_namespace, virtual_cluster});
 }
 
-std::string host_token_secret_name(std::string_view tenant_pod, std::string_view tenant_namespace,
+std::string token_batch(std::string_view creation_timestamp, std::string_view pod_uid) {
+  std::string batch;
+  for (const char c : creation_timestamp)
+    if (c != '-' && c != ':') batch += c;
+  return batch + "." + std::to_string(sha256(pod_uid)[0] % kTokenShards);
+}
+
+std::string host_token_secret_name(std::string_view batch, std::string_view tenant_namespace,
                                    std::string_view virtual_cluster) {
   // Four parts: no object of the tenant, whose names hash three, can have this name.
-  return hashed_name("sublet-token", {"token", tenant_pod, tenant_namespace, virtual_cluster});
+  return hashed_name("sublet-token", {"token", batch, tenant_namespace, virtual_cluster});
 }
 
 }  // namespace sublet::syncer

@@ -13,8 +13,14 @@
 
 namespace sublet::syncer {
 
-/// Host Secret that carries the service-account tokens of one tenant pod.
-std::string host_token_secret_name(std::string_view tenant_pod, std::string_view tenant_namespace,
+/// Which pods of a namespace keep their tokens in one host Secret: those made within the same second, in kTokenShards
+/// parts. A burst so costs the host few Secrets, made and renewed together, a single pod has one of its own, and no
+/// Secret grows once its second is over. At 3,000 pods/s with one token of 1.4 KB each a Secret has 130 KB of its 1
+/// MiB.
+std::string token_batch(std::string_view creation_timestamp, std::string_view pod_uid);
+inline constexpr int kTokenShards = 32;
+/// Host Secret that carries the service-account tokens of such a batch.
+std::string host_token_secret_name(std::string_view batch, std::string_view tenant_namespace,
                                    std::string_view virtual_cluster);
 
 std::array<unsigned char, 32> sha256(std::string_view bytes);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 #include <tuple>
 
 #include "sublet/syncer/translate.h"
@@ -56,6 +57,15 @@ TEST(HostName, TokenSecretsAreApart) {
   EXPECT_NE(host_token_secret_name("p", "ns", "vc"), host_name("sublet-token", "ns", "vc"));
   EXPECT_EQ(host_token_secret_name("p", "ns", "vc"), host_token_secret_name("p", "ns", "vc"));
   EXPECT_NE(host_token_secret_name("p", "ns", "vc"), host_token_secret_name("q", "ns", "vc"));
+}
+
+TEST(HostName, PodsOfOneSecondShareTokenBatches) {
+  const std::string batch = token_batch("2026-11-21T16:13:04Z", "uid");
+  EXPECT_EQ(batch.substr(0, batch.find('.')), "20261121T161304Z");
+  EXPECT_NE(batch, token_batch("2026-11-21T16:13:05Z", "uid"));
+  std::set<std::string> batches;
+  for (int i = 0; i < 2000; ++i) batches.insert(token_batch("2026-11-21T16:13:04Z", "uid-" + std::to_string(i)));
+  EXPECT_EQ(batches.size(), static_cast<std::size_t>(kTokenShards));
 }
 
 }  // namespace

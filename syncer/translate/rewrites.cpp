@@ -48,9 +48,12 @@ void rewrite_token_projection(Translation& translation, Value parent, Value fiel
   token.service_account = translation.tenant().path("spec.serviceAccountName").string("default");
   token.audience = field["audience"].string();
   token.expiration_seconds = static_cast<int>(field["expirationSeconds"].integer(kExpirationDefault));
-  token.secret_name = host_token_secret_name(translation.tenant_name(), translation.tenant_namespace(),
-                                             translation.context().virtual_cluster);
-  token.secret_key = "token-" + std::to_string(translation.tokens.size());
+  const Value metadata = translation.tenant()["metadata"];
+  const std::string uid = metadata["uid"].string();
+  token.batch = token_batch(metadata["creationTimestamp"].text(), uid);
+  token.secret_name =
+      host_token_secret_name(token.batch, translation.tenant_namespace(), translation.context().virtual_cluster);
+  token.secret_key = uid + ".token-" + std::to_string(translation.tokens.size());
   parent.erase("serviceAccountToken");
   Value secret = parent.object("secret");
   secret.clear();

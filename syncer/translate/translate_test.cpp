@@ -128,10 +128,12 @@ TEST(TranslatePod, TurnsTokenProjectionsIntoASecretOfTheTenant) {
   EXPECT_EQ(out.tokens[0].service_account, "builder");
   EXPECT_EQ(out.tokens[0].expiration_seconds, 3607);
   EXPECT_EQ(out.tokens[1].audience, "vault");
-  EXPECT_EQ(out.tokens[0].secret_name, host_token_secret_name("ollama", "ai-team", "rag"));
+  EXPECT_EQ(out.tokens[0].secret_name, host_token_secret_name(out.tokens[0].batch, "ai-team", "rag"));
   const Value sources = out.host_object.root()["spec"]["volumes"].at(0)["projected"]["sources"];
   EXPECT_EQ(sources.at(0).to_json(), "{\"secret\":{\"name\":\"" + out.tokens[0].secret_name +
-                                         "\",\"items\":[{\"key\":\"token-0\",\"path\":\"token\"}]}}");
+                                         "\",\"items\":[{\"key\":\"" + out.tokens[0].secret_key +
+                                         "\",\"path\":\"token\"}]}}");
+  EXPECT_NE(out.tokens[0].secret_key, out.tokens[1].secret_key);
   EXPECT_EQ(out.host_object.to_json().find("serviceAccountToken\""), std::string::npos);
 }
 

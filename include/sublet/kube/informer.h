@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ struct CachedObject {
   std::string namespace_name, name, uid, resource_version;
   std::string json;                   // whole object; list items carry no apiVersion/kind, as the API sends them
   schema::Document document() const;  // parsed anew at each call
+  /// JSON text of the member at that path, found without parsing the rest; "" when there is none.
+  std::string_view raw(std::initializer_list<std::string_view> path) const;
+  /// The same member when it is a string, without its quotes; else "".
+  std::string text(std::initializer_list<std::string_view> path) const;
 };
 using CachedPtr = std::shared_ptr<const CachedObject>;
 

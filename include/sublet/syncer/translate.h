@@ -66,8 +66,9 @@ struct Reference {
 struct TokenRequest {
   std::string service_account, audience;
   int expiration_seconds = 3600;
+  std::string batch;        // pods of one namespace made at about the same time share the Secret: which of them
   std::string secret_name;  // host Secret that carries it
-  std::string secret_key;
+  std::string secret_key;   // unique within it
 };
 
 struct Translated {

@@ -1,0 +1,49 @@
+#include "syncer/to_host/pod_uses.h"
+
+#include "syncer/border.h"
+
+namespace sublet::syncer {
+
+PodUses::PodUses(TranslateContext context) : context_(std::move(context)) {
+  // What a pod uses needs no patches' effects, and none of their cost.
+  context_.resolved_template = nullptr;
+}
+
+PodUsePtr PodUses::of(const kube::CachedObject& tenant_pod) {
+  const std::size_t ephemeral_bytes = tenant_pod.raw({"spec", "ephemeralContainers"}).size();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = known_.find(tenant_pod.uid);
+    if (known != known_.end() && known->second->ephemeral_bytes == ephemeral_bytes) return known->second;
+  }
+  PodUsePtr use = look(tenant_pod, ephemeral_bytes);
+  if (!use) return std::make_shared<PodUse>();  // not kept: what is denied now may be corrected
+  const std::lock_guard lock(mutex_);
+  return known_[tenant_pod.uid] = std::move(use);
+}
+
+std::vector<std::string> PodUses::keys_in_use(const kube::CachedObject& tenant_pod) {
+  const std::string phase = tenant_pod.text({"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed" ? std::vector<std::string>() : of(tenant_pod)->keys;
+}
+
+void PodUses::forget(const kube::CachedObject& tenant_pod) {
+  const std::lock_guard lock(mutex_);
+  known_.erase(tenant_pod.uid);
+}
+
+PodUsePtr PodUses::look(const kube::CachedObject& tenant_pod, std::size_t ephemeral_bytes) const {
+  const schema::Document pod = whole(tenant_pod, "v1", "Pod");
+  auto translated = translate(context_, "Pod", pod.root(), Operation::update);
+  if (!translated) return nullptr;
+  auto use = std::make_shared<PodUse>();
+  use->ephemeral_bytes = ephemeral_bytes;
+  for (const Reference& reference : translated->references)
+    use->keys.push_back(queue_key(reference.kind, tenant_pod.namespace_name, reference.tenant_name));
+  use->tokens = std::move(translated->tokens);
+  if (!use->tokens.empty())
+    use->keys.push_back(queue_key("PodToken", tenant_pod.namespace_name, use->tokens.front().batch));
+  return use;
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,46 @@
+// PodUses: what each tenant pod uses on the host beside itself: ConfigMaps, Secrets, tokens.
+//
+// Translation's own answer, asked once per pod and not at each change of its status: what a pod uses never changes, but
+// that ephemeral containers come. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sublet/kube/informer.h"
+#include "sublet/syncer/translate.h"
+
+namespace sublet::syncer {
+
+struct PodUse {
+  std::vector<std::string> keys;  // of the queue, and of the tenant pods' index kUsesIndex
+  std::vector<TokenRequest> tokens;
+  std::size_t ephemeral_bytes = 0;  // of the ephemeral containers' JSON, to see that others came
+};
+using PodUsePtr = std::shared_ptr<const PodUse>;
+
+inline constexpr const char* kUsesIndex = "uses";
+
+class PodUses {
+ public:
+  explicit PodUses(TranslateContext context);
+
+  /// Never null; empty for a pod that may not cross. A pod that is over is answered as if it were not.
+  PodUsePtr of(const kube::CachedObject& tenant_pod);
+  /// What it keeps on the host now: nothing once it is over.
+  std::vector<std::string> keys_in_use(const kube::CachedObject& tenant_pod);
+  /// The pod is gone.
+  void forget(const kube::CachedObject& tenant_pod);
+
+ private:
+  PodUsePtr look(const kube::CachedObject& tenant_pod, std::size_t ephemeral_bytes) const;
+
+  TranslateContext context_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, PodUsePtr> known_;  // by uid; guarded by mutex_
+};
+
+}  // namespace sublet::syncer
