@@ -18,7 +18,7 @@ class SyncerRole final : public RoleProgram {
  public:
   void declare(Flags& flags) override {
     flags.text("--dir", folder_, "the virtual cluster's folder, as `sublet create` made it", true);
-    flags.number("--workers", workers_, "calls in flight to the host and the tenant");
+    flags.number("--workers", workers_, "calls in flight to the host and the tenant, at most");
   }
 
   Outcome run() override {
@@ -63,7 +63,7 @@ class SyncerRole final : public RoleProgram {
 
  private:
   std::string folder_;
-  int workers_ = 8;
+  int workers_ = syncer::SyncerOptions().workers;
 };
 
 }  // namespace

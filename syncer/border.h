@@ -50,6 +50,7 @@ struct Border {
   SyncerOptions options;
   Clock& clock = *options.clock;
   PodUses uses;
+  SettledPods settled_pods;
 
   std::unique_ptr<kube::Informer> tenant_pods, tenant_config_maps, tenant_secrets, tenant_services, tenant_nodes,
       tenant_runtime_classes;

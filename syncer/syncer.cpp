@@ -1,6 +1,7 @@
 #include "sublet/syncer/syncer.h"
 
 #include <array>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -44,6 +45,11 @@ Key split_key(const std::string& key) {
   const auto second = key.find('/', first + 1);
   return {key.substr(0, first), key.substr(first + 1, second - first - 1), key.substr(second + 1)};
 }
+
+// A worker waits most of its time for a server. These few are always there; others come one by one while that many keys
+// are in line for each, so that a syncer that never meets a burst pays for none of them.
+constexpr std::size_t kWorkersAtRest = 8;
+constexpr std::size_t kKeysPerWorker = 8;
 
 constexpr std::size_t kOwnersMax = 8192;  // host pods remembered for their late events
 
@@ -111,6 +117,7 @@ struct Syncer::Impl {
       // The last user may be gone.
       for (const auto& key : border.uses.of(*before)->keys) border.queue.add(key);
       border.uses.forget(*before);
+      border.settled_pods.forget(before->uid);
     });
     watch_by_name(*border.tenant_services, "Service");
     watch_by_name(*border.tenant_nodes, "Node");
@@ -197,11 +204,21 @@ struct Syncer::Impl {
   void work() {
     static auto& duration = metrics::histogram("sublet_syncer_reconcile_seconds", "Time of one reconcile.");
     while (auto key = border.queue.get()) {
+      hire();
       const auto started = std::chrono::steady_clock::now();
       reconcile_one(*key);
       border.queue.done(*key);
       duration.observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count());
     }
+  }
+
+  void hire() {
+    const std::size_t in_line = border.queue.depth();
+    const std::lock_guard lock(workers_mutex);
+    const std::size_t there = workers.size();
+    const bool wanted = there < kWorkersAtRest || in_line > there * kKeysPerWorker;
+    if (hiring && wanted && there < static_cast<std::size_t>(border.options.workers))
+      workers.emplace_back([this] { work(); });
   }
 
   Outcome start() {
@@ -220,14 +237,19 @@ struct Syncer::Impl {
     // A tenant's first pods may name them: they are there before anybody is told that the virtual cluster is.
     for (const auto& runtime_class : border.host_runtime_classes->list())
       reconcile_one(queue_key("RuntimeClass", "", runtime_class->name));
-    for (int i = 0; i < border.options.workers; ++i) workers.emplace_back([this] { work(); });
+    for (std::size_t i = 0; i < kWorkersAtRest; ++i) hire();
     return {};
   }
 
   void stop() {
     border.queue.shut_down();
-    for (auto& worker : workers) worker.join();
-    workers.clear();
+    std::vector<std::thread> leaving;
+    {
+      const std::lock_guard lock(workers_mutex);
+      hiring = false;
+      leaving.swap(workers);
+    }
+    for (auto& worker : leaving) worker.join();
     // Handlers of the others look at the tenant's pods: that cache goes last.
     for (auto* member : {&border.tenant_config_maps, &border.tenant_secrets, &border.tenant_services,
                          &border.tenant_nodes, &border.tenant_runtime_classes, &border.host_pods,
@@ -248,7 +270,9 @@ struct Syncer::Impl {
 
   net::Loop& loop;
   Border border;
-  std::vector<std::thread> workers;
+  std::mutex workers_mutex;
+  std::vector<std::thread> workers;  // guarded by workers_mutex
+  bool hiring = true;                // guarded by workers_mutex
   bool running = true;
 };
 

@@ -172,6 +172,19 @@ Result<Requeue> follow_host_deletion(PodPair& pair, const Value& tenant_pod, con
   return fail(removed.error());
 }
 
+// What the tenant has changed of its pod, and what the host pod has lost of it.
+Result<Requeue> bring_wishes_down(PodPair& pair, const Value& tenant_pod) {
+  Border& border = pair.border;
+  std::string seen = SettledPods::fingerprint(*pair.tenant_cached, *pair.host_cached);
+  if (border.settled_pods.settled(pair.tenant_cached->uid, seen)) return Requeue();
+  auto translated = translate_for_host(border, "Pod", tenant_pod, Operation::update);
+  if (!translated) return Requeue();
+  auto applied = apply_to_host(border, "Pod", kPods, pair.host_cached, std::move(translated->host_object), tenant_pod);
+  // What was written now comes back as a change of the host pod, and is looked at then.
+  if (applied && !*applied) border.settled_pods.settle(pair.tenant_cached->uid, seen);
+  return applied;
+}
+
 Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
   const Document host_pod = pair.host_cached->document();
@@ -192,9 +205,7 @@ Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
     look_at_uses(pair);
     return Requeue();
   }
-  auto translated = translate_for_host(border, "Pod", tenant_pod, Operation::update);
-  if (!translated) return Requeue();
-  return apply_to_host(border, "Pod", kPods, pair.host_cached, std::move(translated->host_object), tenant_pod);
+  return bring_wishes_down(pair, tenant_pod);
 }
 
 }  // namespace

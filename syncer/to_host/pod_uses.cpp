@@ -1,6 +1,7 @@
 #include "syncer/to_host/pod_uses.h"
 
 #include "syncer/border.h"
+#include "syncer/translate/names.h"
 
 namespace sublet::syncer {
 
@@ -44,6 +45,32 @@ PodUsePtr PodUses::look(const kube::CachedObject& tenant_pod, std::size_t epheme
   if (!use->tokens.empty())
     use->keys.push_back(queue_key("PodToken", tenant_pod.namespace_name, use->tokens.front().batch));
   return use;
+}
+
+std::string SettledPods::fingerprint(const kube::CachedObject& tenant_pod, const kube::CachedObject& host_pod) {
+  std::string bytes;
+  for (const kube::CachedObject* pod : {&tenant_pod, &host_pod}) {
+    for (const std::string_view part :
+         {pod->raw({"metadata", "labels"}), pod->raw({"metadata", "annotations"}), pod->raw({"spec"})})
+      bytes.append(std::to_string(part.size())).append(":").append(part);
+  }
+  return sha256_hex(bytes, 32);
+}
+
+bool SettledPods::settled(const std::string& tenant_uid, const std::string& fingerprint) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = fingerprints_.find(tenant_uid);
+  return found != fingerprints_.end() && found->second == fingerprint;
+}
+
+void SettledPods::settle(const std::string& tenant_uid, std::string fingerprint) {
+  const std::lock_guard lock(mutex_);
+  fingerprints_[tenant_uid] = std::move(fingerprint);
+}
+
+void SettledPods::forget(const std::string& tenant_uid) {
+  const std::lock_guard lock(mutex_);
+  fingerprints_.erase(tenant_uid);
 }
 
 }  // namespace sublet::syncer

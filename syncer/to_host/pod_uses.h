@@ -1,3 +1,6 @@
+// What is remembered of each tenant pod, so that a burst, which brings each pod back many times, translates it but
+// once.
+//
 // PodUses: what each tenant pod uses on the host beside itself: ConfigMaps, Secrets, tokens.
 //
 // Translation's own answer, asked once per pod and not at each change of its status: what a pod uses never changes, but
@@ -41,6 +44,21 @@ class PodUses {
   TranslateContext context_;
   std::mutex mutex_;
   std::unordered_map<std::string, PodUsePtr> known_;  // by uid; guarded by mutex_
+};
+
+/// SettledPods: pods whose host pod was found, or made, as the tenant's wants it. While neither side's labels,
+/// annotations and spec have changed since, nothing needs to be translated for an answer. Thread-safe.
+class SettledPods {
+ public:
+  /// Over all that translation reads of the tenant's pod, and all that it owns of the host's.
+  static std::string fingerprint(const kube::CachedObject& tenant_pod, const kube::CachedObject& host_pod);
+  bool settled(const std::string& tenant_uid, const std::string& fingerprint) const;
+  void settle(const std::string& tenant_uid, std::string fingerprint);
+  void forget(const std::string& tenant_uid);
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::string> fingerprints_;  // by the tenant pod's uid; guarded by mutex_
 };
 
 }  // namespace sublet::syncer

@@ -22,7 +22,7 @@ namespace sublet::syncer {
 struct SyncerOptions {
   TranslateContext context;   // service_environment is filled per pod by the syncer
   std::string tenant_ca_pem;  // goes into token Secrets' consumers through kube-root-ca.crt, which the tenant owns
-  int workers = 8;            // blocking calls in flight; bounds what a burst does to the host
+  int workers = 32;           // blocking calls in flight at most; bounds what a burst does to the host
   std::chrono::seconds sync_timeout{60};
   Clock* clock = &Clock::system();  // decides when tokens are due; delays of the queue are always real
 };
