@@ -1,5 +1,8 @@
 #include "cli/state.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +17,12 @@ namespace fs = std::filesystem;
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+std::string home_folder() {
+  if (auto home = environment("HOME"); !home.empty()) return home;
+  const passwd* entry = ::getpwuid(::getuid());
+  return entry && entry->pw_dir ? entry->pw_dir : "";
 }
 
 Status no_such_cluster(const std::string& name, const std::string& host_namespace,
@@ -36,9 +45,12 @@ Status no_such_cluster(const std::string& name, const std::string& host_namespac
 }  // namespace
 
 std::string state_folder() {
-  if (auto explicit_folder = environment("SUBLET_STATE_DIR"); !explicit_folder.empty()) return explicit_folder;
-  if (auto xdg = environment("XDG_STATE_HOME"); !xdg.empty()) return xdg + "/sublet";
-  return environment("HOME") + "/.local/state/sublet";
+  // Absolute, for daemons run in another folder than the command that starts them.
+  if (auto explicit_folder = environment("SUBLET_STATE_DIR"); !explicit_folder.empty())
+    return fs::absolute(explicit_folder).lexically_normal().string();
+  // A relative one is invalid and ignored, as the XDG base directory specification wants it.
+  if (auto xdg = environment("XDG_STATE_HOME"); xdg.starts_with('/')) return xdg + "/sublet";
+  return home_folder() + "/.local/state/sublet";
 }
 
 std::string cluster_folder(const std::string& host_namespace, const std::string& name) {

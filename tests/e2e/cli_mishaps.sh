@@ -59,6 +59,17 @@ check "delete after ^C" "$(sublet delete rag -n team --keep-host >/dev/null 2>&1
 check "leaves no namespace on the host" \
   "$("$KUBECTL" --kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig" get namespace team --ignore-not-found -o name)" ""
 
+# A state folder that is named from where the user stands.
+(
+  cd "$work" || exit 1
+  export SUBLET_STATE_DIR=relative/state
+  code sublet create near >"$work/near"
+  (cd relative && SUBLET_STATE_DIR=state sublet list -o name) >"$work/near-list"
+  code sublet delete near >>"$work/near"
+)
+check "a relative state folder" "$(tr '\n' ' ' <"$work/near")" "0 0 "
+check "is the same from elsewhere" "$(cat "$work/near-list")" "virtualcluster/near"
+
 # Creates at once: one makes it, the others find it made.
 for i in 1 2 3 4; do sublet create rag -n team >"$work/at-once-$i" 2>/dev/null & done
 wait
