@@ -2,7 +2,7 @@
 SHELL := bash
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
-.PHONY: help deps build demo test test-quick test-host conformance bench bench-peers format lint clean
+.PHONY: help deps build demo test test-quick test-host conformance bench bench-peers format lint coverage clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -42,10 +42,16 @@ bench-peers: build ## sublet beside kube-apiserver+etcd, +kine and vCluster in o
 format: ## clang-format everything
 	@git ls-files '*.cpp' '*.h' | grep -v '^schema/generated/' | xargs clang-format -i
 
-lint: ## formatting and clang-tidy of what changed against main (or FILES=...)
+lint: deps ## formatting, and clang-tidy of the whole tree (or of FILES=..., regular expressions)
 	@git ls-files '*.cpp' '*.h' | grep -v '^schema/generated/' | xargs clang-format --dry-run -Werror
-	@tools/configure dev
-	@clang-tidy --quiet -p build/dev $${FILES:-$$(git diff --name-only --diff-filter=d origin/main... -- '*.cpp' 2>/dev/null)}
+	@tools/lint $(FILES)
+
+coverage: deps ## unit tests of a build with coverage: lines per folder, the largest untested functions; publishes nothing
+	@tools/configure coverage
+	@cmake --build --preset coverage -- -j$(JOBS)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --test-dir build/coverage -LE 'e2e|fuzz|schema-gen' -j$(JOBS) --output-on-failure
+	@tools/coverage
 
 clean: ## remove build/
 	@rm -rf build

@@ -36,7 +36,7 @@ Outcome remember_context(const std::string& kubeconfig, const std::string& conte
 std::string take_previous_context(const std::string& kubeconfig) {
   schema::Document document = load();
   const std::string key = key_of(kubeconfig);
-  const std::string context = document[key].string();
+  std::string context = document[key].string();
   if (document.root().erase(key)) (void)write_private_file(file_path(), document.root().to_pretty_json());
   return context;
 }

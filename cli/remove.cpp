@@ -37,8 +37,9 @@ void forget_in_kubeconfig(const std::string& name, const std::string& host_names
   const std::string path = kube::default_kubeconfig_path();
   const auto contexts = kube::kubeconfig_contexts(path);
   if (!contexts) return;
+  const std::string ours = "sublet_" + name + "_" + host_namespace + "_";
   for (const std::string& context : *contexts) {
-    if (!context.starts_with("sublet_" + name + "_" + host_namespace + "_")) continue;
+    if (!context.starts_with(ours)) continue;
     const bool current = kube::kubeconfig_current_context(path).value_or("") == context;
     const std::string previous = current ? take_previous_context(path) : "";
     if (auto removed = kube::remove_context(path, context, previous); !removed) report(removed.error());

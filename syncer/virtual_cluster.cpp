@@ -60,8 +60,7 @@ Result<VirtualCluster> VirtualCluster::load(const std::string& folder) {
   const auto text = read_file(path);
   if (!text) return fail(text.error());
   auto cluster = from_json(*text);
-  if (!cluster)
-    return internal_error(path + " is damaged: " + cluster.error().message);
+  if (!cluster) return internal_error(path + " is damaged: " + cluster.error().message);
   cluster->folder = folder;
   return cluster;
 }
