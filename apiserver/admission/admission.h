@@ -1,9 +1,9 @@
 // Admission: the plugins between decoding and storing, in upstream's order, over documents.
 //
 // admit_mutating() may change the object; admit_validating() may only refuse. Plugins: NamespaceLifecycle,
-// LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, RuntimeClass, CertificateSubjectRestriction, and the border (the
-// syncer's translation, so that a refusal reaches the tenant before anything is stored). One file per plugin.
-// Threads: any; state only through the WriteContext's snapshot.
+// LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, RuntimeClass,
+// CertificateSubjectRestriction, and the border (the syncer's translation, so that a refusal reaches the tenant before
+// anything is stored). One file per plugin. Threads: any; state only through the WriteContext's snapshot.
 #pragma once
 
 #include "apiserver/strategies/strategy.h"
