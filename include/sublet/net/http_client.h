@@ -2,9 +2,9 @@
 //
 // Runs on a loop that must outlive it. Idle connections are kept up to `idle_connections_max` and reused, newest first;
 // a request that fails on a reused connection before any byte of the answer is retried once on a new one when the
-// connection was closed by the peer (idle race); it is never sent twice once an answer began. POST and PATCH are retried
-// only when nothing of them was sent: they may have had an effect.
-// Streams (watches) hold a connection of their own. Thread-safe.
+// connection was closed by the peer (idle race); it is never sent twice once an answer began. POST and PATCH are
+// retried only when nothing of them was sent: they may have had an effect. Streams (watches) hold a connection of their
+// own. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ struct Endpoint {
 };
 
 struct HttpClientOptions {
-  std::size_t connections_max = 64;  // streams included; further requests wait in line
-  std::size_t idle_connections_max = 16;
+  std::size_t connections_max = 64;       // streams included; further requests wait in line
+  std::size_t idle_connections_max = 32;  // as many as a syncer at full load has calls in flight
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds idle_timeout{90'000};
 };
