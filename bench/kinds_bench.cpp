@@ -25,7 +25,8 @@ constexpr std::string_view kPod =
 
 struct World {
   World() : store(std::move(*store::Store::open(store::make_memory_log()))) {
-    put("namespaces/default", R"({"metadata":{"name":"default"},"status":{"phase":"Active"}})", {{"status.phase", "Active"}});
+    put("namespaces/default", R"({"metadata":{"name":"default"},"status":{"phase":"Active"}})",
+        {{"status.phase", "Active"}});
     put("serviceaccounts/default/default", R"({"metadata":{"name":"default","namespace":"default"}})", {});
   }
   void put(std::string key, std::string bytes, std::vector<std::pair<std::string, std::string>> fields) {

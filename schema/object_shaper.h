@@ -59,7 +59,7 @@ inline std::string_view key_of(const detail::Node* node) { return {node->key, no
 inline std::string_view text_of(const detail::Node* node) { return {node->text, node->size}; }
 /// Missing, or null.
 inline bool is_absent(const detail::Node* node) { return node == nullptr || node->kind == NodeKind::null; }
-void name_node(detail::Node* node, std::string_view key);           // the key must outlive the document
+void name_node(detail::Node* node, std::string_view key);         // the key must outlive the document
 void clear_node(detail::Node* node, NodeKind kind);               // keeps key and place
 void set_static_text(detail::Node* node, std::string_view text);  // the text must outlive the document
 void append_child(detail::Node* parent, detail::Node* child);

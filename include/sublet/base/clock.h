@@ -25,7 +25,8 @@ class Clock {
 
 class ManualClock final : public Clock {
  public:
-  explicit ManualClock(WallTime start = WallTime(std::chrono::seconds(1'700'000'000))) : wall_(start.time_since_epoch()) {}
+  explicit ManualClock(WallTime start = WallTime(std::chrono::seconds(1'700'000'000)))
+      : wall_(start.time_since_epoch()) {}
   WallTime now() const override { return WallTime(wall_.load()); }
   SteadyTime steady_now() const override {
     return SteadyTime(std::chrono::duration_cast<SteadyTime::duration>(wall_.load()));

@@ -20,8 +20,7 @@ struct Field {
   Field(std::string_view k, const std::string& v) : key(k), value(v) {}
   Field(std::string_view k, const char* v) : key(k), value(v) {}
   template <class Number>
-    requires std::is_arithmetic_v<Number>
-  Field(std::string_view k, Number v) : key(k), value(std::to_string(v)) {}
+  requires std::is_arithmetic_v<Number> Field(std::string_view k, Number v) : key(k), value(std::to_string(v)) {}
 };
 using Fields = std::initializer_list<Field>;
 

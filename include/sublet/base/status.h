@@ -1,10 +1,10 @@
 // Status and Result: how every layer of sublet reports failure.
 //
-// A Status is the Kubernetes failure object in C++: the reason is one of the API's own reasons, so a failure deep in the
-// store reaches kubectl without a second vocabulary. Functions that can fail return Result<T>; exceptions live only at
-// the seams of libraries that throw, and are turned into a Status on the spot.
-// Values: plain data, copyable, no threads involved.
-// Source: k8s.io/apimachinery/pkg/apis/meta/v1 (StatusReason), reference/apiserver-spec.md section 1.6.
+// A Status is the Kubernetes failure object in C++: the reason is one of the API's own reasons, so a failure deep in
+// the store reaches kubectl without a second vocabulary. Functions that can fail return Result<T>; exceptions live only
+// at the seams of libraries that throw, and are turned into a Status on the spot. Values: plain data, copyable, no
+// threads involved. Source: k8s.io/apimachinery/pkg/apis/meta/v1 (StatusReason), reference/apiserver-spec.md
+// section 1.6.
 #pragma once
 
 #include <string>
@@ -91,7 +91,8 @@ Status already_exists_status(std::string_view group, std::string_view resource, 
 Status conflict_status(std::string_view group, std::string_view resource, std::string_view name, std::string_view why);
 /// `pods "x" is forbidden: <why>`.
 Status forbidden_status(std::string_view group, std::string_view resource, std::string_view name, std::string_view why);
-/// `Pod "x" is invalid: [f1: m1, f2: m2]` from causes (each cause's message without the field, as upstream's field.Error).
+/// `Pod "x" is invalid: [f1: m1, f2: m2]` from causes (each cause's message without the field, as upstream's
+/// field.Error).
 Status invalid_status(std::string_view group, std::string_view kind, std::string_view name, std::vector<Cause> causes);
 
 /// The why of an optimistic-lock conflict, in upstream's words.

@@ -146,7 +146,7 @@ class Value {
   void set(Value other);  // deep copy, also from another Document; a missing `other` gives null
   /// Moves the content of `other` (same Document, not an ancestor of this) here without copying; `other` becomes null.
   void take(Value other);
-  void make_object();     // an empty object, whatever it was
+  void make_object();  // an empty object, whatever it was
   void make_array();
 
   // Members of an object.

@@ -1,8 +1,8 @@
 // SimHost: makes an API server a host: simulated nodes, a scheduler and a kubelet, all pure clients of that server.
 //
 // Nodes have real-looking labels, capacity, status and leases. The scheduler packs pods by resources, selectors, node
-// affinity, taints and priority, for `default-scheduler` and, with shares of GPUs, for `kai-scheduler`; pods of any other
-// scheduler stay Pending. The kubelet walks pods to Running, Succeeded or Failed by what their command says
+// affinity, taints and priority, for `default-scheduler` and, with shares of GPUs, for `kai-scheduler`; pods of any
+// other scheduler stay Pending. The kubelet walks pods to Running, Succeeded or Failed by what their command says
 // (simhost/container_program.h), waits for missing ConfigMaps and Secrets, cannot pull images whose reference contains
 // "does-not-exist", and removes deleted pods after a short stop time.
 // Everything happens on one loop, driven by informers: no threads, no polling; idle it only renews leases.
@@ -45,7 +45,8 @@ class SimHost {
   /// in. Idempotent over restarts: pods that run are taken over as they are.
   Outcome start();
 
-  /// Logs of the simulated containers, for ServerOptions::pod_logs. May be taken before start() and outlive the SimHost.
+  /// Logs of the simulated containers, for ServerOptions::pod_logs. May be taken before start() and outlive the
+  /// SimHost.
   apiserver::PodLogs pod_logs() const;
   /// What KAI's webhook refuses at pod creation (a share together with whole GPUs, malformed shares), for
   /// ServerOptions::border. Pure.

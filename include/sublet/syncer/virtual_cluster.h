@@ -22,7 +22,7 @@ namespace sublet::syncer {
 struct VirtualCluster {
   std::string name, uid;
   std::string host_namespace;
-  std::string host_context;             // as in context names: the host kubeconfig's context, or "embedded"
+  std::string host_context;  // as in context names: the host kubeconfig's context, or "embedded"
   bool embedded_host = false;
   std::string created;               // RFC 3339
   std::string listen;                // address:port of the API server; fixed at create, so that kubeconfigs stay true
