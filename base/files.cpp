@@ -1,6 +1,7 @@
 #include "sublet/base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,14 +31,6 @@ Reason reason_of(int error) {
 tl::unexpected<Status> file_failure(const std::string& doing, const std::string& path, int error) {
   return fail(reason_of(error), doing + " " + path + ": " + std::strerror(error));
 }
-
-/// Closes on the way out of a scope.
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 }  // namespace
 
@@ -85,6 +78,16 @@ Outcome make_private_folder(const std::string& path) {
   }
   if (::chmod(path.c_str(), 0700) != 0) return file_failure("cannot close to others the folder", path, errno);
   return {};
+}
+
+Descriptor::~Descriptor() {
+  if (fd >= 0) ::close(fd);
+}
+
+bool lock_while_there(int fd, const std::string& path) {
+  struct stat mine, there;
+  return ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
 }  // namespace sublet

@@ -1,8 +1,6 @@
 #include "cli/create_claim.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,10 +18,7 @@ namespace {
 int try_lock(const std::string& path) {
   const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock < 0) return -1;
-  struct stat mine, there;
-  if (::flock(lock, LOCK_EX | LOCK_NB) == 0 && ::fstat(lock, &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&
-      mine.st_ino == there.st_ino)
-    return lock;
+  if (lock_while_there(lock, path)) return lock;
   ::close(lock);
   return -1;
 }

@@ -23,24 +23,13 @@ tl::unexpected<Status> system_failure(const std::string& what, const std::string
   return fail(reason, what + " " + path + ": " + std::strerror(errno));
 }
 
-/// Closes on the way out of a scope.
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 /// The lock file that a killed sublet left behind, taken over; -1 when it is held, foreign or gone.
 int take_over(const std::string& lock_path) {
   const int fd = ::open(lock_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return -1;
   char mark[kOurMark.size()] = {};
-  struct stat mine, there;
-  const bool ours = ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::pread(fd, mark, sizeof(mark), 0) == sizeof(mark) &&
-                    std::string_view(mark, sizeof(mark)) == kOurMark && ::fstat(fd, &mine) == 0 &&
-                    ::stat(lock_path.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&
-                    mine.st_dev == there.st_dev;
+  const bool ours = lock_while_there(fd, lock_path) && ::pread(fd, mark, sizeof(mark), 0) == sizeof(mark) &&
+                    std::string_view(mark, sizeof(mark)) == kOurMark;
   if (ours) return fd;
   ::close(fd);
   return -1;

@@ -22,4 +22,13 @@ Outcome make_private_folder(const std::string& path);
 /// All of it, also when the kernel takes it in pieces; false with errno set when it does not.
 bool write_all(int fd, std::string_view content);
 
+/// Closes on the way out of a scope. -1: nothing.
+struct Descriptor {
+  int fd;
+  ~Descriptor();
+};
+/// Takes the kernel lock of an open lock file without waiting; false when another has it, or when `path` is no longer
+/// that file (whoever removed it had the lock).
+bool lock_while_there(int fd, const std::string& path);
+
 }  // namespace sublet
