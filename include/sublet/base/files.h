@@ -1,4 +1,4 @@
-// Files: whole files read and written, for what sublet keeps on disk itself.
+// Files: whole files read and written, for what sublet keeps on disk itself, and what users of descriptors share.
 //
 // Keys, tokens and records are 0600 in folders 0700, and never half written: a temporary file, synced and renamed. A
 // user's own file (a kubeconfig) is changed by kube/file_edit.h instead, which keeps its mode and its links.
