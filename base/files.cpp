@@ -32,6 +32,22 @@ tl::unexpected<Status> file_failure(const std::string& doing, const std::string&
   return fail(reason_of(error), doing + " " + path + ": " + std::strerror(error));
 }
 
+// Without it the entry (a rename, a new folder) may be lost in a crash. A folder that may not be read, or a file system
+// that syncs no folders, leaves nothing to do.
+Outcome sync_folder_of(const std::filesystem::path& path) {
+  const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
+  const Descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (opened.fd >= 0 ? ::fsync(opened.fd) == 0 || errno == EINVAL || errno == ENOTSUP : errno == EACCES) return {};
+  return file_failure("cannot sync the folder", folder, errno);
+}
+
+// Gives an open file the mode and owner of another; false with errno set when it cannot have that mode.
+bool take_after(int fd, const struct stat& like) {
+  if (::fchmod(fd, like.st_mode & 07777) != 0) return false;
+  if (::fchown(fd, like.st_uid, like.st_gid) != 0) ::fchmod(fd, 0600);  // not root: the file is ours
+  return true;
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path) {
@@ -59,22 +75,27 @@ bool write_all(int fd, std::string_view content) {
   return true;
 }
 
-Outcome write_private_file(const std::string& path, std::string_view content) {
+Outcome replace_file(const std::string& path, std::string_view content, const struct stat* like) {
   std::string temporary = path + ".XXXXXX";
   const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};  // mode 0600
-  if (file.fd < 0) return file_failure("cannot write", path, errno);
-  if (write_all(file.fd, content) && ::fsync(file.fd) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  if (file.fd < 0) return file_failure("cannot make a file beside", path, errno);
+  const bool renamed = write_all(file.fd, content) && (!like || take_after(file.fd, *like)) && ::fsync(file.fd) == 0 &&
+                       ::rename(temporary.c_str(), path.c_str()) == 0;
   const int error = errno;
-  ::unlink(temporary.c_str());
-  return file_failure("cannot write", path, error);
+  if (!renamed) ::unlink(temporary.c_str());
+  if (!renamed) return file_failure("cannot write", path, error);
+  return sync_folder_of(path);
 }
 
 Outcome make_private_folder(const std::string& path) {
   std::filesystem::path partial;
   for (const auto& part : std::filesystem::path(path)) {
     partial /= part;
-    if (::mkdir(partial.c_str(), 0700) != 0 && errno != EEXIST)
+    if (::mkdir(partial.c_str(), 0700) == 0) {
+      if (auto synced = sync_folder_of(partial); !synced) return synced;
+    } else if (errno != EEXIST) {
       return file_failure("cannot make the folder", partial.string(), errno);
+    }
   }
   if (::chmod(path.c_str(), 0700) != 0) return file_failure("cannot close to others the folder", path, errno);
   return {};

@@ -1,10 +1,13 @@
 #include "sublet/base/files.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
+
+#include "base/durable_writes_testing.h"
 
 namespace sublet {
 namespace {
@@ -41,6 +44,50 @@ TEST_F(Files, SaysWhyAFileCannotBeReadOrWritten) {
   EXPECT_TRUE(of_folder.error().is(Reason::bad_request));
   EXPECT_NE(of_folder.error().message.find(folder_ + ": Is a directory"), std::string::npos);
   EXPECT_TRUE(write_private_file(folder_ + "/none/key", "x").error().is(Reason::not_found));
+}
+
+TEST_F(Files, AWrittenFileIsOnTheDiskBeforeItsNameAndItsNameBeforeTheReturn) {
+  testing_support::DurableWrites writes;
+  ASSERT_TRUE(write_private_file(folder_ + "/key", "one"));
+  EXPECT_THAT(writes.calls(),
+              testing::ElementsAre("sync " + folder_ + "/key.*", "rename " + folder_ + "/key", "sync " + folder_));
+}
+
+TEST_F(Files, AMadeFolderIsOnTheDiskBeforeTheReturn) {
+  testing_support::DurableWrites writes;
+  ASSERT_TRUE(make_private_folder(folder_ + "/a/b"));
+  EXPECT_THAT(writes.calls(), testing::ElementsAre("sync " + folder_, "sync " + folder_ + "/a"));
+  ASSERT_TRUE(make_private_folder(folder_ + "/a/b"));
+  EXPECT_EQ(writes.calls().size(), 2u) << "synced what was there";
+}
+
+TEST_F(Files, ASyncThatFailsIsAFailure) {
+  testing_support::DurableWrites writes;
+  ASSERT_TRUE(write_private_file(folder_ + "/key", "one"));
+  writes.fail_sync_of(folder_ + "/key.*");
+  EXPECT_FALSE(write_private_file(folder_ + "/key", "two"));
+  EXPECT_EQ(read_file(folder_ + "/key").value(), "one");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "a temporary file was left behind";
+  writes.fail_sync_of(folder_);
+  const auto written = write_private_file(folder_ + "/key", "three");
+  ASSERT_FALSE(written) << "a rename that a crash may undo was told as done";
+  EXPECT_NE(written.error().message.find("cannot sync the folder " + folder_), std::string::npos);
+  EXPECT_FALSE(make_private_folder(folder_ + "/a"));
+}
+
+TEST_F(Files, AReplacedFileKeepsItsMode) {
+  ASSERT_TRUE(write_private_file(folder_ + "/file", "one"));
+  fs::permissions(folder_ + "/file", fs::perms(0640));
+  struct stat before {};
+  ASSERT_EQ(::stat((folder_ + "/file").c_str(), &before), 0);
+  ASSERT_TRUE(replace_file(folder_ + "/file", "two", &before));
+  EXPECT_EQ(mode(folder_ + "/file"), 0640u);
+  ASSERT_TRUE(write_private_file(folder_ + "/file", "three"));
+  EXPECT_EQ(mode(folder_ + "/file"), 0600u);
+}
+
+TEST_F(Files, ADescriptorHasOneOwner) {
+  static_assert(!std::is_copy_constructible_v<Descriptor> && !std::is_copy_assignable_v<Descriptor>);
 }
 
 TEST_F(Files, FoldersArePrivateAlsoWhenTheyWereNot) {

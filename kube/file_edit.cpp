@@ -52,13 +52,6 @@ Outcome make_folder_of(const std::filesystem::path& file) {
   return {};
 }
 
-/// Without it the rename itself may be lost in a crash.
-void sync_folder_of(const std::filesystem::path& file) {
-  const std::string folder = file.parent_path().empty() ? "." : file.parent_path().string();
-  const Descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (opened.fd >= 0) ::fsync(opened.fd);
-}
-
 }  // namespace
 
 Result<FileLock> FileLock::take(const std::string& path, std::chrono::milliseconds patience) {
@@ -92,28 +85,13 @@ std::string resolve_links(const std::string& path) {
   return error ? path : resolved.string();
 }
 
-Outcome replace_file(const std::string& path, const std::string& text) {
+Outcome replace_user_file(const std::string& path, const std::string& text) {
   const std::string target = resolve_links(path);
   if (auto made = make_folder_of(target); !made) return made;
   struct stat before;
   const bool existed = ::stat(target.c_str(), &before) == 0;
   if (existed && ::access(target.c_str(), W_OK) != 0) return system_failure("cannot write", target);
-
-  std::string temporary = target + ".XXXXXX";
-  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};  // mode 0600
-  if (file.fd < 0) return system_failure("cannot make a file beside", target);
-  bool done = write_all(file.fd, text);
-  if (done && existed) {
-    done = ::fchmod(file.fd, before.st_mode & 07777) == 0;
-    if (::fchown(file.fd, before.st_uid, before.st_gid) != 0) ::fchmod(file.fd, 0600);  // not root: the file is ours
-  }
-  if (!done || ::fsync(file.fd) != 0 || ::rename(temporary.c_str(), target.c_str()) != 0) {
-    const auto failed = system_failure("cannot write", target);
-    ::unlink(temporary.c_str());
-    return failed;
-  }
-  sync_folder_of(target);
-  return {};
+  return replace_file(target, text, existed ? &before : nullptr);
 }
 
 }  // namespace sublet::kube

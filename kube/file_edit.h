@@ -2,7 +2,8 @@
 //
 // FileLock is a lock file made with O_EXCL, as client-go's: "<path>.lock". Ours also hold a kernel lock and say so in
 // their content, so that one left behind by a killed process is taken over at once; a foreign one is waited for and
-// never broken. replace_file() writes a temporary file beside the target, syncs and renames; mode and owner stay.
+// never broken. replace_user_file() is base/files' replace_file() for a file that is not ours: mode, owner and links
+// stay.
 #pragma once
 
 #include <chrono>
@@ -29,6 +30,6 @@ class FileLock {
 /// The file behind symbolic links; the path itself when there is none yet.
 std::string resolve_links(const std::string& path);
 /// Puts `text` in the place of the file (through links), or makes it with mode 0600 (and its folder with 0700).
-Outcome replace_file(const std::string& path, const std::string& text);
+Outcome replace_user_file(const std::string& path, const std::string& text);
 
 }  // namespace sublet::kube

@@ -272,7 +272,7 @@ Outcome write_edits(const Edits& edits) {
     auto text = edit_kubeconfig(file->text, edit, path);
     if (!text) return fail(text.error());
     if (file->exists && *text == file->text) continue;
-    if (auto written = replace_file(path, *text); !written) return written;
+    if (auto written = replace_user_file(path, *text); !written) return written;
   }
   return {};
 }

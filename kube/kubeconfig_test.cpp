@@ -1,5 +1,6 @@
 #include "sublet/kube/kubeconfig.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/durable_writes_testing.h"
 #include "kube/file_edit.h"
 #include "kube/kubeconfig_text.h"
 #include "sublet/base/files.h"
@@ -122,6 +124,14 @@ TEST_F(KubeconfigTest, ErrorsNameFileAndWhatThereIs) {
   EXPECT_NE(message(exec, "").find("exec: credential plugins are not run"), std::string::npos);
   EXPECT_EQ(load_kubeconfig(file, "dev")->bearer_token, "123456");
   EXPECT_TRUE(load_kubeconfig(file)->insecure_skip_tls_verify);
+}
+
+TEST_F(KubeconfigTest, AChangedFileIsOnTheDiskWithItsName) {
+  const std::string file = write("config", kUserFile);
+  testing_support::DurableWrites writes;
+  ASSERT_TRUE(merge_context(file, access_of("new"), true));
+  EXPECT_THAT(writes.calls(),
+              testing::ElementsAre("sync " + file + ".*", "rename " + file, "sync " + folder_.string()));
 }
 
 TEST_F(KubeconfigTest, MergeChangesOnlyWhatIsNamed) {

@@ -1,9 +1,12 @@
 // Files: whole files read and written, for what sublet keeps on disk itself, and what users of descriptors share.
 //
-// Keys, tokens and records are 0600 in folders 0700, and never half written: a temporary file, synced and renamed. A
-// user's own file (a kubeconfig) is changed by kube/file_edit.h instead, which keeps its mode and its links.
+// Whatever is written is as durable as the data beside it: replace_file() is the one way in which a file is written,
+// and a made folder's own entry is synced too. Keys, tokens and records are 0600 in folders 0700; for a user's own file
+// (a kubeconfig) kube/file_edit.h keeps mode, owner and links around the same function.
 // Failures name the path and the cause. Threads: any; two writers of one file leave the file of one of them.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <string>
 #include <string_view>
@@ -15,8 +18,14 @@ namespace sublet {
 /// The whole file. not_found when there is none, forbidden when it may not be read, bad_request for a folder or more
 /// than 64 MiB.
 Result<std::string> read_file(const std::string& path);
-/// Writes the whole file with mode 0600.
-Outcome write_private_file(const std::string& path, std::string_view content);
+/// Puts `content` in the place of the file: temporary file beside it, sync, rename, sync of the folder. A crash leaves
+/// the old file or the new one, after the return only the new one. Mode and owner are those of `like`; without it 0600,
+/// ours.
+Outcome replace_file(const std::string& path, std::string_view content, const struct stat* like = nullptr);
+/// The same for what is sublet's own: mode 0600.
+inline Outcome write_private_file(const std::string& path, std::string_view content) {
+  return replace_file(path, content);
+}
 /// Creates the folder and its missing parents, each 0700; an existing one that others may enter is closed to them.
 Outcome make_private_folder(const std::string& path);
 /// All of it, also when the kernel takes it in pieces; false with errno set when it does not.
@@ -24,8 +33,11 @@ bool write_all(int fd, std::string_view content);
 
 /// Closes on the way out of a scope. -1: nothing.
 struct Descriptor {
-  int fd;
+  explicit Descriptor(int opened) : fd(opened) {}
+  Descriptor(const Descriptor&) = delete;  // the copy would close it a second time, perhaps as somebody else's
+  Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor();
+  const int fd;
 };
 /// Takes the kernel lock of an open lock file without waiting; false when another has it, or when `path` is no longer
 /// that file (whoever removed it had the lock).
