@@ -10,11 +10,11 @@
 #include <variant>
 
 #include "kube/answer.h"
-#include "kube/json_scan.h"
 #include "kube/object_cache.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/log.h"
 #include "sublet/base/random.h"
+#include "sublet/kube/json_scan.h"
 
 namespace sublet::kube {
 namespace {

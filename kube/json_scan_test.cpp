@@ -1,4 +1,4 @@
-#include "kube/json_scan.h"
+#include "sublet/kube/json_scan.h"
 
 #include <gtest/gtest.h>
 

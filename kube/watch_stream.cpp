@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kube/answer.h"
-#include "kube/json_scan.h"
+#include "sublet/kube/json_scan.h"
 
 namespace sublet::kube {
 namespace {

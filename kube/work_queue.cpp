@@ -60,6 +60,14 @@ struct WorkQueue::Impl {
     }
   }
 
+  /// Takes a key for a worker. Some lane is not empty.
+  std::string give_out() {
+    std::string key = take();
+    wanted.erase(key);
+    in_work.insert(key);
+    return key;
+  }
+
   /// Puts the key in line unless it is there; a key in work goes in line when it is done.
   void enqueue(const std::string& key) {
     if (!wanted.insert(key).second || in_work.contains(key)) return;
@@ -129,10 +137,21 @@ std::optional<std::string> WorkQueue::get() {
       impl_->changed.wait_for(lock, impl_->delayed.top().due - impl_->clock.steady_now());
     }
   }
-  std::string key = impl_->take();
-  impl_->wanted.erase(key);
-  impl_->in_work.insert(key);
-  return key;
+  return impl_->give_out();
+}
+
+std::optional<std::string> WorkQueue::try_get() {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->stopped) return std::nullopt;
+  impl_->release_due();
+  if (impl_->nobody_in_line()) return std::nullopt;
+  return impl_->give_out();
+}
+
+std::optional<SteadyTime> WorkQueue::next_due() const {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->delayed.empty()) return std::nullopt;
+  return impl_->delayed.top().due;
 }
 
 void WorkQueue::done(const std::string& key) {

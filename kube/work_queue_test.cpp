@@ -28,6 +28,28 @@ TEST(WorkQueue, HoldsAKeyOnce) {
   EXPECT_TRUE(queue.idle());
 }
 
+TEST(WorkQueue, GivesWithoutWaiting) {
+  ManualClock clock;
+  WorkQueue queue(clock);
+  EXPECT_EQ(queue.try_get(), std::nullopt);
+  EXPECT_EQ(queue.next_due(), std::nullopt);
+  queue.add("a");
+  EXPECT_EQ(queue.try_get(), "a");
+  queue.add("a");
+  EXPECT_EQ(queue.try_get(), std::nullopt) << "it is in work";
+  queue.done("a");
+  EXPECT_EQ(queue.try_get(), "a");
+  queue.add_after("b", milliseconds(50));
+  EXPECT_EQ(queue.try_get(), std::nullopt);
+  EXPECT_EQ(queue.next_due(), clock.steady_now() + milliseconds(50));
+  clock.advance(milliseconds(50));
+  EXPECT_EQ(queue.try_get(), "b");
+  EXPECT_EQ(queue.next_due(), std::nullopt);
+  queue.add("c");
+  queue.shut_down();
+  EXPECT_EQ(queue.try_get(), std::nullopt);
+}
+
 TEST(WorkQueue, UrgentLanesGoFirstAndNoneStarves) {
   WorkQueue queue(Clock::system(), [](std::string_view key) { return key[0] - '0'; });
   for (int i = 0; i < 2; ++i) queue.add("2-" + std::to_string(i));

@@ -5,9 +5,9 @@
 #include <thread>
 #include <vector>
 
-#include "kube/json_scan.h"
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
+#include "sublet/kube/json_scan.h"
 #include "syncer/border.h"
 
 namespace sublet::syncer {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "kube/json_scan.h"
 #include "kube/watch_stream.h"
+#include "sublet/kube/json_scan.h"
 #include "sublet/schema/document.h"
 
 namespace {

@@ -33,6 +33,10 @@ class WorkQueue {
   void forget(const std::string& key);
   /// Blocks for the next key; nullopt after shut_down() (pending keys are dropped). Pair with done().
   std::optional<std::string> get();
+  /// The same without waiting: nullopt when nothing is in line. For workers that are called when there is work.
+  std::optional<std::string> try_get();
+  /// When the first delayed key comes in line; nullopt when none is delayed.
+  std::optional<SteadyTime> next_due() const;
   void done(const std::string& key);
   void shut_down();
   std::size_t depth() const;  // in line or delayed
