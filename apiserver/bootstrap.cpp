@@ -1,4 +1,4 @@
-#include "apiserver/bootstrap.h"
+#include "sublet/apiserver/bootstrap.h"
 
 #include "apiserver/strategies/claims.h"
 #include "apiserver/strategies/priority_classes.h"
@@ -32,54 +32,54 @@ BootstrapObject priority_class(const SystemPriorityClass& facts) {
   return made;
 }
 
-BootstrapObject service(const ServerOptions& options) {
+BootstrapObject service(const ClusterFacts& cluster) {
   auto made = make("", "v1", "services", "Service", "default", "kubernetes");
   auto labels = made.object["metadata"].object("labels");
   labels.put("component", "apiserver");
   labels.put("provider", "kubernetes");
   auto spec = made.object.root().object("spec");
-  spec.put("clusterIP", kubernetes_service_ip(options));
+  spec.put("clusterIP", kubernetes_service_ip(cluster));
   auto port = spec.array("ports").push_object();
   port.put("name", "https");
   port.put("port", kHttps);
   port.put("protocol", "TCP");
-  port.put("targetPort", options.advertise_port);
+  port.put("targetPort", cluster.advertise_port);
   return made;
 }
 
-BootstrapObject endpoints(const ServerOptions& options) {
+BootstrapObject endpoints(const ClusterFacts& cluster) {
   auto made = make("", "v1", "endpoints", "Endpoints", "default", "kubernetes");
   // The mirroring controller leaves it alone: the slice below says the same.
   made.object["metadata"].object("labels").put("endpointslice.kubernetes.io/skip-mirror", "true");
   auto subset = made.object.root().array("subsets").push_object();
-  subset.array("addresses").push_object().put("ip", options.advertise_address);
+  subset.array("addresses").push_object().put("ip", cluster.advertise_address);
   auto port = subset.array("ports").push_object();
   port.put("name", "https");
-  port.put("port", options.advertise_port);
+  port.put("port", cluster.advertise_port);
   port.put("protocol", "TCP");
   return made;
 }
 
-BootstrapObject endpoint_slice(const ServerOptions& options) {
+BootstrapObject endpoint_slice(const ClusterFacts& cluster) {
   auto made = make("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", "default", "kubernetes");
   made.object["metadata"].object("labels").put("kubernetes.io/service-name", "kubernetes");
   auto root = made.object.root();
-  auto address = parse_ip(options.advertise_address);
+  auto address = parse_ip(cluster.advertise_address);
   root.put("addressType", address && address->v6 ? "IPv6" : "IPv4");
   auto endpoint = root.array("endpoints").push_object();
-  endpoint.array("addresses").push(options.advertise_address);
+  endpoint.array("addresses").push(cluster.advertise_address);
   endpoint.object("conditions").put("ready", true);
   auto port = root.array("ports").push_object();
   port.put("name", "https");
-  port.put("port", options.advertise_port);
+  port.put("port", cluster.advertise_port);
   port.put("protocol", "TCP");
   return made;
 }
 
 }  // namespace
 
-std::string kubernetes_service_ip(const ServerOptions& options) {
-  auto range = AddressRange::parse(options.service_cidr);
+std::string kubernetes_service_ip(const ClusterFacts& cluster) {
+  auto range = AddressRange::parse(cluster.service_cidr);
   return range ? ip_text(range->at(1)) : "";
 }
 
@@ -101,23 +101,23 @@ BootstrapObject default_service_account(std::string_view namespace_name) {
   return make("", "v1", "serviceaccounts", "ServiceAccount", namespace_name, "default");
 }
 
-std::vector<BootstrapObject> kubernetes_service_objects(const ServerOptions& options) {
+std::vector<BootstrapObject> kubernetes_service_objects(const ClusterFacts& cluster) {
   std::vector<BootstrapObject> objects;
-  objects.push_back(service(options));
-  objects.push_back(endpoints(options));
-  objects.push_back(endpoint_slice(options));
+  objects.push_back(service(cluster));
+  objects.push_back(endpoints(cluster));
+  objects.push_back(endpoint_slice(cluster));
   return objects;
 }
 
-std::vector<BootstrapObject> bootstrap_objects(const ServerOptions& options) {
+std::vector<BootstrapObject> bootstrap_objects(const ClusterFacts& cluster) {
   std::vector<BootstrapObject> objects;
   for (auto name : kSystemNamespaces) objects.push_back(make("", "v1", "namespaces", "Namespace", {}, name));
   for (const auto& facts : kSystemPriorityClasses) objects.push_back(priority_class(facts));
   for (auto name : kSystemNamespaces) {
     objects.push_back(default_service_account(name));
-    objects.push_back(root_ca_config_map(name, options.ca_certificate_pem));
+    objects.push_back(root_ca_config_map(name, cluster.ca_certificate_pem));
   }
-  for (auto& object : kubernetes_service_objects(options)) objects.push_back(std::move(object));
+  for (auto& object : kubernetes_service_objects(cluster)) objects.push_back(std::move(object));
   return objects;
 }
 

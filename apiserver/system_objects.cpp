@@ -1,8 +1,8 @@
 #include "apiserver/system_objects.h"
 
-#include "apiserver/bootstrap.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/verbs/write_steps.h"
+#include "sublet/apiserver/bootstrap.h"
 
 namespace sublet::apiserver {
 namespace {

@@ -1,5 +1,5 @@
-// System objects: puts what every cluster has (bootstrap.h says what) into the store at the start, and back when
-// somebody deletes it.
+// System objects: puts what every cluster has (sublet/apiserver/bootstrap.h says what) into the store at the start, and
+// back when somebody deletes it.
 #pragma once
 
 #include <memory>

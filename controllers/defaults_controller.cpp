@@ -1,7 +1,7 @@
 // What every namespace is given: the `default` ServiceAccount and the CA that its pods trust.
 
-#include "apiserver/bootstrap.h"
 #include "controllers/controller.h"
+#include "sublet/apiserver/bootstrap.h"
 #include "sublet/base/log.h"
 
 namespace sublet::controllers {

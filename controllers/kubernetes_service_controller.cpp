@@ -1,8 +1,8 @@
 // The Service `kubernetes` in `default` with its endpoints: made at start, restored when somebody deletes or bends
 // them.
 
-#include "apiserver/bootstrap.h"
 #include "controllers/controller.h"
+#include "sublet/apiserver/bootstrap.h"
 
 namespace sublet::controllers {
 namespace {

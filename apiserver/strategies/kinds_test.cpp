@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "apiserver/bootstrap.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/kind_testing.h"
+#include "sublet/apiserver/bootstrap.h"
 
 namespace sublet::apiserver {
 namespace {

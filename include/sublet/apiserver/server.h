@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "sublet/apiserver/bootstrap.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/random.h"
 #include "sublet/base/status.h"
@@ -44,15 +45,11 @@ using BorderAdmission =
 using PodLogs = std::function<void(const std::string& namespace_name, const std::string& pod_name,
                                    const std::string& query, std::shared_ptr<net::ResponseSink> sink)>;
 
-struct ServerOptions {
+struct ServerOptions : ClusterFacts {
   std::string version = "v1.36.3";      // /version's gitVersion
-  std::string ca_certificate_pem;       // goes into kube-root-ca.crt
   std::string service_account_key_pem;  // signs and verifies tokens (ES256)
   std::string service_account_issuer = "https://kubernetes.default.svc.cluster.local";
   std::vector<std::pair<std::string, User>> static_tokens;  // bearer token -> user
-  std::string advertise_address = "127.0.0.1";              // Endpoints of the `kubernetes` Service
-  int advertise_port = 6443;
-  std::string service_cidr = "10.96.0.0/16";
   std::string unix_socket_user = "system:sublet:syncer";  // identity of peers on the unix socket (group system:masters)
   BorderAdmission border;
   PodLogs pod_logs;  // empty: 501 with the reason

@@ -8,10 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "sublet/apiserver/server.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::apiserver {
+
+/// What the objects below say of the cluster: all that most parts need to know of it. No key, no user.
+struct ClusterFacts {
+  std::string ca_certificate_pem;               // goes into kube-root-ca.crt
+  std::string advertise_address = "127.0.0.1";  // Endpoints of the `kubernetes` Service
+  int advertise_port = 6443;
+  std::string service_cidr = "10.96.0.0/16";
+};
 
 struct BootstrapObject {
   std::string_view group, version, resource;
@@ -21,15 +28,15 @@ struct BootstrapObject {
 };
 
 /// In the order in which they must be created.
-std::vector<BootstrapObject> bootstrap_objects(const ServerOptions& options);
+std::vector<BootstrapObject> bootstrap_objects(const ClusterFacts& cluster);
 
 /// The Service `kubernetes` in `default`, its Endpoints and its EndpointSlice.
-std::vector<BootstrapObject> kubernetes_service_objects(const ServerOptions& options);
+std::vector<BootstrapObject> kubernetes_service_objects(const ClusterFacts& cluster);
 /// The CA that pods trust, as every namespace gets it.
 BootstrapObject root_ca_config_map(std::string_view namespace_name, const std::string& ca_certificate_pem);
 BootstrapObject default_service_account(std::string_view namespace_name);
 
 /// The first usable address of the service network: the `kubernetes` Service's.
-std::string kubernetes_service_ip(const ServerOptions& options);
+std::string kubernetes_service_ip(const ClusterFacts& cluster);
 
 }  // namespace sublet::apiserver
