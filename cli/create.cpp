@@ -14,6 +14,7 @@
 #include "sublet/base/clock.h"
 #include "sublet/base/files.h"
 #include "sublet/base/random.h"
+#include "sublet/syncer/border_facts.h"
 
 namespace sublet::cli {
 namespace {
@@ -125,8 +126,9 @@ Result<Plan> make_plan(const CreateOptions& options) {
     if (!text) return fail(text.error());
     plan.template_text = *text;
   }
-  auto made = plan.template_text.empty() ? Result<patches::Template>(patches::Template::none())
-                                         : patches::Template::load(plan.template_text, options.template_file);
+  auto made = plan.template_text.empty()
+                  ? Result<patches::Template>(patches::Template::none())
+                  : patches::Template::load(plan.template_text, options.template_file, syncer::border_facts());
   if (!made) return fail(made.error());
   if (auto resolved = made->resolve(cluster.parameters, cluster.name, cluster.host_namespace); !resolved)
     return fail(resolved.error());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "patches/template/reader.h"
+#include "patches/template/value_check.h"
 #include "sublet/base/nearest.h"
 #include "sublet/patches/patch.h"
 
@@ -18,6 +19,12 @@ tl::unexpected<Status> wrong(const Path& path, const std::string& message) {
   return bad_request(path.text() + ": " + message);
 }
 
+// What an expression made may hold what the API does not know; the host would refuse it without naming the patch.
+Outcome fit(Value value, const Shape& shape, const Path& path) {
+  if (auto fitted = fit_built(value, shape); !fitted) return wrong(path, fitted.error().message);
+  return {};
+}
+
 // Scalars become text where the API wants text: 0.5 in an annotation is "0.5".
 Outcome write_value(const cel::Value& value, const Shape& shape, const Path& path, Value out) {
   const cel::Value& plain = value.is(Kind::optional) && value.as_optional() ? *value.as_optional() : value;
@@ -27,19 +34,12 @@ Outcome write_value(const cel::Value& value, const Shape& shape, const Path& pat
   if (shape.textual()) {
     const auto text = scalar_text(plain);
     if (!text) return wrong(path, "the value is no text");
+    if (const auto problem = shape.text_problem(*text); !problem.empty()) return wrong(path, problem);
     out.set(*text);
     return {};
   }
   if (auto done = cel::write(plain, out); !done) return wrong(path, done.error().message);
-  // Maps from string to text, e.g. labels given as a whole.
-  const auto element = shape.form() == Shape::Form::map ? shape.element() : std::nullopt;
-  if (!element || !element->textual()) return {};
-  for (Value entry : out)
-    if (const auto text = scalar_text(cel::Value::of(entry)); text && !entry.is_string()) {
-      const std::string copy = *text;
-      entry.set(copy);
-    }
-  return {};
+  return fit(out, shape, path);
 }
 
 void focus_on(ObjectScope& scope, const Target& target) {
@@ -168,6 +168,8 @@ Outcome merge(const Effect& effect, const Path& path, Value object, ObjectScope&
       continue;
     }
     if (auto done = cel::write(value, built.root()); !done) return wrong(path, done.error().message);
+    const Shape item_shape = target.shape.element().value_or(Shape());
+    if (auto done = fit(built.root(), built.root().is_array() ? target.shape : item_shape, path); !done) return done;
     auto list = list_at(target, path);
     if (!list) return fail(list.error());
     if (!built.root().is_array()) {
@@ -228,9 +230,10 @@ void check_type(const ValueForm& form, const Shape& shape, const YamlNode& node,
 class EffectReader {
  public:
   EffectReader(const YamlNode& node, const std::vector<std::string>& kinds, const cel::Environment& environment,
-               const std::string& key, Problems& problems)
+               const BorderFacts& border, const std::string& key, Problems& problems)
       : node_(node),
         kinds_(kinds),
+        border_(border),
         outside_(environment),
         inside_(environment),
         key_(key),
@@ -295,11 +298,28 @@ class EffectReader {
     const YamlNode* value = reader_.require("value");
     if (value == nullptr) return;
     effect_.value = ValueForm::parse(*value, inside_, reader_.path("value"), problems_);
-    if (!effect_.keys.empty()) return;
+    for_each_place([&](const Shape& place) {
+      const bool items = effect_.verb->name == "merge" && place.form() == Shape::Form::list;
+      if (items && effect_.keys.empty()) return;  // check_paths() says so
+      const Shape shape = items && effect_.value.type() != Kind::list ? place.element().value_or(Shape()) : place;
+      check_value(effect_.value, shape, *value, reader_.path("value"));
+    });
+  }
+
+  // The shapes of all places that the effect writes to, until one of them shows a problem: the same mistake for three
+  // kinds and two alternatives is one mistake.
+  template <typename Check>
+  void for_each_place(Check check) {
+    const std::size_t before = problems_.size();
     for (const Path& path : effect_.paths)
       for (const std::string& kind : kinds_)
-        if (effect_.verb->name != "merge" || path.shape(kind).form() != Shape::Form::list)
-          check_type(effect_.value, path.shape(kind), *value, reader_.path("value"), problems_);
+        if (problems_.size() == before) check(path.shape(kind));
+  }
+
+  void check_value(const ValueForm& form, const Shape& shape, const YamlNode& node, const std::string& key) {
+    const std::size_t before = problems_.size();
+    check_type(form, shape, node, key, problems_);
+    if (problems_.size() == before) check_literal(node, shape, effect_.verb->name != "merge", key, problems_);
   }
 
   void read_values() {
@@ -315,12 +335,21 @@ class EffectReader {
     if (values)
       for (const YamlNode& item : values->children) items.push_back(&item);
     for (const YamlNode* item : items) {
-      effect_.values.push_back(ValueForm::parse(*item, inside_, reader_.path(value ? "value" : "values"), problems_));
-      for (const Path& path : effect_.paths)
-        for (const std::string& kind : kinds_)
-          check_type(effect_.values.back(), path.shape(kind).element().value_or(Shape()), *item,
-                     reader_.path(value ? "value" : "values"), problems_);
+      const std::string key = reader_.path(value ? "value" : "values");
+      effect_.values.push_back(ValueForm::parse(*item, inside_, key, problems_));
+      for_each_place([&](const Shape& place) {
+        check_value(effect_.values.back(), place.element().value_or(Shape()), *item, key);
+      });
     }
+  }
+
+  void check_overruled(const Path& path) {
+    const std::string_view verb = effect_.verb->name;
+    if (border_.overrules == nullptr || verb == "remove" || verb == "freeze" || !path.plain()) return;
+    const std::size_t before = problems_.size();
+    for (const std::string& kind : kinds_)
+      if (const std::string why = border_.overrules(kind, path.members()); !why.empty() && problems_.size() == before)
+        problems_.add(node_.mark, reader_.path(verb), path.text() + " cannot be written by a patch: " + why);
   }
 
   void check_paths() {
@@ -331,6 +360,7 @@ class EffectReader {
         problems_.add(node_.mark, reader_.path(verb), "only a member of a map can be renamed, not an item of a list");
       if (verb == "freeze" && !path.plain())
         problems_.add(node_.mark, reader_.path(verb), "only a plain path can be frozen, without selectors");
+      check_overruled(path);
       for (const std::string& kind : kinds_) {
         const Shape::Form form = path.shape(kind).form();
         if (wants_list && form != Shape::Form::list && form != Shape::Form::free)
@@ -343,6 +373,7 @@ class EffectReader {
 
   const YamlNode& node_;
   const std::vector<std::string>& kinds_;
+  const BorderFacts& border_;
   const cel::Environment& outside_;  // of paths
   cel::Environment inside_;
   const std::string& key_;
@@ -354,8 +385,8 @@ class EffectReader {
 }  // namespace
 
 Effect Effect::read(const YamlNode& node, const std::vector<std::string>& kinds, const cel::Environment& environment,
-                    const std::string& key, Problems& problems) {
-  return EffectReader(node, kinds, environment, key, problems).run();
+                    const BorderFacts& border, const std::string& key, Problems& problems) {
+  return EffectReader(node, kinds, environment, border, key, problems).run();
 }
 
 Result<bool> Effect::apply(Value object, ObjectScope& scope, std::string_view kind, EffectResult& result) const {

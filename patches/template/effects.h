@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "patches/template/path.h"
+#include "sublet/patches/template.h"
 
 namespace sublet::patches {
 
@@ -39,7 +40,7 @@ struct Effect {
 
   /// Reads the entry `patches[i].effects[j]`.
   static Effect read(const YamlNode& node, const std::vector<std::string>& kinds, const cel::Environment& environment,
-                     const std::string& key, Problems& problems);
+                     const BorderFacts& border, const std::string& key, Problems& problems);
   /// False: the condition did not hold. An error ends the patch.
   Result<bool> apply(schema::Value object, ObjectScope& scope, std::string_view kind, EffectResult& result) const;
 };

@@ -253,6 +253,11 @@ std::vector<Path> Path::parse(const YamlNode& scalar, const std::vector<std::str
           problems.add_inside(scalar, segment.offset, key, std::move(message));
           return {};
         }
+        if (const std::string problem = member ? shape.key_problem(name) : "";
+            !problem.empty() && segment.name.fixed()) {
+          problems.add_inside(scalar, segment.offset, key, problem);
+          return {};
+        }
         shape = *next;
         where += member ? (where.empty() ? "" : ".") + name : "[]";
       }
@@ -260,6 +265,12 @@ std::vector<Path> Path::parse(const YamlNode& scalar, const std::vector<std::str
     paths.push_back(std::move(*path));
   }
   return paths;
+}
+
+std::vector<std::string_view> Path::members() const {
+  std::vector<std::string_view> names;
+  for (const Segment& segment : segments_) names.push_back(segment.name.fixed_value().as_text());
+  return names;
 }
 
 bool Path::plain() const {
@@ -318,6 +329,9 @@ class Path::Finder {
     next.parent = container;
     next.key = name.as_text();
     next.current = container[next.key];
+    if (create_ && next.current.missing())
+      if (const std::string problem = at.shape.key_problem(next.key); !problem.empty())
+        return bad_request(path_.text() + ": " + problem);
     next.focus = at.focus;
     next.shape = at.shape.member(next.key).value_or(Shape());
     return descend(next, depth + 1);

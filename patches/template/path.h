@@ -46,6 +46,8 @@ class Path {
   Shape shape(std::string_view kind) const;
   /// Does it consist of plain, fixed members only?
   bool plain() const;
+  /// The members of a plain path, from the root.
+  std::vector<std::string_view> members() const;
   /// The place of a plain path; missing when it is not there.
   schema::Value read(const schema::Value& object) const;
 

@@ -13,7 +13,23 @@ bool Rule::targets(std::string_view kind) const {
   return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
 }
 
-Rule Rule::read(const YamlNode& node, const std::string& key, cel::Environment environment, Problems& problems) {
+namespace {
+
+// Empty: patches of this kind can be written, and will run.
+std::string target_problem(std::string_view kind, std::span<const std::string_view> patched_kinds) {
+  if (!Shape::known_kind(kind)) return "unknown kind \"" + std::string(kind) + "\"" + suggestion(kind, Shape::kinds());
+  if (patched_kinds.empty() || std::find(patched_kinds.begin(), patched_kinds.end(), kind) != patched_kinds.end())
+    return {};
+  std::string known;
+  for (const std::string_view one : patched_kinds) known.append(known.empty() ? "" : ", ").append(one);
+  return std::string(kind) +
+         " objects do not cross to the host, so a patch of them would never run; those that do: " + known;
+}
+
+}  // namespace
+
+Rule Rule::read(const YamlNode& node, const std::string& key, cel::Environment environment, const BorderFacts& border,
+                Problems& problems) {
   Rule rule;
   MapReader reader(node, key, problems);
   if (const YamlNode* name = reader.require("name")) rule.name_ = name->text;
@@ -21,9 +37,8 @@ Rule Rule::read(const YamlNode& node, const std::string& key, cel::Environment e
   if (const YamlNode* target = reader.require("target")) {
     rule.kinds_ = reader.texts("target");
     for (const std::string& kind : rule.kinds_)
-      if (!Shape::known_kind(kind))
-        problems.add(target->mark, reader.path("target"),
-                     "unknown kind \"" + kind + "\"" + suggestion(kind, Shape::kinds()));
+      if (std::string problem = target_problem(kind, border.patched_kinds); !problem.empty())
+        problems.add(target->mark, reader.path("target"), std::move(problem));
     std::erase_if(rule.kinds_, [](const std::string& kind) { return !Shape::known_kind(kind); });
   }
   rule.read_variables(reader.take("variables"), reader.path("variables"), environment, problems);
@@ -39,7 +54,7 @@ Rule Rule::read(const YamlNode& node, const std::string& key, cel::Environment e
     problems.add(effects->mark, reader.path("effects"), "must be a list with at least one effect");
   if (effects && effects->is_list())
     for (std::size_t i = 0; i < effects->children.size(); ++i)
-      rule.effects_.push_back(Effect::read(effects->children[i], rule.kinds_, environment,
+      rule.effects_.push_back(Effect::read(effects->children[i], rule.kinds_, environment, border,
                                            reader.path("effects") + '[' + std::to_string(i) + ']', problems));
   reader.finish();
   return rule;
@@ -106,7 +121,8 @@ void Rule::check_update(const ObjectScope::Facts& facts, const Value& changed,
   }
 }
 
-std::vector<Rule> read_rules(const YamlNode* node, const cel::Environment& environment, Problems& problems) {
+std::vector<Rule> read_rules(const YamlNode* node, const cel::Environment& environment, const BorderFacts& border,
+                             Problems& problems) {
   std::vector<Rule> rules;
   if (node == nullptr || node->is_null()) return rules;
   if (!node->is_list()) {
@@ -115,7 +131,7 @@ std::vector<Rule> read_rules(const YamlNode* node, const cel::Environment& envir
   }
   for (std::size_t i = 0; i < node->children.size(); ++i) {
     const std::string key = "patches[" + std::to_string(i) + ']';
-    rules.push_back(Rule::read(node->children[i], key, environment, problems));
+    rules.push_back(Rule::read(node->children[i], key, environment, border, problems));
     for (std::size_t j = 0; j < i; ++j)
       if (!rules[i].name().empty() && rules[j].name() == rules[i].name())
         problems.add(node->children[i].mark, key, "there are two patches named \"" + rules[i].name() + "\"");

@@ -12,7 +12,8 @@ namespace sublet::patches {
 class Rule {
  public:
   /// Reads the entry `patches[index]`; `environment` knows the template's parameters.
-  static Rule read(const YamlNode& node, const std::string& key, cel::Environment environment, Problems& problems);
+  static Rule read(const YamlNode& node, const std::string& key, cel::Environment environment,
+                   const BorderFacts& border, Problems& problems);
 
   const std::string& name() const { return name_; }
   bool targets(std::string_view kind) const;
@@ -35,6 +36,7 @@ class Rule {
 };
 
 /// Reads the list; reports names that come twice.
-std::vector<Rule> read_rules(const YamlNode* node, const cel::Environment& environment, Problems& problems);
+std::vector<Rule> read_rules(const YamlNode* node, const cel::Environment& environment, const BorderFacts& border,
+                             Problems& problems);
 
 }  // namespace sublet::patches

@@ -1,6 +1,11 @@
 #include "patches/template/shape.h"
 
 #include <algorithm>
+#include <charconv>
+
+#include "sublet/base/nearest.h"
+#include "sublet/kube/selectors.h"
+#include "sublet/schema/engine.h"
 
 namespace sublet::patches {
 
@@ -101,10 +106,14 @@ std::optional<Shape> Shape::member(std::string_view name) const {
     case Form::free:
       return Shape();
     case Form::map:
-      return of_scalar(*field_);
+      return element();
     case Form::record: {
       const auto field = type_.field(name);
-      if (field) return of_field(*field);
+      if (field) {
+        Shape shape = of_field(*field);
+        if (shape.form_ == Form::map) shape.keys_ = keys_of(type_, name);
+        return shape;
+      }
       // TypeMeta belongs to every object, whether the table lists it or not.
       return name == "apiVersion" || name == "kind" ? std::optional(Shape()) : std::nullopt;
     }
@@ -117,8 +126,10 @@ std::optional<Shape> Shape::member(std::string_view name) const {
 
 std::optional<Shape> Shape::element() const {
   if (form_ == Form::free) return Shape();
-  if (form_ == Form::map || form_ == Form::list) return of_scalar(*field_);
-  return std::nullopt;
+  if (form_ != Form::map && form_ != Form::list) return std::nullopt;
+  Shape shape = of_scalar(*field_);
+  shape.keys_ = keys_;
+  return shape;
 }
 
 std::vector<std::string_view> Shape::field_names() const {
@@ -157,6 +168,62 @@ std::string_view Shape::mismatch(Kind kind) const {
       break;
   }
   return kind == Kind::list || kind == Kind::map ? "a scalar" : "";
+}
+
+// Maps whose keys and values have the syntax of labels; a row with annotations has rules for the keys alone.
+Shape::Keys Shape::keys_of(Type owner, std::string_view field) {
+  struct Row {
+    std::string_view type, field;
+    Keys keys;
+  };
+  constexpr Row kRows[] = {{"ObjectMeta", "labels", Keys::labels},
+                           {"ObjectMeta", "annotations", Keys::annotations},
+                           {"LabelSelector", "matchLabels", Keys::labels},
+                           {"PodSpec", "nodeSelector", Keys::labels},
+                           {"ServiceSpec", "selector", Keys::labels}};
+  for (const Row& row : kRows)
+    if (row.type == owner.short_name() && row.field == field) return row.keys;
+  return Keys::free;
+}
+
+std::string Shape::key_problem(std::string_view name) const {
+  if (form_ != Form::map || keys_ == Keys::free) return {};
+  const std::string wrong = kube::check_label_key(name);
+  return wrong.empty() ? "" : '"' + std::string(name) + "\" is no valid key: " + wrong;
+}
+
+std::vector<std::string_view> Shape::required_names() const {
+  std::vector<std::string_view> names;
+  if (form_ != Form::record) return names;
+  for (std::size_t i = 0; i < type_.field_count(); ++i) {
+    const Field field = type_.field_at(i);
+    // Of lists and numbers the table does not know whether none and 0 will do.
+    if (field.required() && field.scalar() == Scalar::string && !field.repeated() && !field.map() &&
+        field.default_json().empty())
+      names.push_back(field.name());
+  }
+  return names;
+}
+
+std::string Shape::text_problem(std::string_view text) const {
+  if (form_ != Form::scalar) return {};
+  const std::string quoted = '"' + std::string(text) + '"';
+  if (keys_ == Keys::labels)
+    if (const std::string wrong = kube::check_label_value(text); !wrong.empty())
+      return quoted + " is no valid value of a label: " + wrong;
+  if (field_->scalar() == Scalar::int32) {
+    std::int32_t number = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (parsed.ec == std::errc::result_out_of_range) return quoted + " does not fit into 32 bits";
+  }
+  if (field_->scalar() == Scalar::quantity && !schema::canonical_quantity(text))
+    return quoted + " is no quantity; quantities look like 2, 500m or 1Gi";
+  const schema::StringList allowed = field_->enum_values();
+  if (allowed.empty() || text.empty() || allowed.contains(text)) return {};
+  const std::vector<std::string_view> names(allowed.begin(), allowed.end());
+  std::string known;
+  for (const std::string_view name : names) known.append(known.empty() ? "" : ", ").append(name);
+  return quoted + " is not one of " + known + suggestion(text, names);
 }
 
 }  // namespace sublet::patches

@@ -32,14 +32,25 @@ class Shape {
   bool textual() const;
   /// Empty: a value of this kind may stand here. Else what is wanted, e.g. "an integer".
   std::string_view mismatch(cel::Kind kind) const;
+  /// Why the API would refuse this scalar, written as text: not one of an enumeration, no quantity, no value of a
+  /// label, too large a number. Empty: nothing known.
+  std::string text_problem(std::string_view text) const;
+  /// The same for a key of this map: labels, annotations and selectors have rules for theirs.
+  std::string key_problem(std::string_view name) const;
+  /// Names of a record's members without which the API refuses it.
+  std::vector<std::string_view> required_names() const;
 
  private:
+  enum class Keys : std::uint8_t { free, labels, annotations };
+
+  static Keys keys_of(schema::Type owner, std::string_view field);
   static Shape of_field(const schema::Field& field);
   static Shape of_scalar(const schema::Field& field);
 
   Form form_ = Form::free;
   schema::Type type_;                   // record
   std::optional<schema::Field> field_;  // map, list, scalar
+  Keys keys_ = Keys::free;              // of a map, and of its values
 };
 
 }  // namespace sublet::patches

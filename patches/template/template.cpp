@@ -131,7 +131,7 @@ Template::~Template() = default;
 
 Template Template::none() { return {}; }
 
-Result<Template> Template::load(std::string_view yaml, const std::string& file_name) {
+Result<Template> Template::load(std::string_view yaml, const std::string& file_name, const BorderFacts& border) {
   Template loaded;
   Problems problems(file_name, yaml);
   YamlNode root;
@@ -150,7 +150,7 @@ Result<Template> Template::load(std::string_view yaml, const std::string& file_n
     kinds.push_back(parameter.kind());
   }
   impl.rules = std::make_shared<const std::vector<Rule>>(
-      read_rules(root.find("patches"), base_environment(names, kinds), problems));
+      read_rules(root.find("patches"), base_environment(names, kinds), border, problems));
   if (!problems.empty()) return fail(problems.status());
   return loaded;
 }

@@ -249,15 +249,128 @@ TEST(Template, ParametersAreBoundByType) {
             "  count (integer)\n  share (number)\n  on (boolean)\n  mode (one of a, b)");
 }
 
+TEST(Template, ValuesThatTheApiWouldRefuseAreMistakesOfTheFile) {
+  const auto error = [](const std::string& effect) {
+    return load_error("parameters: [{name: queue}]\npatches:\n- name: x\n  target: [Pod]\n  effects:\n  - " + effect +
+                      "\n");
+  };
+  const auto value = [](const std::string& column, const std::string& message) {
+    return "t.yaml:6:" + column + ": patches[0].effects[0].value" + message;
+  };
+  // Unknown members, at any depth.
+  EXPECT_EQ(error("{append: spec.tolerations, value: {key: a, op: Exists}}"), value("48", ": unknown field \"op\""));
+  EXPECT_EQ(error("{append: spec.tolerations, value: {key: a, operatr: Exists}}"),
+            value("48", ": unknown field \"operatr\" (did you mean \"operator\"?)"));
+  EXPECT_EQ(error("{set: spec.affinity, value: {nodeAffinity: {requiredDuring: {}}}}"),
+            value("49", ".nodeAffinity: unknown field \"requiredDuring\""));
+  EXPECT_EQ(error("{append: spec.volumes, values: [{name: shm, emptyDir: {medum: Memory}}]}"),
+            "t.yaml:6:60: patches[0].effects[0].values.emptyDir: unknown field \"medum\" (did you mean \"medium\"?)");
+  EXPECT_EQ(error("{merge: spec.tolerations, key: [key], value: [{key: a}, {kei: b}]}"),
+            value("62", "[1]: unknown field \"kei\" (did you mean \"key\"?)"));
+  // Enumerations, quantities, kinds, ranges.
+  EXPECT_EQ(error("{append: spec.tolerations, value: {key: a, operator: Exist}}"),
+            value("58", ".operator: \"Exist\" is not one of Equal, Exists, Gt, Lt (did you mean \"Exists\"?)"));
+  EXPECT_EQ(error("{set: 'spec.containers[*].imagePullPolicy', value: always}"),
+            value("56", ": \"always\" is not one of Always, IfNotPresent, Never (did you mean \"Always\"?)"));
+  EXPECT_EQ(error("{set: 'spec.containers[*].resources.limits[memory]', value: 1Gb}"),
+            value("65", ": \"1Gb\" is no quantity; quantities look like 2, 500m or 1Gi"));
+  EXPECT_EQ(error("{set: 'spec.containers[*].resources', value: {limits: {cpu: half}}}"),
+            value("65", ".limits.cpu: \"half\" is no quantity; quantities look like 2, 500m or 1Gi"));
+  EXPECT_EQ(error("{append: spec.tolerations, value: {tolerationSeconds: soon}}"),
+            value("59", ".tolerationSeconds: the value is a string, it must be an integer"));
+  EXPECT_EQ(error("{set: spec.priority, value: 99999999999}"),
+            value("33", ": \"99999999999\" does not fit into 32 bits"));
+  // What an item cannot be without; a merge may be partial.
+  EXPECT_EQ(error("{append: 'spec.containers[*].env', value: {value: x}}"), value("47", ": \"name\" is missing"));
+  EXPECT_EQ(error("{merge: 'spec.containers[*].env', key: name, value: {value: x}}"), "");
+  // Labels.
+  EXPECT_THAT(error("{set: 'metadata.labels[team]', value: 'a b'}"),
+              HasSubstr("6:43: patches[0].effects[0].value: \"a b\" is no valid value of a label: "));
+  EXPECT_THAT(error("{set: 'metadata.annotations[a b]', value: c}"),
+              HasSubstr("6:33: patches[0].effects[0].set: \"a b\" is no valid key: "));
+  EXPECT_THAT(error("{set: spec.nodeSelector, value: {'/x': c}}"),
+              HasSubstr("6:38: patches[0].effects[0].value: \"/x\" is no valid key: "));
+  EXPECT_EQ(error("{set: 'metadata.annotations[a]', value: 'free text, also {\"json\": 1}'}"), "");
+  // Several kinds or alternatives with the same mistake: it is told once.
+  EXPECT_EQ(
+      error("{append: 'spec.{containers,initContainers}[*].env', value: {nme: x, value: y}}"),
+      value("64", ": \"name\" is missing") + "\n" + value("65", ": unknown field \"nme\" (did you mean \"name\"?)"));
+}
+
+TEST(Template, TextsThatSpellAnExpressionAreMistakes) {
+  const auto error = [](const std::string& text) {
+    return load_error("patches:\n- name: x\n  target: Pod\n  effects:\n  - {set: spec.schedulerName, value: " + text +
+                      "}\n");
+  };
+  EXPECT_EQ(error("params.queue"),
+            "t.yaml:5:38: patches[0].effects[0].value: \"params.queue\" would be written as it stands; ${params.queue} "
+            "gives its value, ${'params.queue'} the text");
+  for (const char* text : {"cluster.name", "variables.gpu", "object.metadata.name", "'tenant.spec.?hostname'",
+                           "'object.metadata.labels[\"a\"]'", "item.name"})
+    EXPECT_THAT(error(text), HasSubstr("would be written as it stands")) << text;
+  for (const char* text : {"cluster.local", "object.store.svc", "params", "tenant", "'${''params.queue''}'",
+                           "my.params.queue", "params.queue is the queue"})
+    EXPECT_EQ(error(text), "") << text;
+}
+
+TEST(Template, PatchesWithoutEffectAtTheBorderAreMistakes) {
+  constexpr std::string_view kKinds[] = {"Pod", "Service"};
+  const BorderFacts border{kKinds, [](std::string_view kind, std::span<const std::string_view> members) {
+                             return members.back() == "name" ? std::string(kind) + " names are the border's"
+                                                             : std::string();
+                           }};
+  const auto error = [&](const std::string& patch) {
+    const auto loaded = Template::load("patches:\n- {name: x, " + patch + "}\n", "t.yaml", border);
+    return loaded ? "" : loaded.error().message;
+  };
+  EXPECT_EQ(error("target: [Pod, Service], effects: [{warn: w}]"), "");
+  EXPECT_EQ(error("target: Ingress, effects: [{warn: w}]"),
+            "t.yaml:2:21: patches[0].target: Ingress objects do not cross to the host, so a patch of them would never "
+            "run; those that do: Pod, Service");
+  EXPECT_EQ(error("target: [Service, Pod], effects: [{set: metadata.name, value: w}]"),
+            "t.yaml:2:47: patches[0].effects[0].set: metadata.name cannot be written by a patch: Service names are the "
+            "border's");
+  EXPECT_EQ(error("target: Pod, effects: [{freeze: metadata.name}]"), "");
+}
+
+TEST(Template, WhatAnExpressionMakesIsCheckedBeforeTheHostSeesIt) {
+  const auto denial = [](const std::string& effect) {
+    const auto denials = run_effects("      - " + effect + "\n").report.denials;
+    return denials.empty() ? "" : denials[0];
+  };
+  const std::string failed = "patch \"test\" of the template failed: ";
+  EXPECT_EQ(denial("{set: 'spec.containers[*].resources.limits[memory]', value: '${params.label}'}"),
+            failed +
+                "spec.containers[*].resources.limits[memory]: \"team/x\" is no quantity; quantities look like 2, "
+                "500m or 1Gi");
+  EXPECT_EQ(denial("{set: 'spec.containers[*].resources', value: \"${{'limits': {'cpu': 'x'}}}\"}"),
+            failed +
+                "spec.containers[*].resources: limits.cpu: \"x\" is no quantity; quantities look like 2, 500m or "
+                "1Gi");
+  EXPECT_EQ(denial("{append: spec.tolerations, value: \"${{'op': 'x'}}\"}"),
+            failed + "spec.tolerations: unknown field \"op\"");
+  EXPECT_EQ(denial("{merge: spec.tolerations, key: key, value: \"${[{'key': 'x'}, {'effect': 'x'}]}\"}"),
+            failed + "spec.tolerations: [1].effect: \"x\" is not one of NoExecute, NoSchedule, PreferNoSchedule");
+  EXPECT_THAT(denial("{set: 'metadata.labels[${object.spec.containers[0].image + \" \"}]', value: x}"),
+              HasSubstr("is no valid key: "));
+  EXPECT_THAT(denial("{set: 'metadata.labels[x]', value: '${params.label}'}"),
+              HasSubstr("\"team/x\" is no valid value of a label: "));
+  // Scalars become text wherever the API wants text.
+  const Patched run = run_effects("      - {append: 'spec.containers[name=a].env', value: {name: N, value: 1}}\n");
+  EXPECT_THAT(run.report.denials, IsEmpty());
+  EXPECT_EQ(run.object["spec"]["containers"].at(0)["env"].at(1).to_json(), R"({"name":"N","value":"1"})");
+}
+
 TEST(Template, SetCreatesWhatIsMissing) {
   const Patched run = run_effects(
-      "      - {set: spec.affinity.nodeAffinity, value: {a: 1}}\n"
+      "      - {set: spec.affinity.nodeAffinity, value: {preferredDuringSchedulingIgnoredDuringExecution: []}}\n"
       "      - {set: 'metadata.annotations[a.b/c]', value: 0.5}\n"
       "      - {set: 'metadata.labels[${params.label}]', value: '${params.count}'}\n"
       "      - {set: spec.priority, value: '${params.count}'}\n"
       "      - {set: 'spec.nodeSelector', value: {x: true, '${params.label}': 1}}\n");
   EXPECT_THAT(run.report.denials, IsEmpty());
-  EXPECT_EQ(run.object["spec"]["affinity"].to_json(), R"({"nodeAffinity":{"a":1}})");
+  EXPECT_EQ(run.object["spec"]["affinity"].to_json(),
+            R"({"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}})");
   EXPECT_EQ(run.object["metadata"]["annotations"].to_json(), R"({"a.b/c":"0.5"})");
   EXPECT_EQ(run.object["metadata"]["labels"].to_json(), R"({"app":"x","team/x":"3"})");
   EXPECT_EQ(run.object["spec"]["priority"].to_json(), "3");

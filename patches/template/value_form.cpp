@@ -1,5 +1,7 @@
 #include "patches/template/value_form.h"
 
+#include <re2/re2.h>
+
 #include "patches/cel/text.h"
 
 namespace sublet::patches {
@@ -40,6 +42,14 @@ std::size_t closing_brace(std::string_view text, std::size_t from) {
     }
   }
   return std::string_view::npos;
+}
+
+// Texts that are spelled as an expression: somebody forgot the ${ }. Only roots and members that expressions have, so
+// that names such as "cluster.local" or "object.store" stay texts.
+bool spells_expression(std::string_view text) {
+  static const RE2 pattern(R"((params|variables)\.[A-Za-z_]\w*|cluster\.(name|hostNamespace|tenantNamespace)|)"
+                           R"((object|tenant|item)\.\??(metadata|spec|data|name|value|key)\b[\w.?\[\]'"/-]*)");
+  return RE2::FullMatch(text, pattern);
 }
 
 std::string shortened(const std::string& source) { return source.size() <= 80 ? source : source.substr(0, 77) + "..."; }
@@ -118,10 +128,15 @@ ValueForm ValueForm::parse_text(std::string_view text, const YamlNode& scalar, s
                                 const cel::Environment& environment, const std::string& key, Problems& problems) {
   ValueForm form;
   form.type_ = Kind::string;
-  if (text.find("${") == std::string_view::npos)
+  if (text.find("${") == std::string_view::npos) {
     form.fixed_ = Value::string(std::string(text));
-  else
+    if (spells_expression(text))
+      problems.add_inside(scalar, offset, key,
+                          "\"" + std::string(text) + "\" would be written as it stands; ${" + std::string(text) +
+                              "} gives its value, ${'" + std::string(text) + "'} the text");
+  } else {
     form.parse_parts(text, scalar, offset, environment, key, problems);
+  }
   return form;
 }
 

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,12 +41,21 @@ struct SyncConfig {
   std::string nodes_selector;             // sync.fromHost.nodes.selector.labels as a label selector
 };
 
+/// What the border makes of any template, so that load() can tell which patches would have no effect.
+struct BorderFacts {
+  /// The kinds whose objects meet apply(). Empty: every kind.
+  std::span<const std::string_view> patched_kinds;
+  /// Why a patch cannot write this place (`members` from the root: "metadata", "labels", "a/b"), since the border
+  /// writes or removes it after all patches; empty: it can. Null: every place.
+  std::string (*overrules)(std::string_view kind, std::span<const std::string_view> members) = nullptr;
+};
+
 class ResolvedTemplate;
 
 class Template {
  public:
-  /// Parses and checks. `file_name` only for messages.
-  static Result<Template> load(std::string_view yaml, const std::string& file_name);
+  /// Parses and checks. `file_name` only for messages. Patches that could have no effect at the border are mistakes.
+  static Result<Template> load(std::string_view yaml, const std::string& file_name, const BorderFacts& border = {});
   /// The empty template: default configuration, no patches.
   static Template none();
   /// Binds parameters (`--set name=value`); defaults may name cluster.name and cluster.hostNamespace. Unknown, missing
