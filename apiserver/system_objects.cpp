@@ -22,6 +22,10 @@ class NullSink final : public net::ResponseSink {
   bool closed() const override { return false; }
   void on_close(std::function<void()>) override {}
   void on_drain(std::function<void()>) override {}
+  const std::shared_ptr<net::Courier>& courier() const override {
+    static const std::shared_ptr<net::Courier> none;  // nobody has anything to say to it
+    return none;
+  }
 };
 
 // Objects whose content is the server's own: changed back when it differs.

@@ -148,7 +148,7 @@ void Answer::on_close(std::function<void()> callback) {
       return;
     }
   }
-  if (!core_->post(callback)) callback();
+  if (!core_->courier->post(callback)) callback();
 }
 
 void Answer::on_drain(std::function<void()> callback) {

@@ -38,6 +38,7 @@ class Answer final : public OwnedSink {
   bool closed() const override { return closed_; }
   void on_close(std::function<void()> callback) override;
   void on_drain(std::function<void()> callback) override;
+  const std::shared_ptr<Courier>& courier() const override { return core_->courier; }
   void abandon() override;
 
   // For the connection, on the loop's thread:

@@ -131,7 +131,7 @@ void H1Connection::read_some() {
   }
   // Bytes inside TLS are invisible to epoll; look again after the others had their turn.
   if (!closed_ && stream_->holds_input())
-    core_->post([self = shared_from_this()] {
+    core_->courier->post([self = shared_from_this()] {
       if (!self->closed_) self->on_events(EPOLLIN);
     });
 }
@@ -266,7 +266,7 @@ void H1Connection::settle() {
   if (!closed_ && !parsing_ && !answer_ && !in_.empty()) take({});
   if (closed_) return;
   if (!answer_ && stream_->holds_input())
-    core_->post([self = shared_from_this()] {
+    core_->courier->post([self = shared_from_this()] {
       if (!self->closed_) self->on_events(EPOLLIN);
     });
   const std::uint32_t input = reads() ? EPOLLIN : 0u;

@@ -7,6 +7,7 @@
 
 #include "net/handler_call.h"
 #include "net/observed_call.h"
+#include "sublet/net/courier.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 
@@ -25,34 +26,6 @@ struct EndEvent {
 };
 using Event = std::variant<HeadEvent, BodyEvent, EndEvent>;
 
-/// The way to the loop, until the transport is gone: sinks outlive it, and with it possibly the loop.
-class Courier {
- public:
-  explicit Courier(Loop& loop) : loop_(&loop) {}
-  bool post(std::function<void()> task) {
-    std::lock_guard lock(mutex_);
-    if (!loop_) return false;
-    loop_->post(std::move(task));
-    return true;
-  }
-  Loop::TimerId after(std::chrono::milliseconds delay, std::function<void()> task) {
-    std::lock_guard lock(mutex_);
-    return loop_ ? loop_->after(delay, std::move(task)) : 0;
-  }
-  void cancel(Loop::TimerId id) {
-    std::lock_guard lock(mutex_);
-    if (loop_ && id != 0) loop_->cancel(id);
-  }
-  void close() {
-    std::lock_guard lock(mutex_);
-    loop_ = nullptr;
-  }
-
- private:
-  std::mutex mutex_;
-  Loop* loop_;  // guarded by mutex_; null once the transport is gone
-};
-
 class InProcessSink final : public OwnedSink, public std::enable_shared_from_this<InProcessSink> {
  public:
   InProcessSink(std::shared_ptr<Courier> courier, std::shared_ptr<ObservedCall> call)
@@ -61,7 +34,8 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   void respond(int code, Headers headers, std::string body) override {
     auto bytes = std::make_shared<const std::string>(std::move(body));
     push([&](std::vector<Event>& events) {
-      if (std::exchange(phase_, Phase::ended) != Phase::waiting) return;
+      if (phase_ != Phase::waiting) return;
+      phase_ = Phase::ended;
       const auto size = bytes->size();
       events.emplace_back(HeadEvent{code, std::move(headers)});
       if (size > 0) events.emplace_back(BodyEvent{std::move(bytes)});
@@ -111,6 +85,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
     std::lock_guard lock(mutex_);
     if (!closed_) on_drain_ = std::move(callback);
   }
+  const std::shared_ptr<Courier>& courier() const override { return courier_; }
 
   /// The exchange is over: nothing more is delivered. On the loop's thread.
   void close() {

@@ -26,11 +26,18 @@ void ServerCore::close_all() {
 }
 
 void ServerCore::wants_flush(std::shared_ptr<ServerConnection> connection) {
+  {
+    std::lock_guard lock(mutex_);
+    ready_.push_back(std::move(connection));
+    if (ready_.size() > 1) return;  // the task is on its way
+  }
+  if (!courier->post([self = shared_from_this()] { self->flush_ready(); })) drop_ready();
+}
+
+void ServerCore::drop_ready() {
+  std::vector<std::shared_ptr<ServerConnection>> ready;  // destroyed after the lock is given back
   std::lock_guard lock(mutex_);
-  if (loop_gone_) return;
-  ready_.push_back(std::move(connection));
-  if (ready_.size() > 1) return;  // the task is on its way
-  loop.post([self = shared_from_this()] { self->flush_ready(); });
+  ready.swap(ready_);
 }
 
 void ServerCore::flush_ready() {
@@ -42,18 +49,9 @@ void ServerCore::flush_ready() {
   for (const auto& connection : ready) connection->flush_answers();
 }
 
-bool ServerCore::post(std::function<void()> task) {
-  std::lock_guard lock(mutex_);
-  if (loop_gone_) return false;
-  loop.post(std::move(task));
-  return true;
-}
-
 void ServerCore::forget_loop() {
-  std::vector<std::shared_ptr<ServerConnection>> ready;  // destroyed after the lock is given back
-  std::lock_guard lock(mutex_);
-  loop_gone_ = true;
-  ready.swap(ready_);
+  courier->close();
+  drop_ready();
 }
 
 bool ServerCore::wait_until_empty(std::chrono::milliseconds limit) {

@@ -1,8 +1,8 @@
 // ServerCore: what an HttpServer's connections share: loop, handler, limits, the table of connections, and the list of
 // connections with something to write.
 //
-// Sinks outlive connections and may outlive the server: they reach the loop only through the core, which knows when it
-// is gone. A connection class per protocol registers here (H1Connection today; the choice by ALPN is in
+// Sinks outlive connections and may outlive the server: they reach the loop only through the courier, which knows when
+// it is gone. A connection class per protocol registers here (H1Connection today; the choice by ALPN is in
 // http_server.cpp).
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "sublet/net/courier.h"
 #include "sublet/net/http.h"
 #include "sublet/net/http_server.h"
 #include "sublet/net/loop.h"
@@ -35,10 +36,14 @@ class ServerConnection {
 class ServerCore : public std::enable_shared_from_this<ServerCore> {
  public:
   ServerCore(Loop& server_loop, Handler server_handler, HttpServerLimits server_limits)
-      : loop(server_loop), limits(server_limits), handler(std::make_shared<const Handler>(std::move(server_handler))) {}
+      : loop(server_loop),
+        courier(std::make_shared<Courier>(server_loop)),
+        limits(server_limits),
+        handler(std::make_shared<const Handler>(std::move(server_handler))) {}
 
   // constant after construction
   Loop& loop;
+  const std::shared_ptr<Courier> courier;
   const HttpServerLimits limits;
 
   // the loop's thread only
@@ -53,14 +58,13 @@ class ServerCore : public std::enable_shared_from_this<ServerCore> {
   std::size_t connections() const { return count_; }
   /// Has flush_answers() called once at the end of this or the next round.
   void wants_flush(std::shared_ptr<ServerConnection> connection);
-  /// False when the loop may be gone.
-  bool post(std::function<void()> task);
   /// After it the loop is never touched again.
   void forget_loop();
   bool wait_until_empty(std::chrono::milliseconds limit);
 
  private:
   void flush_ready();
+  void drop_ready();
 
   // the loop's thread only
   std::unordered_set<std::shared_ptr<ServerConnection>> connections_;
@@ -72,7 +76,6 @@ class ServerCore : public std::enable_shared_from_this<ServerCore> {
   std::mutex mutex_;
   std::condition_variable emptied_;
   std::vector<std::shared_ptr<ServerConnection>> ready_;
-  bool loop_gone_ = false;
 };
 
 }  // namespace sublet::net

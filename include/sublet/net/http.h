@@ -15,6 +15,7 @@
 
 namespace sublet::net {
 
+class Courier;
 class Loop;
 
 /// Header fields in order; names compare without case.
@@ -67,7 +68,8 @@ std::string percent_encode(std::string_view text);  // everything but unreserved
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
 std::string_view reason_phrase(int code);
 
-/// How a handler answers one request. Exactly one respond(), or start() then any number of write() then end().
+/// How a handler answers one request. Exactly one respond(), or start() then any number of write() then end(). A long
+/// answer is better given as a BodySource (body_source.h), which is pulled while the peer reads.
 /// Thread-safe; calls after the peer went away are harmless. The sink may outlive the connection.
 class ResponseSink {
  public:
@@ -81,13 +83,21 @@ class ResponseSink {
   virtual void end() = 0;
   /// Ends the stream hard (connection reset) after an error in mid-stream.
   virtual void abort() = 0;
-  /// Bytes accepted by write() but not yet handed to the kernel: the watermark for slow readers.
+  /// Bytes accepted by write() but not yet handed to the kernel.
   virtual std::size_t backlog() const = 0;
+  /// False while the peer is so far behind that a writer should pause; on_drain() says when to go on.
+  bool wants_more() const { return backlog() < kBacklogHigh; }
   virtual bool closed() const = 0;
   /// Called once (on the loop's thread), when the exchange is over: answered completely, or the peer went away.
   virtual void on_close(std::function<void()> callback) = 0;
-  /// Called (on the loop's thread) whenever backlog() has fallen to zero.
+  /// Called (on the loop's thread) whenever backlog() has fallen to zero. Null: nobody asks any more.
   virtual void on_drain(std::function<void()> callback) = 0;
+  /// The way to the loop that serves this exchange. A server has several: what works for one peer in turns (the steps
+  /// of a long answer, a watch's rounds, what a commit has to say) runs there. Two sinks are on the same loop when
+  /// their couriers are the same object.
+  virtual const std::shared_ptr<Courier>& courier() const = 0;
+
+  static constexpr std::size_t kBacklogHigh = 256 * 1024;
 };
 
 /// A server's entry. Called on a loop's thread with the whole body read: must not block; answer later through the sink.
