@@ -4,6 +4,7 @@
 
 #include "syncer/border.h"
 #include "syncer/translate/names.h"
+#include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
 namespace {
@@ -25,18 +26,14 @@ std::optional<TenantIdentity> owner_of(Border& border, const std::string& host_p
   return found->second;
 }
 
-// Fields of an event that mean the same on both sides.
-constexpr std::string_view kCopied[] = {
-    "type",   "reason", "count",  "firstTimestamp",     "lastTimestamp",    "eventTime",
-    "series", "source", "action", "reportingComponent", "reportingInstance"};
-
 // Those that repeats of an event change.
 constexpr std::string_view kGrowing[] = {"count", "lastTimestamp", "series", "message"};
 
 Document tenant_event(const Border& border, const Value& host_event, const TenantIdentity& owner,
                       const std::string& name) {
-  Document document = Document::object();
+  Document document = carry_back("Event", host_event, Value());
   Value root = document.root();
+  root.retain([](const Value& field) { return !field.is_null(); });
   root.put("apiVersion", "v1");
   root.put("kind", "Event");
   Value metadata = root.object("metadata");
@@ -48,9 +45,6 @@ Document tenant_event(const Border& border, const Value& host_event, const Tenan
   involved.put("namespace", owner.namespace_name);
   involved.put("name", owner.name);
   involved.put("uid", owner.uid);
-  if (const Value path = host_event["involvedObject"]["fieldPath"]) involved.put("fieldPath", path);
-  for (const std::string_view field : kCopied)
-    if (const Value value = host_event[field]; value && !value.is_null()) root.put(field, value);
   std::string message = host_event["message"].string();
   replace_all(message, border.host_namespace() + "/" + host_event["involvedObject"]["name"].string(),
               owner.namespace_name + "/" + owner.name);

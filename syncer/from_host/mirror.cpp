@@ -1,6 +1,7 @@
 #include "syncer/from_host/mirror.h"
 
 #include "sublet/patches/patch.h"
+#include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
 namespace {
@@ -8,21 +9,13 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-// The tenant's form of a host object: metadata cut down to what means something there.
+// The tenant's form of a host object, by the rows of its kind.
 Document mirrored(const MirrorSides& sides, const Value& host_object) {
-  Document document = Document::object();
+  Document document = carry_back(sides.kind, host_object, Value());
   Value root = document.root();
   root.put("apiVersion", sides.api_version);
   root.put("kind", sides.kind);
-  Value metadata = root.object("metadata");
-  metadata.put("name", host_object["metadata"]["name"].text());
-  Value labels = metadata.object("labels");
-  for (const Value label : host_object["metadata"]["labels"]) labels.put(label.key(), label.text());
-  labels.put(kLabelFromHost, "true");
-  for (const std::string_view field : sides.fields)
-    if (const Value value = host_object[field]) root.put(field, value);
-  if (sides.has_status)
-    if (const Value status = host_object["status"]) root.put("status", status);
+  root.object("metadata").object("labels").put(kLabelFromHost, "true");
   return document;
 }
 

@@ -1,7 +1,7 @@
 // PodStatus: the status that a tenant pod should show, from its host pod's. Pure; any thread.
 //
-// Everything the kubelet and the scheduler say is passed on, except: containers that the host injected are hidden, the
-// tenant keeps its own qosClass, host names of claims are dropped.
+// Which of it crosses is said by the rows of PodStatus (translate/fields_from_host.cpp); the tenant keeps its own
+// qosClass.
 #pragma once
 
 #include "sublet/schema/document.h"

@@ -3,6 +3,7 @@
 #include "sublet/patches/patch.h"
 #include "syncer/border.h"
 #include "syncer/to_host/host_object.h"
+#include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
 namespace {
@@ -11,7 +12,8 @@ using schema::Document;
 using schema::Value;
 
 Outcome bring_status_back(Border& border, const Value& tenant_service, const Value& host_service) {
-  const Value ours = tenant_service["status"]["loadBalancer"], theirs = host_service["status"]["loadBalancer"];
+  const Document status = carry_back("ServiceStatus", host_service["status"], tenant_service);
+  const Value ours = tenant_service["status"]["loadBalancer"], theirs = status["loadBalancer"];
   if (ours.equals(theirs) || (ours.empty() && theirs.empty())) return {};
   Document patch = Document::object();
   patch.root().object("status").put("loadBalancer", theirs);

@@ -1,11 +1,10 @@
 #include "sublet/syncer/border_facts.h"
 
 #include "syncer/translate/field_table.h"
+#include "syncer/translate/reserved_keys.h"
 
 namespace sublet::syncer {
 namespace {
-
-constexpr std::string_view kPatchedKinds[] = {"Pod", "Service", "ConfigMap", "Secret"};
 
 constexpr std::string_view kIdentity = "host pods run under an identity without rights, whatever a template says";
 
@@ -46,7 +45,12 @@ std::string overrules(std::string_view kind, std::span<const std::string_view> m
 }  // namespace
 
 const patches::BorderFacts& border_facts() {
-  static const patches::BorderFacts facts{kPatchedKinds, overrules};
+  static const std::vector<std::string_view> kinds = [] {
+    std::vector<std::string_view> names;
+    for (const HostKind& kind : host_kinds()) names.push_back(kind.kind);
+    return names;
+  }();
+  static const patches::BorderFacts facts{kinds, overrules};
   return facts;
 }
 

@@ -4,16 +4,40 @@
 #include <array>
 #include <optional>
 
-#include "syncer/translate/field_table.h"
 #include "syncer/translate/names.h"
+#include "syncer/translate/reserved_keys.h"
 
-// Map of this file: references, tenant facts in containers, selectors, bounds, pod-wide steps.
+// Map of this file: metadata, references, tenant facts in containers, selectors, bounds, what comes back, pod-wide
+// steps.
 
 namespace sublet::syncer {
 
 using schema::Value;
 
-void rewrite_nothing(Translation&, Value, Value) {}
+void written_after_rows(Translation&, Value, Value) {}
+
+// --- metadata ------------------------------------------------------------------------------------------------------
+
+void give_labels_and_annotations(Translation&, Value metadata) {
+  metadata.object("labels");
+  metadata.object("annotations");
+}
+
+void rewrite_object_name(Translation& translation, Value, Value field) {
+  field.set(translation.host_name_of(translation.tenant_name()));
+}
+
+void rewrite_object_namespace(Translation& translation, Value, Value field) {
+  field.set(translation.context().host_namespace);
+}
+
+void leave_out_reserved_labels(Translation&, Value, Value field) {
+  field.retain([](Value entry) { return !reserved_label(entry.key(), false); });
+}
+
+void leave_out_reserved_annotations(Translation&, Value, Value field) {
+  field.retain([](Value entry) { return !reserved_annotation(entry.key(), false); });
+}
 
 // --- references ----------------------------------------------------------------------------------------------------
 
@@ -153,32 +177,31 @@ std::string annotation_path(std::string_view key) { return "metadata.annotations
 
 }  // namespace
 
-void rewrite_environment(Translation& translation, Value parent, Value field) {
+void leave_out_device_variables(Translation& translation, Value parent, Value field) {
   field.retain([&](Value variable) {
     if (!device_variable(variable["name"].text())) return true;
     translation.warn("variable " + variable["name"].string() +
                      " picks devices, which is the host's to do; it is left out");
     return false;
   });
-  for (Value variable : field) {
-    const Value source = variable["valueFrom"];
-    const std::string path = source["fieldRef"]["fieldPath"].string();
-    if (!path.empty()) {
-      if (const auto fact = tenant_fact(translation, path)) {
-        variable.erase("valueFrom");
-        variable.put("value", unexpanded(*fact));
-        continue;
-      }
-      if (std::find(kHostFacts.begin(), kHostFacts.end(), path) == kHostFacts.end())
-        translation.deny("fieldPath " + path + " of variable " + variable["name"].string() + " is not offered");
-    }
-    translation.walk(variable, "EnvVar");
-  }
   if (field.empty()) parent.erase("env");
 }
 
+void answer_variable(Translation& translation, Value variable) {
+  const std::string path = variable["valueFrom"]["fieldRef"]["fieldPath"].string();
+  const auto fact = path.empty() ? std::nullopt : tenant_fact(translation, path);
+  if (!fact) return;
+  variable.erase("valueFrom");
+  variable.put("value", unexpanded(*fact));
+}
+
+void refuse_field_path(Translation& translation, Value, Value field) {
+  if (std::find(kHostFacts.begin(), kHostFacts.end(), field.text()) == kHostFacts.end())
+    translation.deny("fieldPath " + field.string() + " is not offered");
+}
+
 // A file must follow later changes of labels and annotations, so the fact travels as an annotation on the host pod.
-void rewrite_volume_field_path(Translation& translation, Value, Value field) {
+void rewrite_volume_field_path(Translation& translation, Value parent, Value field) {
   const std::string path = field.string();
   const Value metadata = translation.tenant()["metadata"];
   if (path == "metadata.labels" || path == "metadata.annotations") {
@@ -191,8 +214,7 @@ void rewrite_volume_field_path(Translation& translation, Value, Value field) {
     field.set(annotation_path(translation.carry_annotation(key, *fact)));
     return;
   }
-  if (std::find(kHostFacts.begin(), kHostFacts.end(), path) == kHostFacts.end())
-    translation.deny("fieldPath " + path + " is not offered");
+  refuse_field_path(translation, parent, field);
 }
 
 // --- selectors -----------------------------------------------------------------------------------------------------
@@ -207,41 +229,22 @@ void select_virtual_cluster(const Translation& translation, Value match_labels) 
 
 // All pods of all tenants' namespaces may share a host namespace: narrow every selector to the virtual cluster, and to
 // the namespaces that the term means. A term without labelSelector matches nothing, and stays so.
-void rewrite_affinity_term(Translation& translation, Value, Value field) {
-  // The term as the tenant wrote it: `namespaces` and `namespaceSelector` are dropped by their own rows, in any order.
-  const Value term = [&] {
-    Value value = translation.tenant();
-    std::string_view path = translation.path();
-    path.remove_suffix(std::string_view(".labelSelector").size());
-    while (!path.empty() && value) {
-      const auto end = path.find_first_of(".[");
-      if (end == 0) {  // "[3]" or "."
-        if (path.front() == '.') {
-          path.remove_prefix(1);
-          continue;
-        }
-        const auto close = path.find(']');
-        value = value.at(static_cast<std::size_t>(std::stoul(std::string(path.substr(1, close - 1)))));
-        path.remove_prefix(close + 1);
-        continue;
-      }
-      value = value[path.substr(0, end)];
-      path.remove_prefix(end == std::string_view::npos ? path.size() : end);
-    }
-    return value;
-  }();
-  select_virtual_cluster(translation, field.object("matchLabels"));
-  const Value namespaces = term["namespaces"], selector = term["namespaceSelector"];
-  if (selector && (!selector["matchLabels"].empty() || !selector["matchExpressions"].empty()))
+void rewrite_affinity_term(Translation& translation, Value term) {
+  Value labels = term["labelSelector"];
+  const Value selector = term["namespaceSelector"];
+  if (!labels.is_object()) return;
+  select_virtual_cluster(translation, labels.object("matchLabels"));
+  if (!selector["matchLabels"].empty() || !selector["matchExpressions"].empty())
     return translation.deny(
-        "a namespaceSelector with labels cannot be translated to the host; list the namespaces by name");
+        "a namespaceSelector with labels cannot be translated to the host; list the namespaces by name",
+        "namespaceSelector");
   if (selector) return;  // empty selector: every namespace of the tenant
-  Value expression = field.array("matchExpressions").push_object();
+  Value expression = labels.array("matchExpressions").push_object();
   expression.put("key", kLabelTenantNamespace);
   expression.put("operator", "In");
   Value values = expression.array("values");
-  for (const Value name : namespaces) values.push(name.text());
-  if (namespaces.empty()) values.push(translation.tenant_namespace());
+  for (const Value name : term["namespaces"]) values.push(name.text());
+  if (values.empty()) values.push(translation.tenant_namespace());
 }
 
 void rewrite_own_namespace_selector(Translation& translation, Value, Value field) {
@@ -342,7 +345,7 @@ void refuse_selinux_type(Translation& translation, Value, Value field) {
 }
 
 // Types on which host controllers act must not reach them.
-void rewrite_secret_type(Translation&, Value, Value field) {
+void clamp_secret_type(Translation&, Value, Value field) {
   if (field.text() == "kubernetes.io/service-account-token" || field.text() == "bootstrap.kubernetes.io/token")
     field.set("Opaque");
 }
@@ -352,9 +355,37 @@ void keep_only_headless(Translation&, Value parent, Value field) {
   if (field.text() != "None") parent.erase("clusterIP");
 }
 
+// --- what comes back -----------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kStatusLists{{
+    {"containerStatuses", "containers"},
+    {"initContainerStatuses", "initContainers"},
+    {"ephemeralContainerStatuses", "ephemeralContainers"},
+}};
+
+bool names(const Value& containers, std::string_view name) {
+  return std::any_of(containers.begin(), containers.end(),
+                     [&](const Value& container) { return container["name"].text() == name; });
+}
+
+}  // namespace
+
+void keep_own_containers(Translation& translation, Value parent, Value field) {
+  const std::string statuses(field.key());
+  for (const auto& [list, containers] : kStatusLists)
+    if (list == statuses)
+      field.retain([&, source = translation.tenant()["spec"][containers]](Value entry) {
+        return names(source, entry["name"].text());
+      });
+  if (field.empty()) parent.erase(statuses);
+}
+
 // --- pod-wide steps ------------------------------------------------------------------------------------------------
 
-void force_host_identity(const TranslateContext& context, Value host_pod_spec) {
+void force_host_identity(const TranslateContext& context, Value host_pod) {
+  Value host_pod_spec = host_pod.object("spec");
   host_pod_spec.put("serviceAccountName", context.host_service_account);
   host_pod_spec.erase("serviceAccount");
   host_pod_spec.erase("nodeName");
@@ -401,9 +432,8 @@ void point_to_tenant_dns(const Translation& translation, Value host_pod_spec) {
   host_pod_spec.put("dnsPolicy", "None");
 }
 
-}  // namespace
-
-void force_pod_network(const Translation& translation, Value host_pod_spec) {
+// Hostname and DNS of the tenant, never the host namespace's search path.
+void set_pod_network(const Translation& translation, Value host_pod_spec) {
   if (host_pod_spec["hostname"].text().empty()) host_pod_spec.put("hostname", hostname_of(translation.tenant_name()));
   const std::string_view policy = host_pod_spec["dnsPolicy"].text("ClusterFirst");
   if (!policy.starts_with("ClusterFirst")) return;
@@ -413,7 +443,15 @@ void force_pod_network(const Translation& translation, Value host_pod_spec) {
     point_to_tenant_dns(translation, host_pod_spec);
 }
 
-void add_service_environment(const Translation& translation, Value host_pod_spec) {
+}  // namespace
+
+void finish_pod(const Translation& translation, Value host_pod) {
+  force_host_identity(translation.context(), host_pod);
+  set_pod_network(translation, host_pod["spec"]);
+}
+
+void add_service_environment(const Translation& translation, Value host_pod) {
+  const Value host_pod_spec = host_pod["spec"];
   const TranslateContext& context = translation.context();
   const std::string url = "tcp://" + context.api_server_host + ":" + context.api_server_port;
   const std::string port_name = "KUBERNETES_PORT_" + context.api_server_port + "_TCP";

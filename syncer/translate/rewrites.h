@@ -1,14 +1,23 @@
-// Rewrites: the functions behind the field table's `rewrite` rows, and the pod-wide steps that follow the table.
+// Rewrites: the functions behind the field table's `rewrite` and `clamp` rows, and the steps of pods beside the rows.
 //
-// Each changes or erases one field of the host object, and reports denials, warnings, references and tokens to the
-// Translation. Pure; any thread.
+// Each changes or erases one field (or object) of what crosses, and reports denials, warnings, references and tokens to
+// the Translation. Pure; any thread.
 #pragma once
 
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
 
-void rewrite_nothing(Translation& translation, schema::Value parent, schema::Value field);
+/// Nothing here: a step of the kind (HostKind) writes the field, with what the tenant said before its eyes.
+void written_after_rows(Translation& translation, schema::Value parent, schema::Value field);
+
+// Metadata.
+/// Empty ones where there are none: templates write into them.
+void give_labels_and_annotations(Translation& translation, schema::Value metadata);
+void rewrite_object_name(Translation& translation, schema::Value parent, schema::Value field);
+void rewrite_object_namespace(Translation& translation, schema::Value parent, schema::Value field);
+void leave_out_reserved_labels(Translation& translation, schema::Value parent, schema::Value field);
+void leave_out_reserved_annotations(Translation& translation, schema::Value parent, schema::Value field);
 
 // References to other objects of the tenant's namespace.
 void rewrite_config_map_name(Translation& translation, schema::Value parent, schema::Value field);
@@ -17,11 +26,16 @@ void rewrite_pull_secret_name(Translation& translation, schema::Value parent, sc
 void rewrite_token_projection(Translation& translation, schema::Value parent, schema::Value field);
 
 // Tenant facts inside containers.
-void rewrite_environment(Translation& translation, schema::Value parent, schema::Value field);
+/// Variables with which a pod would pick devices for itself.
+void leave_out_device_variables(Translation& translation, schema::Value parent, schema::Value field);
+/// A variable that asks for a tenant's fact gets it as its value.
+void answer_variable(Translation& translation, schema::Value variable);
+/// Refuses paths that the host may not answer for the tenant.
+void refuse_field_path(Translation& translation, schema::Value parent, schema::Value field);
 void rewrite_volume_field_path(Translation& translation, schema::Value parent, schema::Value field);
 
 // Selectors over pods.
-void rewrite_affinity_term(Translation& translation, schema::Value parent, schema::Value field);
+void rewrite_affinity_term(Translation& translation, schema::Value term);
 void rewrite_own_namespace_selector(Translation& translation, schema::Value parent, schema::Value field);
 void rewrite_service_selector(Translation& translation, schema::Value parent, schema::Value field);
 
@@ -36,15 +50,19 @@ void refuse_unconfined(Translation& translation, schema::Value parent, schema::V
 void refuse_capabilities(Translation& translation, schema::Value parent, schema::Value field);
 void refuse_proc_mount(Translation& translation, schema::Value parent, schema::Value field);
 void refuse_selinux_type(Translation& translation, schema::Value parent, schema::Value field);
-void rewrite_secret_type(Translation& translation, schema::Value parent, schema::Value field);
+void clamp_secret_type(Translation& translation, schema::Value parent, schema::Value field);
 void keep_only_headless(Translation& translation, schema::Value parent, schema::Value field);
 
-// Pod-wide, after the table.
-/// ServiceAccount without rights, no token of the host, no service links.
-void force_host_identity(const TranslateContext& context, schema::Value host_pod_spec);
-/// Hostname and DNS of the tenant, never the host namespace's search path.
-void force_pod_network(const Translation& translation, schema::Value host_pod_spec);
+// What comes back.
+/// Statuses of containers that the host has put into the pod are not the tenant's.
+void keep_own_containers(Translation& translation, schema::Value parent, schema::Value field);
+
+// Steps of pods (HostKind).
+/// ServiceAccount without rights, no token of the host, no service links; hostname and DNS of the tenant.
+void finish_pod(const Translation& translation, schema::Value host_pod);
+/// The first three of these, again after the patches.
+void force_host_identity(const TranslateContext& context, schema::Value host_pod);
 /// KUBERNETES_* and the tenant's services as variables of every container, before its own.
-void add_service_environment(const Translation& translation, schema::Value host_pod_spec);
+void add_service_environment(const Translation& translation, schema::Value host_pod);
 
 }  // namespace sublet::syncer

@@ -4,7 +4,7 @@
 
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/names.h"
-#include "syncer/translate/rewrites.h"
+#include "syncer/translate/reserved_keys.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -13,29 +13,8 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-// Copies what may cross of a tenant's labels or annotations.
-template <class Reserved>
-void copy_unreserved(const Value& from, Value to, Reserved reserved) {
-  for (const Value entry : from)
-    if (!reserved(entry.key())) to.put(entry.key(), entry.text());
-}
-
-// The metadata that crosses: name, labels and annotations; nothing else of a tenant's metadata means anything there.
-void translate_metadata(const Translation& translation, Value host_object) {
-  const Value tenant_metadata = translation.tenant()["metadata"];
-  Document made = Document::object();
-  Value metadata = made.root();
-  metadata.put("name", translation.host_name_of(translation.tenant_name()));
-  metadata.put("namespace", translation.context().host_namespace);
-  copy_unreserved(tenant_metadata["labels"], metadata.object("labels"),
-                  [](std::string_view key) { return reserved_label(key, false); });
-  copy_unreserved(tenant_metadata["annotations"], metadata.object("annotations"),
-                  [](std::string_view key) { return reserved_annotation(key, false); });
-  host_object.put("metadata", metadata);
-}
-
 // Rows that patches cannot get around: written or removed after them.
-void enforce_border(const Translation& translation, std::string_view kind, Value host_object) {
+void enforce_border(const Translation& translation, const HostKind& kind, Value host_object) {
   const TranslateContext& context = translation.context();
   Value metadata = host_object.object("metadata");
   Value labels = metadata.object("labels"), annotations = metadata.object("annotations");
@@ -51,9 +30,9 @@ void enforce_border(const Translation& translation, std::string_view kind, Value
   annotations.put(kAnnotationTenantName, translation.tenant_name());
   annotations.put(kAnnotationTenantNamespace, translation.tenant_namespace());
   annotations.put(kAnnotationTenantUid, translation.tenant().path("metadata.uid").text());
-  annotations.put(kAnnotationTenantKind, kind);
+  annotations.put(kAnnotationTenantKind, kind.kind);
   for (const auto& [key, value] : translation.carried_annotations) annotations.put(key, value);
-  if (kind == "Pod") force_host_identity(context, host_object.object("spec"));
+  if (kind.enforce) kind.enforce(context, host_object);
 }
 
 patches::PatchReport apply_patches(const Translation& translation, std::string_view kind, Value host_object) {
@@ -77,38 +56,31 @@ Document with_type_first(const Value& tenant_object) {
 // Everything the syncer owns: the whole host object as it is about to be written.
 std::string hash_of(const Value& host_object) { return sha256_hex(host_object.to_json(), 32); }
 
-void translate_pod(Translation& translation, Value host_pod) {
-  Value spec = host_pod.object("spec");
-  force_host_identity(translation.context(), spec);
-  force_pod_network(translation, spec);
-}
-
 }  // namespace
 
-tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind,
+tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind_name,
                                            const Value& tenant_object, Operation operation) {
-  Translation translation(context, tenant_object, operation);
-  if (rows_of(kind) == nullptr || (kind != "Pod" && kind != "ConfigMap" && kind != "Secret" && kind != "Service"))
+  const HostKind* kind = find_host_kind(kind_name);
+  if (kind == nullptr)
     return tl::unexpected(
-        Denied{{{"FieldValueNotSupported", std::string(kind) + " is not a kind that is synced", "kind"}}});
+        Denied{{{"FieldValueNotSupported", std::string(kind_name) + " is not a kind that is synced", "kind"}}});
 
+  Translation translation(context, tenant_object, operation);
   Translated out;
   out.host_object = with_type_first(tenant_object);
   Value host = out.host_object.root();
-  translation.walk(host, kind);
-  translate_metadata(translation, host);
-  if (kind == "Pod") translate_pod(translation, host);
+  translation.walk(host, kind->kind);
+  if (kind->after_rows) kind->after_rows(translation, host);
   patches::PatchReport report;
-  if (translation.causes.empty()) report = apply_patches(translation, kind, host);
+  if (translation.causes.empty()) report = apply_patches(translation, kind->kind, host);
   for (std::string& denial : report.denials)
     translation.causes.push_back({"FieldValueForbidden", std::move(denial), ""});
   if (!translation.causes.empty()) return tl::unexpected(Denied{std::move(translation.causes)});
 
-  enforce_border(translation, kind, host);
+  enforce_border(translation, *kind, host);
   out.desired_hash = hash_of(host);
   host.object("metadata").object("annotations").put(kAnnotationDesiredHash, out.desired_hash);
-  // After the hash: a container's variables are what they were at create, whatever services came since.
-  if (kind == "Pod") add_service_environment(translation, host["spec"]);
+  if (kind->after_hash) kind->after_hash(translation, host);
   out.references = std::move(translation.references);
   out.tokens = std::move(translation.tokens);
   out.warnings = std::move(translation.warnings);

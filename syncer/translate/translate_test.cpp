@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "sublet/schema/engine.h"
-#include "syncer/translate/field_table.h"
+#include "syncer/translate/field_check.h"
 #include "syncer/translate/names.h"
+#include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
 namespace {
@@ -187,7 +188,7 @@ TEST(TranslatePod, RefusesWhatReachesIntoTheNode) {
   EXPECT_EQ(denied_fields(pod("  nodeName: n1\n"), Operation::update), Fields{});
   EXPECT_EQ(denied_fields(pod("  quantumEntanglement: true\n")), Fields{"spec.quantumEntanglement"});
   EXPECT_EQ(denied_fields(pod("    env: [{name: X, valueFrom: {fieldRef: {fieldPath: metadata.selfLink}}}]\n")),
-            Fields{"spec.containers[0].env"});
+            Fields{"spec.containers[0].env[0].valueFrom.fieldRef.fieldPath"});
 }
 
 TEST(TranslatePod, StripsKeysThatDecidePrivileges) {
@@ -273,7 +274,7 @@ TEST(TranslatePod, NarrowsSelectorsToTheTenantsNamespaces) {
   }
   EXPECT_EQ(denied_fields(pod("  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
                               "[{topologyKey: h, namespaceSelector: {matchLabels: {t: x}}, labelSelector: {}}]}}\n")),
-            Fields{"spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector"});
+            Fields{"spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector"});
 }
 
 TEST(TranslatePod, UsesTenantDnsWhenThereIsOne) {
@@ -330,15 +331,71 @@ TEST(TranslateSecret, TokenSecretsReachNoHostController) {
   EXPECT_EQ(out.host_object.root()["data"].to_json(), R"({"a":"Yg=="})");
 }
 
-TEST(FieldTable, RowsSayAllThatTheirActionNeeds) {
-  for (const TypeRows& type : field_table()) {
-    for (const FieldRow& row : type.rows) {
-      const bool sentence = row.action == Action::deny || row.action == Action::warn;
-      EXPECT_TRUE(row.action != Action::walk || rows_of(row.detail) != nullptr) << type.type << "." << row.field;
-      EXPECT_TRUE(row.action != Action::rewrite || row.function != nullptr) << type.type << "." << row.field;
-      EXPECT_TRUE(!sentence || !row.detail.empty()) << type.type << "." << row.field;
-    }
-  }
+// Fields that stand deep in structs which once crossed whole: each leaf is decided upon.
+TEST(TranslatePod, RefusesWhatNobodyKnowsAtAnyDepth) {
+  EXPECT_EQ(denied_fields(pod("  volumes: [{name: v, emptyDir: {sizeLimit: 1Gi, onHost: /}}]\n")),
+            Fields{"spec.volumes[0].emptyDir.onHost"});
+  EXPECT_EQ(denied_fields(pod("    livenessProbe: {exec: {command: [a], asRoot: true}}\n")),
+            Fields{"spec.containers[0].livenessProbe.exec.asRoot"});
+  EXPECT_EQ(denied_fields(pod("    securityContext: {capabilities: {drop: [ALL], ambient: [X]}}\n")),
+            Fields{"spec.containers[0].securityContext.capabilities.ambient"});
+  EXPECT_EQ(
+      denied_fields(pod("  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                        "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists, force: true}]}]}}}\n")),
+      Fields{"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
+             "matchExpressions[0].force"});
+  EXPECT_EQ(denied_fields(pod("  dnsConfig: {nameservers: [10.0.0.1], overTls: true}\n")),
+            Fields{"spec.dnsConfig.overTls"});
+}
+
+TEST(CarryBack, LeavesOutWhatIsTheHostsOwnAndWhatNobodyKnows) {
+  const Document host_status = schema::parse_yaml(
+                                   "phase: Running\npodIP: 10.0.0.1\nobservedGeneration: 3\nqosClass: BestEffort\n"
+                                   "hostSecret: x\nresourceClaimStatuses: [{name: a, resourceClaimName: b}]\n"
+                                   "conditions: [{type: Ready, status: 'True', observedGeneration: 3, hostSecret: x}]\n"
+                                   "containerStatuses: [{name: main, ready: true}, {name: injected, ready: true}]\n"
+                                   "initContainerStatuses: [{name: injected, ready: true}]\n")
+                                   .value();
+  const Document tenant_pod = pod("");
+  EXPECT_EQ(carry_back("PodStatus", host_status.root(), tenant_pod.root()).to_json(),
+            R"({"phase":"Running","podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}],)"
+            R"("containerStatuses":[{"name":"main","ready":true}]})");
+}
+
+TEST(FieldTable, HasARowForEveryLeafOfEveryTypeThatCrosses) {
+  EXPECT_EQ(check_field_table(), std::vector<std::string>());
+}
+
+TEST(FieldTable, ItsCheckFindsWhatIsForgotten) {
+  const auto check = [](std::vector<FieldRow> emptyDir, std::vector<TypeRows> more = {}) {
+    std::vector<TypeRows> types{{"EmptyDirVolumeSource", std::move(emptyDir)}};
+    types.insert(types.end(), more.begin(), more.end());
+    return check_fields(types, std::vector<std::string_view>{"EmptyDirVolumeSource", "LabelSelector"});
+  };
+  const auto labels = [&](std::vector<FieldRow> rows) {
+    return check({copy("medium sizeLimit")},
+                 {{"LabelSelector", std::move(rows), "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"}});
+  };
+  using Problems = std::vector<std::string>;
+  EXPECT_EQ(check({copy("medium sizeLimit")}), Problems());
+  EXPECT_EQ(check({copy("medium")}),
+            Problems{"EmptyDirVolumeSource.sizeLimit has no row: say in syncer/translate/fields_*.cpp what the border "
+                     "does with it"});
+  EXPECT_EQ(check({copy("medium sizeLimit medium")}),
+            Problems{"EmptyDirVolumeSource.medium has a row but is no field of the schema (or has two rows)"});
+  EXPECT_EQ(check({copy("medium"), drop("sizeLimit", "")}),
+            Problems{"EmptyDirVolumeSource.sizeLimit does not cross, and its row does not say why"});
+  EXPECT_EQ(check({copy("medium"), clamp("sizeLimit", nullptr)}),
+            Problems{"EmptyDirVolumeSource.sizeLimit has a row without its function"});
+  EXPECT_EQ(check({walk("medium", "EmptyDirVolumeSource"), copy("sizeLimit")}),
+            Problems{"EmptyDirVolumeSource.medium is a leaf, and its row leads into a type"});
+  EXPECT_EQ(labels({copy("matchLabels matchExpressions")}),
+            Problems{"LabelSelector.matchExpressions crosses whole: lead into rows for LabelSelectorRequirement"});
+  EXPECT_EQ(labels({copy("matchLabels"), walk("matchExpressions", "EmptyDirVolumeSource")}),
+            Problems{"LabelSelector.matchExpressions leads into rows for another type than "
+                     "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement"});
+  EXPECT_EQ(check({copy("medium sizeLimit")}, {{"HostAlias", {copy("ip hostnames")}}}),
+            Problems{"HostAlias is neither a kind's nor led into by any row"});
 }
 
 }  // namespace

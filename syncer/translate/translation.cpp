@@ -5,6 +5,9 @@
 #include "syncer/translate/field_table.h"
 
 namespace sublet::syncer {
+
+using schema::Value;
+
 namespace {
 
 // The type's zero: nothing is asked for, so nothing needs to be refused.
@@ -27,29 +30,56 @@ bool zero(const schema::Value& value) {
   return false;
 }
 
-// Extends a path for one scope.
-class PathScope {
- public:
-  PathScope(std::string& path, const std::string& step) : path_(path), size_(path.size()) { path_ += step; }
-  ~PathScope() { path_.resize(size_); }
-
- private:
-  std::string& path_;
-  std::size_t size_;
-};
+const TranslateContext& no_context() {
+  static const TranslateContext none;
+  return none;
+}
 
 }  // namespace
+
+/// Goes one step down for one scope. A path becomes text only where one is told.
+class Translation::Descent {
+ public:
+  Descent(Translation& translation, std::string_view member, std::size_t item = 0) : steps_(translation.steps_) {
+    steps_.push_back({member, item});
+  }
+  ~Descent() { steps_.pop_back(); }
+  Descent(const Descent&) = delete;
+  Descent& operator=(const Descent&) = delete;
+
+ private:
+  std::vector<Step>& steps_;
+};
 
 Translation::Translation(const TranslateContext& context, const schema::Value& tenant_object, Operation operation)
     : context_(context),
       tenant_(tenant_object),
       tenant_name_(tenant_object.path("metadata.name").text()),
       tenant_namespace_(tenant_object.path("metadata.namespace").text()),
-      operation_(operation) {}
+      operation_(operation),
+      to_host_(true) {}
 
-void Translation::deny(std::string message) { causes.push_back({"FieldValueForbidden", std::move(message), path_}); }
+Translation::Translation(const Value& tenant_object)
+    : context_(no_context()), tenant_(tenant_object), operation_(Operation::update), to_host_(false) {}
 
-void Translation::warn(std::string message) { warnings.push_back(path_ + ": " + std::move(message)); }
+std::string Translation::path() const {
+  std::string path;
+  for (const Step& step : steps_) {
+    if (step.member.empty())
+      path += "[" + std::to_string(step.item) + "]";
+    else
+      path.append(path.empty() ? "" : ".").append(step.member);
+  }
+  return path;
+}
+
+void Translation::deny(std::string message, std::string_view member) {
+  std::string at = path();
+  if (!member.empty()) at.append(".").append(member);
+  causes.push_back({"FieldValueForbidden", std::move(message), std::move(at)});
+}
+
+void Translation::warn(std::string message) { warnings.push_back(path() + ": " + std::move(message)); }
 
 void Translation::refer(std::string_view kind, std::string_view tenant_name, bool optional) {
   const auto same = std::find_if(references.begin(), references.end(), [&](const Reference& reference) {
@@ -72,54 +102,71 @@ std::string Translation::carry_annotation(std::string_view key, std::string valu
   return std::string(key);
 }
 
-void Translation::walk(schema::Value value, std::string_view type) {
-  if (!value.is_object()) return;
-  // Rows may erase the member they are called for: look at a copy of the list of members.
-  std::vector<schema::Value> members;
-  members.reserve(value.size());
-  for (const schema::Value member : value) members.push_back(member);
-  for (const schema::Value member : members) apply(value, member, type);
+void Translation::walk(Value value, std::string_view type) {
+  if (const TypePlan* plan = plan_of(type)) walk_field(value, *plan);
 }
 
-void Translation::apply(schema::Value parent, schema::Value field, std::string_view type) {
-  const std::string name(field.key());
-  const PathScope scope(path_, path_.empty() ? name : "." + name);
-  const TypeRows* type_rows = rows_of(type);
-  const FieldRow* row = nullptr;
-  if (type_rows)
-    for (const FieldRow& candidate : type_rows->rows)
-      if (candidate.field == name) row = &candidate;
-  if (row == nullptr)
+void Translation::walk_field(Value field, const TypePlan& type) {
+  if (!field.is_array()) return walk_object(field, type);
+  std::size_t index = 0;
+  for (const Value item : field) {
+    const Descent item_step(*this, {}, index++);
+    walk_object(item, type);
+  }
+}
+
+void Translation::walk_object(Value object, const TypePlan& type) {
+  if (!object.is_object()) return;
+  if (type.rows->whole) type.rows->whole(*this, object);
+  // Rows may erase the member they are called for, and add others, which are not looked at.
+  const std::size_t first = members_.size();
+  for (const Value member : object) members_.push_back(member);
+  std::size_t place = 0;
+  for (std::size_t i = first, end = members_.size(); i < end; ++i) {
+    const Value member = members_[i];
+    apply(object, member, type.find(member.key(), place));
+  }
+  members_.resize(first);
+}
+
+void Translation::apply(Value parent, Value field, const FieldPlan* plan) {
+  const Descent step(*this, field.key());
+  if (plan == nullptr) {
+    if (!to_host_) {
+      parent.erase(field.key());
+      return;
+    }
     return deny(
         "this field is not known to sublet's border, so it cannot cross to the host; remove it, or use a newer sublet");
-  switch (row->action) {
+  }
+  const FieldRow& row = *plan->row;
+  switch (row.action) {
     case Action::copy:
       return;
-    case Action::walk:
-      return walk_each(field, row->detail);
-    case Action::drop:
-      parent.erase(name);
-      return;
     case Action::warn:
-      if (!zero(field)) warn(std::string(row->detail));
-      parent.erase(name);
-      return;
+      if (!zero(field)) warn(std::string(row.why));
+      break;
     case Action::deny:
-      if (!zero(field)) deny(std::string(row->detail));
-      parent.erase(name);
-      return;
+      if (!zero(field)) deny(std::string(row.why));
+      break;
+    case Action::force:
+    case Action::drop:
+      break;
+    case Action::walk:
     case Action::rewrite:
-      return row->function(*this, parent, field);
+    case Action::clamp:
+      if (row.function) row.function(*this, parent, field);
+      if (plan->into) walk_field(field, *plan->into);
+      return;
   }
+  parent.erase(field.key());
 }
 
-void Translation::walk_each(schema::Value field, std::string_view type) {
-  if (!field.is_array()) return walk(field, type);
-  std::size_t index = 0;
-  for (const schema::Value item : field) {
-    const PathScope scope(path_, "[" + std::to_string(index++) + "]");
-    walk(item, type);
-  }
+schema::Document carry_back(std::string_view type, const Value& host_value, const Value& tenant_object) {
+  schema::Document out = schema::Document::copy_of(host_value);
+  if (!out.root().is_object()) out.root().make_object();
+  Translation(tenant_object).walk(out.root(), type);
+  return out;
 }
 
 }  // namespace sublet::syncer

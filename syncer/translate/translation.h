@@ -1,6 +1,7 @@
 // Translation: one run of the field table over one object: where denials, warnings, references and tokens collect.
 //
-// Lives on the stack of translate(). The host object starts as a copy of the tenant's and is changed in place.
+// Lives on the stack of translate() or carry_back(). What crosses starts as a copy of the sender's object and is
+// changed in place.
 #pragma once
 
 #include <string>
@@ -12,14 +13,24 @@
 
 namespace sublet::syncer {
 
+struct FieldPlan;
+struct TypePlan;
+
+/// What crosses of a host value to the tenant, by the rows of that type (one of from_host_roots()). `tenant_object`, as
+/// it is now, is for rows that look at it.
+schema::Document carry_back(std::string_view type, const schema::Value& host_value, const schema::Value& tenant_object);
+
 class Translation {
  public:
+  /// Towards the host: a field without a row refuses the object.
   Translation(const TranslateContext& context, const schema::Value& tenant_object, Operation operation);
+  /// Towards the tenant: a field without a row is left out.
+  explicit Translation(const schema::Value& tenant_object);
 
-  /// Applies the rows of `type` to each member of `value`.
+  /// Applies the rows of `type` to `value`.
   void walk(schema::Value value, std::string_view type);
 
-  void deny(std::string message);  // at the current path
+  void deny(std::string message, std::string_view member = {});  // at the current path, or at a member of it
   void warn(std::string message);
   void refer(std::string_view kind, std::string_view tenant_name, bool optional);
   /// The host's name of an object in the tenant pod's namespace.
@@ -32,7 +43,7 @@ class Translation {
   std::string_view tenant_name() const { return tenant_name_; }
   std::string_view tenant_namespace() const { return tenant_namespace_; }
   Operation operation() const { return operation_; }
-  const std::string& path() const { return path_; }
+  std::string path() const;
 
   std::vector<Cause> causes;
   std::vector<std::string> warnings;
@@ -41,14 +52,23 @@ class Translation {
   std::vector<std::pair<std::string, std::string>> carried_annotations;
 
  private:
-  void apply(schema::Value parent, schema::Value field, std::string_view type);
-  void walk_each(schema::Value field, std::string_view type);
+  /// One step of the path to where the run stands: a member of the step before, or an item of it.
+  struct Step {
+    std::string_view member;  // empty: an item
+    std::size_t item;
+  };
+  class Descent;
+  void walk_object(schema::Value object, const TypePlan& type);
+  void walk_field(schema::Value field, const TypePlan& type);
+  void apply(schema::Value parent, schema::Value field, const FieldPlan* plan);
 
   const TranslateContext& context_;
   schema::Value tenant_;
   std::string tenant_name_, tenant_namespace_;
   Operation operation_;
-  std::string path_;
+  bool to_host_;
+  std::vector<Step> steps_;
+  std::vector<schema::Value> members_;  // of the objects that the run stands in, a stack
 };
 
 }  // namespace sublet::syncer

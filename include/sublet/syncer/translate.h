@@ -1,7 +1,7 @@
 // Translate: tenant object to host object, pure.
 //
-// Built from an explicit field table (syncer/translate/fields): every field of every synced type has one of copy,
-// rewrite, clamp, force, drop, deny; a field of the schema without an entry fails the build. The syncer, admission in
+// Built from an explicit field table (syncer/translate/fields_*.cpp): every leaf of every synced type has one of copy,
+// rewrite, clamp, force, drop, warn, deny; a leaf of the schema without one fails the build. The syncer, admission in
 // the tenant's apiserver, dry run and (later) `sublet explain` all call translate(), so there is one answer. Order:
 // tenant object -> field table -> template patches -> border rows (force, strip, refuse) that patches cannot get
 // around. No I/O, no clock, no globals. Threads: immutable inputs, any thread.

@@ -1,0 +1,63 @@
+// Rows of what tenants send to the host beside pods: the metadata of all, ConfigMaps, Secrets, Services; and the list
+// of the kinds that cross.
+#include <array>
+
+#include "syncer/translate/field_table.h"
+#include "syncer/translate/rewrites.h"
+
+namespace sublet::syncer {
+
+std::span<const HostKind> host_kinds() {
+  static constexpr std::array<HostKind, 4> kinds{{
+      {"Pod", finish_pod, force_host_identity, add_service_environment},
+      {"ConfigMap"},
+      {"Secret"},
+      {"Service"},
+  }};
+  return kinds;
+}
+
+std::vector<TypeRows> core_fields() {
+  return {
+      {"ObjectMeta",
+       {
+           rewrite("name", rewrite_object_name),
+           rewrite("namespace", rewrite_object_namespace),
+           clamp("labels", leave_out_reserved_labels),
+           clamp("annotations", leave_out_reserved_annotations),
+           drop("generateName selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
+                "deletionGracePeriodSeconds managedFields",
+                "the host's own, or without meaning there"),
+           drop("ownerReferences finalizers", "clean-up on the host is the syncer's"),
+       },
+       "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+       give_labels_and_annotations},
+      {"ConfigMap", {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), copy("immutable data binaryData")}},
+      {"Secret",
+       {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), copy("immutable data"),
+        drop("stringData", "the API server has made data of it"), clamp("type", clamp_secret_type)}},
+      {"Service",
+       {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), walk("spec", "ServiceSpec"),
+        drop("status", "the host says it, and it comes back")}},
+      {"ServiceSpec",
+       {
+           walk("ports", "ServicePort"),
+           rewrite("selector", rewrite_service_selector),
+           clamp("clusterIP", keep_only_headless),
+           drop("clusterIPs", "the host gives its own"),
+           copy("type"),
+           deny("externalIPs", "external IPs would take traffic of other tenants"),
+           copy("sessionAffinity loadBalancerIP loadBalancerSourceRanges externalName externalTrafficPolicy"),
+           drop("healthCheckNodePort", "the host gives its own"),
+           copy("publishNotReadyAddresses"),
+           walk("sessionAffinityConfig", "SessionAffinityConfig"),
+           drop("ipFamilies ipFamilyPolicy", "of the host's network"),
+           copy("allocateLoadBalancerNodePorts loadBalancerClass internalTrafficPolicy trafficDistribution"),
+       }},
+      {"ServicePort", {copy("name protocol appProtocol port targetPort"), drop("nodePort", "the host gives its own")}},
+      {"SessionAffinityConfig", {walk("clientIP", "ClientIPConfig")}},
+      {"ClientIPConfig", {copy("timeoutSeconds")}},
+  };
+}
+
+}  // namespace sublet::syncer

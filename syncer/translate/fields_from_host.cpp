@@ -1,0 +1,167 @@
+// Rows of what the host says to tenants: status of pods and Services, events, nodes, runtime classes. A field that a
+// newer host sends and that has no row is left out.
+#include <array>
+
+#include "syncer/translate/field_table.h"
+#include "syncer/translate/rewrites.h"
+
+namespace sublet::syncer {
+namespace {
+
+constexpr std::string_view kHostNames = "names of host objects mean nothing to the tenant";
+
+std::vector<TypeRows> pod_status() {
+  return {
+      {"PodStatus",
+       {
+           copy("phase message reason nominatedNodeName hostIP podIP startTime resize allocatedResources"),
+           walk("conditions", "PodCondition"),
+           walk("hostIPs", "HostIP"),
+           walk("podIPs", "PodIP"),
+           clamp("initContainerStatuses containerStatuses ephemeralContainerStatuses", keep_own_containers,
+                 "ContainerStatus"),
+           force("qosClass", "what the tenant's API server made of the tenant's pod"),
+           walk("resources", "StatusResources"),
+           drop("resourceClaimStatuses extendedResourceClaimStatus nodeAllocatableResourceClaimStatuses", kHostNames),
+           drop("observedGeneration", "counts the host pod's changes"),
+       }},
+      {"PodCondition",
+       {copy("type status lastProbeTime lastTransitionTime reason message"),
+        drop("observedGeneration", "counts the host pod's changes")}},
+      {"HostIP", {copy("ip")}},
+      {"PodIP", {copy("ip")}},
+      {"ContainerStatus",
+       {
+           copy("name ready restartCount image imageID containerID started allocatedResources stopSignal"),
+           walk("state lastState", "ContainerState"),
+           walk("resources", "StatusResources"),
+           walk("volumeMounts", "VolumeMountStatus"),
+           walk("user", "ContainerUser"),
+           walk("allocatedResourcesStatus", "ResourceStatus"),
+       }},
+      {"ContainerState",
+       {walk("waiting", "ContainerStateWaiting"), walk("running", "ContainerStateRunning"),
+        walk("terminated", "ContainerStateTerminated")}},
+      {"ContainerStateWaiting", {copy("reason message")}},
+      {"ContainerStateRunning", {copy("startedAt")}},
+      {"ContainerStateTerminated", {copy("exitCode signal reason message startedAt finishedAt containerID")}},
+      {"StatusResources",
+       {copy("limits requests"), drop("claims", kHostNames)},
+       "io.k8s.api.core.v1.ResourceRequirements"},
+      {"VolumeMountStatus", {copy("name mountPath readOnly recursiveReadOnly"), walk("volumeStatus", "VolumeStatus")}},
+      {"VolumeStatus", {walk("image", "ImageVolumeStatus")}},
+      {"ImageVolumeStatus", {copy("imageRef")}},
+      {"ContainerUser", {walk("linux", "LinuxContainerUser")}},
+      {"LinuxContainerUser", {copy("uid gid supplementalGroups")}},
+      {"ResourceStatus", {copy("name"), walk("resources", "ResourceHealth")}},
+      {"ResourceHealth", {copy("resourceID health message")}},
+  };
+}
+
+std::vector<TypeRows> service_status() {
+  return {
+      {"ServiceStatus",
+       {walk("loadBalancer", "LoadBalancerStatus"), drop("conditions", "they tell of the host's Service")}},
+      {"LoadBalancerStatus", {walk("ingress", "LoadBalancerIngress")}},
+      {"LoadBalancerIngress", {copy("ip hostname ipMode"), walk("ports", "PortStatus")}},
+      {"PortStatus", {copy("port protocol error")}},
+  };
+}
+
+std::vector<TypeRows> events() {
+  return {
+      {"Event",
+       {
+           copy("apiVersion kind"),
+           force("metadata", "the tenant object's namespace and a name made of its own"),
+           walk("involvedObject", "EventObject"),
+           copy("reason message firstTimestamp lastTimestamp count type eventTime action reportingComponent "
+                "reportingInstance"),
+           walk("source", "EventSource"),
+           walk("series", "EventSeries"),
+           drop("related", kHostNames),
+       }},
+      {"EventObject",
+       {force("kind namespace name uid apiVersion", "the tenant object's"),
+        drop("resourceVersion", "the host object's"), copy("fieldPath")},
+       "io.k8s.api.core.v1.ObjectReference"},
+      {"EventSource", {copy("component host")}},
+      {"EventSeries", {copy("count lastObservedTime")}},
+  };
+}
+
+std::vector<TypeRows> nodes() {
+  return {
+      // Of everything that is mirrored.
+      {"MirrorMeta",
+       {copy("name labels"),
+        drop("generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
+             "deletionGracePeriodSeconds annotations ownerReferences finalizers managedFields",
+             "the host's own")},
+       "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
+      {"Node",
+       {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), walk("spec", "NodeSpec"),
+        walk("status", "NodeStatus")}},
+      {"NodeSpec",
+       {copy("podCIDR podCIDRs providerID unschedulable externalID"), walk("taints", "Taint"),
+        walk("configSource", "NodeConfigSource")}},
+      {"Taint", {copy("key value effect timeAdded")}},
+      {"NodeConfigSource", {walk("configMap", "ConfigMapNodeConfigSource")}},
+      {"ConfigMapNodeConfigSource", {copy("namespace name uid resourceVersion kubeletConfigKey")}},
+      {"NodeStatus",
+       {
+           copy("capacity allocatable phase volumesInUse declaredFeatures"),
+           walk("conditions", "NodeCondition"),
+           walk("addresses", "NodeAddress"),
+           walk("daemonEndpoints", "NodeDaemonEndpoints"),
+           walk("nodeInfo", "NodeSystemInfo"),
+           walk("images", "ContainerImage"),
+           walk("volumesAttached", "AttachedVolume"),
+           walk("config", "NodeConfigStatus"),
+           walk("runtimeHandlers", "NodeRuntimeHandler"),
+           walk("features", "NodeFeatures"),
+       }},
+      {"NodeCondition", {copy("type status lastHeartbeatTime lastTransitionTime reason message")}},
+      {"NodeAddress", {copy("type address")}},
+      {"NodeDaemonEndpoints", {walk("kubeletEndpoint", "DaemonEndpoint")}},
+      {"DaemonEndpoint", {copy("Port")}},
+      {"NodeSystemInfo",
+       {copy("machineID systemUUID bootID kernelVersion osImage containerRuntimeVersion kubeletVersion "
+             "kubeProxyVersion operatingSystem architecture"),
+        walk("swap", "NodeSwapStatus")}},
+      {"NodeSwapStatus", {copy("capacity")}},
+      {"ContainerImage", {copy("names sizeBytes")}},
+      {"AttachedVolume", {copy("name devicePath")}},
+      {"NodeConfigStatus", {walk("assigned active lastKnownGood", "NodeConfigSource"), copy("error")}},
+      {"NodeRuntimeHandler", {copy("name"), walk("features", "NodeRuntimeHandlerFeatures")}},
+      {"NodeRuntimeHandlerFeatures", {copy("recursiveReadOnlyMounts userNamespaces")}},
+      {"NodeFeatures", {copy("supplementalGroupsPolicy")}},
+  };
+}
+
+std::vector<TypeRows> runtime_classes() {
+  return {
+      {"RuntimeClass",
+       {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), copy("handler"), walk("overhead", "Overhead"),
+        walk("scheduling", "Scheduling")},
+       "io.k8s.api.node.v1.RuntimeClass"},
+      {"Overhead", {copy("podFixed")}, "io.k8s.api.node.v1.Overhead"},
+      {"Scheduling", {copy("nodeSelector"), walk("tolerations", "Toleration")}, "io.k8s.api.node.v1.Scheduling"},
+  };
+}
+
+}  // namespace
+
+std::span<const std::string_view> from_host_roots() {
+  static constexpr std::array<std::string_view, 5> roots{"PodStatus", "ServiceStatus", "Event", "Node", "RuntimeClass"};
+  return roots;
+}
+
+std::vector<TypeRows> from_host_fields() {
+  std::vector<TypeRows> all = pod_status();
+  for (auto part : {service_status(), events(), nodes(), runtime_classes()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,274 @@
+// Rows of what a tenant's pod sends to the host, from the outside in: the pod, containers, volumes, scheduling,
+// security.
+#include "syncer/translate/field_table.h"
+#include "syncer/translate/rewrites.h"
+
+namespace sublet::syncer {
+namespace {
+
+constexpr std::string_view kNoVolumePlugin =
+    "this kind of volume is not offered to tenants; use configMap, secret, emptyDir, downwardAPI, projected or image";
+constexpr std::string_view kNoClaims = "PersistentVolumeClaims are not synced to the host by this version of sublet";
+constexpr std::string_view kNoDeviceClaims =
+    "resource claims (DRA) are not synced to the host by this version of sublet";
+constexpr std::string_view kWindows = "Windows host processes are not allowed in a virtual cluster";
+
+std::vector<TypeRows> pods() {
+  return {
+      {"Pod",
+       {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), walk("spec", "PodSpec"),
+        drop("status", "the host says it, and it comes back")}},
+      {"PodSpec",
+       {
+           walk("volumes", "Volume"),
+           walk("initContainers containers", "Container"),
+           drop("ephemeralContainers", "they come through their own subresource, never at create"),
+           copy("restartPolicy"),
+           clamp("terminationGracePeriodSeconds", clamp_grace_period),
+           copy("activeDeadlineSeconds"),
+           rewrite("dnsPolicy", written_after_rows),
+           copy("nodeSelector"),
+           force("serviceAccountName serviceAccount", "a ServiceAccount without rights"),
+           force("automountServiceAccountToken", "false: tokens are the tenant's, in a volume"),
+           clamp("nodeName", refuse_node_name),
+           deny("hostNetwork hostPID hostIPC", "sharing the node's namespaces is not allowed in a virtual cluster"),
+           copy("shareProcessNamespace"),
+           walk("securityContext", "PodSecurityContext"),
+           walk("imagePullSecrets", "ImagePullSecret"),
+           rewrite("hostname", written_after_rows),
+           drop("subdomain", "it would be resolved in the host namespace's domain"),
+           walk("affinity", "Affinity"),
+           copy("schedulerName"),
+           clamp("tolerations", clamp_tolerations, "Toleration"),
+           walk("hostAliases", "HostAlias"),
+           // A tenant's classes mean nothing on the host, and numbers would preempt others.
+           warn("priorityClassName",
+                "priorities are the platform's: on the host the pod has the host's default priority"),
+           drop("priority preemptionPolicy", "priorities are the platform's"),
+           walk("dnsConfig", "PodDNSConfig"),
+           warn("readinessGates", "readiness gates are not evaluated on the host and are left out"),
+           copy("runtimeClassName"),
+           force("enableServiceLinks", "false: the tenant's services come as plain variables"),
+           drop("overhead", "the host's RuntimeClass says it again"),
+           walk("topologySpreadConstraints", "TopologySpreadConstraint"),
+           drop("setHostnameAsFQDN", "its domain would be the host namespace's"),
+           walk("os", "PodOS"),
+           copy("hostUsers"),
+           walk("schedulingGates", "PodSchedulingGate"),
+           deny("resourceClaims", kNoDeviceClaims),
+           walk("resources", "ResourceRequirements"),
+           copy("hostnameOverride"),
+           deny("schedulingGroup", "pod groups are not synced to the host by this version of sublet"),
+       }},
+      {"ImagePullSecret", {rewrite("name", rewrite_pull_secret_name)}, "io.k8s.api.core.v1.LocalObjectReference"},
+      {"HostAlias", {copy("ip hostnames")}},
+      {"PodDNSConfig", {copy("nameservers searches"), walk("options", "PodDNSConfigOption")}},
+      {"PodDNSConfigOption", {copy("name value")}},
+      {"PodOS", {copy("name")}},
+      {"PodSchedulingGate", {copy("name")}},
+  };
+}
+
+std::vector<TypeRows> containers() {
+  return {
+      {"Container",
+       {
+           copy("name image command args workingDir"),
+           walk("ports", "ContainerPort"),
+           walk("envFrom", "EnvFromSource"),
+           clamp("env", leave_out_device_variables, "EnvVar"),
+           walk("resources", "ResourceRequirements"),
+           walk("resizePolicy", "ContainerResizePolicy"),
+           copy("restartPolicy"),
+           walk("restartPolicyRules", "ContainerRestartRule"),
+           walk("volumeMounts", "VolumeMount"),
+           deny("volumeDevices", kNoClaims),
+           walk("livenessProbe readinessProbe startupProbe", "Probe"),
+           walk("lifecycle", "Lifecycle"),
+           copy("terminationMessagePath terminationMessagePolicy imagePullPolicy"),
+           walk("securityContext", "SecurityContext"),
+           copy("stdin stdinOnce tty"),
+       }},
+      {"ContainerPort",
+       {copy("name containerPort protocol"),
+        deny("hostPort", "ports of the node are not offered to tenants; expose the pod by a Service"),
+        drop("hostIP", "it means nothing without hostPort")}},
+      {"EnvFromSource",
+       {copy("prefix"), walk("configMapRef", "ConfigMapEnvSource"), walk("secretRef", "SecretEnvSource")}},
+      {"ConfigMapEnvSource", {rewrite("name", rewrite_config_map_name), copy("optional")}},
+      {"SecretEnvSource", {rewrite("name", rewrite_secret_name), copy("optional")}},
+      {"EnvVar", {copy("name value"), walk("valueFrom", "EnvVarSource")}, {}, answer_variable},
+      {"EnvVarSource",
+       {walk("fieldRef", "EnvFieldSelector"), walk("resourceFieldRef", "ResourceFieldSelector"),
+        walk("configMapKeyRef", "ConfigMapKeySelector"), walk("secretKeyRef", "SecretKeySelector"),
+        walk("fileKeyRef", "FileKeySelector")}},
+      // What names a tenant's fact is answered by now (EnvVar): what is left asks the host.
+      {"EnvFieldSelector",
+       {copy("apiVersion"), clamp("fieldPath", refuse_field_path)},
+       "io.k8s.api.core.v1.ObjectFieldSelector"},
+      {"ResourceFieldSelector", {copy("containerName resource divisor")}},
+      {"ConfigMapKeySelector", {rewrite("name", rewrite_config_map_name), copy("key optional")}},
+      {"SecretKeySelector", {rewrite("name", rewrite_secret_name), copy("key optional")}},
+      {"FileKeySelector", {copy("volumeName path key optional")}},
+      {"ResourceRequirements", {copy("limits requests"), deny("claims", kNoDeviceClaims)}},
+      {"ContainerResizePolicy", {copy("resourceName restartPolicy")}},
+      {"ContainerRestartRule", {copy("action"), walk("exitCodes", "ContainerRestartRuleOnExitCodes")}},
+      {"ContainerRestartRuleOnExitCodes", {copy("operator values")}},
+      {"VolumeMount",
+       {copy("name readOnly recursiveReadOnly mountPath subPath"), clamp("mountPropagation", refuse_mount_propagation),
+        copy("subPathExpr")}},
+      {"Probe",
+       {walk("exec", "ExecAction"), walk("httpGet", "HTTPGetAction"), walk("tcpSocket", "TCPSocketAction"),
+        walk("grpc", "GRPCAction"),
+        copy("initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold"),
+        clamp("terminationGracePeriodSeconds", clamp_grace_period)}},
+      {"Lifecycle", {walk("postStart preStop", "LifecycleHandler"), copy("stopSignal")}},
+      {"LifecycleHandler",
+       {walk("exec", "ExecAction"), walk("httpGet", "HTTPGetAction"), walk("tcpSocket", "TCPSocketAction"),
+        walk("sleep", "SleepAction")}},
+      {"ExecAction", {copy("command")}},
+      // The kubelet would call another host from the node's network.
+      {"HTTPGetAction",
+       {copy("path port"), clamp("host", refuse_foreign_host), copy("scheme"), walk("httpHeaders", "HTTPHeader")}},
+      {"HTTPHeader", {copy("name value")}},
+      {"TCPSocketAction", {copy("port"), clamp("host", refuse_foreign_host)}},
+      {"GRPCAction", {copy("port service")}},
+      {"SleepAction", {copy("seconds")}},
+  };
+}
+
+std::vector<TypeRows> volumes() {
+  return {
+      {"Volume",
+       {
+           copy("name"),
+           deny("hostPath", "paths of the node are not offered to tenants"),
+           walk("emptyDir", "EmptyDirVolumeSource"),
+           walk("secret", "SecretVolumeSource"),
+           walk("downwardAPI", "DownwardAPIVolumeSource"),
+           walk("configMap", "ConfigMapVolumeSource"),
+           walk("projected", "ProjectedVolumeSource"),
+           walk("image", "ImageVolumeSource"),
+           deny("persistentVolumeClaim ephemeral", kNoClaims),
+           deny("gcePersistentDisk awsElasticBlockStore gitRepo nfs iscsi glusterfs rbd flexVolume cinder cephfs "
+                "flocker fc azureFile vsphereVolume quobyte azureDisk photonPersistentDisk portworxVolume scaleIO "
+                "storageos csi",
+                kNoVolumePlugin),
+       }},
+      {"EmptyDirVolumeSource", {copy("medium sizeLimit")}},
+      {"ImageVolumeSource", {copy("reference pullPolicy")}},
+      {"SecretVolumeSource",
+       {rewrite("secretName", rewrite_secret_name), walk("items", "KeyToPath"), copy("defaultMode optional")}},
+      {"ConfigMapVolumeSource",
+       {rewrite("name", rewrite_config_map_name), walk("items", "KeyToPath"), copy("defaultMode optional")}},
+      {"KeyToPath", {copy("key path mode")}},
+      {"ProjectedVolumeSource", {walk("sources", "VolumeProjection"), copy("defaultMode")}},
+      {"VolumeProjection",
+       {
+           walk("secret", "SecretProjection"),
+           walk("downwardAPI", "DownwardAPIProjection"),
+           walk("configMap", "ConfigMapProjection"),
+           rewrite("serviceAccountToken", rewrite_token_projection, "ServiceAccountTokenProjection"),
+           deny("clusterTrustBundle", "cluster trust bundles are not synced to the host by this version of sublet"),
+           deny("podCertificate", "pod certificates would be issued in the host's name"),
+       }},
+      {"SecretProjection", {rewrite("name", rewrite_secret_name), walk("items", "KeyToPath"), copy("optional")}},
+      {"ConfigMapProjection", {rewrite("name", rewrite_config_map_name), walk("items", "KeyToPath"), copy("optional")}},
+      {"ServiceAccountTokenProjection",
+       {force("audience expirationSeconds path", "the tenant's token, from a Secret that the syncer keeps fresh")}},
+      {"DownwardAPIProjection", {walk("items", "DownwardAPIVolumeFile")}},
+      {"DownwardAPIVolumeSource", {walk("items", "DownwardAPIVolumeFile"), copy("defaultMode")}},
+      {"DownwardAPIVolumeFile",
+       {copy("path"), walk("fieldRef", "ObjectFieldSelector"), walk("resourceFieldRef", "ResourceFieldSelector"),
+        copy("mode")}},
+      {"ObjectFieldSelector", {copy("apiVersion"), rewrite("fieldPath", rewrite_volume_field_path)}},
+  };
+}
+
+std::vector<TypeRows> scheduling() {
+  return {
+      {"Toleration", {copy("key operator value effect tolerationSeconds")}},
+      {"Affinity",
+       {walk("nodeAffinity", "NodeAffinity"), walk("podAffinity", "PodAffinity"),
+        walk("podAntiAffinity", "PodAntiAffinity")}},
+      {"NodeAffinity",
+       {walk("requiredDuringSchedulingIgnoredDuringExecution", "NodeSelector"),
+        walk("preferredDuringSchedulingIgnoredDuringExecution", "PreferredSchedulingTerm")}},
+      {"NodeSelector", {walk("nodeSelectorTerms", "NodeSelectorTerm")}},
+      {"PreferredSchedulingTerm", {copy("weight"), walk("preference", "NodeSelectorTerm")}},
+      {"NodeSelectorTerm", {walk("matchExpressions matchFields", "NodeSelectorRequirement")}},
+      {"NodeSelectorRequirement", {copy("key operator values")}},
+      {"PodAffinity",
+       {walk("requiredDuringSchedulingIgnoredDuringExecution", "PodAffinityTerm"),
+        walk("preferredDuringSchedulingIgnoredDuringExecution", "WeightedPodAffinityTerm")}},
+      {"PodAntiAffinity",
+       {walk("requiredDuringSchedulingIgnoredDuringExecution", "PodAffinityTerm"),
+        walk("preferredDuringSchedulingIgnoredDuringExecution", "WeightedPodAffinityTerm")}},
+      {"WeightedPodAffinityTerm", {copy("weight"), walk("podAffinityTerm", "PodAffinityTerm")}},
+      {"PodAffinityTerm",
+       {walk("labelSelector", "LabelSelector"),
+        force("namespaces namespaceSelector",
+              "on the host all of a tenant's pods share one namespace: the tenant's is a label, and labelSelector asks "
+              "for it"),
+        copy("topologyKey matchLabelKeys mismatchLabelKeys")},
+       {},
+       rewrite_affinity_term},
+      {"TopologySpreadConstraint",
+       {copy("maxSkew topologyKey whenUnsatisfiable"),
+        rewrite("labelSelector", rewrite_own_namespace_selector, "LabelSelector"),
+        copy("minDomains nodeAffinityPolicy nodeTaintsPolicy matchLabelKeys")}},
+      {"LabelSelector",
+       {copy("matchLabels"), walk("matchExpressions", "LabelSelectorRequirement")},
+       "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"},
+      {"LabelSelectorRequirement",
+       {copy("key operator values")},
+       "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement"},
+  };
+}
+
+std::vector<TypeRows> security() {
+  return {
+      {"PodSecurityContext",
+       {
+           walk("seLinuxOptions", "SELinuxOptions"),
+           walk("windowsOptions", "WindowsSecurityContextOptions"),
+           copy("runAsUser runAsGroup runAsNonRoot supplementalGroups supplementalGroupsPolicy fsGroup"),
+           clamp("sysctls", refuse_unsafe_sysctls, "Sysctl"),
+           copy("fsGroupChangePolicy"),
+           clamp("seccompProfile", refuse_unconfined, "SeccompProfile"),
+           clamp("appArmorProfile", refuse_unconfined, "AppArmorProfile"),
+           copy("seLinuxChangePolicy"),
+       }},
+      {"SecurityContext",
+       {
+           clamp("capabilities", refuse_capabilities, "Capabilities"),
+           deny("privileged", "privileged containers are not allowed in a virtual cluster"),
+           walk("seLinuxOptions", "SELinuxOptions"),
+           walk("windowsOptions", "WindowsSecurityContextOptions"),
+           copy("runAsUser runAsGroup runAsNonRoot readOnlyRootFilesystem allowPrivilegeEscalation"),
+           clamp("procMount", refuse_proc_mount),
+           clamp("seccompProfile", refuse_unconfined, "SeccompProfile"),
+           clamp("appArmorProfile", refuse_unconfined, "AppArmorProfile"),
+       }},
+      {"Capabilities", {copy("add drop")}},
+      {"Sysctl", {copy("name value")}},
+      {"SeccompProfile", {copy("type localhostProfile")}},
+      {"AppArmorProfile", {copy("type localhostProfile")}},
+      {"SELinuxOptions",
+       {deny("user", "SELinux users are the platform's to set"),
+        deny("role", "SELinux roles are the platform's to set"), clamp("type", refuse_selinux_type), copy("level")}},
+      {"WindowsSecurityContextOptions",
+       {deny("gmsaCredentialSpecName gmsaCredentialSpec", kWindows), copy("runAsUserName"),
+        deny("hostProcess", kWindows)}},
+  };
+}
+
+}  // namespace
+
+std::vector<TypeRows> pod_fields() {
+  std::vector<TypeRows> all = pods();
+  for (auto part : {containers(), volumes(), scheduling(), security()}) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace sublet::syncer
