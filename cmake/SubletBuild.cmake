@@ -26,10 +26,14 @@ add_compile_options(-fno-omit-frame-pointer -fstack-protector-strong)
 if(SUBLET_SANITIZE)
   add_compile_options(-fsanitize=${SUBLET_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SUBLET_SANITIZE})
-  # As shared libraries GCC's two runtimes get into each other's way: UBSan's log_path ends up as ASan's, and UBSan's reports
-  # on stderr, where tests/e2e/run does not see those of daemons.
+  # The presets take clang: it compiles these builds three times as fast as GCC, and links both runtimes statically, with one
+  # log_path for all (the last of ASAN_, UBSAN_ and LSAN_OPTIONS counts). As shared libraries GCC's two get into each other's
+  # way: UBSan's log_path ends up as ASan's, and UBSan's reports on stderr, where tests/e2e/run does not see those of daemons.
   if(SUBLET_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_link_options(-static-libubsan)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_link_options(-fuse-ld=lld)
   endif()
 else()
   add_link_options(-Wl,--as-needed)

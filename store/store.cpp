@@ -114,7 +114,7 @@ class StoreImpl final : public Store {
   std::condition_variable work_;
   Pending pending_;
   bool waiting_ = false;  // the commit thread sleeps in work_
-  bool closing_ = false, stopped_ = false, read_only_ = false;
+  bool closing_ = false, read_only_ = false;
   std::string poisoned_;  // why; empty: healthy
   SteadyTime next_probe_{};
   struct CompactRequest {

@@ -172,8 +172,10 @@ std::string openapi_v3_index() {
   JsonWriter json;
   json.object([&] {
     json.key("paths").object([&] {
-      for (const auto& [path, hash] : hashes())
-        json.key(path).object([&] { json.member("serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash); });
+      for (const auto& entry : hashes())
+        json.key(entry.first).object([&] {
+          json.member("serverRelativeURL", "/openapi/v3/" + entry.first + "?hash=" + entry.second);
+        });
     });
   });
   return json.take();
