@@ -1,5 +1,5 @@
 // Commands: what main.cpp fills from the command line and calls. One file per command; each returns an exit code,
-// writes data to stdout and everything else to stderr.
+// writes data to stdout and everything else to stderr. What they do to virtual clusters they ask of the driver.
 //
 // To add a command: its options struct and function here, a file of its own, and its flags in main.cpp.
 #pragma once
@@ -9,12 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace sublet::cli {
+#include "sublet/cluster/driver.h"
 
-// Of the embedded host, said when it is made: unset is one of each, or what it has.
-struct EmbeddedHostShape {
-  std::optional<int> nodes, gpu_nodes, gpus_per_node;
-};
+namespace sublet::cli {
 
 struct CreateOptions {
   std::string name;
@@ -25,16 +22,16 @@ struct CreateOptions {
   std::string host_context;
   std::chrono::seconds timeout{60};
   bool connect = false;
-  EmbeddedHostShape shape;
+  cluster::EmbeddedHostShape shape;
 };
-int create(const CreateOptions& options);
+int create(cluster::Driver& driver, const CreateOptions& options);
 
 struct ListOptions {
   std::string host_namespace;   // empty: all
   bool all_namespaces = false;  // the default; -A is understood for those who are used to it
   std::string output = "table";
 };
-int list(const ListOptions& options);
+int list(cluster::Driver& driver, const ListOptions& options);
 
 struct ConnectOptions {
   std::string name;
@@ -44,7 +41,7 @@ struct ConnectOptions {
   std::string kubeconfig;  // file to change; empty: as kubectl would
   std::vector<std::string> command;
 };
-int connect(const ConnectOptions& options);
+int connect(cluster::Driver& driver, const ConnectOptions& options);
 
 struct DisconnectOptions {
   std::string kubeconfig;
@@ -60,7 +57,7 @@ struct DeleteOptions {
   bool keep_host = false;  // leave the embedded host running when the last one goes
   std::chrono::seconds timeout{120};
 };
-int remove(const DeleteOptions& options);
+int remove(cluster::Driver& driver, const DeleteOptions& options);
 
 struct VersionOptions {
   std::string output;

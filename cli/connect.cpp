@@ -8,12 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cli/cluster_status.h"
 #include "cli/commands.h"
-#include "cli/daemon.h"
+#include "cli/context_name.h"
 #include "cli/exit_code.h"
 #include "cli/previous_context.h"
-#include "cli/state.h"
 #include "cli/steps.h"
 #include "sublet/base/files.h"
 #include "sublet/kube/kubeconfig.h"
@@ -21,15 +19,11 @@
 namespace sublet::cli {
 namespace {
 
-using syncer::VirtualCluster;
+using cluster::VirtualCluster;
 
 // A tenant's access under the name that connect gives it.
-Result<kube::ClusterAccess> access_of(const VirtualCluster& cluster) {
-  if (!daemon_runs(cluster.folder + "/daemon.lock"))
-    return fail(Reason::service_unavailable, "virtual cluster " + cluster.name +
-                                                 " is stopped; start it with: sublet create " + cluster.name + " -n " +
-                                                 cluster.host_namespace);
-  auto access = kube::load_kubeconfig(cluster.admin_kubeconfig_path());
+Result<kube::ClusterAccess> access_of(const cluster::Driver& driver, const VirtualCluster& cluster) {
+  auto access = driver.access(cluster);
   if (!access) return access;
   access->context_name = access->cluster_name = access->user_name = context_name(cluster);
   access->namespace_name = "default";
@@ -106,10 +100,10 @@ int connect_kubeconfig(const ConnectOptions& options, const kube::ClusterAccess&
 
 }  // namespace
 
-int connect(const ConnectOptions& options) {
-  const auto cluster = find_cluster(options.name, options.host_namespace);
+int connect(cluster::Driver& driver, const ConnectOptions& options) {
+  const auto cluster = find_cluster(driver.list(), options.name, options.host_namespace);
   if (!cluster) return report(cluster.error());
-  const auto access = access_of(*cluster);
+  const auto access = access_of(driver, *cluster);
   if (!access) return report(access.error());
   if (!options.command.empty()) return connect_command(*cluster, *access, options.command);
   if (options.print) {

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/context_name.h"
 #include "cli/exit_code.h"
 #include "cli/previous_context.h"
 #include "cli/steps.h"
@@ -13,7 +14,7 @@ int disconnect(const DisconnectOptions& options) {
   const std::string path = options.kubeconfig.empty() ? kube::default_kubeconfig_path() : options.kubeconfig;
   const auto current = kube::kubeconfig_current_context(path);
   if (!current) return report(current.error());
-  if (!current->starts_with("sublet_")) {
+  if (!current->starts_with(kContextPrefix)) {
     Status status;
     status.reason = Reason::not_found;
     status.message = "the current context of " + path + " (" + (current->empty() ? "none" : *current) +

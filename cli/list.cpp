@@ -1,23 +1,26 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/cluster_status.h"
 #include "cli/commands.h"
+#include "cli/context_name.h"
 #include "cli/exit_code.h"
 #include "cli/output_table.h"
-#include "cli/state.h"
 #include "cli/steps.h"
 #include "sublet/base/clock.h"
+#include "sublet/kube/kubeconfig.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::cli {
 namespace {
 
-using syncer::VirtualCluster;
+using cluster::VirtualCluster;
+
+constexpr std::chrono::seconds kPatience{2};  // with one that hangs
 
 struct Row {
   VirtualCluster cluster;
-  ClusterStatus status;
+  cluster::ClusterStatus status;
+  bool connected = false;  // the current kubeconfig context is its
 };
 
 std::string host_text(const VirtualCluster& cluster) {
@@ -25,7 +28,7 @@ std::string host_text(const VirtualCluster& cluster) {
 }
 
 // All that is known of it is where it lies.
-VirtualCluster damaged_row(const DamagedRecord& record) {
+VirtualCluster damaged_row(const cluster::DamagedRecord& record) {
   VirtualCluster cluster;
   cluster.name = record.name;
   cluster.host_namespace = record.host_namespace;
@@ -41,7 +44,7 @@ nlohmann::json to_json(const std::vector<Row>& rows) {
                      {"namespace", row.cluster.host_namespace},
                      {"status", row.status.status},
                      {"version", row.status.version},
-                     {"connected", row.status.connected},
+                     {"connected", row.connected},
                      {"created", row.cluster.created},
                      {"host", host_text(row.cluster)},
                      {"endpoint", "https://" + row.cluster.listen},
@@ -58,8 +61,8 @@ void print_table(const std::vector<Row>& rows, bool wide) {
   for (const Row& row : rows) {
     const auto created = parse_time(row.cluster.created);
     std::vector<std::string> cells{
-        row.cluster.name,   row.cluster.host_namespace,         row.status.status,
-        row.status.version, row.status.connected ? "True" : "", created ? age_text(now - *created) : "<unknown>"};
+        row.cluster.name,   row.cluster.host_namespace,  row.status.status,
+        row.status.version, row.connected ? "True" : "", created ? age_text(now - *created) : "<unknown>"};
     if (wide) {
       cells.push_back(host_text(row.cluster));
       cells.push_back("https://" + row.cluster.listen);
@@ -68,6 +71,28 @@ void print_table(const std::vector<Row>& rows, bool wide) {
     table.add_row(std::move(cells));
   }
   std::fputs(table.text().c_str(), stdout);
+}
+
+// Those in the namespace that is asked for; damaged ones are told why.
+std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_namespace) {
+  cluster::Records records = driver.list();
+  const auto elsewhere = [&](const auto& record) {
+    return !host_namespace.empty() && record.host_namespace != host_namespace;
+  };
+  std::erase_if(records.clusters, elsewhere);
+  std::erase_if(records.damaged, elsewhere);
+  const auto statuses = driver.status(records.clusters, kPatience);
+  const std::string current = kube::kubeconfig_current_context(kube::default_kubeconfig_path()).value_or("");
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < records.clusters.size(); ++i) {
+    const bool connected = current == context_name(records.clusters[i]);
+    rows.push_back({std::move(records.clusters[i]), statuses[i], connected});
+  }
+  for (const auto& damaged : records.damaged) {
+    rows.push_back({damaged_row(damaged), {"Damaged", "-"}});
+    std::fprintf(stderr, "sublet: %s\n", printable(damaged.why).c_str());
+  }
+  return rows;
 }
 
 int print(const std::vector<Row>& rows, const std::string& output) {
@@ -86,23 +111,8 @@ int print(const std::vector<Row>& rows, const std::string& output) {
 
 }  // namespace
 
-int list(const ListOptions& options) {
-  std::vector<Row> rows;
-  const std::string current = current_context();
-  const auto asked_for = [&](const std::string& host_namespace) {
-    return options.host_namespace.empty() || host_namespace == options.host_namespace;
-  };
-  Records records = all_records();
-  for (auto& cluster : records.clusters) {
-    if (!asked_for(cluster.host_namespace)) continue;
-    const ClusterStatus status = probe(cluster, current);
-    rows.push_back({std::move(cluster), status});
-  }
-  for (const auto& damaged : records.damaged) {
-    if (!asked_for(damaged.host_namespace)) continue;
-    rows.push_back({damaged_row(damaged), {"Damaged", "-", false}});
-    std::fprintf(stderr, "sublet: %s\n", printable(damaged.why).c_str());
-  }
+int list(cluster::Driver& driver, const ListOptions& options) {
+  const auto rows = rows_of(driver, options.host_namespace);
   if (rows.empty() && (options.output == "table" || options.output == "wide")) {
     std::fprintf(stderr, "No virtual clusters%s. `sublet create NAME` makes one.\n",
                  options.host_namespace.empty() ? "" : (" in namespace " + options.host_namespace).c_str());

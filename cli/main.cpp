@@ -1,4 +1,4 @@
-// sublet: the command line. Declares flags, fills the options of commands.h, and calls the command.
+// sublet: the command line. Declares flags, fills the options of commands.h, chooses the driver, and calls the command.
 #include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
@@ -6,10 +6,12 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/cpprest_transport.h"
 #include "cli/exit_code.h"
 #include "cli/steps.h"
 #include "sublet/base/log.h"
 #include "sublet/base/nearest.h"
+#include "sublet/cluster/local_driver.h"
 
 namespace {
 
@@ -100,11 +102,13 @@ void declare_version(CLI::App& app, Parsed& parsed) {
 int run(const CLI::App& app, Parsed& parsed) {
   parsed.create.timeout = std::chrono::seconds(parsed.create_timeout);
   parsed.remove.timeout = std::chrono::seconds(parsed.delete_timeout);
-  if (app.got_subcommand("create")) return create(parsed.create);
-  if (app.got_subcommand("list")) return list(parsed.list);
-  if (app.got_subcommand("connect")) return connect(parsed.connect);
+  const auto driver =
+      sublet::cluster::make_local_driver(sublet::cluster::default_state_folder(), make_cpprest_transport);
+  if (app.got_subcommand("create")) return create(*driver, parsed.create);
+  if (app.got_subcommand("list")) return list(*driver, parsed.list);
+  if (app.got_subcommand("connect")) return connect(*driver, parsed.connect);
   if (app.got_subcommand("disconnect")) return disconnect(parsed.disconnect);
-  if (app.got_subcommand("delete")) return remove(parsed.remove);
+  if (app.got_subcommand("delete")) return remove(*driver, parsed.remove);
   return version(parsed.version);
 }
 

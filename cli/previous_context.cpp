@@ -2,14 +2,15 @@
 
 #include <filesystem>
 
-#include "cli/state.h"
+#include "cli/context_name.h"
 #include "sublet/base/files.h"
+#include "sublet/cluster/local_driver.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::cli {
 namespace {
 
-std::string file_path() { return state_folder() + "/previous-contexts.json"; }
+std::string file_path() { return cluster::default_state_folder() + "/previous-contexts.json"; }
 
 schema::Document load() {
   const auto text = read_file(file_path());
@@ -26,8 +27,8 @@ std::string key_of(const std::string& kubeconfig) {
 }  // namespace
 
 Outcome remember_context(const std::string& kubeconfig, const std::string& context) {
-  if (context.starts_with("sublet_")) return {};
-  if (auto made = make_private_folder(state_folder()); !made) return made;
+  if (context.starts_with(kContextPrefix)) return {};
+  if (auto made = make_private_folder(cluster::default_state_folder()); !made) return made;
   schema::Document document = load();
   document.root().put(key_of(kubeconfig), context);
   return write_private_file(file_path(), document.root().to_pretty_json());

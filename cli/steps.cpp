@@ -19,29 +19,42 @@ Steps::Steps() : terminal_(::isatty(STDERR_FILENO) == 1), started_(steady_clock:
   colour_ = terminal_ && std::getenv("NO_COLOR") == nullptr && !(term && std::strcmp(term, "dumb") == 0);
 }
 
-void Steps::begin(const std::string& what) {
-  if (!current_.empty()) done();
-  current_ = what;
-  begun_ = steady_clock::now();
-  if (terminal_) std::fprintf(stderr, "  %s ...\r", what.c_str());
+// The running step, on a terminal's last line; whatever is printed next stands over it.
+void Steps::show_running(const std::string& how_far) const {
+  if (!terminal_ || current_.empty()) return;
+  std::fprintf(stderr, "\r\033[K  %s ...%s%s\r", current_.c_str(), how_far.empty() ? "" : " ",
+               printable(how_far).c_str());
 }
 
-void Steps::print_line(const char* mark, const std::string& note) {
+void Steps::begin(const std::string& what) {
+  done();
+  current_ = what;
+  begun_ = steady_clock::now();
+  show_running("");
+}
+
+void Steps::update(const std::string& how_far) { show_running(how_far); }
+
+void Steps::print_line(bool good) {
+  if (current_.empty()) return;
   const auto took = duration_cast<milliseconds>(steady_clock::now() - begun_);
-  const bool good = std::strcmp(mark, "ok") == 0;
   const char* paint = !colour_ ? "" : good ? "\033[32m" : "\033[31m";
-  std::fprintf(stderr, "%s%s%s  %-44s %8s%s%s\n", paint, good ? "ok" : "--", colour_ ? "\033[0m" : "", current_.c_str(),
-               seconds_text(took).c_str(), note.empty() ? "" : "  ", note.c_str());
+  std::fprintf(stderr, "%s%s%s%s  %-44s %8s%s\n", terminal_ ? "\r\033[K" : "", paint, good ? "ok" : "--",
+               colour_ ? "\033[0m" : "", current_.c_str(), seconds_text(took).c_str(), good ? "" : "  failed");
   current_.clear();
 }
 
-void Steps::done(const std::string& note) {
-  if (!current_.empty()) print_line("ok", note);
+void Steps::done() { print_line(true); }
+
+void Steps::failed() { print_line(false); }
+
+void Steps::warn(const std::string& text) {
+  std::fprintf(stderr, "%ssublet: %s\n", terminal_ ? "\r\033[K" : "", printable(text).c_str());
 }
 
-void Steps::failed(const Status& status) {
-  if (!current_.empty()) print_line("failed", "failed");
-  report(status);
+int Steps::give_up(const Status& status) {
+  failed();
+  return report(status);
 }
 
 milliseconds Steps::total() const { return duration_cast<milliseconds>(steady_clock::now() - started_); }

@@ -5,21 +5,28 @@
 #include <string>
 
 #include "sublet/base/status.h"
+#include "sublet/cluster/driver.h"
 
 namespace sublet::cli {
 
-class Steps {
+class Steps : public cluster::Progress {
  public:
   Steps();
-  /// Announces a step; ends the one before as done.
-  void begin(const std::string& what);
-  void done(const std::string& note = {});
-  /// Marks the running step as failed and prints the error.
-  void failed(const Status& status);
+  ~Steps() override = default;
+  void begin(const std::string& what) override;
+  void update(const std::string& how_far) override;
+  void failed() override;
+  void warn(const std::string& text) override;
+
+  /// Ends the running step as done.
+  void done();
+  /// Ends it as failed, prints the error, and gives the exit code.
+  int give_up(const Status& status);
   std::chrono::milliseconds total() const;
 
  private:
-  void print_line(const char* mark, const std::string& note);
+  void print_line(bool good);
+  void show_running(const std::string& how_far) const;
 
   bool terminal_, colour_;
   std::string current_;

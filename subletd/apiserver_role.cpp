@@ -1,4 +1,4 @@
-#include "sublet/syncer/virtual_cluster.h"
+#include "sublet/cluster/virtual_cluster.h"
 #include "subletd/api_host.h"
 #include "subletd/border_admission.h"
 #include "subletd/role.h"
@@ -34,9 +34,9 @@ class ApiServerRole final : public RoleProgram {
 
  private:
   Outcome take_virtual_cluster() {
-    auto cluster = syncer::VirtualCluster::load(folder_);
+    auto cluster = cluster::VirtualCluster::load(folder_);
     if (!cluster) return fail(cluster.error());
-    auto context = syncer::translate_context(*cluster);
+    auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
     config_.data_dir = cluster->api_folder();
     config_.listen = cluster->listen;

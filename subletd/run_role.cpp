@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "sublet/base/log.h"
-#include "sublet/syncer/virtual_cluster.h"
+#include "sublet/cluster/virtual_cluster.h"
 #include "subletd/role.h"
 
 namespace sublet::subletd {
@@ -202,7 +202,7 @@ class RunRole final : public RoleProgram {
   }
 
   Outcome run() override {
-    if (auto cluster = syncer::VirtualCluster::load(folder_); !cluster) return fail(cluster.error());
+    if (auto cluster = cluster::VirtualCluster::load(folder_); !cluster) return fail(cluster.error());
     // One supervisor a folder; the lock also tells the CLI that one runs.
     const std::string lock_path = folder_ + "/run.lock";
     const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "sublet/base/log.h"
+#include "sublet/cluster/virtual_cluster.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
 #include "sublet/syncer/syncer.h"
-#include "sublet/syncer/virtual_cluster.h"
 #include "subletd/role.h"
 #include "syncer/gateway/log_gateway.h"
 
@@ -24,9 +24,9 @@ class SyncerRole final : public RoleProgram {
   Outcome run() override {
     // Host credentials are in our memory: no core dump, no ptrace by others of our user.
     ::prctl(PR_SET_DUMPABLE, 0);
-    auto cluster = syncer::VirtualCluster::load(folder_);
+    auto cluster = cluster::VirtualCluster::load(folder_);
     if (!cluster) return fail(cluster.error());
-    auto context = syncer::translate_context(*cluster);
+    auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
     auto access = kube::load_kubeconfig(cluster->host_kubeconfig_path());
     if (!access) return fail(access.error());
@@ -54,7 +54,7 @@ class SyncerRole final : public RoleProgram {
     syncer::Syncer syncer(loop.loop(), std::move(tenant), std::move(host), std::move(options));
     if (auto started = syncer.start(); !started) return started;
     // For `sublet create`: from here on what a tenant makes is carried.
-    if (std::FILE* mark = std::fopen((folder_ + "/syncer.ready").c_str(), "w")) std::fclose(mark);
+    if (std::FILE* mark = std::fopen(cluster->syncer_ready_path().c_str(), "w")) std::fclose(mark);
     log::info("syncer.started", {{"virtual_cluster", cluster->name}, {"host_namespace", cluster->host_namespace}});
     wait_for_stop_signal();
     syncer.stop();

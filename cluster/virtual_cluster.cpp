@@ -1,15 +1,22 @@
-#include "sublet/syncer/virtual_cluster.h"
+#include "sublet/cluster/virtual_cluster.h"
 
 #include "sublet/base/files.h"
 #include "sublet/schema/document.h"
 
-namespace sublet::syncer {
+namespace sublet::cluster {
 namespace {
 
 using schema::Document;
 using schema::Value;
 
 constexpr std::int64_t kFormat = 1;
+
+Outcome check_format(const Value& format) {
+  if (format.integer() == kFormat) return {};
+  const bool later = format.integer() > kFormat;
+  return bad_request("format " + format.to_json() + " is not known to this version of sublet, which knows 1" +
+                     (later ? "; a later one wrote it: use that one" : ""));
+}
 
 }  // namespace
 
@@ -35,8 +42,7 @@ Result<VirtualCluster> VirtualCluster::from_json(std::string_view json) {
   const auto document = Document::parse_json(json);
   if (!document) return fail(document.error());
   const Value root = document->root();
-  if (root["format"].integer() != kFormat)
-    return bad_request("format " + root["format"].to_json() + " is not known to this version of sublet (it knows 1)");
+  if (auto known = check_format(root["format"]); !known) return fail(known.error());
   VirtualCluster cluster;
   cluster.name = root["name"].string();
   cluster.uid = root["uid"].string();
@@ -56,19 +62,19 @@ Result<VirtualCluster> VirtualCluster::from_json(std::string_view json) {
 }
 
 Result<VirtualCluster> VirtualCluster::load(const std::string& folder) {
-  const std::string path = folder + "/virtual-cluster.json";
+  const std::string path = record_path_in(folder);
   const auto text = read_file(path);
   if (!text) return fail(text.error());
   auto cluster = from_json(*text);
-  if (!cluster) return internal_error(path + " is damaged: " + cluster.error().message);
+  if (!cluster) return internal_error(path + " cannot be used: " + cluster.error().message);
   cluster->folder = folder;
   return cluster;
 }
 
 Outcome VirtualCluster::save() const { return write_private_file(record_path(), to_json()); }
 
-Result<TranslateContext> translate_context(const VirtualCluster& cluster) {
-  TranslateContext context;
+Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster) {
+  syncer::TranslateContext context;
   context.virtual_cluster = cluster.name;
   context.virtual_cluster_uid = cluster.uid;
   context.host_namespace = cluster.host_namespace;
@@ -89,4 +95,8 @@ Result<TranslateContext> translate_context(const VirtualCluster& cluster) {
   return context;
 }
 
-}  // namespace sublet::syncer
+std::string host_selector(const VirtualCluster& cluster) {
+  return std::string(syncer::kLabelTenantUid) + "=" + cluster.uid;
+}
+
+}  // namespace sublet::cluster

@@ -1,4 +1,4 @@
-#include "cli/daemon.h"
+#include "cluster/local/daemon.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,9 +14,10 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
-namespace sublet::cli {
+#include "cluster/wait_until.h"
+
+namespace sublet::cluster {
 namespace {
 
 using std::chrono::steady_clock;
@@ -77,8 +78,6 @@ std::string subletd_path() {
   return !error && std::filesystem::exists(beside) ? beside.string() : "subletd";
 }
 
-void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
-
 Outcome start_daemon(const std::string& lock_path, const std::string& log_path,
                      const std::vector<std::string>& arguments) {
   const int lock = open_lock(lock_path);
@@ -135,4 +134,4 @@ std::string log_tail(const std::string& log_path, int lines) {
   return text;
 }
 
-}  // namespace sublet::cli
+}  // namespace sublet::cluster

@@ -1,4 +1,4 @@
-#include "cli/address.h"
+#include "cluster/local/address.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <optional>
 
-namespace sublet::cli {
+namespace sublet::cluster {
 namespace {
 
 std::optional<int> port_of(const std::string& address) {
@@ -45,4 +45,4 @@ bool address_is_free(const std::string& address) {
   return port && try_listen(*port).has_value();
 }
 
-}  // namespace sublet::cli
+}  // namespace sublet::cluster

@@ -1,13 +1,15 @@
-// VirtualCluster: the record of one virtual cluster, as the CLI writes it and the daemons read it.
+// VirtualCluster: what a virtual cluster is, and its record: the driver writes it, the daemons read it.
 //
 // One folder (mode 0700) a virtual cluster; every file in it 0600:
-//   virtual-cluster.json   this record
+//   virtual-cluster.json   this record, in format 1; a record of a later format is refused by name, not guessed at
 //   template.yaml          the template as it was given (empty: none)
 //   host.kubeconfig        access to the host; only the syncer reads it
 //   admin.kubeconfig       access to the virtual cluster, written by its API server
 //   apiserver/             store and keys, the API server's own
-//   api.sock               where the syncer reaches the API server
-//   *.log                  output of the daemons
+//   api.sock               where the syncer, and whoever asks for the status, reaches the API server
+//   daemon.lock            held for as long as `subletd run` or a child of it lives; has its pid
+//   syncer.ready           the syncer carries
+//   run.log, apiserver.log, syncer.log
 // Threads: plain data and pure functions over files.
 #pragma once
 
@@ -17,7 +19,7 @@
 #include "sublet/base/status.h"
 #include "sublet/syncer/translate.h"
 
-namespace sublet::syncer {
+namespace sublet::cluster {
 
 struct VirtualCluster {
   std::string name, uid;
@@ -32,22 +34,31 @@ struct VirtualCluster {
 
   // Set by load(): the folder, not part of the JSON.
   std::string folder;
-  std::string record_path() const { return folder + "/virtual-cluster.json"; }
+  std::string record_path() const { return record_path_in(folder); }
   std::string template_path() const { return folder + "/template.yaml"; }
   std::string host_kubeconfig_path() const { return folder + "/host.kubeconfig"; }
   std::string admin_kubeconfig_path() const { return folder + "/admin.kubeconfig"; }
   std::string api_folder() const { return folder + "/apiserver"; }
   std::string socket_path() const { return folder + "/api.sock"; }
+  std::string daemon_lock_path() const { return daemon_lock_path_in(folder); }
+  std::string syncer_ready_path() const { return folder + "/syncer.ready"; }
+  /// `daemon`: run, apiserver, syncer.
+  std::string log_path(const std::string& daemon) const { return folder + "/" + daemon + ".log"; }
+  static std::string record_path_in(const std::string& folder) { return folder + "/virtual-cluster.json"; }
+  static std::string daemon_lock_path_in(const std::string& folder) { return folder + "/daemon.lock"; }
 
   std::string to_json() const;
   static Result<VirtualCluster> from_json(std::string_view json);
-  /// Reads `<folder>/virtual-cluster.json`; errors name the file and what is wrong.
+  /// Reads the record of that folder. not_found when there is none; other errors name the file and what is wrong.
   static Result<VirtualCluster> load(const std::string& folder);
-  /// Writes the record atomically (temporary file, fsync, rename), mode 0600.
+  /// Writes the record as durably as the data beside it (base/files.h's replace_file), mode 0600.
   Outcome save() const;
 };
 
 /// The border's context: the record and its template, resolved. Errors are those of the template.
-Result<TranslateContext> translate_context(const VirtualCluster& cluster);
+Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster);
 
-}  // namespace sublet::syncer
+/// `<label>=<uid>`: what the host objects of this virtual cluster carry.
+std::string host_selector(const VirtualCluster& cluster);
+
+}  // namespace sublet::cluster

@@ -1,23 +1,16 @@
-#include "sublet/syncer/virtual_cluster.h"
+#include "sublet/cluster/virtual_cluster.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
-#include <filesystem>
+#include "base/durable_writes_testing.h"
+#include "cluster/folder_testing.h"
 
-namespace sublet::syncer {
+namespace sublet::cluster {
 namespace {
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sublet-vc-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string path;
-};
+using Folder = testing_support::TestFolder;
 
 VirtualCluster rag(const std::string& folder) {
   VirtualCluster cluster;
@@ -51,6 +44,24 @@ TEST(VirtualCluster, SurvivesAWriteAndARead) {
   EXPECT_EQ(context->host_service_account, "sublet-workload-rag");
 }
 
+TEST(VirtualCluster, ASavedRecordIsOnTheDiskWithItsName) {
+  const Folder folder;
+  testing_support::DurableWrites writes;
+  ASSERT_TRUE(rag(folder.path).save());
+  EXPECT_THAT(writes.calls(),
+              testing::ElementsAre("sync " + folder.path + "/virtual-cluster.json.*",
+                                   "rename " + folder.path + "/virtual-cluster.json", "sync " + folder.path));
+}
+
+TEST(VirtualCluster, ARecordOfALaterFormatIsNotGuessedAt) {
+  std::string json = rag("").to_json();
+  json.replace(json.find("\"format\": 1"), 11, "\"format\": 2");
+  const auto loaded = VirtualCluster::from_json(json);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("format 2 is not known"), std::string::npos) << loaded.error().message;
+  EXPECT_NE(loaded.error().message.find("a later one wrote it"), std::string::npos);
+}
+
 TEST(VirtualCluster, NamesWhatIsWrongWithARecord) {
   EXPECT_NE(VirtualCluster::from_json("{}").error().message.find("format"), std::string::npos);
   EXPECT_NE(VirtualCluster::from_json(R"({"format":1,"name":"x"})").error().message.find("uid"), std::string::npos);
@@ -58,4 +69,4 @@ TEST(VirtualCluster, NamesWhatIsWrongWithARecord) {
 }
 
 }  // namespace
-}  // namespace sublet::syncer
+}  // namespace sublet::cluster

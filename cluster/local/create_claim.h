@@ -10,7 +10,7 @@
 
 #include "sublet/base/status.h"
 
-namespace sublet::cli {
+namespace sublet::cluster {
 
 class CreateClaim {
  public:
@@ -26,4 +26,4 @@ class CreateClaim {
   int lock_ = -1;
 };
 
-}  // namespace sublet::cli
+}  // namespace sublet::cluster

@@ -5,11 +5,11 @@
 
 #include "sublet/base/status.h"
 
-namespace sublet::cli {
+namespace sublet::cluster {
 
 /// "127.0.0.1:<port>", free at this moment.
 Result<std::string> choose_address();
 /// False when another process listens there, or there is no such address.
 bool address_is_free(const std::string& address);
 
-}  // namespace sublet::cli
+}  // namespace sublet::cluster

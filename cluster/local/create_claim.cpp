@@ -1,4 +1,4 @@
-#include "cli/create_claim.h"
+#include "cluster/local/create_claim.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,10 +8,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/daemon.h"
+#include "cluster/local/records.h"
+#include "cluster/wait_until.h"
 #include "sublet/base/files.h"
 
-namespace sublet::cli {
+namespace sublet::cluster {
 namespace {
 
 // The lock, taken; -1 when another has it, or it went with the folder of one that gave up.
@@ -26,7 +27,7 @@ int try_lock(const std::string& path) {
 }  // namespace
 
 Result<CreateClaim> CreateClaim::take(const std::string& folder, std::chrono::seconds patience) {
-  const std::string path = folder + "/create.lock";
+  const std::string path = create_lock_path(folder);
   int lock = -1;
   Outcome made;
   const bool taken = wait_until(std::chrono::steady_clock::now() + patience, [&] {
@@ -44,11 +45,8 @@ CreateClaim::CreateClaim(CreateClaim&& other) noexcept
 CreateClaim::~CreateClaim() {
   if (lock_ < 0) return;
   std::error_code ignored;
-  if (!std::filesystem::exists(folder_ + "/virtual-cluster.json", ignored)) {
-    std::filesystem::remove_all(folder_, ignored);
-    std::filesystem::remove(std::filesystem::path(folder_).parent_path(), ignored);  // when it was the last in it
-  }
+  if (!std::filesystem::exists(VirtualCluster::record_path_in(folder_), ignored)) (void)remove_cluster_folder(folder_);
   ::close(lock_);
 }
 
-}  // namespace sublet::cli
+}  // namespace sublet::cluster

@@ -1,4 +1,4 @@
-// Daemon: background processes that the CLI starts and stops.
+// Daemon: background processes that the local driver starts and stops.
 //
 // A daemon holds an flock on its lock file for as long as it or a child of it lives, so "does it run" is never a guess
 // from a pid; the pid written into the file is only trusted while the lock is held. Threads: one.
@@ -10,7 +10,7 @@
 
 #include "sublet/base/status.h"
 
-namespace sublet::cli {
+namespace sublet::cluster {
 
 /// Starts `subletd arguments...` detached (own session, stdio to the log). already_exists when one holds the lock.
 Outcome start_daemon(const std::string& lock_path, const std::string& log_path,
@@ -23,22 +23,7 @@ Outcome stop_daemon(const std::string& lock_path, std::chrono::seconds grace);
 /// The last lines of a log, for error messages.
 std::string log_tail(const std::string& log_path, int lines = 5);
 
-/// Waits until `condition` holds; false at the deadline.
-template <class Condition>
-bool wait_until(std::chrono::steady_clock::time_point deadline, Condition condition);
-
 /// Path of the subletd beside this executable, else the one on PATH.
 std::string subletd_path();
 
-void pause_briefly();  // a few milliseconds: the poll interval of wait_until
-
-template <class Condition>
-bool wait_until(std::chrono::steady_clock::time_point deadline, Condition condition) {
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    pause_briefly();
-  }
-  return true;
-}
-
-}  // namespace sublet::cli
+}  // namespace sublet::cluster

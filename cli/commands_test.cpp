@@ -1,0 +1,232 @@
+// The commands over a driver that does as the test says: what they ask of it, and what they print.
+#include "cli/commands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "cluster/folder_testing.h"
+#include "sublet/base/files.h"
+
+namespace sublet::cli {
+namespace {
+
+using cluster::Created;
+using cluster::Driver;
+using cluster::VirtualCluster;
+using testing::HasSubstr;
+
+class FakeDriver final : public Driver {
+ public:
+  cluster::Records records;
+  std::vector<cluster::ClusterStatus> statuses;
+  std::optional<Status> failure;  // of whatever is called
+  std::vector<std::string> calls;
+  cluster::RemoveOptions remove_options;
+
+  cluster::Records list() const override { return records; }
+  std::vector<cluster::ClusterStatus> status(std::span<const VirtualCluster> clusters,
+                                             std::chrono::milliseconds) const override {
+    return {statuses.begin(), statuses.begin() + static_cast<std::ptrdiff_t>(clusters.size())};
+  }
+  Result<Created> create(const cluster::Plan& plan, const cluster::HostChoice& host, std::chrono::seconds,
+                         cluster::Progress& progress) override {
+    calls.push_back("create " + plan.cluster.name + " on " + (host.given() ? host.context : "embedded"));
+    progress.begin("start everything");
+    progress.recorded(plan.cluster);
+    if (failure) return fail(*failure);
+    return Created{Created::How::created, plan.cluster};
+  }
+  Result<bool> start(const VirtualCluster&, const cluster::HostChoice&, std::chrono::seconds,
+                     cluster::Progress&) override {
+    return true;
+  }
+  Outcome stop(const VirtualCluster&) override { return {}; }
+  Result<kube::ClusterAccess> access(const VirtualCluster&) const override {
+    if (failure) return fail(*failure);
+    kube::ClusterAccess access;
+    access.server = "https://127.0.0.1:1";
+    access.ca_pem = "CA";
+    access.client_certificate_pem = "CERT";
+    access.client_key_pem = "KEY";
+    return access;
+  }
+  Outcome remove(const VirtualCluster& cluster, const cluster::RemoveOptions& options,
+                 cluster::Progress& progress) override {
+    calls.push_back("remove " + cluster.name);
+    remove_options = options;
+    progress.begin("remove its objects from the host");
+    if (failure) return fail(*failure);
+    progress.leaving(cluster.name, cluster.host_namespace);
+    return {};
+  }
+  Outcome remove_damaged(const cluster::DamagedRecord& record, cluster::Progress& progress) override {
+    calls.push_back("remove damaged " + record.name);
+    progress.leaving(record.name, record.host_namespace);
+    return {};
+  }
+};
+
+VirtualCluster cluster_of(const std::string& name, const std::string& host_namespace) {
+  VirtualCluster out;
+  out.name = name;
+  out.uid = "u-" + name;
+  out.host_namespace = host_namespace;
+  out.host_context = "prod";
+  out.listen = "127.0.0.1:7443";
+  return out;
+}
+
+class Commands : public testing::Test {
+ protected:
+  Commands() {
+    ::setenv("KUBECONFIG", (home_.path + "/config").c_str(), 1);
+    ::setenv("SUBLET_STATE_DIR", (home_.path + "/state").c_str(), 1);
+    driver_.records.clusters = {cluster_of("rag", "team-a"), cluster_of("train", "team-b")};
+    driver_.statuses = {{"Running", "v1.35.0"}, {"Stopped", "-"}};
+  }
+  // The exit code; what was written is in out_ and err_.
+  template <class Call>
+  int run(Call call) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int code = call();
+    std::fflush(stdout);
+    out_ = testing::internal::GetCapturedStdout();
+    err_ = testing::internal::GetCapturedStderr();
+    return code;
+  }
+  int run_list(const std::string& output, const std::string& host_namespace = {}) {
+    ListOptions options;
+    options.output = output;
+    options.host_namespace = host_namespace;
+    return run([&] { return list(driver_, options); });
+  }
+  int run_delete(const std::string& name, bool force = false) {
+    DeleteOptions options;
+    options.name = name;
+    options.yes = true;
+    options.force = force;
+    return run([&] { return remove(driver_, options); });
+  }
+  int run_connect(const std::string& name) {
+    ConnectOptions options;
+    options.name = name;
+    return run([&] { return connect(driver_, options); });
+  }
+  std::string kubeconfig() const { return read_file(home_.path + "/config").value_or("<none>"); }
+
+  const testing_support::TestFolder home_;
+  FakeDriver driver_;
+  std::string out_, err_;
+};
+
+TEST_F(Commands, ListShowsWhatTheDriverKnows) {
+  ASSERT_EQ(run_list("json"), kOk);
+  const auto items = nlohmann::json::parse(out_);
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0]["name"], "rag");
+  EXPECT_EQ(items[0]["status"], "Running");
+  EXPECT_EQ(items[0]["version"], "v1.35.0");
+  EXPECT_EQ(items[0]["connected"], false);
+  EXPECT_EQ(items[0]["context"], "sublet_rag_team-a_prod");
+  EXPECT_EQ(items[1]["status"], "Stopped");
+  ASSERT_EQ(run_list("name"), kOk);
+  EXPECT_EQ(out_, "virtualcluster/rag\nvirtualcluster/train\n");
+}
+
+TEST_F(Commands, ListOfOneNamespaceGivesEachItsOwnStatus) {
+  driver_.statuses = {{"Starting", "-"}};
+  ASSERT_EQ(run_list("json", "team-b"), kOk);
+  const auto items = nlohmann::json::parse(out_);
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0]["name"], "train");
+  EXPECT_EQ(items[0]["status"], "Starting");
+}
+
+TEST_F(Commands, ListTellsADamagedOneAndWhy) {
+  driver_.records.damaged = {{"broken", "team-c", "/folder", "its record is broken"}};
+  ASSERT_EQ(run_list("table"), kOk);
+  EXPECT_THAT(out_, HasSubstr("broken"));
+  EXPECT_THAT(out_, HasSubstr("Damaged"));
+  EXPECT_THAT(err_, HasSubstr("its record is broken"));
+  driver_.records = {};
+  ASSERT_EQ(run_list("json"), kOk);
+  EXPECT_EQ(out_, "[]\n");
+}
+
+TEST_F(Commands, CreatePassesOnWhatWasAskedFor) {
+  CreateOptions options;
+  options.name = "new";
+  options.host_context = "prod";
+  EXPECT_EQ(run([&] { return create(driver_, options); }), kOk);
+  EXPECT_THAT(driver_.calls, testing::ElementsAre("create new on prod"));
+  EXPECT_EQ(out_, "virtualcluster/new created\n");
+  EXPECT_THAT(err_, HasSubstr("ok  start everything"));
+  EXPECT_THAT(err_, HasSubstr("sublet connect new -n sublet-new"));
+}
+
+TEST_F(Commands, CreateThatCannotBeAsksNothingOfTheDriver) {
+  CreateOptions options;
+  options.name = "a-x-b";
+  EXPECT_EQ(run([&] { return create(driver_, options); }), kUsage);
+  options.name = "new";
+  options.set = {"novalue"};
+  EXPECT_EQ(run([&] { return create(driver_, options); }), kUsage);
+  EXPECT_THAT(err_, HasSubstr("--set novalue is not of the form NAME=VALUE"));
+  EXPECT_TRUE(driver_.calls.empty());
+}
+
+TEST_F(Commands, AFailureNamesTheStepAndGivesItsCode) {
+  driver_.failure = fail(Reason::timeout, "not in time").value();
+  CreateOptions options;
+  options.name = "new";
+  EXPECT_EQ(run([&] { return create(driver_, options); }), kTimeout);
+  EXPECT_EQ(out_, "");
+  EXPECT_THAT(err_, testing::ContainsRegex("--  start everything .*failed\nsublet: not in time"));
+  EXPECT_EQ(run_delete("rag"), kTimeout);
+  EXPECT_EQ(out_, "");
+}
+
+TEST_F(Commands, DeleteForgetsTheContextsOfThatOneAlone) {
+  ASSERT_EQ(run_connect("train"), kOk);
+  ASSERT_EQ(run_connect("rag"), kOk);
+  EXPECT_THAT(kubeconfig(), HasSubstr("current-context: sublet_rag_team-a_prod"));
+  driver_.failure = fail(Reason::service_unavailable, "the host is away").value();
+  EXPECT_EQ(run_delete("rag"), kFailure);
+  EXPECT_THAT(kubeconfig(), HasSubstr("sublet_rag_team-a_prod")) << "it is still there";
+  driver_.failure.reset();
+  EXPECT_EQ(run_delete("rag"), kOk);
+  EXPECT_EQ(out_, "virtualcluster/rag deleted\n");
+  EXPECT_THAT(kubeconfig(), testing::Not(HasSubstr("sublet_rag_team-a_prod")));
+  EXPECT_THAT(kubeconfig(), HasSubstr("sublet_train_team-b_prod"));
+  EXPECT_EQ(driver_.remove_options.patience, std::chrono::seconds(120));
+}
+
+TEST_F(Commands, DeleteOfADamagedOneWantsForce) {
+  driver_.records.damaged = {{"broken", "team-c", "/folder", "its record is broken"}};
+  EXPECT_EQ(run_delete("broken"), kFailure);
+  EXPECT_THAT(err_, HasSubstr("--force gives it up"));
+  EXPECT_TRUE(driver_.calls.empty());
+  EXPECT_EQ(run_delete("broken", true), kOk);
+  EXPECT_THAT(driver_.calls, testing::ElementsAre("remove damaged broken"));
+  EXPECT_EQ(run_delete("nothing"), kNotFound);
+}
+
+TEST_F(Commands, DisconnectGoesBack) {
+  ASSERT_TRUE(
+      write_private_file(home_.path + "/config",
+                         "apiVersion: v1\nkind: Config\ncurrent-context: mine\nclusters: [{name: mine, cluster: "
+                         "{server: \"https://x\"}}]\nusers: [{name: mine, user: {token: t}}]\ncontexts: [{name: "
+                         "mine, context: {cluster: mine, user: mine}}]\n"));
+  ASSERT_EQ(run_connect("rag"), kOk);
+  EXPECT_EQ(run([] { return disconnect({}); }), kOk);
+  EXPECT_THAT(kubeconfig(), HasSubstr("current-context: mine"));
+  EXPECT_EQ(run([] { return disconnect({}); }), kNotFound);
+  EXPECT_THAT(err_, HasSubstr("is not a virtual cluster's"));
+}
+
+}  // namespace
+}  // namespace sublet::cli

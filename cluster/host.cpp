@@ -1,0 +1,96 @@
+#include "cluster/host.h"
+
+namespace sublet::cluster {
+
+const kube::Resource kNamespaces{"", "v1", "namespaces"};
+const kube::Resource kServiceAccounts{"", "v1", "serviceaccounts"};
+const kube::Resource kPods{"", "v1", "pods"};
+
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+constexpr const char* kEmbeddedContext = "embedded";
+constexpr const char* kCreatedByLabel = "sublet.dev/created-by";  // on a namespace that sublet made
+constexpr const char* kCreatedBySublet = "sublet";
+
+Result<Host> make_host(const HostConnector& connect, kube::ClusterAccess access, std::string context, bool embedded) {
+  auto transport = connect(access);
+  if (!transport) return fail(transport.error());
+  kube::Client client(*transport, {.user_agent = "sublet", .timeout = std::chrono::seconds(20)});
+  return Host{std::move(access), std::move(context), embedded, std::move(client)};
+}
+
+Document manifest(std::string_view api_version, std::string_view kind, std::string_view name) {
+  Document document = Document::object();
+  Value root = document.root();
+  root.put("apiVersion", api_version);
+  root.put("kind", kind);
+  root.object("metadata").put("name", name);
+  return document;
+}
+
+}  // namespace
+
+Result<Host> embedded_host(const HostConnector& connect, kube::ClusterAccess access) {
+  return make_host(connect, std::move(access), kEmbeddedContext, true);
+}
+
+Result<Host> host_from_kubeconfig(const HostConnector& connect, const std::string& path, const std::string& context) {
+  const std::string file = path.empty() ? kube::default_kubeconfig_path() : path;
+  auto access = kube::load_kubeconfig(file, context);
+  if (!access) return fail(access.error());
+  const std::string name = access->context_name;
+  auto host = make_host(connect, std::move(*access), name, false);
+  if (!host) return host;
+  const auto answer = host->client.raw("GET", "/version");
+  if (!answer)
+    return fail(Reason::service_unavailable,
+                "the host of context " + name + " does not answer: " + answer.error().message);
+  if (answer->code != 200)
+    return fail(reason_from_http_code(answer->code), "the host of context " + name + " answers " +
+                                                         std::to_string(answer->code) + "; are the credentials valid?");
+  return host;
+}
+
+Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster) {
+  auto access = kube::load_kubeconfig(cluster.host_kubeconfig_path());
+  if (!access) return fail(access.error());
+  return make_host(connect, std::move(*access), cluster.host_context, cluster.embedded_host);
+}
+
+Outcome prepare_host(const Host& host, const VirtualCluster& cluster) {
+  const auto failed = [&](Status status) {
+    status.message = "on the host of context " + host.context + ": " + status.message;
+    if (status.is(Reason::unauthorized)) status.message += "; are the credentials in its kubeconfig valid?";
+    return fail(std::move(status));
+  };
+  const Document host_namespace = manifest("v1", "Namespace", cluster.host_namespace);
+  host_namespace.root().object("metadata").object("labels").put(kCreatedByLabel, kCreatedBySublet);
+  const auto created = host.client.create(kNamespaces, "", host_namespace.root());
+  if (!created && !created.error().is(Reason::already_exists)) return failed(created.error());
+  if (!created) {
+    const auto existing = host.client.get(kNamespaces, "", cluster.host_namespace);
+    if (!existing) return failed(existing.error());
+    if (existing->root()["metadata"].has("deletionTimestamp"))
+      return fail(Reason::conflict,
+                  "namespace " + cluster.host_namespace + " is being deleted on the host; wait until it is gone");
+  }
+  const Document account = manifest("v1", "ServiceAccount", cluster.host_service_account);
+  account.root().put("automountServiceAccountToken", false);
+  Value labels = account.root().object("metadata").object("labels");
+  labels.put(syncer::kLabelManagedBy, cluster.name);
+  labels.put(syncer::kLabelTenantUid, cluster.uid);
+  const auto made = host.client.create(kServiceAccounts, cluster.host_namespace, account.root());
+  if (!made && !made.error().is(Reason::already_exists)) return failed(made.error());
+  return {};
+}
+
+// The host's own word, not our record's: a create that was cut off may not have come to write it down.
+bool made_by_sublet(const Host& host, const std::string& host_namespace) {
+  const auto there = host.client.get(kNamespaces, "", host_namespace);
+  return there && there->root()["metadata"]["labels"][kCreatedByLabel].text() == kCreatedBySublet;
+}
+
+}  // namespace sublet::cluster

@@ -1,0 +1,66 @@
+#include "sublet/cluster/plan.h"
+
+#include "sublet/base/clock.h"
+#include "sublet/base/files.h"
+#include "sublet/base/random.h"
+#include "sublet/syncer/border_facts.h"
+
+namespace sublet::cluster {
+namespace {
+
+// Names become parts of host names and of context names; what would make either ambiguous is refused here.
+Outcome check_name(const std::string& what, const std::string& name, std::size_t size_max) {
+  const auto refuse = [&](const std::string& why) {
+    return bad_request(what + " " + name + " cannot be used: " + why);
+  };
+  if (name.empty()) return bad_request(what + " is empty");
+  if (name.size() > size_max) return refuse("at most " + std::to_string(size_max) + " characters");
+  for (const char c : name)
+    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'))
+      return refuse("only lower-case letters, digits and '-'");
+  if (name.front() == '-' || name.back() == '-') return refuse("it may not start or end with '-'");
+  return {};
+}
+
+Outcome check_cluster_name(const std::string& name) {
+  if (auto good = check_name("name", name, 40); !good) return good;
+  if (name.find("-x-") != std::string::npos || name.starts_with("x-") || name.ends_with("-x") || name == "x")
+    return bad_request("name " + name + " cannot be used: \"-x-\" separates the parts of host names");
+  return {};
+}
+
+// The template as it will be read by the daemons: it must load and resolve.
+Outcome check_template(const Plan& plan) {
+  const VirtualCluster& cluster = plan.cluster;
+  auto made = plan.template_text.empty()
+                  ? Result<patches::Template>(patches::Template::none())
+                  : patches::Template::load(plan.template_text, cluster.template_file, syncer::border_facts());
+  if (!made) return fail(made.error());
+  auto resolved = made->resolve(cluster.parameters, cluster.name, cluster.host_namespace);
+  return resolved ? Outcome() : fail(resolved.error());
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Wish& wish) {
+  Plan plan;
+  VirtualCluster& cluster = plan.cluster;
+  if (auto good = check_cluster_name(wish.name); !good) return fail(good.error());
+  cluster.name = wish.name;
+  cluster.host_namespace = wish.host_namespace.empty() ? "sublet-" + wish.name : wish.host_namespace;
+  if (auto good = check_name("namespace", cluster.host_namespace, 63); !good) return fail(good.error());
+  cluster.parameters = wish.parameters;
+  cluster.template_file = wish.template_file;
+  if (!wish.template_file.empty()) {
+    auto text = read_file(wish.template_file);
+    if (!text) return fail(text.error());
+    plan.template_text = std::move(*text);
+  }
+  if (auto good = check_template(plan); !good) return fail(good.error());
+  cluster.host_service_account = "sublet-workload-" + cluster.name;
+  cluster.uid = uuid_v4(Random::system());
+  cluster.created = format_time(Clock::system().now());
+  return plan;
+}
+
+}  // namespace sublet::cluster

@@ -1,0 +1,57 @@
+#include "sublet/cluster/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/folder_testing.h"
+
+namespace sublet::cluster {
+namespace {
+
+using testing_support::TestFolder;
+using testing_support::write_file;
+
+std::string refusal(const Wish& wish) {
+  const auto plan = make_plan(wish);
+  return plan ? "planned" : plan.error().message;
+}
+
+TEST(Plan, GivesWhatWasNotSaid) {
+  const auto plan = make_plan({.name = "rag"});
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->cluster.host_namespace, "sublet-rag");
+  EXPECT_EQ(plan->cluster.host_service_account, "sublet-workload-rag");
+  EXPECT_EQ(plan->cluster.uid.size(), 36u);
+  EXPECT_NE(make_plan({.name = "rag"})->cluster.uid, plan->cluster.uid);
+  EXPECT_FALSE(plan->cluster.created.empty());
+  EXPECT_EQ(plan->template_text, "");
+}
+
+TEST(Plan, RefusesNamesThatWouldMakeHostNamesAmbiguous) {
+  for (const char* name : {"a-x-b", "x-a", "a-x", "x"})
+    EXPECT_NE(refusal({.name = name}).find("host names"), std::string::npos) << name;
+  EXPECT_NE(refusal({.name = "Rag"}).find("only lower-case"), std::string::npos);
+  EXPECT_NE(refusal({.name = "-rag"}).find("may not start"), std::string::npos);
+  EXPECT_NE(refusal({.name = std::string(41, 'a')}).find("at most 40"), std::string::npos);
+  EXPECT_EQ(refusal({.name = std::string(40, 'a')}), "planned");
+  EXPECT_EQ(refusal({.name = ""}), "name is empty");
+  EXPECT_NE(refusal({.name = "rag", .host_namespace = "a_b"}).find("namespace a_b"), std::string::npos);
+  EXPECT_NE(refusal({.name = "rag", .host_namespace = std::string(64, 'a')}).find("at most 63"), std::string::npos);
+}
+
+TEST(Plan, TellsTheTemplatesMistakesBeforeAnythingStarts) {
+  const TestFolder folder;
+  const std::string file = folder.path + "/t.yaml";
+  EXPECT_TRUE(make_plan({.name = "rag", .template_file = file}).error().is(Reason::not_found));
+  write_file(file, "parameters:\n  - name: q\npatchez: []\n");
+  EXPECT_NE(refusal({.name = "rag", .template_file = file}).find("t.yaml:3"), std::string::npos);
+  write_file(file, "parameters:\n  - name: q\n");
+  EXPECT_NE(refusal({.name = "rag", .template_file = file, .parameters = {{"queue", "a"}}}).find("queue"),
+            std::string::npos);
+  const auto plan = make_plan({.name = "rag", .template_file = file, .parameters = {{"q", "a"}}});
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->template_text, "parameters:\n  - name: q\n");
+  EXPECT_EQ(plan->cluster.parameters.at("q"), "a");
+}
+
+}  // namespace
+}  // namespace sublet::cluster

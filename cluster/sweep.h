@@ -1,0 +1,16 @@
+// Sweep: takes from the host what a virtual cluster has there. Only what carries its uid label goes, each object by its
+// own uid. Blocking; may be cut off and repeated. Threads: one.
+#pragma once
+
+#include <chrono>
+
+#include "cluster/host.h"
+
+namespace sublet::cluster {
+
+/// Pods first, then what they use, then the service account; the namespace too when `may_take_namespace`, sublet made
+/// it and nobody else's objects are in it. Waits until all is gone; timeout says how many are not.
+Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_take_namespace,
+                   std::chrono::seconds patience, Progress& progress);
+
+}  // namespace sublet::cluster
