@@ -1,87 +1,76 @@
 #include "sublet/controllers/controllers.h"
 
-#include <thread>
-
-#include "controllers/controller.h"
-#include "sublet/base/log.h"
-#include "sublet/base/metrics.h"
-#include "sublet/kube/work_queue.h"
+#include "controllers/runtime/feed.h"
+#include "controllers/runtime/line.h"
+#include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
+
+using Made = std::unique_ptr<Controller>;
+Made make_namespace_controller(Context&), make_defaults_controller(Context&),
+    make_kubernetes_service_controller(Context&), make_event_controller(Context&);
+
 namespace {
 
-std::string line_key(std::string_view controller, const std::string& key) {
-  return std::string(controller) + "/" + key;
-}
-
-using MakeController = std::unique_ptr<Controller> (*)(const Hub&);
-constexpr MakeController kControllers[] = {make_namespace_controller, make_defaults_controller,
-                                           make_kubernetes_service_controller, make_event_controller};
+struct ControllerFacts {
+  std::string_view name;  // in logs and metrics
+  Made (*make)(Context&);
+};
+constexpr ControllerFacts kControllers[] = {
+    {"namespace", make_namespace_controller},
+    {"defaults", make_defaults_controller},
+    {"kubernetes-service", make_kubernetes_service_controller},
+    {"event", make_event_controller},
+};
 
 }  // namespace
 
 struct Controllers::Impl {
-  Impl(const kube::Client& client, net::Loop& loop, ControllersOptions options_)
-      : options(std::move(options_)),
-        namespaces(std::make_unique<kube::Informer>(loop, client, kube::InformerOptions{.resource = kNamespaces})),
-        hub{client,
-            loop,
-            options,
-            Clock::system(),
-            *namespaces,
-            [this](std::string_view controller, const std::string& key) { queue.add(line_key(controller, key)); },
-            [this](std::string_view controller, const std::string& key, std::chrono::milliseconds delay) {
-              queue.add_after(line_key(controller, key), delay);
-            }} {}
+  struct Unit {
+    std::shared_ptr<Line> line;
+    std::unique_ptr<Context> context;
+    Made controller;
+  };
 
-  // The shared informer goes first: its handlers are the controllers'.
-  ~Impl() { namespaces.reset(); }
+  Impl(store::Store& store, const kube::Client& client, Executor& executor, ControllersOptions options_, Clock& clock)
+      : options(std::move(options_)), feeds(store, [this] { feeds_moved(); }) {
+    for (const auto& facts : kControllers) {
+      Unit unit;
+      unit.line = std::make_shared<Line>(facts.name, executor, clock, feeds);
+      unit.context = std::make_unique<Context>(client, options, clock, feeds, *unit.line);
+      unit.controller = facts.make(*unit.context);
+      units.push_back(std::move(unit));
+    }
+  }
 
+  // First what exists is known, then it is worked on.
   void start() {
-    for (auto make : kControllers) all.push_back(make(hub));
-    for (auto& controller : all) controller->start();
-    namespaces->start();
-    worker = std::thread([this] { work(); });
+    for (auto& unit : units) unit.controller->start();
+    feeds.start();
+    for (auto& unit : units) {
+      auto* controller = unit.controller.get();
+      unit.line->start(controller->workers(),
+                       [controller](const std::string& key) { return controller->reconcile(key); });
+    }
   }
 
   void stop() {
-    queue.shut_down();
-    if (worker.joinable()) worker.join();
+    feeds.stop();
+    for (auto& unit : units) unit.line->stop();
   }
 
-  void work() {
-    while (auto line = queue.get()) {
-      auto slash = line->find('/');
-      run(line->substr(0, slash), line->substr(slash + 1), *line);
-      queue.done(*line);
-    }
-  }
-
-  void run(const std::string& name, const std::string& key, const std::string& line) {
-    static auto& failures = metrics::counter("sublet_controller_failures_total", "Reconciliations that failed.");
-    for (auto& controller : all) {
-      if (controller->name() != name) continue;
-      auto outcome = controller->reconcile(key);
-      if (outcome) {
-        queue.forget(line);
-        continue;
-      }
-      failures.add();
-      log::debug("controller.failed", {{"controller", name}, {"key", key}, {"error", outcome.error().message}});
-      queue.retry(line);
-    }
+  void feeds_moved() {
+    for (auto& unit : units) unit.line->feeds_moved();
   }
 
   const ControllersOptions options;
-  kube::WorkQueue queue;
-  std::unique_ptr<kube::Informer> namespaces;
-  Hub hub;
-  std::vector<std::unique_ptr<Controller>> all;  // destroyed first: their informers feed the queue
-  std::thread worker;
+  Feeds feeds;
+  std::vector<Unit> units;
 };
 
-Controllers::Controllers(const kube::Client& client, net::Loop& loop, ControllersOptions options)
-    : impl_(std::make_unique<Impl>(client, loop, std::move(options))) {}
+Controllers::Controllers(store::Store& store, const kube::Client& client, Executor& executor,
+                         ControllersOptions options, Clock& clock)
+    : impl_(std::make_unique<Impl>(store, client, executor, std::move(options), clock)) {}
 
 Controllers::~Controllers() { stop(); }
 
@@ -89,24 +78,10 @@ void Controllers::start() { impl_->start(); }
 
 void Controllers::stop() { impl_->stop(); }
 
-bool Controllers::idle() const { return impl_->namespaces->synced() && impl_->queue.idle(); }
-
-std::unique_ptr<kube::Informer> informer_of_name(const Hub& hub, kube::Resource resource, std::string namespace_name,
-                                                 const std::string& name) {
-  kube::InformerOptions options;
-  options.resource = std::move(resource);
-  options.namespace_name = std::move(namespace_name);
-  options.field_selector = "metadata.name=" + name;
-  return std::make_unique<kube::Informer>(hub.loop, hub.client, std::move(options));
-}
-
-Outcome ensure_created(const kube::Client& client, const kube::Resource& resource, const std::string& namespace_name,
-                       const schema::Value& object) {
-  auto created = client.create(resource, namespace_name, object);
-  if (created) return {};
-  for (auto reason : {Reason::already_exists, Reason::not_found, Reason::forbidden})
-    if (created.error().is(reason)) return {};
-  return fail(created.error());
+bool Controllers::idle() const {
+  for (const auto& unit : impl_->units)
+    if (!unit.line->idle()) return false;
+  return true;
 }
 
 }  // namespace sublet::controllers

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <thread>
 
-#include "controllers/namespace_content.h"
+#include "controllers/manual_executor_testing.h"
+#include "sublet/apiserver/server.h"
+#include "sublet/schema/table.h"
 #include "sublet/store/sqlite_log.h"
 
 namespace sublet::controllers {
@@ -36,8 +38,10 @@ bool eventually(Condition condition) {
 class ControllersTest : public testing::Test {
  protected:
   ControllersTest() : store_(std::move(*store::Store::open(store::make_memory_log()))), loop_("test-controllers") {
-    options_.server.ca_certificate_pem = "PEM";
-    server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), options_.server);
+    apiserver::ServerOptions server;
+    server.ca_certificate_pem = "PEM";
+    options_.cluster = server;
+    server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), server);
     EXPECT_TRUE(server_->start());
     net::PeerIdentity identity;
     identity.kind = net::PeerIdentity::Kind::in_process;
@@ -51,7 +55,7 @@ class ControllersTest : public testing::Test {
   }
 
   void start() {
-    controllers_ = std::make_unique<Controllers>(*client_, loop_.loop(), options_);
+    controllers_ = std::make_unique<Controllers>(*store_, *client_, *executor_, options_);
     controllers_->start();
   }
   void create(const kube::Resource& resource, std::string_view namespace_name, std::string_view json) {
@@ -75,6 +79,7 @@ class ControllersTest : public testing::Test {
   net::LoopThread loop_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<Executor> executor_ = make_pool_executor(loop_.loop(), 2);
   std::unique_ptr<Controllers> controllers_;
 };
 
@@ -182,6 +187,98 @@ TEST_F(ControllersTest, OldEventsEnd) {
   EXPECT_TRUE(exists(kEvents, "default", "seen-again"));
 }
 
+TEST_F(ControllersTest, KindsThatCameAtRunTimeGoWithTheNamespace) {
+  const kube::Resource leases{"coordination.k8s.io", "v1", "leases"};
+  auto known = builtin_namespaced_kinds();
+  ASSERT_EQ(std::erase(known, leases), 1u);
+  options_.namespaced_kinds = [&known] { return known; };
+  start();
+  make_namespace("a");
+  create(leases, "a", R"({"metadata":{"name":"l"},"spec":{}})");
+  known.push_back(leases);
+  ASSERT_TRUE(client_->remove(kNamespaces, "", "a"));
+  EXPECT_TRUE(eventually([&] { return !exists(kNamespaces, "", "a"); }));
+  EXPECT_EQ(store_->snapshot().count("leases.coordination.k8s.io/a/"), 0u);
+}
+
+TEST_F(ControllersTest, AnAnnotationIsNoDeletion) {
+  start();
+  create(kNamespaces, "", R"({"metadata":{"name":"a","annotations":{"deletionTimestamp":"no"}}})");
+  EXPECT_TRUE(eventually([&] { return exists(kAccounts, "a", "default"); }));
+}
+
+/// The same with time and order in the test's hands.
+class QuietControllersTest : public testing::Test {
+ protected:
+  QuietControllersTest() {
+    EXPECT_TRUE(server_.start());
+    controllers_.start();
+    executor_.run_all();
+  }
+  ~QuietControllersTest() override {
+    controllers_.stop();
+    server_.stop();
+    store_->close();
+  }
+  static net::PeerIdentity identity() {
+    net::PeerIdentity identity;
+    identity.kind = net::PeerIdentity::Kind::in_process;
+    return identity;
+  }
+  std::size_t events() const { return store_->snapshot().count("events/"); }
+
+  ManualClock clock_;
+  ManualExecutor executor_{clock_};
+  std::unique_ptr<store::Store> store_ = std::move(*store::Store::open(store::make_memory_log()));
+  net::LoopThread loop_{"test-controllers"};
+  apiserver::Server server_{*store_, loop_.loop(), {}, clock_};
+  kube::Client client_{net::make_in_process_transport(server_.handler(), identity())};
+  Controllers controllers_{*store_, client_, executor_, {}, clock_};
+};
+
+TEST_F(QuietControllersTest, NothingRunsAndNothingIsWrittenWhenNothingChanges) {
+  const auto before = store_->stats();
+  for (int hour = 0; hour < 48; ++hour) {
+    EXPECT_EQ(executor_.tasks() + executor_.timers(), 0u) << "hour " << hour;
+    clock_.advance(1h);
+    EXPECT_EQ(executor_.run_all(), 0) << "hour " << hour;
+  }
+  const auto after = store_->stats();
+  EXPECT_EQ(after.revision, before.revision);
+  EXPECT_EQ(after.commits, before.commits);
+}
+
+TEST_F(QuietControllersTest, ChangesOfNobodysConcernWakeNobody) {
+  ASSERT_TRUE(client_.create(kConfigMaps, "default", parse(R"({"metadata":{"name":"c"}})").root()));
+  ASSERT_TRUE(
+      client_.create(kServices, "default", parse(R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":1}]}})").root()));
+  ASSERT_TRUE(client_.patch(kServices, "default", "s", kube::PatchType::merge, R"({"metadata":{"labels":{"a":"b"}}})"));
+  ASSERT_TRUE(client_.remove(kConfigMaps, "default", "c"));
+  EXPECT_EQ(executor_.tasks() + executor_.timers(), 0u);
+}
+
+TEST_F(QuietControllersTest, EventsAreLookedAtWhenTheFirstIsDueAndThenNoMore) {
+  auto record = [&](const std::string& name) {
+    const auto text = R"({"metadata":{"name":")" + name + R"("},"involvedObject":{"namespace":"default"}})";
+    ASSERT_TRUE(client_.create(kEvents, "default", parse(text).root()));
+  };
+  record("first");
+  EXPECT_EQ(executor_.timers(), 1u);
+  clock_.advance(50min);
+  executor_.run_all();
+  record("second");
+  EXPECT_EQ(executor_.timers(), 1u) << "one look for all";
+  EXPECT_EQ(events(), 2u);
+  clock_.advance(10min);
+  executor_.run_all();
+  EXPECT_EQ(events(), 1u) << "an hour after the first";
+  EXPECT_EQ(executor_.next_timer() - clock_.steady_now(), 50min) << "when the second is due, no earlier";
+  clock_.advance(50min);
+  executor_.run_all();
+  EXPECT_EQ(events(), 0u);
+  EXPECT_EQ(executor_.tasks() + executor_.timers(), 0u);
+}
+
 TEST_F(ControllersTest, StopsInTheMiddle) {
   for (int i = 0; i < 20; ++i) make_namespace("n" + std::to_string(i));
   start();
@@ -189,15 +286,17 @@ TEST_F(ControllersTest, StopsInTheMiddle) {
   controllers_.reset();
 }
 
-TEST(NamespaceContent, KnowsWhatToDelete) {
-  const auto& resources = deletable_resources();
+TEST(NamespacedKinds, NamesEachStoredKindOnceByAPathThatIsServed) {
+  const auto resources = builtin_namespaced_kinds();
   ASSERT_GT(resources.size(), 20u);
-  EXPECT_EQ(resources.front().resource, "pods");
   int events = 0;
   for (const auto& resource : resources) {
     events += resource.resource == "events";
     EXPECT_NE(resource.resource, "nodes");
     EXPECT_NE(resource.resource, "bindings");
+    const auto* facts = schema::Table::builtin().find_resource(resource.group, resource.version, resource.resource);
+    ASSERT_TRUE(facts) << resource.resource;
+    EXPECT_TRUE(facts->served) << resource.path("a");
   }
   EXPECT_EQ(events, 1) << "both versions are one store";
 }

@@ -1,68 +1,78 @@
-// Events live for an hour after they were last seen. They come in numbers and nobody watches them go, so instead of
-// keeping a copy of them all, they are looked through page by page every few minutes.
+// Events live for an hour after they were last seen. A new one only sees to it that somebody looks later: then all are
+// looked through, the old ones removed, and the next look set to when the first of the rest is due, if there is any.
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 
-#include "controllers/controller.h"
+#include "sublet/controllers/controller.h"
+#include "sublet/controllers/controllers.h"
+#include "sublet/kube/json_scan.h"
 
 namespace sublet::controllers {
 namespace {
 
-using schema::Value;
-
-constexpr std::string_view kName = "events";
-constexpr int kPage = 100;
 const kube::Resource kEvents{"", "v1", "events"};
+constexpr std::string_view kSweep = "sweep";
 
-WallTime last_seen(const Value& event) {
+WallTime last_seen(const store::Object& event) {
   auto latest = WallTime::min();
-  for (auto text : {event["lastTimestamp"].text(), event["eventTime"].text(),
-                    event["series"]["lastObservedTime"].text(), event["metadata"]["creationTimestamp"].text()})
-    if (auto time = parse_time(text)) latest = std::max(latest, *time);
+  for (auto raw : {raw_of(event, {"lastTimestamp"}), raw_of(event, {"eventTime"}),
+                   raw_of(event, {"series", "lastObservedTime"}), raw_of(event, {"metadata", "creationTimestamp"})})
+    if (auto time = parse_time(kube::json_unquote(raw))) latest = std::max(latest, *time);
   return latest;
 }
 
 class EventController final : public Controller {
  public:
-  explicit EventController(const Hub& hub) : hub_(hub) {}
+  explicit EventController(Context& context) : context_(context), events_(context.lister(kEvents)) {}
 
-  std::string_view name() const override { return kName; }
-
-  void start() override { again(); }
+  void start() override {
+    context_.on_change(kEvents, [this](const Change& change) {
+      if (change.after) look_after(context_.options().event_sweep_interval);
+    });
+  }
 
   Outcome reconcile(const std::string&) override {
-    again();
-    kube::ListOptions options;
-    options.limit = kPage;
-    do {
-      auto page = hub_.client.list(kEvents, "", options);
-      if (!page) return fail(page.error());
-      for (auto event : (*page)["items"])
-        if (auto outcome = expire(event); !outcome) return outcome;
-      options.continue_token = (*page)["metadata"]["continue"].string();
-    } while (!options.continue_token.empty());
+    waiting_ = false;
+    const auto too_old = context_.clock().now() - context_.options().event_age_max;
+    std::optional<WallTime> oldest;
+    for (const auto& event : events_.list()) {
+      const auto seen = last_seen(*event);
+      if (seen > too_old)
+        oldest = std::min(oldest.value_or(seen), seen);
+      else if (auto outcome = remove(*event); !outcome)
+        return outcome;
+    }
+    if (oldest) look_after(std::chrono::ceil<std::chrono::milliseconds>(*oldest - too_old));
     return {};
   }
 
  private:
-  void again() { hub_.enqueue_after(kName, "sweep", hub_.options.event_sweep_interval); }
+  /// One look is enough: what comes while it is waited for is younger than what it waits for.
+  void look_after(std::chrono::milliseconds delay) {
+    if (waiting_.exchange(true)) return;
+    context_.enqueue_after(std::string(kSweep), std::max(delay, context_.options().event_sweep_interval));
+  }
 
-  Outcome expire(const Value& event) {
-    if (last_seen(event) + hub_.options.event_age_max > hub_.clock.now()) return {};
-    auto metadata = event["metadata"];
+  Outcome remove(const store::Object& event) {
     kube::DeleteOptions options;
-    options.resource_version = metadata["resourceVersion"].string();
-    auto removed = hub_.client.remove(kEvents, metadata["namespace"].text(), metadata["name"].text(), options);
+    options.resource_version = std::to_string(event.revision);
+    auto removed = context_.client().remove(kEvents, namespace_of(event), name_of(event), options);
     // Seen again in the meantime, or gone already.
     if (removed || removed.error().is(Reason::conflict) || removed.error().is(Reason::not_found)) return {};
     return fail(removed.error());
   }
 
-  const Hub& hub_;
+  Context& context_;
+  const Lister events_;
+  std::atomic<bool> waiting_{false};  // a look is in line
 };
 
 }  // namespace
 
-std::unique_ptr<Controller> make_event_controller(const Hub& hub) { return std::make_unique<EventController>(hub); }
+std::unique_ptr<Controller> make_event_controller(Context& context) {
+  return std::make_unique<EventController>(context);
+}
 
 }  // namespace sublet::controllers

@@ -1,15 +1,15 @@
 // The Service `kubernetes` in `default` with its endpoints: made at start, restored when somebody deletes or bends
 // them.
 
-#include "controllers/controller.h"
 #include "sublet/apiserver/bootstrap.h"
+#include "sublet/controllers/controller.h"
+#include "sublet/controllers/controllers.h"
 
 namespace sublet::controllers {
 namespace {
 
 using schema::Value;
 
-constexpr std::string_view kName = "kubernetes-service";
 constexpr std::string_view kObject = "kubernetes";
 
 /// The members that must stand as they are given; a Service's spec is the users' to extend.
@@ -22,48 +22,43 @@ const Watched kWatched[] = {
 
 class KubernetesServiceController final : public Controller {
  public:
-  explicit KubernetesServiceController(const Hub& hub) : hub_(hub) {
-    for (auto& object : apiserver::kubernetes_service_objects(hub.options.server)) {
-      kube::Resource resource{std::string(object.group), std::string(object.version), std::string(object.resource)};
-      informers_.push_back(informer_of_name(hub, resource, object.namespace_name, std::string(kObject)));
-    }
-  }
-
-  std::string_view name() const override { return kName; }
+  explicit KubernetesServiceController(Context& context)
+      : context_(context), objects_(apiserver::kubernetes_service_objects(context.options().cluster)) {}
 
   void start() override {
-    for (auto& informer : informers_) {
-      informer->add_handler([this](const kube::CachedPtr& before, const kube::CachedPtr&) {
-        if (before) hub_.enqueue(kName, std::string(kObject));
+    for (const auto& wanted : objects_) {
+      context_.on_change(resource_of(wanted), [this, &wanted](const Change& change) {
+        const auto& object = change.object();
+        if (change.before && name_of(object) == wanted.name && namespace_of(object) == wanted.namespace_name)
+          context_.enqueue(std::string(kObject));
       });
-      informer->start();
     }
-    hub_.enqueue(kName, std::string(kObject));
+    context_.enqueue(std::string(kObject));
   }
 
   Outcome reconcile(const std::string&) override {
-    std::size_t index = 0;
-    for (auto& wanted : apiserver::kubernetes_service_objects(hub_.options.server)) {
-      const auto& informer = *informers_[index++];
-      if (!informer.synced()) return fail(Reason::service_unavailable, "not synced yet");
-      if (auto outcome = ensure(wanted, informer); !outcome) return outcome;
-    }
+    for (const auto& wanted : objects_)
+      if (auto outcome = ensure(wanted); !outcome) return outcome;
     return {};
   }
 
  private:
-  Outcome ensure(const apiserver::BootstrapObject& wanted, const kube::Informer& informer) {
-    const auto& resource = informer.options().resource;
-    auto cached = informer.get(wanted.namespace_name, wanted.name);
-    if (!cached) return ensure_created(hub_.client, resource, wanted.namespace_name, wanted.object.root());
-    auto current = cached->document();
+  static kube::Resource resource_of(const apiserver::BootstrapObject& object) {
+    return {std::string(object.group), std::string(object.version), std::string(object.resource)};
+  }
+
+  Outcome ensure(const apiserver::BootstrapObject& wanted) {
+    const auto resource = resource_of(wanted);
+    auto stored = context_.lister(resource).get(wanted.namespace_name, wanted.name);
+    if (!stored) return ensure_created(context_.client(), resource, wanted.namespace_name, wanted.object.root());
+    auto current = document_of(*stored);
     bool changed = false;
     for (const auto& watched : kWatched) {
       if (watched.resource != wanted.resource) continue;
       for (auto member : watched.exact) changed |= restore(current.root(), wanted.object.root(), member);
     }
     if (!changed) return {};
-    auto updated = hub_.client.update(resource, wanted.namespace_name, wanted.name, current.root());
+    auto updated = context_.client().update(resource, wanted.namespace_name, wanted.name, current.root());
     if (updated || updated.error().is(Reason::not_found)) return {};
     return fail(updated.error());
   }
@@ -87,14 +82,14 @@ class KubernetesServiceController final : public Controller {
     return true;
   }
 
-  const Hub& hub_;
-  std::vector<std::unique_ptr<kube::Informer>> informers_;
+  Context& context_;
+  const std::vector<apiserver::BootstrapObject> objects_;
 };
 
 }  // namespace
 
-std::unique_ptr<Controller> make_kubernetes_service_controller(const Hub& hub) {
-  return std::make_unique<KubernetesServiceController>(hub);
+std::unique_ptr<Controller> make_kubernetes_service_controller(Context& context) {
+  return std::make_unique<KubernetesServiceController>(context);
 }
 
 }  // namespace sublet::controllers

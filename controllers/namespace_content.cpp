@@ -1,8 +1,10 @@
 #include "controllers/namespace_content.h"
 
 #include <algorithm>
+#include <set>
 
-#include "sublet/kube/client.h"
+#include "sublet/controllers/controllers.h"
+#include "sublet/kube/json_scan.h"
 #include "sublet/schema/table.h"
 
 namespace sublet::controllers {
@@ -10,73 +12,70 @@ namespace {
 
 using schema::Document;
 
-constexpr int kPage = 500;
 constexpr std::string_view kDeleteBody =
     R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Background"})";
 
-bool lists(const schema::ResourceFacts& facts, std::string_view verb) {
-  return std::find(facts.verbs.begin(), facts.verbs.end(), verb) != facts.verbs.end();
-}
-
 bool is_pods(const kube::Resource& resource) { return resource.group.empty() && resource.resource == "pods"; }
 
-Result<Remains> look(const kube::Client& client, const kube::Resource& resource, const std::string& namespace_name) {
-  Remains remains{resource, 0, {}, {}};
-  kube::ListOptions options;
-  options.limit = kPage;
-  auto list = client.list(resource, namespace_name, options);
-  if (!list && (list.error().is(Reason::not_found) || list.error().is(Reason::method_not_allowed))) return remains;
-  if (!list) return fail(list.error());
-  auto metadata = (*list)["metadata"];
-  remains.resource_version = metadata["resourceVersion"].string();
-  remains.count = static_cast<int>(metadata["remainingItemCount"].integer());
-  for (auto object : (*list)["items"]) {
-    ++remains.count;
-    for (auto finalizer : object["metadata"]["finalizers"]) ++remains.finalizers[finalizer.string()];
-  }
-  return remains;
+struct Look {
+  Remains remains;
+  int not_ending = 0;
+};
+
+Look look(const store::Snapshot& snapshot, const kube::Resource& resource, const std::string& prefix) {
+  Look seen{{resource, static_cast<int>(snapshot.count(prefix)), {}, snapshot.revision()}, 0};
+  if (seen.remains.count == 0) return seen;
+  snapshot.scan(prefix, {}, [&](const store::ObjectPtr& object) {
+    seen.not_ending += is_ending(*object) ? 0 : 1;
+    kube::JsonScanner finalizers(raw_of(*object, {"metadata", "finalizers"}));
+    for (std::string_view none, literal; finalizers.next(none, literal);)
+      ++seen.remains.finalizers[kube::json_unquote(literal)];
+    return true;
+  });
+  return seen;
 }
 
-/// Looks first: most resources of most namespaces are empty, and a read costs less than a write.
-Result<Remains> clear(const kube::Client& client, const kube::Resource& resource, const std::string& namespace_name) {
-  auto before = look(client, resource, namespace_name);
-  if (!before || before->count == 0) return before;
-  auto answer = client.raw("DELETE", resource.path(namespace_name), std::string(kDeleteBody), "application/json");
+/// Looks first: most kinds have nothing in most namespaces, and what is on its way out needs no second word.
+Result<Remains> clear(const Context& context, const kube::Resource& resource, const std::string& namespace_name) {
+  const auto prefix = key_prefix(resource).append(namespace_name).append("/");
+  auto before = look(context.snapshot(), resource, prefix);
+  if (before.not_ending == 0) return before.remains;
+  auto answer =
+      context.client().raw("DELETE", resource.path(namespace_name), std::string(kDeleteBody), "application/json");
   if (!answer) return fail(answer.error());
   if (answer->code >= 300) {
     auto status = Document::parse_json(answer->body);
     return fail(kube::status_from_document(status ? status->root() : schema::Value(), answer->code));
   }
-  return look(client, resource, namespace_name);
+  return look(context.snapshot(), resource, prefix).remains;
 }
 
 }  // namespace
 
-const std::vector<kube::Resource>& deletable_resources() {
-  static const std::vector<kube::Resource> resources = [] {
-    std::vector<kube::Resource> found;
-    std::set<std::string> seen;
-    for (const auto& facts : schema::Table::builtin().resources()) {
-      if (!facts.served || !facts.namespaced || !lists(facts, "list") || !lists(facts, "delete")) continue;
-      // Versions of one stored resource hold the same objects.
-      if (!seen.insert(std::string(facts.storage_group) + "/" + std::string(facts.resource)).second) continue;
-      found.push_back({std::string(facts.group), std::string(facts.version), std::string(facts.resource)});
-    }
-    std::stable_partition(found.begin(), found.end(), is_pods);
-    return found;
-  }();
-  return resources;
+std::vector<kube::Resource> builtin_namespaced_kinds() {
+  std::vector<kube::Resource> found;
+  std::set<kube::Resource> seen;  // versions of one stored resource hold the same objects
+  for (const auto& facts : schema::Table::builtin().resources()) {
+    if (!facts.served || !facts.namespaced || !facts.verbs.contains("list") || !facts.verbs.contains("delete"))
+      continue;
+    kube::Resource stored{std::string(facts.storage_group), std::string(facts.storage_version),
+                          std::string(facts.resource)};
+    if (seen.insert(stored).second) found.push_back(std::move(stored));
+  }
+  return found;
 }
 
-DeletionReport delete_content(const kube::Client& client, const std::string& namespace_name) {
+DeletionReport delete_content(const Context& context, const std::string& namespace_name) {
+  auto resources = context.options().namespaced_kinds();
+  // Pods may need their configuration and services while they say goodbye.
+  std::stable_partition(resources.begin(), resources.end(), is_pods);
   DeletionReport report;
-  for (const auto& resource : deletable_resources()) {
-    auto remains = clear(client, resource, namespace_name);
+  for (const auto& resource : resources) {
+    auto remains = clear(context, resource, namespace_name);
     if (!remains)
       report.errors.push_back(resource.resource + ": " + remains.error().message);
     else if (remains->count > 0)
       report.remains.push_back(std::move(*remains));
-    // Pods may need their configuration and services while they say goodbye.
     if (is_pods(resource) && (!remains || remains->count > 0)) break;
   }
   return report;

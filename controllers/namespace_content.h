@@ -2,11 +2,12 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "sublet/controllers/controller.h"
 #include "sublet/kube/client.h"
+#include "sublet/store/store.h"
 
 namespace sublet::controllers {
 
@@ -15,7 +16,7 @@ struct Remains {
   kube::Resource resource;
   int count = 0;
   std::map<std::string, int> finalizers;  // how many objects hold which
-  std::string resource_version;           // of the list: where a watch for the rest begins
+  store::Revision revision = 0;           // when that was so: where a watch for the rest begins
 };
 
 struct DeletionReport {
@@ -23,11 +24,8 @@ struct DeletionReport {
   std::vector<std::string> errors;
 };
 
-/// Deletes pods, and once none is left all other content of every namespaced resource that can be listed and deleted.
-/// Objects that are still going (grace, finalizers) are reported, not waited for.
-DeletionReport delete_content(const kube::Client& client, const std::string& namespace_name);
-
-/// Namespaced resources with list and delete, each once, pods first.
-const std::vector<kube::Resource>& deletable_resources();
+/// Deletes pods, and once none is left all other content of every kind that has any. Objects that are still going
+/// (grace, finalizers) are reported, not waited for.
+DeletionReport delete_content(const Context& context, const std::string& namespace_name);
 
 }  // namespace sublet::controllers

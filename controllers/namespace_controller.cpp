@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "controllers/controller.h"
 #include "controllers/namespace_content.h"
+#include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
 namespace {
@@ -13,10 +13,8 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kName = "namespaces";
+const kube::Resource kNamespaces{"", "v1", "namespaces"};
 constexpr std::string_view kFinalizer = "kubernetes";
-// In case a watch was lost: nothing waits longer than this for another look.
-constexpr std::chrono::seconds kLookAgain{30};
 
 struct ConditionFacts {
   std::string_view type, ok_reason, ok_message;
@@ -98,44 +96,29 @@ bool put_conditions(Value status, const std::vector<Trouble>& troubles, WallTime
   return changed;
 }
 
-/// Puts the namespace in line when something of what is left goes, and when the stream ends.
-class GoneObserver final : public kube::WatchObserver {
- public:
-  explicit GoneObserver(std::function<void()> look) : look_(std::move(look)) {}
-  void on_event(kube::WatchEventType type, std::string_view) override {
-    if (type == kube::WatchEventType::deleted || type == kube::WatchEventType::error) look_();
-  }
-  void on_end(Outcome) override {}  // kLookAgain is behind it
-
- private:
-  std::function<void()> look_;
-};
-
 class NamespaceController final : public Controller {
  public:
-  explicit NamespaceController(const Hub& hub) : hub_(hub) {}
-
-  std::string_view name() const override { return kName; }
+  explicit NamespaceController(Context& context) : context_(context), namespaces_(context.lister(kNamespaces)) {}
 
   void start() override {
-    hub_.namespaces.add_handler([this](const kube::CachedPtr& before, const kube::CachedPtr& after) {
-      const auto& object = after ? after : before;
-      if (object->json.find("\"deletionTimestamp\"") != std::string::npos) hub_.enqueue(kName, object->name);
+    context_.on_change(kNamespaces, [this](const Change& change) {
+      if (is_ending(change.object())) context_.enqueue(std::string(name_of(change.object())));
     });
   }
 
   Outcome reconcile(const std::string& key) override {
-    auto current = hub_.client.get(kNamespaces, "", key);
-    if (!current) {
+    auto stored = namespaces_.get("", key);
+    if (!stored) {
       waits_.erase(key);
-      return current.error().is(Reason::not_found) ? Outcome{} : fail(current.error());
+      return {};
     }
-    if (!(*current)["metadata"].has("deletionTimestamp") || !holds(current->root())) return {};
-    auto report = delete_content(hub_.client, key);
-    if (auto outcome = report_conditions(key, *current, troubles_of(report)); !outcome) return outcome;
+    auto current = document_of(*stored);
+    if (!is_ending(*stored) || !holds(current.root())) return {};
+    auto report = delete_content(context_, key);
+    if (auto outcome = report_conditions(key, current, troubles_of(report)); !outcome) return outcome;
     if (!report.errors.empty()) return fail(Reason::internal_error, joined(report.errors));
     if (!report.remains.empty()) {
-      wait_for(key, report.remains);
+      wait_for(key, report);
       return {};
     }
     waits_.erase(key);
@@ -151,44 +134,40 @@ class NamespaceController final : public Controller {
 
   /// `current` is brought up to date with what the server answers.
   Outcome report_conditions(const std::string& key, Document& current, const std::vector<Trouble>& troubles) {
-    if (!put_conditions(current.root().object("status"), troubles, hub_.clock.now())) return {};
+    if (!put_conditions(current.root().object("status"), troubles, context_.clock().now())) return {};
     current["metadata"].erase("resourceVersion");
-    auto updated = hub_.client.update(kNamespaces, "", key, current.root(), "status");
+    auto updated = context_.client().update(kNamespaces, "", key, current.root(), "status");
     if (updated) return {};
     return updated.error().is(Reason::not_found) ? Outcome{} : fail(updated.error());
   }
 
   Outcome finalize(const std::string& key) {
-    auto current = hub_.client.get(kNamespaces, "", key);
-    if (!current) return current.error().is(Reason::not_found) ? Outcome{} : fail(current.error());
-    auto finalizers = current->root().object("spec").array("finalizers");
+    auto stored = namespaces_.get("", key);
+    if (!stored) return {};
+    auto current = document_of(*stored);
+    auto finalizers = current.root().object("spec").array("finalizers");
     finalizers.retain([](const Value& finalizer) { return finalizer.text() != kFinalizer; });
-    auto updated = hub_.client.update(kNamespaces, "", key, current->root(), "finalize");
+    auto updated = context_.client().update(kNamespaces, "", key, current.root(), "finalize");
     if (updated || updated.error().is(Reason::not_found)) return {};
     return fail(updated.error());
   }
 
-  void wait_for(const std::string& key, const std::vector<Remains>& remains) {
-    auto observer = std::make_shared<GoneObserver>([this, key] { hub_.enqueue(kName, key); });
-    std::vector<std::unique_ptr<net::Exchange>> watches;
-    for (const auto& left : remains) {
-      kube::WatchOptions options;
-      options.resource_version = left.resource_version;
-      options.bookmarks = false;
-      watches.push_back(hub_.client.watch(left.resource, key, options, observer));
-    }
+  void wait_for(const std::string& key, const DeletionReport& report) {
+    std::vector<std::unique_ptr<store::Subscription>> watches;
+    for (const auto& left : report.remains)
+      watches.push_back(context_.enqueue_on_removal(left.resource, key, left.revision, key));
     waits_[key] = std::move(watches);
-    hub_.enqueue_after(kName, key, kLookAgain);
   }
 
-  const Hub& hub_;
-  std::map<std::string, std::vector<std::unique_ptr<net::Exchange>>> waits_;  // by namespace; worker thread only
+  Context& context_;
+  const Lister namespaces_;
+  std::map<std::string, std::vector<std::unique_ptr<store::Subscription>>> waits_;  // by namespace
 };
 
 }  // namespace
 
-std::unique_ptr<Controller> make_namespace_controller(const Hub& hub) {
-  return std::make_unique<NamespaceController>(hub);
+std::unique_ptr<Controller> make_namespace_controller(Context& context) {
+  return std::make_unique<NamespaceController>(context);
 }
 
 }  // namespace sublet::controllers

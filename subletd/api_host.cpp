@@ -13,6 +13,7 @@ namespace sublet::subletd {
 namespace {
 
 constexpr std::chrono::milliseconds kStopGrace{2000};
+constexpr int kControllerWorkers = 2;
 
 struct HostPort {
   std::string host;
@@ -130,9 +131,11 @@ Outcome ApiHost::start_server() {
 void ApiHost::start_controllers() {
   controllers_client_ = std::make_unique<kube::Client>(in_process_transport("system:sublet:controllers"),
                                                        kube::ClientOptions{.user_agent = "sublet-controllers"});
+  executor_ = controllers::make_pool_executor(loop_.loop(), kControllerWorkers);
   controllers::ControllersOptions options;
-  options.server = config_.server;
-  controllers_ = std::make_unique<controllers::Controllers>(*controllers_client_, loop_.loop(), std::move(options));
+  options.cluster = config_.server;
+  controllers_ =
+      std::make_unique<controllers::Controllers>(*store_, *controllers_client_, *executor_, std::move(options));
   controllers_->start();
 }
 

@@ -73,6 +73,7 @@ class ApiHost {
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<apiserver::Tunnel> tunnel_;
   std::unique_ptr<kube::Client> controllers_client_;  // the controllers refer to it
+  std::unique_ptr<controllers::Executor> executor_;
   std::unique_ptr<controllers::Controllers> controllers_;
   bool stopped_ = false;
 };

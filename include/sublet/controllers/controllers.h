@@ -1,33 +1,45 @@
-// Controllers: what keeps a virtual cluster in order from within, each a pure client of kube::Client.
+// Controllers: what keeps a virtual cluster in order from within.
 //
 // - namespaces: a namespace that is being deleted loses its pods, then all other content, then its finalizer
 // - defaults: the `default` ServiceAccount and the `kube-root-ca.crt` ConfigMap of every namespace
 // - kubernetes Service: the Service `kubernetes` with its endpoints, restored after deletion
 // - events: removed an hour after they were last seen
-// All share one worker thread and a few narrow informers (field selectors, so that no tenant's ConfigMaps are kept
-// twice); nothing polls but the expiry of events, every few minutes.
-// Lifecycle: start() over a client of a running server; stop() (or the destructor) joins the worker. `loop` must run
-// until then, and is where the client's watches are delivered. Threads: start() and stop() from one thread.
+// They read through listers over the store (lister.h) and write as clients of the API (controller.h). All share one
+// runtime: one watch per kind, a queue per controller, an Executor for all. At rest there is no task, no timer and no
+// write; nothing polls.
+// Lifecycle: start() over a started server; stop() (or the destructor) waits for what is being reconciled. Store,
+// executor, clock and the client's server must live until then. Threads: start() and stop() from one thread.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <vector>
 
-#include "sublet/apiserver/server.h"
+#include "sublet/apiserver/bootstrap.h"
+#include "sublet/controllers/executor.h"
 #include "sublet/kube/client.h"
-#include "sublet/net/loop.h"
+#include "sublet/store/store.h"
 
 namespace sublet::controllers {
 
+/// The resources whose objects live in namespaces and can be listed and deleted, each stored kind once. `group` and
+/// `version` are those under which it is stored.
+using NamespacedKinds = std::function<std::vector<kube::Resource>()>;
+std::vector<kube::Resource> builtin_namespaced_kinds();
+
 struct ControllersOptions {
-  apiserver::ServerOptions server;  // as the server has them: CA, advertised address, service network
+  apiserver::ClusterFacts cluster;  // as the server has them
+  /// Asked whenever a namespace is emptied, so that kinds which came at run time go with it.
+  NamespacedKinds namespaced_kinds = builtin_namespaced_kinds;
   std::chrono::seconds event_age_max{3600};
-  std::chrono::milliseconds event_sweep_interval{600'000};
+  std::chrono::milliseconds event_sweep_interval{600'000};  // events are removed at most this late
 };
 
 class Controllers {
  public:
-  Controllers(const kube::Client& client, net::Loop& loop, ControllersOptions options);
+  Controllers(store::Store& store, const kube::Client& client, Executor& executor, ControllersOptions options,
+              Clock& clock = Clock::system());
   ~Controllers();
 
   void start();

@@ -1,0 +1,155 @@
+#include "controllers/runtime/line.h"
+
+#include "sublet/base/log.h"
+
+namespace sublet::controllers {
+namespace {
+
+// Until the system may have a thread again.
+constexpr std::chrono::seconds kNoWorker{1};
+
+}  // namespace
+
+Line::Line(std::string_view name, Executor& executor, Clock& clock, const Feeds& feeds)
+    : name_(name),
+      executor_(executor),
+      clock_(clock),
+      feeds_(feeds),
+      failures_(metrics::counter("sublet_controller_failures_total", "Reconciliations that failed.",
+                                 {{"controller", name_}})),
+      queue_(clock) {}
+
+void Line::add(const std::string& key) {
+  queue_.add(key);
+  wake();
+}
+
+void Line::add_after(const std::string& key, std::chrono::milliseconds delay) {
+  if (delay <= std::chrono::milliseconds(0)) return add(key);
+  queue_.add_after(key, delay);
+  arm(queue_.next_due());
+}
+
+void Line::start(int workers, Reconcile reconcile) {
+  {
+    const std::lock_guard lock(mutex_);
+    reconcile_ = std::move(reconcile);
+    workers_ = workers;
+  }
+  if (!queue_.idle()) wake();
+}
+
+void Line::stop() {
+  queue_.shut_down();
+  std::unique_lock lock(mutex_);
+  stopped_ = true;
+  if (timer_ != 0) executor_.cancel(std::exchange(timer_, 0));
+  rested_.wait(lock, [this] { return in_work_ == 0; });
+}
+
+bool Line::idle() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.idle() && in_work_ == 0 && parked_.empty();
+}
+
+// A task more than needed finds nothing in line and ends.
+void Line::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_ || tasks_ >= workers_) return;
+    ++tasks_;
+  }
+  submit();
+}
+
+void Line::submit() {
+  if (executor_.run([self = shared_from_this()] { self->work(); })) return;
+  {
+    const std::lock_guard lock(mutex_);
+    --tasks_;
+  }
+  arm(clock_.steady_now() + kNoWorker);
+}
+
+// One key per task, so that the controllers take turns.
+void Line::work() {
+  auto key = take();
+  if (!key) return arm(queue_.next_due());
+  if (workers_ > 1) wake();
+  settle(*key, reconcile_(*key));
+  submit();
+}
+
+std::optional<std::string> Line::take() {
+  const std::lock_guard lock(mutex_);
+  while (auto key = stopped_ ? std::nullopt : queue_.try_get()) {
+    if (!behind_.contains(*key)) {
+      ++in_work_;
+      return key;
+    }
+    parked_.insert(*key);
+    queue_.done(*key);
+  }
+  --tasks_;
+  return std::nullopt;
+}
+
+void Line::settle(const std::string& key, const Outcome& outcome) {
+  if (outcome) {
+    queue_.forget(key);
+  } else {
+    failures_.add();
+    log::debug("controller.failed", {{"controller", name_}, {"key", key}, {"error", outcome.error().message}});
+    queue_.retry(key);
+  }
+  remember(key);
+  queue_.done(key);
+  const std::lock_guard lock(mutex_);
+  if (--in_work_ == 0) rested_.notify_all();
+}
+
+void Line::remember(const std::string& key) {
+  const auto seen = feeds_.store().snapshot().revision();
+  const std::lock_guard lock(mutex_);
+  any_behind_ = true;
+  if (feeds_.revision() < seen)
+    behind_[key] = seen;
+  else
+    behind_.erase(key);
+  any_behind_ = !behind_.empty();
+}
+
+void Line::feeds_moved() {
+  if (!any_behind_) return;
+  std::vector<std::string> wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto seen = feeds_.revision();
+    std::erase_if(behind_, [seen](const auto& entry) { return entry.second <= seen; });
+    any_behind_ = !behind_.empty();
+    for (const auto& key : parked_)
+      if (!behind_.contains(key)) wanted.push_back(key);
+    for (const auto& key : wanted) parked_.erase(key);
+  }
+  for (const auto& key : wanted) add(key);
+}
+
+void Line::arm(std::optional<SteadyTime> due) {
+  const std::lock_guard lock(mutex_);
+  if (!due || stopped_ || (timer_ != 0 && timer_due_ <= *due)) return;
+  if (timer_ != 0) executor_.cancel(timer_);
+  timer_due_ = *due;
+  timer_ = executor_.at(*due, [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->fire();
+  });
+}
+
+void Line::fire() {
+  {
+    const std::lock_guard lock(mutex_);
+    timer_ = 0;
+  }
+  wake();
+}
+
+}  // namespace sublet::controllers
