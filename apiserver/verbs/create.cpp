@@ -1,42 +1,12 @@
-#include <algorithm>
-
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/strategies/no_effect.h"
 #include "apiserver/verbs/write_steps.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
-
-// Kinds that do nothing until some controller acts on them.
-struct KindName {
-  std::string_view group, kind;
-};
-constexpr KindName kControllerDriven[] = {
-    {"apps", "Deployment"},
-    {"apps", "ReplicaSet"},
-    {"apps", "StatefulSet"},
-    {"apps", "DaemonSet"},
-    {"batch", "Job"},
-    {"batch", "CronJob"},
-    {"", "ReplicationController"},
-    {"", "PersistentVolumeClaim"},
-    {"", "ResourceQuota"},
-    {"policy", "PodDisruptionBudget"},
-    {"autoscaling", "HorizontalPodAutoscaler"},
-    {"certificates.k8s.io", "CertificateSigningRequest"},
-};
-
-void warn_without_controller(RequestContext& context) {
-  const auto& facts = context.served();
-  const auto& running = context.core->options.controlled_kinds;
-  const auto same = [&](const KindName& entry) { return entry.group == facts.group && entry.kind == facts.kind; };
-  if (std::none_of(std::begin(kControllerDriven), std::end(kControllerDriven), same)) return;
-  if (std::find(running.begin(), running.end(), facts.kind) != running.end()) return;
-  context.warnings.push_back(std::string(facts.kind) +
-                             " is stored, but no controller in this virtual cluster acts on it yet");
-}
 
 Status exists_status(const RequestContext& context, const store::Object& existing) {
   Status status = already_exists_status(context.served().group, context.served().resource, context.info.name);
@@ -71,7 +41,7 @@ Result<Plan> plan_create(Write& write, Value object) {
     return write.put(201, nullptr, std::move(*put));
   }();
   request.info.name = url_name;
-  if (plan) warn_without_controller(request);
+  if (plan) warn_of_no_effect(write.context, object, Value());
   return plan;
 }
 

@@ -1,5 +1,6 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/strategies/no_effect.h"
 #include "apiserver/verbs/write_steps.h"
 
 namespace sublet::apiserver {
@@ -113,6 +114,7 @@ Result<Plan> plan_update(Write& write, const store::ObjectPtr& current, Value ob
   if (!put) return fail(put.error());
   if (removed) return write.erase(current, std::move(*put));
   if (put->bytes == current->bytes) return write.keep(current);
+  warn_of_no_effect(write.context, object, old);
   return write.put(200, current, std::move(*put));
 }
 

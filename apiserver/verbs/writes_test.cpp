@@ -146,6 +146,52 @@ TEST(Update, NothingChangedWritesNothing) {  // 34
   EXPECT_EQ(patched.version(), made.version());
 }
 
+TEST(NoEffect, WhatNothingActsOnIsTold) {
+  Rig rig;
+  const std::string policy = "/apis/admissionregistration.k8s.io/v1/", rights = "/apis/rbac.authorization.k8s.io/v1/";
+  struct Case {
+    std::string path, body, warning;
+  };
+  const Case cases[] = {
+      {"/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+       R"({"metadata":{"name":"n"},"spec":{"podSelector":{}}})",
+       "NetworkPolicy is stored, but nothing enforces it yet: traffic of the pods is not restricted by it"},
+      {policy + "validatingwebhookconfigurations", R"({"metadata":{"name":"w"}})",
+       "ValidatingWebhookConfiguration is stored, but its webhooks are not called yet"},
+      {rights + "clusterroles", R"({"metadata":{"name":"r"},"rules":[]})",
+       "ClusterRole is stored, but authorization does not read it yet: whoever may log in to this virtual cluster may "
+       "do everything"},
+      {"/api/v1/namespaces", R"({"metadata":{"name":"x","labels":{"pod-security.kubernetes.io/enforce":"baseline"}}})",
+       "Namespace is stored, but its Pod Security labels are not enforced yet"},
+      {"/api/v1/namespaces", R"({"metadata":{"name":"y","labels":{"a":"b"}}})", ""},
+      {"/api/v1/namespaces/default/services",
+       R"({"metadata":{"name":"l"},"spec":{"type":"LoadBalancer","ports":[{"port":80}]}})",
+       "Service is stored, but no load balancer is made for it yet"},
+  };
+  for (const auto& test : cases) {
+    const auto made = rig.post(test.path, test.body);
+    ASSERT_EQ(made.code, 201) << made.body;
+    EXPECT_EQ(made.headers.get("Warning"), test.warning.empty() ? "" : "299 - \"" + test.warning + "\"") << test.path;
+    const auto again = rig.post(test.path, test.body);
+    EXPECT_EQ(again.code, 409);
+    EXPECT_EQ(again.headers.get("Warning"), "") << "nothing was stored";
+  }
+}
+
+TEST(NoEffect, TheChangeThatMakesItSoIsTold) {
+  Rig rig;
+  const std::string services = "/api/v1/namespaces/default/services";
+  const auto made = rig.post(services, R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}})");
+  ASSERT_EQ(made.code, 201) << made.body;
+  EXPECT_EQ(made.headers.get("Warning"), "");
+  const auto changed = rig.patch(services + "/s", "merge-patch", R"({"spec":{"type":"LoadBalancer"}})");
+  EXPECT_EQ(changed.code, 200) << changed.body;
+  EXPECT_EQ(changed.headers.get("Warning"), "299 - \"Service is stored, but no load balancer is made for it yet\"");
+  const auto labelled = rig.patch(services + "/s", "merge-patch", R"({"metadata":{"labels":{"a":"b"}}})");
+  EXPECT_EQ(labelled.code, 200);
+  EXPECT_EQ(labelled.headers.get("Warning"), "") << "it was said already";
+}
+
 TEST(Update, StatusAndSpecAreSeparate) {  // 37, 38
   Rig rig;
   const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";

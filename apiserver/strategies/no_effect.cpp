@@ -1,0 +1,77 @@
+#include "apiserver/strategies/no_effect.h"
+
+#include <algorithm>
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr std::string_view kPodSecurity = "pod-security.kubernetes.io/";
+
+bool has_pod_security(const Value& object) {
+  for (Value label : object["metadata"]["labels"])
+    if (label.key().starts_with(kPodSecurity)) return true;
+  return false;
+}
+
+bool wants_load_balancer(const Value& object) { return object["spec"]["type"].text() == "LoadBalancer"; }
+
+constexpr std::string_view kNoController = "no controller in this virtual cluster acts on it yet";
+constexpr std::string_view kNoRights =
+    "authorization does not read it yet: whoever may log in to this virtual cluster may do everything";
+constexpr std::string_view kNoWebhooks = "its webhooks are not called yet";
+constexpr std::string_view kNoPolicies = "admission policies are not evaluated yet";
+
+struct Row {
+  std::string_view group, kind;
+  std::string_view what_does_not_happen;           // "<Kind> is stored, but <this>"
+  bool (*applies)(const Value& object) = nullptr;  // null: always
+};
+// A row goes when the feature comes; docs/limits.md says the same to people.
+constexpr Row kRows[] = {
+    {"apps", "Deployment", kNoController},
+    {"apps", "ReplicaSet", kNoController},
+    {"apps", "StatefulSet", kNoController},
+    {"apps", "DaemonSet", kNoController},
+    {"batch", "Job", kNoController},
+    {"batch", "CronJob", kNoController},
+    {"", "ReplicationController", kNoController},
+    {"", "PersistentVolumeClaim", kNoController},
+    {"", "ResourceQuota", kNoController},
+    {"policy", "PodDisruptionBudget", kNoController},
+    {"autoscaling", "HorizontalPodAutoscaler", kNoController},
+    {"certificates.k8s.io", "CertificateSigningRequest", kNoController},
+    {"networking.k8s.io", "NetworkPolicy", "nothing enforces it yet: traffic of the pods is not restricted by it"},
+    {"networking.k8s.io", "Ingress", "nothing routes traffic by it yet"},
+    {"admissionregistration.k8s.io", "MutatingWebhookConfiguration", kNoWebhooks},
+    {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration", kNoWebhooks},
+    {"admissionregistration.k8s.io", "MutatingAdmissionPolicy", kNoPolicies},
+    {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", kNoPolicies},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", kNoPolicies},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", kNoPolicies},
+    {"rbac.authorization.k8s.io", "Role", kNoRights},
+    {"rbac.authorization.k8s.io", "RoleBinding", kNoRights},
+    {"rbac.authorization.k8s.io", "ClusterRole", kNoRights},
+    {"rbac.authorization.k8s.io", "ClusterRoleBinding", kNoRights},
+    {"apiextensions.k8s.io", "CustomResourceDefinition", "the kind that it defines is not served yet"},
+    {"", "Namespace", "its Pod Security labels are not enforced yet", has_pod_security},
+    {"", "Service", "no load balancer is made for it yet", wants_load_balancer},
+};
+
+}  // namespace
+
+void warn_of_no_effect(WriteContext& context, const Value& object, const Value& old) {
+  const auto& facts = context.resource;
+  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& candidate) {
+    return candidate.group == facts.group && candidate.kind == facts.kind;
+  });
+  if (row == std::end(kRows)) return;
+  const auto applies = [&](const Value& state) { return state && (!row->applies || row->applies(state)); };
+  if (!applies(object) || applies(old)) return;
+  const auto& running = context.options.controlled_kinds;
+  if (std::find(running.begin(), running.end(), facts.kind) != running.end()) return;
+  context.warnings.push_back(std::string(facts.kind) + " is stored, but " + std::string(row->what_does_not_happen));
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,13 @@
+// No effect: objects that are stored though nothing in this virtual cluster does yet what they ask for. Nothing is
+// accepted and silently ignored: who writes one is told by a Warning. Pure; the facts are one table.
+#pragma once
+
+#include "apiserver/strategies/strategy.h"
+
+namespace sublet::apiserver {
+
+/// Warns of an object that is made (`old` missing), or changed into one that has no effect. Kinds in
+/// ServerOptions::controlled_kinds are left out.
+void warn_of_no_effect(WriteContext& context, const schema::Value& object, const schema::Value& old);
+
+}  // namespace sublet::apiserver
