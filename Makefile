@@ -23,7 +23,7 @@ test: deps ## all tests but those against a real host: release, then ASan+UBSan,
 test-quick: deps ## unit tests of the dev build only, for every save
 	@tools/configure dev
 	@cmake --build --preset dev -- -j$(JOBS)
-	@ctest --test-dir build/dev -LE 'fault|e2e|fuzz|schema-gen' -j$(JOBS) --output-on-failure
+	@ctest --test-dir build/dev -LE 'fault|e2e|fuzz|schema-gen|format' -j$(JOBS) --output-on-failure
 
 test-host: build ## the tests against a real kube-apiserver, built from pinned modules by tools/testhost
 	@tools/run-host-tests
@@ -40,10 +40,10 @@ bench-peers: build ## sublet beside kube-apiserver+etcd, +kine and vCluster in o
 	@bench/run-peers
 
 format: ## clang-format everything
-	@git ls-files '*.cpp' '*.h' | grep -v '^schema/generated/' | xargs clang-format -i
+	@tools/sources | xargs clang-format -i
 
 lint: deps ## formatting, and clang-tidy of the whole tree (or of FILES=..., regular expressions)
-	@git ls-files '*.cpp' '*.h' | grep -v '^schema/generated/' | xargs clang-format --dry-run -Werror
+	@tools/check-format
 	@tools/lint $(FILES)
 
 coverage: deps ## unit tests of a build with coverage: lines per folder, the largest untested functions; publishes nothing

@@ -1,4 +1,4 @@
-#include "apiserver/tunnel.h"
+#include "sublet/apiserver/tunnel.h"
 
 #include <chrono>
 #include <deque>

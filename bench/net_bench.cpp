@@ -21,8 +21,8 @@
 #include <thread>
 #include <vector>
 
-#include "net/openssl_ptr.h"
 #include "sublet/net/http_server.h"
+#include "sublet/net/openssl_ptr.h"
 
 namespace {
 

@@ -58,11 +58,44 @@ if(BUILD_TESTING OR NOT DEFINED BUILD_TESTING)
   include(GoogleTest)
 endif()
 
-# sublet_library(NAME [DEPS target...]): the folder's *.cpp but for tests, fuzzers and main files as library
-# sublet_NAME; its *_test.cpp as executable NAME_test, whose tests carry the label NAME (one label each: gtest_discover_tests
-# loses the second).
+# On in the sanitizers' builds, so that CI sees every wall.
+if(SUBLET_SANITIZE)
+  set(walls_default ON)
+else()
+  set(walls_default OFF)
+endif()
+option(SUBLET_WALLS "Compile every target with include paths of its own" ${walls_default})
+
+# The walls. A target is compiled with include paths that hold nothing but what it may see: its own folder's private headers,
+# and the contracts (include/sublet/<folder>/) of its folder and of the folders that it links. The paths are folders of links
+# in the build tree, so that "store/tree.h" names the same file everywhere, where it can be seen at all.
+# tools/check-walls says which links and includes ARCHITECTURE.md allows.
+function(sublet_wall OUT KIND NAME TARGET_FOLDER)  # OUT: an include path below which only NAME can be found
+  set(path ${CMAKE_BINARY_DIR}/walls/${KIND})
+  string(REPLACE "/" "_" flat ${NAME})
+  get_filename_component(parent ${path}/${flat}/${NAME} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent})
+  file(CREATE_LINK ${TARGET_FOLDER} ${path}/${flat}/${NAME} SYMBOLIC)
+  set(${OUT} ${path}/${flat} PARENT_SCOPE)
+endfunction()
+
+# sublet_private_headers(TARGET folder...): TARGET (a test, a benchmark, a main file) may include these folders' private headers.
+function(sublet_private_headers TARGET)
+  if(NOT SUBLET_WALLS)
+    target_include_directories(${TARGET} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
+    return()
+  endif()
+  foreach(folder ${ARGN})
+    sublet_wall(path private ${folder} ${CMAKE_SOURCE_DIR}/${folder})
+    target_include_directories(${TARGET} PRIVATE ${path})
+  endforeach()
+endfunction()
+
+# sublet_library(NAME [DEPS target...] [TEST_DEPS target...] [TEST_SEES folder...]): the folder's *.cpp but for tests,
+# fuzzers and main files as library sublet_NAME; its *_test.cpp as executable NAME_test, whose tests carry the label NAME (one
+# label each: gtest_discover_tests loses the second). TEST_SEES: whose private test helpers the tests use.
 function(sublet_library NAME)
-  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;TEST_SEES;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|main|_testing)\\.cpp$")
@@ -71,17 +104,20 @@ function(sublet_library NAME)
     list(FILTER sources EXCLUDE REGEX ${pattern})
     list(FILTER tests EXCLUDE REGEX ${pattern})
   endforeach()
-  if(sources)
-    add_library(sublet_${NAME} STATIC ${sources})
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REGEX REPLACE "/.*" "" room ${folder})
+  add_library(sublet_${NAME} STATIC ${sources})
+  sublet_private_headers(sublet_${NAME} ${folder})
+  if(NOT SUBLET_WALLS)
     target_include_directories(sublet_${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
-    target_link_libraries(sublet_${NAME} PUBLIC ${ARG_DEPS} Threads::Threads)
-  else()
-    add_library(sublet_${NAME} INTERFACE)
-    target_include_directories(sublet_${NAME} INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
-    target_link_libraries(sublet_${NAME} INTERFACE ${ARG_DEPS} Threads::Threads)
+  elseif(EXISTS ${CMAKE_SOURCE_DIR}/include/sublet/${room})
+    sublet_wall(contracts contracts sublet/${room} ${CMAKE_SOURCE_DIR}/include/sublet/${room})
+    target_include_directories(sublet_${NAME} PUBLIC ${contracts})
   endif()
+  target_link_libraries(sublet_${NAME} PUBLIC ${ARG_DEPS} Threads::Threads)
   if(tests AND BUILD_TESTING)
     add_executable(${NAME}_test ${tests})
+    sublet_private_headers(${NAME}_test ${folder} ${ARG_TEST_SEES})
     target_link_libraries(${NAME}_test PRIVATE sublet_${NAME} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
     # Only the tests that read files of the tree know where it stands: an absolute path in a command line keeps ccache from
     # serving another clone.

@@ -3,7 +3,7 @@
 
 #include <ctime>
 
-#include "net/openssl_ptr.h"
+#include "sublet/net/openssl_ptr.h"
 #include "sublet/net/tls_context.h"
 
 namespace sublet::net {

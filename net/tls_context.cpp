@@ -1,6 +1,6 @@
 #include "sublet/net/tls_context.h"
 
-#include "net/openssl_ptr.h"
+#include "sublet/net/openssl_ptr.h"
 
 namespace sublet::net {
 namespace {

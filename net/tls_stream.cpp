@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "net/openssl_ptr.h"
 #include "net/stream.h"
+#include "sublet/net/openssl_ptr.h"
 
 namespace sublet::net {
 namespace {

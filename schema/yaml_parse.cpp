@@ -17,8 +17,8 @@
 
 #include "schema/object_shaper.h"
 #include "schema/utf8.h"
-#include "schema/yaml_scalar.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/yaml_scalar.h"
 
 namespace sublet::schema {
 

@@ -1,4 +1,4 @@
-#include "schema/yaml_scalar.h"
+#include "sublet/schema/yaml_scalar.h"
 
 #include <algorithm>
 #include <array>

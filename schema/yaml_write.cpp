@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "schema/text_scan.h"
-#include "schema/yaml_scalar.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/yaml_scalar.h"
 
 namespace sublet::schema {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "apiserver/tunnel.h"
 #include "sublet/apiserver/server.h"
+#include "sublet/apiserver/tunnel.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/net/http_server.h"
 #include "sublet/net/loop.h"

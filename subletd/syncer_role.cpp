@@ -7,9 +7,9 @@
 #include "sublet/cluster/virtual_cluster.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
+#include "sublet/syncer/log_gateway.h"
 #include "sublet/syncer/syncer.h"
 #include "subletd/role.h"
-#include "syncer/gateway/log_gateway.h"
 
 namespace sublet::subletd {
 namespace {

@@ -1,7 +1,7 @@
 #include "apiserver/validation/certificates.h"
 
 #include "apiserver/validation/names.h"
-#include "net/openssl_ptr.h"
+#include "sublet/net/openssl_ptr.h"
 
 namespace sublet::apiserver {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "patches/cel/program.h"
 #include "patches/cel/text.h"
-#include "schema/yaml_scalar.h"
+#include "sublet/schema/yaml_scalar.h"
 
 namespace sublet::patches {
 

@@ -1,4 +1,4 @@
-#include "syncer/gateway/log_gateway.h"
+#include "sublet/syncer/log_gateway.h"
 
 #include <set>
 

@@ -1,4 +1,4 @@
-// YamlScalar: what a plain YAML scalar means, as go-yaml v2 (behind kubectl) resolves it; private to schema/.
+// YamlScalar: what a plain YAML scalar means, as go-yaml v2 (behind kubectl) resolves it.
 //
 // YAML 1.1 booleans (yes, no, on, off, y, n), octal (017, 0o17), hexadecimal, binary, digits parted by underscores;
 // timestamps and base-60 numbers stay text.

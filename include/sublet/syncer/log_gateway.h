@@ -1,5 +1,5 @@
-// LogGateway: the syncer's end of the tunnel (contract in apiserver/tunnel.h): takes log jobs from the tenant's API
-// server and answers them with the host's log of the translated pod.
+// LogGateway: the syncer's end of the tunnel (contract in sublet/apiserver/tunnel.h): takes log jobs from the tenant's
+// API server and answers them with the host's log of the translated pod.
 //
 // Lifecycle: start() parks the first poll; the destructor ends all streams. Runs on the loop that the transports use;
 // never blocks. Threads: construct and destroy from one thread, not the loop's.

@@ -1,4 +1,5 @@
-// Owners for OpenSSL's objects, and its error queue as text. Only .cpp files that include OpenSSL include this.
+// Owners for OpenSSL's objects, and its error queue as text. Only .cpp files that include OpenSSL include this;
+// the one contract that needs another library's headers, so that there is one such wrapper.
 #pragma once
 
 #include <openssl/bio.h>
