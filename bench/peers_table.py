@@ -16,7 +16,8 @@ def _below(limit, unit):
 
 
 NO_GOAL = ("", None)
-# key, label, unit, scale, whether more is better, (goal in words, its test of sublet's median and a function of a peer's)
+#key, label, unit, scale, whether more is better, \
+    (goal in words, its test of sublet 's median and a function of a peer' s)
 ROWS = [("idle_pss_kib", "idle memory, all processes", "MiB", 1 / 1024, False, _below(20, "MiB")),
         ("idle_cpu_percent", "idle CPU, of one core", "%", 1, False, _below(0.1, "%")),
         ("start_s", "start to first answer", "s", 1, False, _below(1, "s"))]
@@ -55,7 +56,7 @@ class Rounds:
         out = []
         for line in self.lines:
             ours, theirs = (line["figures"].get(name, {}).get(key) for name in ("sublet", peer))
-            # In parts that do not hold both (start), each round stands against the median of the peer.
+#In parts that do not hold both(start), each round stands against the median of the peer.
             if ours is not None and theirs is None and self.values(peer, key):
                 theirs = statistics.median(self.values(peer, key))
             if ours is not None and theirs is not None and min(ours, theirs) > 0:
@@ -91,15 +92,19 @@ def write(lines: list[dict], folder: Path, stem: str) -> str:
     rounds = Rounds(lines)
     count = {part: sum(line["part"] == part for line in lines) for part in dict.fromkeys(line["part"] for line in lines)}
     options = lines[-1]["options"]
+#Other builds of sublet stand behind the peers.
+    peers = PEERS | {
+name: f"sublet {name}" for line in lines for name in line["figures"] if name not in PEERS
+}
     text = [f"# sublet beside its peers, {lines[0]['date']} to {lines[-1]['date']}, commit {', '.join(dict.fromkeys(l['commit'] for l in lines))}", "",
             f"{lines[0]['machine']} (then {', '.join(l['machine'].rsplit(' ', 1)[1] for l in lines[1:])}). Rounds: {', '.join(f'{n} of {p}' for p, n in count.items())}, alternating; "
             f"closed loops of {options['seconds']:g} s, ConfigMaps of 1 KiB, HTTP/1.1 over TLS for all, idle CPU over {options['idle window']:g} s, burst of {options['burst']} pods; "
             "sublet with synchronous=FULL, etcd and kine with their defaults; versions: tools/testhost/pins.toml. Medians (range over rounds); **ratios** (range) above 1 are in sublet's favour. "
             "In the rows of pods the column kube-apiserver + etcd is the host itself, without a virtual cluster: the floor.", "",
             f"![rates]({stem}-rate.svg) ![CPU]({stem}-cpu.svg)", "",
-            "| figure | " + " | ".join(PEERS.values()) + " | goal |", "|---" * (len(PEERS) + 2) + "|"]
+            "| figure | " + " | ".join(peers.values()) + " | goal |", "|---" * (len(peers) + 2) + "|"]
     for row in ROWS:
-        text.append(f"| {row[1]} | " + " | ".join(rounds.cell(peer, row) for peer in PEERS) + f" | {rounds.verdict(row)} |")
+        text.append(f"| {row[1]} | " + " | ".join(rounds.cell(peer, row) for peer in peers) + f" | {rounds.verdict(row)} |")
     text += ["", "Not measured: watches over HTTP/2 (the client speaks HTTP/1.1)."]
     text += [f"Failed in a round of {line['part']}: {line['failed']}" for line in lines if "failed" in line]
 

@@ -79,14 +79,14 @@ def pids_by(needle: str) -> list[int]:
 
 
 class Apiserver:
-    """`subletd apiserver` alone, on a fresh folder."""
+    """`subletd apiserver` alone, on a fresh folder; of another build when its folder is given."""
 
-    def __init__(self):
+    def __init__(self, binaries: Path = BIN):
         self.folder = Path(tempfile.mkdtemp(prefix="sublet-bench-"))
         self.kubeconfig = self.folder / "kubeconfig"
         self.log = open(self.folder / "log", "wb")
         self.process = subprocess.Popen(
-            [BIN / "subletd", "apiserver", "--data", self.folder / "data", "--listen", "127.0.0.1:0",
+            [binaries / "subletd", "apiserver", "--data", self.folder / "data", "--listen", "127.0.0.1:0",
              "--admin-kubeconfig", self.kubeconfig], stdout=self.log, stderr=self.log)
         self.pids = [self.process.pid]
         wait_for("subletd apiserver", self._ready, 20)
@@ -202,7 +202,8 @@ class VirtualClusters:
 
 
 def medians(runs: list[dict]) -> dict:
-    return {key: statistics.median(run[key] for run in runs if key in run) for key in runs[0]}
+    return {key: statistics.median(run[key] for run in runs if key in run) for key in runs[0]
+}
 
 
 def commit() -> str:
