@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <mutex>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet::metrics {
 namespace {
@@ -61,11 +62,14 @@ struct Family {
   std::map<std::string, std::unique_ptr<Metric>> metrics;
 };
 
+template <class Metric>
+using Families = std::map<std::string, Family<Metric>, std::less<>>;
+
 struct Registry {
-  std::mutex mutex;
-  std::map<std::string, Family<Counter>, std::less<>> counters;
-  std::map<std::string, Family<Gauge>, std::less<>> gauges;
-  std::map<std::string, Family<Histogram>, std::less<>> histograms;
+  Mutex mutex;
+  Families<Counter> counters SUBLET_GUARDED_BY(mutex);
+  Families<Gauge> gauges SUBLET_GUARDED_BY(mutex);
+  Families<Histogram> histograms SUBLET_GUARDED_BY(mutex);
 };
 
 // Leaked on purpose: threads may still count while static objects are destroyed.
@@ -75,10 +79,11 @@ Registry& registry() {
 }
 
 template <class Metric>
-Metric& find_or_make(std::map<std::string, Family<Metric>, std::less<>>& families, std::string_view name,
-                     std::string_view help, const Labels& labels) {
-  const std::lock_guard lock(registry().mutex);
-  auto& family = families[std::string(name)];
+Metric& find_or_make(Families<Metric> Registry::*families, std::string_view name, std::string_view help,
+                     const Labels& labels) {
+  Registry& all = registry();
+  const MutexLock lock(all.mutex);
+  auto& family = (all.*families)[std::string(name)];
   family.help = help;
   auto& metric = family.metrics[label_text(labels)];
   if (!metric) metric = std::make_unique<Metric>();
@@ -86,8 +91,7 @@ Metric& find_or_make(std::map<std::string, Family<Metric>, std::less<>>& familie
 }
 
 template <class Metric>
-void expose_all(std::string& out, const std::map<std::string, Family<Metric>, std::less<>>& families,
-                const char* type) {
+void expose_all(std::string& out, const Families<Metric>& families, const char* type) {
   for (const auto& [name, family] : families) {
     out += "# HELP " + name + " " + family.help + "\n# TYPE " + name + " " + type + "\n";
     for (const auto& [labels, metric] : family.metrics) expose(out, name, labels, *metric);
@@ -103,23 +107,24 @@ void Histogram::observe(double seconds) {
 }
 
 Counter& counter(std::string_view name, std::string_view help, Labels labels) {
-  return find_or_make(registry().counters, name, help, labels);
+  return find_or_make(&Registry::counters, name, help, labels);
 }
 
 Gauge& gauge(std::string_view name, std::string_view help, Labels labels) {
-  return find_or_make(registry().gauges, name, help, labels);
+  return find_or_make(&Registry::gauges, name, help, labels);
 }
 
 Histogram& histogram(std::string_view name, std::string_view help, Labels labels) {
-  return find_or_make(registry().histograms, name, help, labels);
+  return find_or_make(&Registry::histograms, name, help, labels);
 }
 
 std::string exposition() {
-  const std::lock_guard lock(registry().mutex);
+  Registry& all = registry();
+  const MutexLock lock(all.mutex);
   std::string out;
-  expose_all(out, registry().counters, "counter");
-  expose_all(out, registry().gauges, "gauge");
-  expose_all(out, registry().histograms, "histogram");
+  expose_all(out, all.counters, "counter");
+  expose_all(out, all.gauges, "gauge");
+  expose_all(out, all.histograms, "histogram");
   return out;
 }
 

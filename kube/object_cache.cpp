@@ -40,7 +40,7 @@ void ObjectCache::unindex(const CachedPtr& object) {
 
 CachedPtr ObjectCache::put(const CachedPtr& object) {
   Keys keys = keys_of(*object);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   CachedPtr before;
   if (const auto found = objects_.find(object); found != objects_.end()) {
     before = *found;
@@ -53,7 +53,7 @@ CachedPtr ObjectCache::put(const CachedPtr& object) {
 }
 
 CachedPtr ObjectCache::erase(std::string_view namespace_name, std::string_view name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = objects_.find(Name(namespace_name, name));
   if (found == objects_.end()) return nullptr;
   CachedPtr before = *found;
@@ -63,18 +63,18 @@ CachedPtr ObjectCache::erase(std::string_view namespace_name, std::string_view n
 }
 
 CachedPtr ObjectCache::get(std::string_view namespace_name, std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = objects_.find(Name(namespace_name, name));
   return found == objects_.end() ? nullptr : *found;
 }
 
 std::vector<CachedPtr> ObjectCache::list() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {objects_.begin(), objects_.end()};
 }
 
 std::vector<CachedPtr> ObjectCache::by_index(std::string_view index, std::string_view key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Index& candidate : indexes_) {
     if (candidate.name != index) continue;
     const auto found = candidate.objects.find(std::string(key));

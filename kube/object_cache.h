@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sublet/base/mutex.h"
 #include "sublet/kube/informer.h"
 
 namespace sublet::kube {
@@ -48,13 +48,13 @@ class ObjectCache {
   using Keys = std::vector<std::vector<std::string>>;  // one list per index; empty: in none
 
   Keys keys_of(const CachedObject& object) const;
-  void index(const CachedPtr& object, Keys keys);
-  void unindex(const CachedPtr& object);
+  void index(const CachedPtr& object, Keys keys) SUBLET_REQUIRES(mutex_);
+  void unindex(const CachedPtr& object) SUBLET_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::unordered_set<CachedPtr, ByName, ByName> objects_;  // guarded by mutex_
-  std::unordered_map<const CachedObject*, Keys> keys_;     // of the objects that are in an index; guarded by mutex_
-  std::vector<Index> indexes_;                             // the vector is fixed after start; contents by mutex_
+  mutable Mutex mutex_;
+  std::unordered_set<CachedPtr, ByName, ByName> objects_ SUBLET_GUARDED_BY(mutex_);
+  std::unordered_map<const CachedObject*, Keys> keys_ SUBLET_GUARDED_BY(mutex_);  // of the objects that are in an index
+  std::vector<Index> indexes_;  // the vector is fixed after start; contents by mutex_
 };
 
 }  // namespace sublet::kube

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "sublet/base/mutex.h"
 #include "sublet/base/random.h"
 
 namespace sublet::kube {
@@ -39,16 +38,16 @@ struct Delayed {
 struct WorkQueue::Impl {
   Impl(Clock& c, LaneOf of) : clock(c), lane_of(std::move(of)) {}
 
-  void put_in_line(const std::string& key) {
+  void put_in_line(const std::string& key) SUBLET_REQUIRES(mutex) {
     const int lane = lane_of ? std::clamp(lane_of(key), 0, kLanes - 1) : 0;
     lanes[static_cast<std::size_t>(lane)].push_back(key);
     changed.notify_one();
   }
-  bool nobody_in_line() const {
+  bool nobody_in_line() const SUBLET_REQUIRES(mutex) {
     return std::all_of(lanes.begin(), lanes.end(), [](const auto& lane) { return lane.empty(); });
   }
   /// Some lane is not empty.
-  std::string take() {
+  std::string take() SUBLET_REQUIRES(mutex) {
     ++turns;
     const std::size_t first = turns % kFairTurn == 0 ? turns / kFairTurn % kLanes : 0;
     for (std::size_t step = 0;; ++step) {
@@ -61,7 +60,7 @@ struct WorkQueue::Impl {
   }
 
   /// Takes a key for a worker. Some lane is not empty.
-  std::string give_out() {
+  std::string give_out() SUBLET_REQUIRES(mutex) {
     std::string key = take();
     wanted.erase(key);
     in_work.insert(key);
@@ -69,18 +68,18 @@ struct WorkQueue::Impl {
   }
 
   /// Puts the key in line unless it is there; a key in work goes in line when it is done.
-  void enqueue(const std::string& key) {
+  void enqueue(const std::string& key) SUBLET_REQUIRES(mutex) {
     if (!wanted.insert(key).second || in_work.contains(key)) return;
     put_in_line(key);
   }
-  void release_due() {
+  void release_due() SUBLET_REQUIRES(mutex) {
     const SteadyTime now = clock.steady_now();
     while (!delayed.empty() && delayed.top().due <= now) {
       enqueue(delayed.top().key);
       delayed.pop();
     }
   }
-  void delay(const std::string& key, milliseconds by) {
+  void delay(const std::string& key, milliseconds by) SUBLET_REQUIRES(mutex) {
     if (stopped) return;
     delayed.push({clock.steady_now() + by, ++order, key});
     changed.notify_one();
@@ -88,45 +87,44 @@ struct WorkQueue::Impl {
 
   Clock& clock;
   const LaneOf lane_of;
-  mutable std::mutex mutex;
-  std::condition_variable changed;  // a key came in line, an earlier delay, or the end
-  // All below guarded by mutex.
-  std::array<std::deque<std::string>, kLanes> lanes;
-  unsigned turns = 0;
-  std::unordered_set<std::string> wanted;   // in line, or to be put in line once no longer in work
-  std::unordered_set<std::string> in_work;  // given out by get()
-  std::priority_queue<Delayed, std::vector<Delayed>, std::greater<>> delayed;
-  std::unordered_map<std::string, int> failures;
-  std::uint64_t order = 0;
-  bool stopped = false;
+  mutable Mutex mutex;
+  CondVar changed;  // a key came in line, an earlier delay, or the end
+  std::array<std::deque<std::string>, kLanes> lanes SUBLET_GUARDED_BY(mutex);
+  unsigned turns SUBLET_GUARDED_BY(mutex) = 0;
+  std::unordered_set<std::string> wanted SUBLET_GUARDED_BY(mutex);   // in line, or to be once no longer in work
+  std::unordered_set<std::string> in_work SUBLET_GUARDED_BY(mutex);  // given out by get()
+  std::priority_queue<Delayed, std::vector<Delayed>, std::greater<>> delayed SUBLET_GUARDED_BY(mutex);
+  std::unordered_map<std::string, int> failures SUBLET_GUARDED_BY(mutex);
+  std::uint64_t order SUBLET_GUARDED_BY(mutex) = 0;
+  bool stopped SUBLET_GUARDED_BY(mutex) = false;
 };
 
 WorkQueue::WorkQueue(Clock& clock, LaneOf lane_of) : impl_(std::make_unique<Impl>(clock, std::move(lane_of))) {}
 WorkQueue::~WorkQueue() = default;
 
 void WorkQueue::add(const std::string& key) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (!impl_->stopped) impl_->enqueue(key);
 }
 
 void WorkQueue::add_after(const std::string& key, milliseconds delay) {
   if (delay <= milliseconds(0)) return add(key);
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->delay(key, delay);
 }
 
 void WorkQueue::retry(const std::string& key) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->delay(key, backoff(impl_->failures[key]++));
 }
 
 void WorkQueue::forget(const std::string& key) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->failures.erase(key);
 }
 
 std::optional<std::string> WorkQueue::get() {
-  std::unique_lock lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   for (;;) {
     if (impl_->stopped) return std::nullopt;
     impl_->release_due();
@@ -141,7 +139,7 @@ std::optional<std::string> WorkQueue::get() {
 }
 
 std::optional<std::string> WorkQueue::try_get() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (impl_->stopped) return std::nullopt;
   impl_->release_due();
   if (impl_->nobody_in_line()) return std::nullopt;
@@ -149,19 +147,19 @@ std::optional<std::string> WorkQueue::try_get() {
 }
 
 std::optional<SteadyTime> WorkQueue::next_due() const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (impl_->delayed.empty()) return std::nullopt;
   return impl_->delayed.top().due;
 }
 
 void WorkQueue::done(const std::string& key) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (impl_->in_work.erase(key) == 0 || !impl_->wanted.contains(key)) return;
   impl_->put_in_line(key);
 }
 
 void WorkQueue::shut_down() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->stopped = true;
   for (auto& lane : impl_->lanes) lane.clear();
   impl_->wanted.clear();
@@ -170,12 +168,12 @@ void WorkQueue::shut_down() {
 }
 
 std::size_t WorkQueue::depth() const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->wanted.size() + impl_->delayed.size();
 }
 
 bool WorkQueue::idle(milliseconds ahead) const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (!impl_->wanted.empty() || !impl_->in_work.empty()) return false;
   return impl_->delayed.empty() || impl_->delayed.top().due > impl_->clock.steady_now() + ahead;
 }

@@ -6,9 +6,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet::net {
 namespace {
@@ -34,8 +35,8 @@ Result<std::vector<SocketAddress>> look_up(const std::string& host, int port, in
 /// Shared by the ticket's holder and the thread; the loop is touched only while the holder still waits.
 struct Lookup {
   explicit Lookup(Loop& waiting_loop) : loop(&waiting_loop) {}
-  std::mutex mutex;
-  Loop* loop;  // guarded by mutex; null once cancelled
+  Mutex mutex;
+  Loop* loop SUBLET_GUARDED_BY(mutex);  // null once cancelled
 };
 
 }  // namespace
@@ -44,7 +45,7 @@ ResolveTicket resolve(Loop& loop, const std::string& host, int port, Resolved do
   const auto lookup = std::make_shared<Lookup>(loop);
   // The holder's end: when it goes, so does the way to the loop.
   ResolveTicket ticket(lookup.get(), [lookup](void*) {
-    std::lock_guard lock(lookup->mutex);
+    MutexLock lock(lookup->mutex);
     lookup->loop = nullptr;
   });
   const auto deliver = [weak = std::weak_ptr<void>(ticket), done = std::move(done)](auto result) {
@@ -58,7 +59,7 @@ ResolveTicket resolve(Loop& loop, const std::string& host, int port, Resolved do
   }
   std::thread([lookup, deliver, host, port] {
     auto result = look_up(host, port, AI_ADDRCONFIG);
-    std::lock_guard lock(lookup->mutex);
+    MutexLock lock(lookup->mutex);
     if (lookup->loop) lookup->loop->post([deliver, addresses = std::move(result)] { deliver(addresses); });
   }).detach();  // getaddrinfo() cannot be interrupted; a late one finds the ticket gone
   return ticket;

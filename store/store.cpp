@@ -4,7 +4,6 @@
 #include "sublet/store/store.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <future>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include "sublet/base/clock.h"
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::store {
 namespace {
@@ -84,9 +84,8 @@ class StoreImpl final : public Store {
   void close() override;
 
  private:
-  // Called with pending_mutex_ held.
-  std::optional<Status> refusal(const PendingTxn& txn);
-  void wait_for_work(std::unique_lock<std::mutex>& lock);
+  std::optional<Status> refusal(const PendingTxn& txn) SUBLET_REQUIRES(pending_mutex_);
+  void wait_for_work(MutexLock& lock) SUBLET_REQUIRES(pending_mutex_);
 
   // The commit thread's own.
   void run();
@@ -110,24 +109,26 @@ class StoreImpl final : public Store {
   const StoreOptions options_;
   std::unique_ptr<Log> log_;  // commit thread only, once it runs
 
-  mutable std::mutex pending_mutex_;
-  std::condition_variable work_;
-  Pending pending_;
-  bool waiting_ = false;  // the commit thread sleeps in work_
-  bool closing_ = false, read_only_ = false;
-  std::string poisoned_;  // why; empty: healthy
-  SteadyTime next_probe_{};
+  mutable Mutex pending_mutex_;
+  CondVar work_;
+  Pending pending_ SUBLET_GUARDED_BY(pending_mutex_);
+  bool waiting_ SUBLET_GUARDED_BY(pending_mutex_) = false;  // the commit thread sleeps in work_
+  bool closing_ SUBLET_GUARDED_BY(pending_mutex_) = false;
+  bool read_only_ SUBLET_GUARDED_BY(pending_mutex_) = false;
+  std::string poisoned_ SUBLET_GUARDED_BY(pending_mutex_);  // why; empty: healthy
+  SteadyTime next_probe_ SUBLET_GUARDED_BY(pending_mutex_){};
   struct CompactRequest {
     Revision revision;
     std::promise<Outcome> done;
   };
-  std::vector<CompactRequest> compact_requests_;
+  std::vector<CompactRequest> compact_requests_ SUBLET_GUARDED_BY(pending_mutex_);
 
-  mutable std::mutex state_mutex_;
+  mutable Mutex state_mutex_;
+  // Changed by the commit thread under state_mutex_, so read by it without.
   Snapshot durable_;
-  History history_;  // changed by the commit thread under the lock, so read by it without
+  History history_;
   WatchHub hub_;
-  std::uint64_t commits_ = 0, ops_ = 0;
+  std::uint64_t commits_ SUBLET_GUARDED_BY(state_mutex_) = 0, ops_ SUBLET_GUARDED_BY(state_mutex_) = 0;
 
   // The commit thread's own.
   PersistentMap durable_map_;
@@ -142,14 +143,14 @@ class StoreImpl final : public Store {
   SteadyTime compact_retry_{};                             // no earlier, because the disk was full
   bool broken_ = false;                                    // poisoned: touch the log no more
 
-  std::mutex close_mutex_;
+  Mutex close_mutex_;
   std::thread thread_;
 };
 
 // --- readers ---
 
 Snapshot StoreImpl::snapshot() const {
-  const std::lock_guard lock(state_mutex_);
+  const MutexLock lock(state_mutex_);
   return durable_;
 }
 
@@ -157,7 +158,7 @@ Snapshot StoreImpl::pending() const {
   PersistentMap map;
   Revision last;
   {
-    const std::lock_guard lock(pending_mutex_);
+    const MutexLock lock(pending_mutex_);
     map = pending_.map();
     last = pending_.last();
   }
@@ -167,7 +168,7 @@ Snapshot StoreImpl::pending() const {
 Result<Snapshot> StoreImpl::snapshot_at(Revision revision) const {
   History::Recipe recipe;
   {
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     if (revision == durable_.revision()) return durable_;
     if (revision > durable_.revision()) return fail(too_large_status(revision, durable_.revision()));
     if (revision < history_.floor()) return fail(expired_status(revision, history_.floor()));
@@ -187,7 +188,7 @@ Result<std::unique_ptr<Subscription>> StoreImpl::watch(std::string_view prefix, 
     std::vector<EventPtr> chunk;
     Revision progress;
     {
-      const std::lock_guard lock(state_mutex_);
+      const MutexLock lock(state_mutex_);
       if (from > durable_.revision()) return fail(too_large_status(from, durable_.revision()));
       if (from < history_.floor()) return fail(expired_status(from, history_.floor()));
       at_end = history_.read_after(from, kCatchUpChunk, chunk);
@@ -207,20 +208,20 @@ std::pair<Snapshot, std::unique_ptr<Subscription>> StoreImpl::snapshot_and_watch
   entry->prefix = prefix;
   entry->watcher = std::move(watcher);
   auto subscription = hub_.subscription(entry);
-  const std::lock_guard lock(state_mutex_);
+  const MutexLock lock(state_mutex_);
   hub_.join(std::move(entry));
   return {durable_, std::move(subscription)};
 }
 
 Revision StoreImpl::compacted() const {
-  const std::lock_guard lock(state_mutex_);
+  const MutexLock lock(state_mutex_);
   return history_.floor();
 }
 
 StoreStats StoreImpl::stats() const {
   StoreStats out;
   {
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     out.revision = durable_.revision();
     out.compacted = history_.floor();
     out.objects = durable_.count("");
@@ -229,7 +230,7 @@ StoreStats StoreImpl::stats() const {
     out.commits = commits_;
     out.ops = ops_;
   }
-  const std::lock_guard lock(pending_mutex_);
+  const MutexLock lock(pending_mutex_);
   out.read_only = read_only_;
   out.poisoned = !poisoned_.empty();
   return out;
@@ -255,7 +256,7 @@ bool StoreImpl::submit(Txn txn, CommitCallback done) {
   std::optional<Status> refused;
   bool wake = false;
   {
-    const std::lock_guard lock(pending_mutex_);
+    const MutexLock lock(pending_mutex_);
     refused = refusal(prepared);
     if (!refused) {
       if (!pending_.accept(prepared)) return false;
@@ -270,7 +271,7 @@ bool StoreImpl::submit(Txn txn, CommitCallback done) {
 Outcome StoreImpl::compact(Revision revision) {
   std::future<Outcome> done;
   {
-    const std::lock_guard lock(pending_mutex_);
+    const MutexLock lock(pending_mutex_);
     if (closing_ || !poisoned_.empty()) return fail(Reason::service_unavailable, "the store is closed or stopped");
     compact_requests_.push_back({revision, {}});
     done = compact_requests_.back().done.get_future();
@@ -280,9 +281,9 @@ Outcome StoreImpl::compact(Revision revision) {
 }
 
 void StoreImpl::close() {
-  const std::lock_guard closing(close_mutex_);
+  const MutexLock closing(close_mutex_);
   {
-    const std::lock_guard lock(pending_mutex_);
+    const MutexLock lock(pending_mutex_);
     closing_ = true;
   }
   work_.notify_one();
@@ -292,18 +293,20 @@ void StoreImpl::close() {
 
 // --- the commit thread ---
 
-void StoreImpl::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  const auto something = [&] { return !pending_.empty() || !compact_requests_.empty() || closing_; };
+void StoreImpl::wait_for_work(MutexLock& lock) {
+  const std::optional<SteadyTime> deadline = next_compaction();
   waiting_ = true;
-  if (const std::optional<SteadyTime> deadline = next_compaction())
-    work_.wait_until(lock, *deadline, something);
-  else
-    work_.wait(lock, something);
+  while (pending_.empty() && compact_requests_.empty() && !closing_) {
+    if (!deadline)
+      work_.wait(lock);
+    else if (!work_.wait_until(lock, *deadline))
+      break;
+  }
   waiting_ = false;
 }
 
 void StoreImpl::run() {
-  std::unique_lock lock(pending_mutex_);
+  MutexLock lock(pending_mutex_);
   for (;;) {
     if (pending_.empty() && !compaction_due()) wait_for_work(lock);
     std::optional<Batch> batch;
@@ -349,7 +352,7 @@ void StoreImpl::publish(Batch& batch, std::vector<EventPtr> events) {
   Snapshot next(std::make_shared<Snapshot::Tree>(Snapshot::Tree{batch.map}), batch.revision);
   durable_map_ = std::move(batch.map);
   {
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     std::swap(durable_, next);  // the old one is released after the lock
     history_.append(events, durable_map_);
     hub_.admit();
@@ -377,7 +380,7 @@ void StoreImpl::answer(Batch& batch) {
 }
 
 void StoreImpl::leave_read_only() {
-  const std::lock_guard lock(pending_mutex_);
+  const MutexLock lock(pending_mutex_);
   if (!read_only_) return;
   read_only_ = false;
   read_only_gauge().set(0);
@@ -390,7 +393,7 @@ void StoreImpl::on_full(Batch batch, const std::string& text) {
   Pending::Undone undone;
   bool was_read_only;
   {
-    const std::lock_guard lock(pending_mutex_);
+    const MutexLock lock(pending_mutex_);
     undone = pending_.rollback(durable_map_, std::move(batch), writes);
     was_read_only = std::exchange(read_only_, true);
     next_probe_ = Clock::system().steady_now() + options_.full_probe;
@@ -408,7 +411,7 @@ void StoreImpl::poison(const std::string& text, Batch* batch) {
   broken_ = true;
   std::vector<PendingTxn> untried;
   {
-    const std::lock_guard lock(pending_mutex_);
+    const MutexLock lock(pending_mutex_);
     poisoned_ = text;
     untried = pending_.abandon(durable_map_);
   }
@@ -461,7 +464,7 @@ void StoreImpl::raise_floor(Revision floor) {
   PersistentMap map = history_.recipe(floor).make();
   History::Dropped dropped;
   {
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     dropped = history_.raise_floor(floor, std::move(map));
   }
   std::vector<Revision> garbage;
@@ -500,7 +503,7 @@ void StoreImpl::finish_compact_requests(const Outcome& outcome) {
   if (outcome) return;
   std::vector<CompactRequest> waiting;
   {
-    const std::lock_guard lock(pending_mutex_);
+    const MutexLock lock(pending_mutex_);
     waiting.swap(compact_requests_);
   }
   for (CompactRequest& request : waiting) request.done.set_value(outcome);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <list>
-#include <mutex>
 #include <unordered_set>
 
 #include "apiserver/authn/signing_key.h"
+#include "sublet/base/mutex.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -25,11 +25,11 @@ tl::unexpected<Status> refuse(std::string why) { return fail(Reason::unauthorize
 class SignatureCache {
  public:
   bool knows(const std::string& entry) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return known_.contains(entry);
   }
   void add(const std::string& entry) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!known_.insert(entry).second) return;
     order_.push_back(entry);
     if (order_.size() <= kEntriesMax) return;
@@ -39,9 +39,9 @@ class SignatureCache {
 
  private:
   static constexpr std::size_t kEntriesMax = 128;
-  std::mutex mutex_;
-  std::unordered_set<std::string> known_;  // guarded by mutex_
-  std::list<std::string> order_;           // guarded by mutex_
+  Mutex mutex_;
+  std::unordered_set<std::string> known_ SUBLET_GUARDED_BY(mutex_);
+  std::list<std::string> order_ SUBLET_GUARDED_BY(mutex_);
 };
 
 SignatureCache& signature_cache() {

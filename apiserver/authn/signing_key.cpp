@@ -8,9 +8,9 @@
 #include <openssl/x509.h>
 
 #include <map>
-#include <mutex>
 
 #include "apiserver/authn/service_account_token.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -94,9 +94,9 @@ bool SigningKey::read_public_parts() {
 }
 
 Result<std::shared_ptr<const SigningKey>> SigningKey::load(const std::string& pem) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::map<std::string, std::shared_ptr<const SigningKey>> loaded;  // one or two per process
-  std::lock_guard lock(mutex);
+  MutexLock lock(mutex);
   if (auto found = loaded.find(pem); found != loaded.end()) return found->second;
   OwnedBio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   std::shared_ptr<SigningKey> key(new SigningKey);

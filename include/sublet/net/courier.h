@@ -7,8 +7,8 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
 
+#include "sublet/base/mutex.h"
 #include "sublet/net/loop.h"
 
 namespace sublet::net {
@@ -28,8 +28,8 @@ class Courier {
   void close();
 
  private:
-  mutable std::mutex mutex_;
-  Loop* loop_;  // guarded by mutex_; null once closed
+  mutable Mutex mutex_;
+  Loop* loop_ SUBLET_GUARDED_BY(mutex_);  // null once closed
 };
 
 }  // namespace sublet::net
