@@ -1,19 +1,35 @@
 #include "sublet/apiserver/server.h"
 
-#include "apiserver/core.h"
+#include "apiserver/endpoints/document_cache.h"
 #include "apiserver/filters/pipeline.h"
+#include "apiserver/filters/routes.h"
 #include "apiserver/system_objects.h"
+#include "apiserver/watch/watch_hub.h"
 
 namespace sublet::apiserver {
-struct Server::Impl {
-  Impl(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
-      : core(std::make_shared<ServerCore>(store, loop, std::move(options), clock, random)) {}
+namespace {
 
+// The core and what it knows only by name, in one allocation that whoever holds the core keeps alive.
+struct Parts {
+  Parts(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
+      : watches(loop), core(store, loop, std::move(options), clock, random, builtin_routes(), watches, documents) {}
+
+  WatchHub watches;
+  DocumentCache documents;
+  ServerCore core;
+};
+
+}  // namespace
+
+struct Server::Impl {
   std::shared_ptr<ServerCore> core;
 };
 
 Server::Server(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
-    : impl_(std::make_unique<Impl>(store, loop, std::move(options), clock, random)) {}
+    : impl_(std::make_unique<Impl>()) {
+  auto parts = std::make_shared<Parts>(store, loop, std::move(options), clock, random);
+  impl_->core = std::shared_ptr<ServerCore>(parts, &parts->core);
+}
 
 Server::~Server() { stop(); }
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "apiserver/core.h"
+#include "apiserver/request/server_core.h"
 
 namespace sublet::apiserver {
 

@@ -2,7 +2,7 @@
 // refused at admission, with the same reasons, before anything is stored. Pure; any thread.
 #pragma once
 
-#include "sublet/apiserver/server.h"
+#include "sublet/apiserver/options.h"
 #include "sublet/syncer/translate.h"
 
 namespace sublet::subletd {

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sublet/apiserver/server.h"
+#include "sublet/apiserver/options.h"
+#include "sublet/base/clock.h"
+#include "sublet/store/store.h"
 
 namespace sublet::apiserver {
 

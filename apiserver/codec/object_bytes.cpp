@@ -60,37 +60,6 @@ store::Index make_index(const Value& root, const Strategy& strategy) {
 
 }  // namespace
 
-std::string object_key(const schema::ResourceFacts& resource, std::string_view namespace_name, std::string_view name) {
-  std::string key = key_prefix(resource, namespace_name);
-  key += name;
-  return key;
-}
-
-std::string key_prefix(const schema::ResourceFacts& resource, std::string_view namespace_name) {
-  std::string key;
-  key.reserve(resource.resource.size() + resource.storage_group.size() + namespace_name.size() + 64);
-  key += resource.resource;
-  if (!resource.storage_group.empty()) key.append(".").append(resource.storage_group);
-  key += '/';
-  if (!namespace_name.empty()) key.append(namespace_name).append("/");
-  return key;
-}
-
-std::string_view name_of_key(std::string_view key) { return key.substr(key.rfind('/') + 1); }
-
-std::string_view namespace_of_key(std::string_view key) {
-  const auto first = key.find('/'), last = key.rfind('/');
-  if (first == last) return {};
-  return key.substr(first + 1, last - first - 1);
-}
-
-std::string api_version(std::string_view group, std::string_view version) {
-  std::string text(group);
-  if (!text.empty()) text += '/';
-  text += version;
-  return text;
-}
-
 std::string field_text(const Value& object, const SelectableField& field) {
   Value value = object.path(field.path);
   if (value.text().empty() && !field.fallback_path.empty()) value = object.path(field.fallback_path);

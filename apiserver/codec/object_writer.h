@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "apiserver/codec/negotiation.h"
-#include "apiserver/filters/routes.h"
+#include "apiserver/request/route.h"
 #include "sublet/base/clock.h"
 #include "sublet/store/store.h"
 

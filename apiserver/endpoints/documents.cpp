@@ -1,6 +1,8 @@
 // Discovery and OpenAPI over HTTP: negotiation, ETags, hashes, compression. The bodies come from apiserver/discovery.
 #include "apiserver/codec/gzip.h"
+#include "apiserver/codec/negotiation.h"
 #include "apiserver/discovery/discovery.h"
+#include "apiserver/endpoints/document_cache.h"
 #include "apiserver/endpoints/endpoint.h"
 #include "apiserver/verbs/verb.h"
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "apiserver/codec/object_bytes.h"
+#include "apiserver/codec/negotiation.h"
 #include "apiserver/verbs/verb.h"
+#include "apiserver/watch/watch_hub.h"
 #include "sublet/base/metrics.h"
 
 namespace sublet::apiserver {

@@ -1,7 +1,7 @@
 // Endpoints: everything that is not a resource: version, health, metrics, discovery, OpenAPI, the list of paths.
 #pragma once
 
-#include "apiserver/filters/request_context.h"
+#include "apiserver/request/request_context.h"
 
 namespace sublet::apiserver {
 

@@ -2,7 +2,7 @@
 // dispatch. Straight-line; each step either answers or goes on.
 #pragma once
 
-#include "apiserver/filters/request_context.h"
+#include "apiserver/request/request_context.h"
 
 namespace sublet::apiserver {
 

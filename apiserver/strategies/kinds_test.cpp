@@ -433,20 +433,6 @@ TEST(SelectableFields, AreThoseOfUpstream) {
   EXPECT_EQ(field_of("", "events", "source", R"({"source":{},"reportingComponent":"new"})"), "new");
 }
 
-TEST(Bootstrap, EverythingIsValidAsItStands) {
-  KindBench bench;
-  bench.options.ca_certificate_pem = "PEM";
-  for (auto name : {"kube-system", "kube-public", "kube-node-lease"})
-    bench.store(std::string("namespaces/") + name, R"({"metadata":{"name":"x"},"status":{"phase":"Active"}})");
-  std::size_t count = 0;
-  for (auto& object : bootstrap_objects(bench.options)) {
-    auto made = bench.create(object.resource, object.object.to_json(), object.namespace_name);
-    EXPECT_TRUE(made) << object.resource << " " << object.name << "\n" << causes_text(made);
-    ++count;
-  }
-  EXPECT_EQ(count, 4u + 2u + 8u + 3u);
-}
-
 // A PKCS#10 request, a self-signed certificate, and a request for the group system:masters; PEM in base64.
 constexpr std::string_view kRequest =
     "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIYk1JR0NBZ0VBTUNBeERUQUxCZ05WQkFvTUJIUmxZVzB4RHpB"

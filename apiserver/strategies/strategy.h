@@ -13,7 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "sublet/apiserver/server.h"
+#include "apiserver/validation/object_meta.h"
+#include "sublet/apiserver/options.h"
+#include "sublet/base/clock.h"
+#include "sublet/base/random.h"
 #include "sublet/schema/document.h"
 #include "sublet/schema/table.h"
 #include "sublet/store/store.h"
@@ -40,9 +43,6 @@ struct WriteContext {
   std::optional<schema::Document> read(std::string_view group_resource, std::string_view namespace_name_,
                                        std::string_view name) const;
 };
-
-/// How metadata.name is validated.
-enum class NameRule { dns_subdomain, dns_label, dns1035_label, path_segment, ip_address };
 
 struct SelectableField {
   std::string_view label;  // "spec.nodeName"
@@ -91,10 +91,5 @@ UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource)
 
 /// The row of a resource; the generic row for kinds without one. `group` and `resource` of the storage form.
 const Strategy& strategy_for(std::string_view group, std::string_view resource);
-
-/// Generic metadata rules (name, labels, annotations, finalizers, owner references), with upstream's texts.
-void validate_object_meta(const schema::Value& metadata, bool namespaced, NameRule rule, std::vector<Cause>& causes);
-void validate_object_meta_update(const schema::Value& metadata, const schema::Value& old_metadata,
-                                 std::vector<Cause>& causes);
 
 }  // namespace sublet::apiserver

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "apiserver/strategies/strategy.h"
 #include "apiserver/validation/names.h"
+#include "apiserver/validation/object_meta.h"
 #include "apiserver/validation/pod_spec.h"
 #include "apiserver/validation/resources.h"
 

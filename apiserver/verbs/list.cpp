@@ -1,5 +1,6 @@
-#include "apiserver/codec/object_bytes.h"
+#include "apiserver/codec/object_filter.h"
 #include "apiserver/codec/object_writer.h"
+#include "apiserver/request/object_key.h"
 #include "apiserver/verbs/read_steps.h"
 
 namespace sublet::apiserver {

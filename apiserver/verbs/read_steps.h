@@ -4,12 +4,10 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "apiserver/verbs/verb.h"
-#include "sublet/kube/selectors.h"
 
 namespace sublet::apiserver {
 
@@ -22,21 +20,6 @@ Result<store::ObjectPtr> find_stored(const RequestContext& context, const store:
 void when_revision_reached(const ContextPtr& context, store::Revision revision,
                            std::function<void(const Outcome&)> then);
 Status too_large_status(store::Revision wanted, store::Revision current);
-
-/// Label and field selectors of one request, over the store's index.
-class ObjectFilter {
- public:
-  static Result<ObjectFilter> parse(const Route& route, const Query& query, std::string_view name = {});
-  bool matches(const store::Object& object) const;
-  bool everything() const { return labels_.everything() && fields_.everything(); }
-  /// The one name that can match, when the field selector says so.
-  std::optional<std::string_view> name() const { return fields_.required("metadata.name"); }
-
- private:
-  kube::LabelSelector labels_;
-  kube::FieldSelector fields_;
-  const Strategy* strategy_ = nullptr;
-};
 
 struct ListRequest {
   store::Revision revision = 0;  // asked for; 0: latest

@@ -1,7 +1,8 @@
 #include <mutex>
 
-#include "apiserver/codec/object_bytes.h"
+#include "apiserver/codec/object_filter.h"
 #include "apiserver/codec/object_writer.h"
+#include "apiserver/request/object_key.h"
 #include "apiserver/verbs/read_steps.h"
 #include "apiserver/verbs/write_steps.h"
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "apiserver/filters/request_context.h"
+#include "apiserver/request/request_context.h"
 #include "apiserver/strategies/strategy.h"
 #include "sublet/schema/document.h"
 #include "sublet/store/store.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/conversion/conversion.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {

@@ -16,8 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/codec/object_filter.h"
 #include "apiserver/codec/object_writer.h"
-#include "apiserver/verbs/read_steps.h"
+#include "apiserver/request/request_context.h"
 #include "apiserver/watch/watch_hub.h"
 
 namespace sublet::apiserver {

@@ -8,17 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "sublet/apiserver/cluster_facts.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::apiserver {
-
-/// What the objects below say of the cluster: all that most parts need to know of it. No key, no user.
-struct ClusterFacts {
-  std::string ca_certificate_pem;               // goes into kube-root-ca.crt
-  std::string advertise_address = "127.0.0.1";  // Endpoints of the `kubernetes` Service
-  int advertise_port = 6443;
-  std::string service_cidr = "10.96.0.0/16";
-};
 
 struct BootstrapObject {
   std::string_view group, version, resource;

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "sublet/apiserver/server.h"
+#include "sublet/apiserver/options.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 

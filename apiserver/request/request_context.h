@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "apiserver/codec/negotiation.h"
-#include "apiserver/core.h"
-#include "apiserver/filters/request_info.h"
-#include "apiserver/filters/routes.h"
+#include "apiserver/request/output.h"
+#include "apiserver/request/request_info.h"
+#include "apiserver/request/route.h"
+#include "apiserver/request/server_core.h"
 
 namespace sublet::apiserver {
 

@@ -1,9 +1,9 @@
-#include "apiserver/filters/request_context.h"
+#include "apiserver/request/request_context.h"
 
 #include <array>
 #include <atomic>
 
-#include "apiserver/codec/object_bytes.h"
+#include "apiserver/request/object_key.h"
 #include "sublet/base/metrics.h"
 
 namespace sublet::apiserver {

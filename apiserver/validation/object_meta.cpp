@@ -1,7 +1,8 @@
+#include "apiserver/validation/object_meta.h"
+
 #include <array>
 #include <set>
 
-#include "apiserver/strategies/strategy.h"
 #include "apiserver/validation/names.h"
 
 namespace sublet::apiserver {

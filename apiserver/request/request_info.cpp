@@ -1,4 +1,4 @@
-#include "apiserver/filters/request_info.h"
+#include "apiserver/request/request_info.h"
 
 namespace sublet::apiserver {
 namespace {

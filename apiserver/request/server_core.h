@@ -1,0 +1,48 @@
+// ServerCore: what every part of one server shares: store, loop, options, clock, random, routes, and by name the parts
+// that stand in higher rooms (who uses one includes its header).
+//
+// Lives as long as any request or watch does (held by shared_ptr, with the parts behind it: server.cpp), so an answer
+// that comes after stop() is harmless. Threads: immutable but for the atomics and the parts that lock themselves.
+#pragma once
+
+#include <atomic>
+#include <utility>
+
+#include "apiserver/request/route.h"
+#include "sublet/apiserver/options.h"
+#include "sublet/base/clock.h"
+#include "sublet/base/random.h"
+#include "sublet/net/loop.h"
+#include "sublet/store/store.h"
+
+namespace sublet::apiserver {
+
+class DocumentCache;  // endpoints/document_cache.h
+class WatchHub;       // watch/watch_hub.h
+
+struct ServerCore {
+  ServerCore(store::Store& store_, net::Loop& loop_, ServerOptions options_, Clock& clock_, Random& random_,
+             const Routes& routes_, WatchHub& watches_, DocumentCache& documents_)
+      : store(store_),
+        loop(loop_),
+        options(std::move(options_)),
+        clock(clock_),
+        random(random_),
+        routes(routes_),
+        watches(watches_),
+        documents(documents_) {}
+
+  store::Store& store;
+  net::Loop& loop;
+  const ServerOptions options;
+  Clock& clock;
+  Random& random;
+  const Routes& routes;
+  WatchHub& watches;
+  DocumentCache& documents;
+  std::atomic<bool> ready{false};     // start() succeeded
+  std::atomic<bool> stopping{false};  // stop() was called
+  std::atomic<int> writes_in_flight{0};
+};
+
+}  // namespace sublet::apiserver
