@@ -4,7 +4,6 @@ namespace sublet::cluster {
 
 const kube::Resource kNamespaces{"", "v1", "namespaces"};
 const kube::Resource kServiceAccounts{"", "v1", "serviceaccounts"};
-const kube::Resource kPods{"", "v1", "pods"};
 
 namespace {
 

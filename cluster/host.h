@@ -30,6 +30,6 @@ Outcome prepare_host(const Host& host, const VirtualCluster& cluster);
 /// The namespace carries the mark that sublet made it.
 bool made_by_sublet(const Host& host, const std::string& host_namespace);
 
-extern const kube::Resource kNamespaces, kServiceAccounts, kPods;
+extern const kube::Resource kNamespaces, kServiceAccounts;
 
 }  // namespace sublet::cluster

@@ -1,18 +1,13 @@
 #include "cluster/sweep.h"
 
-#include <array>
-
 #include "cluster/wait_until.h"
+#include "sublet/syncer/host_footprint.h"
 
 namespace sublet::cluster {
 namespace {
 
 using schema::Value;
 using std::chrono::steady_clock;
-
-// What the syncer makes, in the order in which it is taken away: pods first, so that nothing runs without its volumes.
-const std::array<kube::Resource, 4> kSwept{
-    {kPods, {"", "v1", "services"}, {"", "v1", "configmaps"}, {"", "v1", "secrets"}}};
 
 Outcome delete_all(const Host& host, const VirtualCluster& cluster, const kube::Resource& resource,
                    std::optional<int> grace, std::size_t& left) {
@@ -32,20 +27,20 @@ Outcome delete_all(const Host& host, const VirtualCluster& cluster, const kube::
   return {};
 }
 
-// Deletes and waits; pods that do not end within half of the time are removed without grace.
-Outcome sweep_resource(const Host& host, const VirtualCluster& cluster, const kube::Resource& resource,
+// Deletes and waits; what may take its time and does not end within half of ours is removed without grace.
+Outcome sweep_resource(const Host& host, const VirtualCluster& cluster, const syncer::Swept& swept,
                        steady_clock::time_point deadline) {
   const auto impatient = steady_clock::now() + (deadline - steady_clock::now()) / 2;
   Outcome outcome;
   std::size_t left = 0;
   const bool gone = wait_until(deadline, [&] {
-    const bool force = resource == kPods && steady_clock::now() > impatient;
-    outcome = delete_all(host, cluster, resource, force ? std::optional(0) : std::nullopt, left);
+    const bool force = swept.ends_with_grace && steady_clock::now() > impatient;
+    outcome = delete_all(host, cluster, swept.resource, force ? std::optional(0) : std::nullopt, left);
     return !outcome || left == 0;
   });
   if (!outcome) return outcome;
   if (!gone)
-    return fail(Reason::timeout, std::to_string(left) + " " + resource.resource + " of " + cluster.name +
+    return fail(Reason::timeout, std::to_string(left) + " " + swept.resource.resource + " of " + cluster.name +
                                      " in host namespace " + cluster.host_namespace +
                                      " do not go away; run the command again, or look at their finalizers");
   return {};
@@ -53,8 +48,8 @@ Outcome sweep_resource(const Host& host, const VirtualCluster& cluster, const ku
 
 // Other people's objects keep a namespace alive; what every namespace gets by itself does not.
 bool only_defaults_left(const Host& host, const std::string& host_namespace) {
-  for (const kube::Resource& resource : kSwept) {
-    const auto listed = host.client.list(resource, host_namespace);
+  for (const syncer::Swept& swept : syncer::swept_from_host()) {
+    const auto listed = host.client.list(swept.resource, host_namespace);
     if (!listed) return false;
     for (const Value item : listed->root()["items"])
       if (item["metadata"]["name"].text() != "kube-root-ca.crt") return false;
@@ -79,8 +74,8 @@ Outcome remove_namespace(const Host& host, const std::string& host_namespace, st
 Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_take_namespace,
                    std::chrono::seconds patience, Progress&) {
   const auto deadline = steady_clock::now() + patience;
-  for (const kube::Resource& resource : kSwept)
-    if (auto swept = sweep_resource(host, cluster, resource, deadline); !swept) return swept;
+  for (const syncer::Swept& one : syncer::swept_from_host())
+    if (auto swept = sweep_resource(host, cluster, one, deadline); !swept) return swept;
   const auto removed = host.client.remove(kServiceAccounts, cluster.host_namespace, cluster.host_service_account);
   if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
   if (!may_take_namespace || !made_by_sublet(host, cluster.host_namespace)) return {};

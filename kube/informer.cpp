@@ -1,5 +1,5 @@
 // The informer's machine: list -> watch -> (resume | relist), driven by messages that the transport's threads leave in
-// an inbox and that the loop works off. All decisions are taken on the loop, under `turn`.
+// an inbox and that the strand works off. All decisions are taken on the strand, under `turn`.
 #include "sublet/kube/informer.h"
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "sublet/base/log.h"
 #include "sublet/base/random.h"
 #include "sublet/kube/json_scan.h"
+#include "sublet/net/loop_strand.h"
 
 namespace sublet::kube {
 namespace {
@@ -137,13 +138,13 @@ std::string_view CachedObject::raw(std::initializer_list<std::string_view> path)
 std::string CachedObject::text(std::initializer_list<std::string_view> path) const { return json_unquote(raw(path)); }
 
 struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
-  Impl(net::Loop& l, const Client& c, InformerOptions o) : loop(l), client(c), options(std::move(o)) {}
+  Impl(Strand& s, const Client& c, InformerOptions o) : strand(s), client(c), options(std::move(o)) {}
 
   // --- from any thread ---
   void post(Message message);
   void stop();
 
-  // --- on the loop, under `turn` ---
+  // --- on the strand, under `turn` ---
   /// Runs one step unless stopped.
   void take_turn(const std::function<void()>& step);
   void work_off_inbox();
@@ -162,7 +163,8 @@ struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
   void notify(const CachedPtr& before, const CachedPtr& after);
   Post poster();
 
-  net::Loop& loop;
+  std::shared_ptr<Strand> own_strand;  // when it was given a loop
+  Strand& strand;
   const Client client;
   const InformerOptions options;
   std::vector<InformerHandler> handlers;
@@ -172,7 +174,7 @@ struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
   bool stopped = false;
   std::uint64_t generation = 0;
   std::unique_ptr<net::Exchange> exchange;
-  net::Loop::TimerId timer = 0;
+  Strand::TimerId timer = 0;
   std::string resource_version, continue_token;
   std::vector<CachedPtr> listed;  // pages so far
   int failures = 0;
@@ -195,7 +197,7 @@ void Informer::Impl::post(Message message) {
     inbox.push_back(std::move(message));
     if (std::exchange(wake_pending, true)) return;
   }
-  loop.post([weak = weak_from_this()] {
+  strand.post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->take_turn([&] { self->work_off_inbox(); });
   });
 }
@@ -216,7 +218,7 @@ void Informer::Impl::stop() {
   {
     const std::lock_guard lock(turn);
     stopped = true;
-    loop.cancel(timer);
+    strand.cancel(timer);
     running = std::move(exchange);
   }
   running.reset();  // outside the lock: it may wait for an observer call on another thread
@@ -307,12 +309,12 @@ void Informer::Impl::begin_watch() {
   watch.resource_version = resource_version;
   watch.timeout = kWatchTimeoutMin + seconds(Random::system().next() % kWatchTimeoutMin.count());
   watch_was_fruitful = false;
-  watch_started = Clock::system().steady_now();
+  watch_started = options.clock->steady_now();
   exchange.reset();
   exchange = client.watch(options.resource, options.namespace_name, watch,
                           std::make_shared<EventObserver>(++generation, poster()));
-  loop.cancel(timer);
-  timer = loop.after(watch.timeout + kWatchTimeoutGrace, [weak = weak_from_this(), started = generation] {
+  strand.cancel(timer);
+  timer = strand.after(watch.timeout + kWatchTimeoutGrace, [weak = weak_from_this(), started = generation] {
     const auto self = weak.lock();
     if (!self) return;
     self->take_turn([&] {
@@ -344,7 +346,7 @@ void Informer::Impl::event_arrived(WatchEventType type, std::string object) {
 void Informer::Impl::watch_ended(const Outcome& outcome) {
   exchange.reset();
   ++generation;  // nothing more of this watch counts
-  const bool stable = watch_was_fruitful || Clock::system().steady_now() - watch_started >= kStableWatch;
+  const bool stable = watch_was_fruitful || options.clock->steady_now() - watch_started >= kStableWatch;
   if (stable) failures = 0;
   if (!outcome) {
     recover(outcome.error(), needs_relist(outcome.error()));
@@ -370,10 +372,10 @@ void Informer::Impl::recover(const Status& status, bool relist) {
 }
 
 void Informer::Impl::later(milliseconds delay, void (Impl::*step)()) {
-  loop.cancel(timer);
+  strand.cancel(timer);
   timer = 0;
   if (delay.count() == 0) return (this->*step)();
-  timer = loop.after(delay, [weak = weak_from_this(), step] {
+  timer = strand.after(delay, [weak = weak_from_this(), step] {
     if (const auto self = weak.lock()) self->take_turn([&] { ((*self).*step)(); });
   });
 }
@@ -397,10 +399,18 @@ void Informer::Impl::notify(const CachedPtr& before, const CachedPtr& after) {
   for (const InformerHandler& handler : handlers) handler(before, after);
 }
 
-Informer::Informer(net::Loop& loop, const Client& client, InformerOptions options)
-    : impl_(std::make_shared<Impl>(loop, client, std::move(options))) {}
+Informer::Informer(Strand& strand, const Client& client, InformerOptions options)
+    : impl_(std::make_shared<Impl>(strand, client, std::move(options))) {}
 
-Informer::~Informer() { impl_->stop(); }
+Informer::Informer(net::Loop& loop, const Client& client, InformerOptions options) {
+  auto strand = std::make_shared<net::LoopStrand>(loop);
+  impl_ = std::make_shared<Impl>(*strand, client, std::move(options));
+  impl_->own_strand = std::move(strand);
+}
+
+Informer::~Informer() { stop(); }
+
+void Informer::stop() { impl_->stop(); }
 
 void Informer::add_handler(InformerHandler handler) { impl_->handlers.push_back(std::move(handler)); }
 
@@ -409,7 +419,7 @@ void Informer::add_index(std::string name, std::function<std::vector<std::string
 }
 
 void Informer::start() {
-  impl_->loop.post([weak = impl_->weak_from_this()] {
+  impl_->strand.post([weak = impl_->weak_from_this()] {
     if (const auto self = weak.lock()) self->take_turn([&] { self->begin_list(); });
   });
 }

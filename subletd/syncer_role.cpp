@@ -7,6 +7,7 @@
 #include "sublet/cluster/virtual_cluster.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
+#include "sublet/net/loop_strand.h"
 #include "sublet/syncer/log_gateway.h"
 #include "sublet/syncer/syncer.h"
 #include "subletd/role.h"
@@ -43,7 +44,6 @@ class SyncerRole final : public RoleProgram {
 
     syncer::SyncerOptions options;
     options.context = *context;
-    options.workers = workers_;
     syncer::LogGateway gateway(
         loop.loop(), tenant_transport, *host_transport,
         {context->host_namespace, access->bearer_token,
@@ -51,7 +51,9 @@ class SyncerRole final : public RoleProgram {
            return syncer::host_name(tenant_pod, tenant_namespace, name);
          }});
     gateway.start();
-    syncer::Syncer syncer(loop.loop(), std::move(tenant), std::move(host), std::move(options));
+    const auto workers = syncer::make_worker_pool(workers_);
+    net::LoopStrand strand(loop.loop());
+    syncer::Syncer syncer(strand, *workers, std::move(tenant), std::move(host), std::move(options));
     if (auto started = syncer.start(); !started) return started;
     // For `sublet create`: from here on what a tenant makes is carried.
     if (std::FILE* mark = std::fopen(cluster->syncer_ready_path().c_str(), "w")) std::fclose(mark);
@@ -63,7 +65,7 @@ class SyncerRole final : public RoleProgram {
 
  private:
   std::string folder_;
-  int workers_ = syncer::SyncerOptions().workers;
+  int workers_ = syncer::kWorkersMax;
 };
 
 }  // namespace

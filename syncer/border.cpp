@@ -1,5 +1,7 @@
 #include "syncer/border.h"
 
+#include <cassert>
+
 #include "sublet/base/log.h"
 #include "sublet/base/random.h"
 #include "syncer/translate/names.h"
@@ -13,13 +15,81 @@ std::string queue_key(std::string_view kind, std::string_view namespace_name, st
   return std::string(kind).append("/").append(namespace_name).append("/").append(name);
 }
 
+KeyParts split_key(std::string_view key) {
+  const auto first = key.find('/');
+  const auto second = key.find('/', first + 1);
+  return {key.substr(0, first), key.substr(first + 1, second - first - 1), key.substr(second + 1)};
+}
+
+namespace {
+
+kube::InformerOptions copy_of_host(const SyncedKind& kind, const Border& border) {
+  kube::InformerOptions copy;
+  if (kind.host_copy != HostCopy::cluster) copy.namespace_name = border.host_namespace();
+  if (kind.host_copy == HostCopy::ours)
+    copy.label_selector = std::string(kLabelTenantUid) + "=" + border.context().virtual_cluster_uid;
+  return copy;
+}
+
+std::unique_ptr<kube::Informer> informer(Strand& strand, const kube::Client& client, const SyncedKind& kind,
+                                         kube::InformerOptions options, Clock& clock) {
+  options.resource = kind.resource;
+  options.clock = &clock;
+  return std::make_unique<kube::Informer>(strand, client, std::move(options));
+}
+
+}  // namespace
+
+Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_client, SyncerOptions syncer_options)
+    : tenant(std::move(tenant_client)),
+      host(std::move(host_client)),
+      options(std::move(syncer_options)),
+      uses(options.context) {
+  for (const SyncedKind& kind : synced_kinds()) {
+    Sides& sides = kinds.emplace_back(Sides{kind, nullptr, nullptr});
+    if (kind.watch_tenant) sides.tenant = informer(informers, tenant, kind, {}, clock);
+    if (kind.watch_host) sides.host = informer(informers, host, kind, copy_of_host(kind, *this), clock);
+  }
+  // Handlers of one kind look at the copies of others: all are there now.
+  for (Sides& sides : kinds) {
+    if (sides.kind.watch_tenant) sides.kind.watch_tenant(*this, sides);
+    if (sides.kind.watch_host) sides.kind.watch_host(*this, sides);
+  }
+}
+
+Border::~Border() { stop_informers(); }
+
+void Border::stop_informers() {
+  for (Sides& one : kinds)
+    for (kube::Informer* copy : {one.tenant.get(), one.host.get()})
+      if (copy) copy->stop();
+}
+
+const Sides* Border::sides_of_key(std::string_view kind) const {
+  for (const Sides& one : kinds)
+    if (one.kind.kind == kind) return &one;
+  return nullptr;
+}
+
+const Sides& Border::sides(std::string_view kind) const {
+  const Sides* found = sides_of_key(kind);
+  assert(found != nullptr);
+  return *found;
+}
+
+void Border::enqueue(std::string_view kind, const kube::CachedObject& object) {
+  queue.add(queue_key(kind, object.namespace_name, object.name));
+}
+
 int Border::lane_of(std::string_view key) const {
-  if (key.starts_with("Event/") || key.starts_with("PastEvent/")) return 2;
-  constexpr std::string_view kPod = "Pod/";
-  if (!key.starts_with(kPod)) return 0;
-  key.remove_prefix(kPod.size());
-  const std::size_t slash = key.find('/');
-  return host_pods->get(host_namespace(), host_name_of(key.substr(0, slash), key.substr(slash + 1))) ? 1 : 0;
+  KeyParts parts = split_key(key);
+  if (parts.kind.starts_with(kPast)) parts.kind.remove_prefix(kPast.size());
+  const Sides* found = sides_of_key(parts.kind);
+  return found && found->kind.lane ? found->kind.lane(*this, *found, parts.namespace_name, parts.name) : 0;
+}
+
+Document whole(const kube::CachedObject& cached, const SyncedKind& kind) {
+  return whole(cached, kind.api_version(), kind.kind);
 }
 
 Document whole(const kube::CachedObject& cached, std::string_view api_version, std::string_view kind) {

@@ -1,62 +1,59 @@
-// Border: what every reconciler works with: the two clients, the caches of both sides, the queue and the counters.
+// Border: what every reconciler works with: the two clients, both sides' copies of every synced kind, the queue and the
+// counters.
 //
-// One per Syncer; built before the first informer starts, constant afterwards (the caches and the queue synchronise
-// themselves). Two-sided on purpose: every member says which side it stands on.
+// One per Syncer; built before the first informer starts, constant afterwards (the copies and the queue synchronise
+// themselves). Two-sided on purpose: every member says which side it stands on. Which kinds there are is said by
+// synced_kinds.h alone.
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "sublet/base/clock.h"
+#include "sublet/base/strand.h"
 #include "sublet/kube/client.h"
 #include "sublet/kube/informer.h"
 #include "sublet/kube/work_queue.h"
 #include "sublet/syncer/syncer.h"
+#include "syncer/synced_kinds.h"
 #include "syncer/to_host/pod_uses.h"
 
 namespace sublet::syncer {
 
 inline const kube::Resource kPods{"", "v1", "pods"};
-inline const kube::Resource kConfigMaps{"", "v1", "configmaps"};
 inline const kube::Resource kSecrets{"", "v1", "secrets"};
-inline const kube::Resource kServices{"", "v1", "services"};
 inline const kube::Resource kServiceAccounts{"", "v1", "serviceaccounts"};
-inline const kube::Resource kNodes{"", "v1", "nodes"};
 inline const kube::Resource kEvents{"", "v1", "events"};
-inline const kube::Resource kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses"};
-
-/// When to look at a key again: never by itself, or after a delay. Errors come back with the key's back-off.
-using Requeue = std::optional<std::chrono::milliseconds>;
 
 /// The tenant object that a host object stands for.
 struct TenantIdentity {
   std::string namespace_name, name, uid;
 };
 
+/// One synced kind at work: its row, and the copies that are kept of it (null: none).
+struct Sides {
+  const SyncedKind& kind;
+  std::unique_ptr<kube::Informer> tenant, host;
+};
+
 struct Border {
-  Border(kube::Client tenant_client, kube::Client host_client, SyncerOptions syncer_options)
-      : tenant(std::move(tenant_client)),
-        host(std::move(host_client)),
-        options(std::move(syncer_options)),
-        uses(options.context) {}
+  /// `informers` runs the copies.
+  Border(Strand& informers, kube::Client tenant_client, kube::Client host_client, SyncerOptions syncer_options);
+  ~Border();
+  /// No handler runs afterwards; the copies stay.
+  void stop_informers();
 
   kube::Client tenant, host;
   SyncerOptions options;
   Clock& clock = *options.clock;
   PodUses uses;
   SettledPods settled_pods;
-
-  std::unique_ptr<kube::Informer> tenant_pods, tenant_config_maps, tenant_secrets, tenant_services, tenant_nodes,
-      tenant_runtime_classes;
-  std::unique_ptr<kube::Informer> host_pods, host_config_maps, host_secrets, host_services, host_nodes,
-      host_runtime_classes, host_events;
-  kube::WorkQueue queue{Clock::system(), [this](std::string_view key) { return lane_of(key); }};
+  kube::WorkQueue queue{clock, [this](std::string_view key) { return lane_of(key); }};
 
   std::atomic<std::uint64_t> host_writes{0}, tenant_writes{0}, reconciles{0}, failures{0}, denied{0}, foreign{0};
 
@@ -64,20 +61,37 @@ struct Border {
   std::mutex owners_mutex;
   std::unordered_map<std::string, TenantIdentity> host_pod_owners;
 
+  std::vector<Sides> kinds;  // in the order of the table; ended first, for its handlers use all of the above
+
   const TranslateContext& context() const { return options.context; }
   const std::string& host_namespace() const { return options.context.host_namespace; }
   std::string host_name_of(std::string_view tenant_namespace, std::string_view tenant_name) const {
     return host_name(tenant_name, tenant_namespace, options.context.virtual_cluster);
   }
-  /// What must start first goes first: pods that the host does not have yet (lane 0, with everything small), then what
-  /// pods that run report (1), then their events (2), of which a burst brings several for each pod.
+  /// Of a kind that is in the table.
+  const Sides& sides(std::string_view kind) const;
+  /// Of the kind whose keys begin so; null: none.
+  const Sides* sides_of_key(std::string_view kind) const;
+  /// What other kinds ask about: which pods there are, and what they use (kUsesIndex).
+  const kube::Informer& tenant_pods() const { return *sides("Pod").tenant; }
+  const kube::Informer& host_pods() const { return *sides("Pod").host; }
+
+  void enqueue(std::string_view kind, const kube::CachedObject& object);
+  /// How urgent a key is (kube::WorkQueue::LaneOf).
   int lane_of(std::string_view key) const;
 };
 
 /// "<kind>/<namespace>/<name>"; cluster-scoped kinds leave the namespace empty.
 std::string queue_key(std::string_view kind, std::string_view namespace_name, std::string_view name);
+/// Before a kind: keys of objects that were there before this syncer (SyncedKind::reconcile_past).
+inline constexpr std::string_view kPast = "Past";
+struct KeyParts {
+  std::string_view kind, namespace_name, name;
+};
+KeyParts split_key(std::string_view key);
 
 /// A cached object as a whole Document with apiVersion and kind.
+schema::Document whole(const kube::CachedObject& cached, const SyncedKind& kind);
 schema::Document whole(const kube::CachedObject& cached, std::string_view api_version, std::string_view kind);
 
 /// True when a host object carries this virtual cluster's marks.
@@ -89,18 +103,5 @@ TenantIdentity tenant_identity(const kube::CachedObject& host_object);
 /// Writes a Warning or Normal event on a tenant object. Best effort: an event must never stop a reconcile.
 void record_tenant_event(Border& border, const schema::Value& tenant_object, std::string_view type,
                          std::string_view reason, std::string_view message);
-
-// Reconcilers, one file each under to_host/ and from_host/.
-using Reconcile = Result<Requeue> (*)(Border& border, const std::string& namespace_name, const std::string& name);
-Result<Requeue> reconcile_pod(Border& border, const std::string& tenant_namespace, const std::string& tenant_name);
-Result<Requeue> reconcile_token(Border& border, const std::string& tenant_namespace, const std::string& batch);
-Result<Requeue> reconcile_config_map(Border& border, const std::string& tenant_namespace, const std::string& name);
-Result<Requeue> reconcile_secret(Border& border, const std::string& tenant_namespace, const std::string& name);
-Result<Requeue> reconcile_service(Border& border, const std::string& tenant_namespace, const std::string& name);
-Result<Requeue> reconcile_node(Border& border, const std::string& unused, const std::string& name);
-Result<Requeue> reconcile_runtime_class(Border& border, const std::string& unused, const std::string& name);
-Result<Requeue> reconcile_event(Border& border, const std::string& host_namespace, const std::string& host_event);
-/// An event that was there before this syncer: the tenant most likely has it, so that is looked at first.
-Result<Requeue> reconcile_past_event(Border& border, const std::string& host_namespace, const std::string& host_event);
 
 }  // namespace sublet::syncer

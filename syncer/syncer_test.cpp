@@ -483,6 +483,22 @@ TEST_F(SyncerTest, SecretsAndConfigMapsFollowTheTenantsWhileUsed) {
   await_gone(host, kConfigMaps, kHostNamespace, host_name_of("settings"));
 }
 
+TEST_F(SyncerTest, ALoadBalancersAddressComesAndGoesAsTheHostSaysIt) {
+  start_syncer();
+  tenant.create(kServices, R"({"metadata":{"name":"web","namespace":"default"},
+                               "spec":{"type":"LoadBalancer","ports":[{"port":80}]}})");
+  await_host(kServices, host_name_of("web"));
+  const auto addresses = [&] {
+    return tenant.get(kServices, kTenantNamespace, "web")["status"]["loadBalancer"]["ingress"].size();
+  };
+  host.patch(kServices, kHostNamespace, host_name_of("web"),
+             R"({"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}})", "status");
+  eventually([&] { return addresses() == 1; }, "the address came");
+  host.patch(kServices, kHostNamespace, host_name_of("web"), R"({"status":{"loadBalancer":{"ingress":null}}})",
+             "status");
+  eventually([&] { return addresses() == 0; }, "the address is gone");
+}
+
 TEST_F(SyncerTest, TokensAreMadeAnewBeforeTheyExpire) {
   start_syncer();
   full_pod("web");
@@ -601,23 +617,20 @@ TEST_F(SyncerTest, AnEventThatComesBeforeItsPodIsToldAllTheSame) {
 }
 
 TEST_F(SyncerTest, UrgentKeysComeBeforeReportsAndEvents) {
-  host.create(kPods, R"({"metadata":{"name":")" + host_name_of("there") + R"(","namespace":"team"},
+  host.create(kPods, R"({"metadata":{"name":")" + host_name_of("there") +
+                         R"(","namespace":"team","labels":{"sublet.dev/virtual-cluster-uid":"vc-uid"}},
       "spec":{"serviceAccountName":"workload","automountServiceAccountToken":false,
               "containers":[{"name":"main","image":"busybox"}]}})");
-  SyncerOptions options;
-  options.context.virtual_cluster = "rag";
-  options.context.host_namespace = kHostNamespace;
-  Border border(tenant.client_through(tenant_faults), host.client_through(faults), options);
-  border.host_pods =
-      std::make_unique<kube::Informer>(syncer_loop.loop(), border.host, kube::InformerOptions{.resource = kPods});
-  border.host_pods->start();
-  ASSERT_TRUE(border.host_pods->wait_synced(seconds(10)));
+  Border border(syncer_strand, tenant.client_through(tenant_faults), host.client_through(faults), syncer_options());
+  border.sides("Pod").host->start();
+  ASSERT_TRUE(border.host_pods().wait_synced(seconds(10)));
   EXPECT_EQ(border.lane_of(queue_key("Pod", kTenantNamespace, "new")), 0);
   EXPECT_EQ(border.lane_of(queue_key("Pod", kTenantNamespace, "there")), 1);
   EXPECT_EQ(border.lane_of(queue_key("Pod", "other", "there")), 0) << "of another namespace";
   EXPECT_EQ(border.lane_of(queue_key("Secret", kTenantNamespace, "there")), 0);
   EXPECT_EQ(border.lane_of(queue_key("Node", "", "there")), 0);
   EXPECT_EQ(border.lane_of(queue_key("Event", kHostNamespace, "e")), 2);
+  EXPECT_EQ(border.lane_of(queue_key("PastEvent", kHostNamespace, "e")), 2);
 }
 
 }  // namespace

@@ -203,19 +203,7 @@ void Cluster::remove(const kube::Resource& resource, const std::string& namespac
 }
 
 TwoServers::TwoServers()
-    : tenant("tenant", clock,
-             [this] {
-               const std::lock_guard lock(mutex_);
-               ++changes_;
-               changed_.notify_all();
-             }),
-      host("host", clock,
-           [this] {
-             const std::lock_guard lock(mutex_);
-             ++changes_;
-             changed_.notify_all();
-           }),
-      syncer_loop("syncer") {
+    : tenant("tenant", clock, [this] { ring(); }), host("host", clock, [this] { ring(); }), syncer_loop("syncer") {
   host.create(kNamespaces, R"({"metadata":{"name":"team"}})");
   host.create(kServiceAccounts, R"({"metadata":{"name":"workload","namespace":"team"}})");
   host.create(kNodes, R"({"metadata":{"name":"node-1"}})");
@@ -223,7 +211,13 @@ TwoServers::TwoServers()
 
 TwoServers::~TwoServers() { stop_syncer(); }
 
-void TwoServers::start_syncer() {
+void TwoServers::ring() {
+  const std::lock_guard lock(mutex_);
+  ++changes_;
+  changed_.notify_all();
+}
+
+SyncerOptions TwoServers::syncer_options() {
   SyncerOptions options;
   options.context.virtual_cluster = "rag";
   options.context.virtual_cluster_uid = "vc-uid";
@@ -231,10 +225,13 @@ void TwoServers::start_syncer() {
   options.context.host_service_account = "workload";
   options.context.api_server_host = "10.1.2.3";
   options.context.api_server_port = "443";
-  options.workers = 4;
   options.clock = &clock;
-  syncer = std::make_unique<Syncer>(syncer_loop.loop(), tenant.client_through(tenant_faults),
-                                    host.client_through(faults), std::move(options));
+  return options;
+}
+
+void TwoServers::start_syncer() {
+  syncer = std::make_unique<Syncer>(syncer_strand, *workers, tenant.client_through(tenant_faults),
+                                    host.client_through(faults), syncer_options());
   const auto started = syncer->start();
   ASSERT_TRUE(started) << started.error().message;
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -14,12 +15,31 @@
 
 #include "sublet/apiserver/server.h"
 #include "sublet/kube/client.h"
-#include "sublet/net/loop.h"
+#include "sublet/net/loop_strand.h"
 #include "sublet/store/sqlite_log.h"
 #include "sublet/syncer/syncer.h"
 #include "syncer/border.h"
 
 namespace sublet::syncer {
+
+const kube::Resource kConfigMaps{"", "v1", "configmaps"};
+const kube::Resource kServices{"", "v1", "services"};
+const kube::Resource kNodes{"", "v1", "nodes"};
+const kube::Resource kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses"};
+
+/// The time of day is the test's. What waits (back-off, informers) waits in real time, unless the test owns that too.
+class TestClock final : public Clock {
+ public:
+  WallTime now() const override { return wall_.now(); }
+  SteadyTime steady_now() const override { return owned_ ? wall_.steady_now() : Clock::system().steady_now(); }
+  void advance(WallTime::duration by) { wall_.advance(by); }
+  /// From now on nothing waits but for advance().
+  void own_all_time() { owned_ = true; }
+
+ private:
+  ManualClock wall_{WallTime(std::chrono::seconds(1'800'000'000))};
+  std::atomic<bool> owned_ = false;
+};
 
 /// The syncer's way to one server: sees every request, and can answer in the server's place. Thread-safe.
 class Faults {
@@ -111,6 +131,7 @@ class TwoServers : public testing::Test {
   TwoServers();
   ~TwoServers() override;
 
+  SyncerOptions syncer_options();
   void start_syncer();
   void stop_syncer();
   /// Waits until the condition holds, looking whenever either server's state changes; a failure after a minute.
@@ -132,14 +153,19 @@ class TwoServers : public testing::Test {
   /// The message of a tenant event of that reason on that object, once there is one.
   std::string await_event(const std::string& object_name, std::string_view reason);
 
+  /// Something may have changed for eventually(). Any thread.
+  void ring();
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t changes_ = 0;  // guarded by mutex_
 
-  ManualClock clock{WallTime(std::chrono::seconds(1'800'000'000))};
+  TestClock clock;
   Faults faults, tenant_faults;
   Cluster tenant, host;
   net::LoopThread syncer_loop;
+  net::LoopStrand syncer_strand{syncer_loop.loop()};
+  std::unique_ptr<Executor> workers = make_worker_pool(4);
   std::unique_ptr<Syncer> syncer;
 };
 

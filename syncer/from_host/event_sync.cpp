@@ -2,6 +2,7 @@
 // shows it; host names in the text become the tenant's.
 #include <algorithm>
 
+#include "sublet/kube/json_scan.h"
 #include "syncer/border.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/translation.h"
@@ -9,8 +10,13 @@
 namespace sublet::syncer {
 namespace {
 
+using kube::CachedObject;
+using kube::CachedPtr;
 using schema::Document;
 using schema::Value;
+
+constexpr const char* kAbout = "about";
+const std::string kPastEvent = std::string(kPast) + "Event";
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   if (from.empty()) return;
@@ -19,7 +25,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }
 
 std::optional<TenantIdentity> owner_of(Border& border, const std::string& host_pod) {
-  if (const auto cached = border.host_pods->get(border.host_namespace(), host_pod)) return tenant_identity(*cached);
+  if (const auto cached = border.host_pods().get(border.host_namespace(), host_pod)) return tenant_identity(*cached);
   const std::lock_guard lock(border.owners_mutex);
   const auto found = border.host_pod_owners.find(host_pod);
   if (found == border.host_pod_owners.end()) return std::nullopt;
@@ -61,8 +67,9 @@ struct Told {
 
 // What to tell the tenant of a host event; nothing when it is gone (the tenant's copy expires by itself) or not about a
 // tenant's pod.
-std::optional<Told> told(Border& border, const std::string& host_namespace, const std::string& host_event_name) {
-  const auto cached = border.host_events->get(host_namespace, host_event_name);
+std::optional<Told> told(Border& border, const Sides& sides, const std::string& host_namespace,
+                         const std::string& host_event_name) {
+  const auto cached = sides.host->get(host_namespace, host_event_name);
   if (!cached) return std::nullopt;
   const Document host_event = cached->document();
   if (host_event["involvedObject"]["kind"].text() != "Pod") return std::nullopt;
@@ -90,13 +97,33 @@ Result<Requeue> tell(Border& border, const Told& what) {
 
 }  // namespace
 
-Result<Requeue> reconcile_event(Border& border, const std::string& host_namespace, const std::string& host_event) {
-  const auto what = told(border, host_namespace, host_event);
+void watch_host_events(Border& border, Sides& sides) {
+  // An event may come before the pod that it is about, for they come on two watches: it is looked at again then.
+  sides.host->add_index(kAbout, [](const CachedObject& event) {
+    const auto about = kube::json_member(event.json, "involvedObject");
+    return std::vector<std::string>{kube::json_unquote(kube::json_member(about.value_or("{}"), "name").value_or(""))};
+  });
+  border.sides("Pod").host->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
+    if (before) return;
+    for (const auto& event : sides.host->by_index(kAbout, after->name)) border.enqueue("Event", *event);
+  });
+  sides.host->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
+    if (!after || (before && before->resource_version == after->resource_version)) return;
+    border.enqueue(sides.host->synced() ? std::string_view("Event") : kPastEvent, *after);
+  });
+}
+
+int lane_of_event(const Border&, const Sides&, std::string_view, std::string_view) { return 2; }
+
+Result<Requeue> reconcile_event(Border& border, const Sides& sides, const std::string& host_namespace,
+                                const std::string& host_event) {
+  const auto what = told(border, sides, host_namespace, host_event);
   return what ? tell(border, *what) : Requeue();
 }
 
-Result<Requeue> reconcile_past_event(Border& border, const std::string& host_namespace, const std::string& host_event) {
-  const auto what = told(border, host_namespace, host_event);
+Result<Requeue> reconcile_past_event(Border& border, const Sides& sides, const std::string& host_namespace,
+                                     const std::string& host_event) {
+  const auto what = told(border, sides, host_namespace, host_event);
   if (!what) return Requeue();
   const auto existing = border.tenant.get(kEvents, what->owner.namespace_name, what->name);
   if (existing && std::all_of(std::begin(kGrowing), std::end(kGrowing), [&](std::string_view field) {

@@ -1,6 +1,7 @@
-#include "syncer/from_host/mirror.h"
-
+// Mirrors: cluster-scoped objects of the host in the tenant (contract: reconcile_mirror() in synced_kinds.h).
 #include "sublet/patches/patch.h"
+#include "syncer/border.h"
+#include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -9,56 +10,69 @@ namespace {
 using schema::Document;
 using schema::Value;
 
+constexpr std::string_view kLabelFromHost = "sublet.dev/from-host";
+
+// By the rows: the status then goes through an endpoint of its own.
+bool has_status(const SyncedKind& kind) {
+  std::size_t place = 0;
+  return plan_of(kind.kind)->find("status", place) != nullptr;
+}
+
 // The tenant's form of a host object, by the rows of its kind.
-Document mirrored(const MirrorSides& sides, const Value& host_object) {
-  Document document = carry_back(sides.kind, host_object, Value());
+Document mirrored(const SyncedKind& kind, const Value& host_object) {
+  Document document = carry_back(kind.kind, host_object, Value());
   Value root = document.root();
-  root.put("apiVersion", sides.api_version);
-  root.put("kind", sides.kind);
+  root.put("apiVersion", kind.api_version());
+  root.put("kind", kind.kind);
   root.object("metadata").object("labels").put(kLabelFromHost, "true");
   return document;
 }
 
-Outcome patch_tenant(Border& border, const MirrorSides& sides, std::string_view name, const Value& patch,
+Outcome patch_tenant(Border& border, const SyncedKind& kind, std::string_view name, const Value& patch,
                      std::string_view subresource) {
   if (patch.empty()) return {};
   ++border.tenant_writes;
   const auto patched =
-      border.tenant.patch(sides.resource, "", name, kube::PatchType::merge, patch.to_json(), subresource);
+      border.tenant.patch(kind.resource, "", name, kube::PatchType::merge, patch.to_json(), subresource);
   if (!patched) return fail(patched.error());
   return {};
 }
 
-Outcome bring_up_to_date(Border& border, const MirrorSides& sides, const Value& tenant_object, const Value& wanted) {
+// What is not written by the main endpoint as it stands in the rows.
+bool is_envelope(std::string_view field) {
+  return field == "apiVersion" || field == "kind" || field == "metadata" || field == "status";
+}
+
+Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& wanted) {
   Document patch = Document::object();
   const Document labels = patches::make_merge_patch(tenant_object["metadata"]["labels"], wanted["metadata"]["labels"]);
   if (!labels.root().empty()) patch.root().object("metadata").put("labels", labels.root());
-  for (const std::string_view field : sides.fields) {
-    const Value now = tenant_object[field], want = wanted[field];
+  for (const FieldPlan& field : plan_of(kind.kind)->fields) {
+    if (is_envelope(field.name)) continue;
+    const Value now = tenant_object[field.name], want = wanted[field.name];
     if (now.equals(want)) continue;
     if (now.is_object() && want.is_object())
-      patch.root().put(field, patches::make_merge_patch(now, want).root());
+      patch.root().put(field.name, patches::make_merge_patch(now, want).root());
     else
-      patch.root().put(field, want);
+      patch.root().put(field.name, want);
   }
   const std::string_view name = wanted["metadata"]["name"].text();
-  if (auto patched = patch_tenant(border, sides, name, patch.root(), ""); !patched) return patched;
-  if (!sides.has_status || tenant_object["status"].equals(wanted["status"])) return {};
+  if (auto patched = patch_tenant(border, kind, name, patch.root(), ""); !patched) return patched;
+  if (!has_status(kind) || tenant_object["status"].equals(wanted["status"])) return {};
   Document status = Document::object();
   status.root().put("status", patches::make_merge_patch(tenant_object["status"], wanted["status"]).root());
-  return patch_tenant(border, sides, name, status.root(), "status");
+  return patch_tenant(border, kind, name, status.root(), "status");
 }
 
-Result<Requeue> create_mirror(Border& border, const MirrorSides& sides, const Document& wanted) {
+Result<Requeue> create_mirror(Border& border, const SyncedKind& kind, const Document& wanted) {
   ++border.tenant_writes;
-  const auto created = border.tenant.create(sides.resource, "", wanted.root());
+  const auto created = border.tenant.create(kind.resource, "", wanted.root());
   if (!created && !created.error().is(Reason::already_exists)) return fail(created.error());
-  if (created && sides.has_status && !created->root()["status"].equals(wanted["status"])) {
+  if (created && has_status(kind) && !created->root()["status"].equals(wanted["status"])) {
     // Servers that reset the status at create get it by the second call.
     Document status = Document::object();
     status.root().put("status", patches::make_merge_patch(created->root()["status"], wanted["status"]).root());
-    if (auto patched = patch_tenant(border, sides, wanted["metadata"]["name"].text(), status.root(), "status");
-        !patched)
+    if (auto patched = patch_tenant(border, kind, wanted["metadata"]["name"].text(), status.root(), "status"); !patched)
       return fail(patched.error());
   }
   return Requeue();
@@ -66,19 +80,22 @@ Result<Requeue> create_mirror(Border& border, const MirrorSides& sides, const Do
 
 }  // namespace
 
-Result<Requeue> reconcile_mirror(Border& border, const MirrorSides& sides, const std::string& name, bool wanted) {
-  const auto tenant_cached = sides.tenant_cache.get("", name);
-  const auto host_cached = sides.host_cache.get("", name);
+Result<Requeue> reconcile_mirror(Border& border, const Sides& sides, const std::string&, const std::string& name) {
+  const SyncedKind& kind = sides.kind;
+  const auto& resolved = border.context().resolved_template;
+  const bool wanted = !kind.wanted || !resolved || kind.wanted(resolved->config());
+  const auto tenant_cached = sides.tenant->get("", name);
+  const auto host_cached = sides.host->get("", name);
   if (host_cached && wanted) {
-    const Document want = mirrored(sides, host_cached->document().root());
-    if (!tenant_cached) return create_mirror(border, sides, want);
-    if (auto current = bring_up_to_date(border, sides, tenant_cached->document().root(), want.root()); !current) {
+    const Document want = mirrored(kind, host_cached->document().root());
+    if (!tenant_cached) return create_mirror(border, kind, want);
+    if (auto current = bring_up_to_date(border, kind, tenant_cached->document().root(), want.root()); !current) {
       if (!current.error().is(Reason::invalid)) return fail(current.error());
       // An immutable field (a RuntimeClass's handler) changed on the host: made anew.
       kube::DeleteOptions options;
       options.uid = tenant_cached->uid;
       ++border.tenant_writes;
-      (void)border.tenant.remove(sides.resource, "", name, options);
+      (void)border.tenant.remove(kind.resource, "", name, options);
       return std::chrono::milliseconds(50);
     }
     return Requeue();
@@ -87,7 +104,7 @@ Result<Requeue> reconcile_mirror(Border& border, const MirrorSides& sides, const
   kube::DeleteOptions options;
   options.uid = tenant_cached->uid;
   ++border.tenant_writes;
-  const auto removed = border.tenant.remove(sides.resource, "", name, options);
+  const auto removed = border.tenant.remove(kind.resource, "", name, options);
   if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }

@@ -36,8 +36,7 @@ Status foreign_status(Border& border, std::string_view kind, const std::string& 
 }
 
 // The host object is there and ours: brings it to the desired form.
-Result<Requeue> patch_host(Border& border, std::string_view kind, const kube::Resource& resource,
-                           const Value& host_object, const Value& desired) {
+Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& host_object, const Value& desired) {
   const std::string name = desired["metadata"]["name"].string();
   if (tenant_identity(host_object).uid != tenant_identity(desired).uid) {
     // It stands for an earlier tenant object of the same name. Its end brings the key back.
@@ -45,22 +44,22 @@ Result<Requeue> patch_host(Border& border, std::string_view kind, const kube::Re
     old.namespace_name = border.host_namespace();
     old.name = name;
     old.uid = host_object["metadata"]["uid"].string();
-    if (auto removed = remove_from_host(border, resource, old); !removed) return fail(removed.error());
+    if (auto removed = remove_from_host(border, kind.resource, old); !removed) return fail(removed.error());
     return std::chrono::milliseconds(100);
   }
-  const Document patch = make_host_patch(kind, host_object, desired);
+  const Document patch = make_host_patch(kind.patch_content, host_object, desired);
   if (patch.root().empty()) return Requeue();
   ++border.host_writes;
   const auto patched =
-      border.host.patch(resource, border.host_namespace(), name, kube::PatchType::merge, patch.to_json());
+      border.host.patch(kind.resource, border.host_namespace(), name, kube::PatchType::merge, patch.to_json());
   if (patched) return Requeue();
-  if (patched.error().is(Reason::invalid) && kind != "Pod") {
+  if (patched.error().is(Reason::invalid) && kind.made_anew) {
     // An immutable part changed (Secret type, immutable data): only a new object can carry it.
     kube::CachedObject old;
     old.namespace_name = border.host_namespace();
     old.name = name;
     old.uid = host_object["metadata"]["uid"].string();
-    if (auto removed = remove_from_host(border, resource, old); !removed) return fail(removed.error());
+    if (auto removed = remove_from_host(border, kind.resource, old); !removed) return fail(removed.error());
     return std::chrono::milliseconds(50);
   }
   return fail(patched.error());
@@ -68,23 +67,22 @@ Result<Requeue> patch_host(Border& border, std::string_view kind, const kube::Re
 
 }  // namespace
 
-Result<Requeue> apply_to_host(Border& border, std::string_view kind, const kube::Resource& resource,
-                              const kube::CachedPtr& host_cached, Document desired, const Value& tenant_object,
-                              const Keep& keep) {
+Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube::CachedPtr& host_cached,
+                              Document desired, const Value& tenant_object, const Keep& keep) {
   const Value wanted = desired.root();
   note_owned_keys(wanted);
-  if (host_cached) return patch_host(border, kind, resource, host_cached->document().root(), wanted);
+  if (host_cached) return patch_host(border, kind, host_cached->document().root(), wanted);
   ++border.host_writes;
-  const auto created = border.host.create(resource, border.host_namespace(), wanted);
+  const auto created = border.host.create(kind.resource, border.host_namespace(), wanted);
   if (created) return Requeue();
   if (!created.error().is(Reason::already_exists)) return fail(created.error());
   // Either our cache is behind, or somebody else has the name.
   const std::string name = wanted["metadata"]["name"].string();
-  const auto existing = border.host.get(resource, border.host_namespace(), name);
+  const auto existing = border.host.get(kind.resource, border.host_namespace(), name);
   if (!existing) return fail(existing.error());
-  if (!is_ours(border, existing->root())) return fail(foreign_status(border, kind, name, tenant_object));
+  if (!is_ours(border, existing->root())) return fail(foreign_status(border, kind.kind, name, tenant_object));
   if (keep && keep(existing->root())) return Requeue();
-  return patch_host(border, kind, resource, existing->root(), wanted);
+  return patch_host(border, kind, existing->root(), wanted);
 }
 
 Outcome remove_from_host(Border& border, const kube::Resource& resource, const kube::CachedObject& host_object,
@@ -103,14 +101,17 @@ Outcome remove_from_host(Border& border, const kube::Resource& resource, const k
 
 namespace {
 
+constexpr const char* kServicesByNamespace = "namespace";
+
 // NAME_SERVICE_HOST and the like for the services of the pod's namespace, with their addresses on the host.
 std::vector<std::pair<std::string, std::string>> service_environment(Border& border,
                                                                      std::string_view tenant_namespace) {
   std::vector<std::pair<std::string, std::string>> variables;
-  for (const auto& cached : border.tenant_services->by_index("namespace", tenant_namespace)) {
-    if (tenant_namespace == "default" && cached->name == "kubernetes") continue;
+  const Sides& services = border.sides("Service");
+  for (const auto& cached : services.tenant->by_index(kServicesByNamespace, tenant_namespace)) {
+    if (!services.kind.crosses_to_host(tenant_namespace, cached->name)) continue;
     const auto host_service =
-        border.host_services->get(border.host_namespace(), border.host_name_of(tenant_namespace, cached->name));
+        services.host->get(border.host_namespace(), border.host_name_of(tenant_namespace, cached->name));
     if (!host_service) continue;
     const Document document = host_service->document();
     const Value spec = document["spec"];
@@ -142,12 +143,19 @@ std::vector<std::pair<std::string, std::string>> service_environment(Border& bor
 
 }  // namespace
 
-std::optional<Translated> translate_for_host(Border& border, std::string_view kind, const Value& tenant_object,
+void watch_tenant_services(Border& border, Sides& sides) {
+  sides.tenant->add_index(kServicesByNamespace, [](const kube::CachedObject& service) {
+    return std::vector<std::string>{service.namespace_name};
+  });
+  watch_tenant_by_name(border, sides);
+}
+
+std::optional<Translated> translate_for_host(Border& border, const SyncedKind& kind, const Value& tenant_object,
                                              Operation operation) {
   TranslateContext context = border.context();
-  if (kind == "Pod" && operation == Operation::create)
+  if (kind.kind == "Pod" && operation == Operation::create)
     context.service_environment = service_environment(border, tenant_object["metadata"]["namespace"].text());
-  auto translated = translate(context, kind, tenant_object, operation);
+  auto translated = translate(context, kind.kind, tenant_object, operation);
   if (translated) return std::move(*translated);
   ++border.denied;
   std::string message;

@@ -15,9 +15,8 @@ using Keep = std::function<bool(const schema::Value& host_object)>;
 
 /// Makes the host object as desired. `host_cached` is what the cache knows (null: nothing). `tenant_object` gets the
 /// events.
-Result<Requeue> apply_to_host(Border& border, std::string_view kind, const kube::Resource& resource,
-                              const kube::CachedPtr& host_cached, schema::Document desired,
-                              const schema::Value& tenant_object, const Keep& keep = {});
+Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube::CachedPtr& host_cached,
+                              schema::Document desired, const schema::Value& tenant_object, const Keep& keep = {});
 
 /// Deletes a host object by uid; gone already is fine. `grace_seconds` for pods.
 Outcome remove_from_host(Border& border, const kube::Resource& resource, const kube::CachedObject& host_object,
@@ -25,7 +24,7 @@ Outcome remove_from_host(Border& border, const kube::Resource& resource, const k
 
 /// Translates, with services' variables filled in for pods; a denial is reported on the tenant object and gives
 /// nullopt.
-std::optional<Translated> translate_for_host(Border& border, std::string_view kind, const schema::Value& tenant_object,
+std::optional<Translated> translate_for_host(Border& border, const SyncedKind& kind, const schema::Value& tenant_object,
                                              Operation operation);
 
 }  // namespace sublet::syncer

@@ -136,7 +136,6 @@ Document pod_spec_patch(const Value& host_pod, const Value& desired) {
   return patch;
 }
 
-// Only fields that the tenant's service sets: the host fills the others (addresses, families, node ports).
 Document service_spec_patch(const Value& host_service, const Value& desired) {
   Document patch = Document::object();
   for (const Value field : desired["spec"]) {
@@ -176,7 +175,7 @@ void note_owned_keys(Value desired) {
   annotations.put(kAnnotationOwnedAnnotations, joined_keys(annotations));
 }
 
-Document make_host_patch(std::string_view kind, const Value& host_object, const Value& desired) {
+Document make_host_patch(PatchContent patch_content, const Value& host_object, const Value& desired) {
   Document patch = Document::object();
   const Value host_metadata = host_object["metadata"];
   Document metadata = Document::object();
@@ -186,13 +185,28 @@ Document make_host_patch(std::string_view kind, const Value& host_object, const 
   patch_map(host_annotations, desired["metadata"]["annotations"], host_annotations[kAnnotationOwnedAnnotations].text(),
             metadata.root(), "annotations");
   if (!metadata.root().empty()) patch.root().put("metadata", metadata.root());
-  if (kind == "ConfigMap" || kind == "Secret") {
-    patch_fields(host_object, desired, {"data", "binaryData", "immutable", "type"}, patch.root());
-    return patch;
-  }
-  const Document spec = kind == "Pod" ? pod_spec_patch(host_object, desired) : service_spec_patch(host_object, desired);
-  if (!spec.root().empty()) patch.root().put("spec", spec.root());
+  patch_content(host_object, desired, patch.root());
   return patch;
+}
+
+namespace {
+
+void put_spec(const Document& spec, Value patch) {
+  if (!spec.root().empty()) patch.put("spec", spec.root());
+}
+
+}  // namespace
+
+void patch_pod_spec(const Value& host_pod, const Value& desired, Value patch) {
+  put_spec(pod_spec_patch(host_pod, desired), patch);
+}
+
+void patch_service_spec(const Value& host_service, const Value& desired, Value patch) {
+  put_spec(service_spec_patch(host_service, desired), patch);
+}
+
+void patch_data(const Value& host_object, const Value& desired, Value patch) {
+  patch_fields(host_object, desired, {"data", "binaryData", "immutable", "type"}, patch);
 }
 
 }  // namespace sublet::syncer

@@ -1,6 +1,7 @@
 // Pods: the heart of the border. One function looks at both sides and does the next thing that brings them together.
 //
-// Map: no tenant pod -> the host pod goes. Tenant pod ending -> the host pod ends first, then the tenant's. No host pod
+// Map: what changes become keys; then no tenant pod -> the host pod goes. Tenant pod ending -> the host pod ends first,
+// then the tenant's. No host pod
 // -> it is made, unless the tenant's had already run. Both -> changes go to the host; node, status and end come back.
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
@@ -12,11 +13,59 @@
 namespace sublet::syncer {
 namespace {
 
+using kube::CachedObject;
+using kube::CachedPtr;
 using schema::Document;
 using schema::Value;
 
+constexpr std::size_t kOwnersMax = 8192;  // host pods remembered for their late events
+
+void remember_owner(Border& border, const std::string& host_pod, const TenantIdentity& owner) {
+  const std::lock_guard lock(border.owners_mutex);
+  if (border.host_pod_owners.size() >= kOwnersMax) border.host_pod_owners.clear();
+  border.host_pod_owners[host_pod] = owner;
+}
+
+}  // namespace
+
+void watch_tenant_pods(Border& border, Sides& sides) {
+  sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.uses.keys_in_use(pod); });
+  sides.tenant->add_handler([&border](const CachedPtr& before, const CachedPtr& after) {
+    border.enqueue("Pod", after ? *after : *before);
+    if (after) return;
+    // The last user may be gone.
+    for (const auto& key : border.uses.of(*before)->keys) border.queue.add(key);
+    border.uses.forget(*before);
+    border.settled_pods.forget(before->uid);
+  });
+}
+
+void watch_host_pods(Border& border, Sides& sides) {
+  sides.host->add_handler([&border](const CachedPtr& before, const CachedPtr& after) {
+    const CachedObject& pod = after ? *after : *before;
+    const TenantIdentity owner = tenant_identity(pod);
+    remember_owner(border, pod.name, owner);
+    if (!owner.name.empty()) border.queue.add(queue_key("Pod", owner.namespace_name, owner.name));
+  });
+}
+
+void resync_pods(Border& border, const Sides& sides) {
+  for (const auto& pod : sides.tenant->list()) {
+    border.enqueue("Pod", *pod);
+    for (const auto& key : border.uses.of(*pod)->keys) border.queue.add(key);
+  }
+}
+
+int lane_of_pod(const Border& border, const Sides& sides, std::string_view tenant_namespace,
+                std::string_view tenant_name) {
+  return sides.host->get(border.host_namespace(), border.host_name_of(tenant_namespace, tenant_name)) ? 1 : 0;
+}
+
+namespace {
+
 struct PodPair {
   Border& border;
+  const Sides& sides;
   std::string tenant_namespace, tenant_name, host_name;
   kube::CachedPtr tenant_cached, host_cached;
 };
@@ -91,10 +140,10 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
     record_tenant_event(border, tenant_pod, "Warning", "HostPodDeleted", "the pod was deleted on the host");
     return finish_tenant_pod(pair);
   }
-  auto translated = translate_for_host(border, "Pod", tenant_pod, Operation::create);
+  auto translated = translate_for_host(border, pair.sides.kind, tenant_pod, Operation::create);
   if (!translated) return Requeue();
   look_at_uses(pair);
-  auto applied = apply_to_host(border, "Pod", kPods, nullptr, std::move(translated->host_object), tenant_pod);
+  auto applied = apply_to_host(border, pair.sides.kind, nullptr, std::move(translated->host_object), tenant_pod);
   if (applied) return applied;
   const Status& error = applied.error();
   if (error.is(Reason::invalid) || error.is(Reason::forbidden) || error.is(Reason::bad_request))
@@ -177,9 +226,10 @@ Result<Requeue> bring_wishes_down(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
   std::string seen = SettledPods::fingerprint(*pair.tenant_cached, *pair.host_cached);
   if (border.settled_pods.settled(pair.tenant_cached->uid, seen)) return Requeue();
-  auto translated = translate_for_host(border, "Pod", tenant_pod, Operation::update);
+  auto translated = translate_for_host(border, pair.sides.kind, tenant_pod, Operation::update);
   if (!translated) return Requeue();
-  auto applied = apply_to_host(border, "Pod", kPods, pair.host_cached, std::move(translated->host_object), tenant_pod);
+  auto applied =
+      apply_to_host(border, pair.sides.kind, pair.host_cached, std::move(translated->host_object), tenant_pod);
   // What was written now comes back as a change of the host pod, and is looked at then.
   if (applied && !*applied) border.settled_pods.settle(pair.tenant_cached->uid, seen);
   return applied;
@@ -210,11 +260,12 @@ Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
 
 }  // namespace
 
-Result<Requeue> reconcile_pod(Border& border, const std::string& tenant_namespace, const std::string& tenant_name) {
-  PodPair pair{border,  tenant_namespace, tenant_name, border.host_name_of(tenant_namespace, tenant_name),
+Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                              const std::string& tenant_name) {
+  PodPair pair{border,  sides,  tenant_namespace, tenant_name, border.host_name_of(tenant_namespace, tenant_name),
                nullptr, nullptr};
-  pair.tenant_cached = border.tenant_pods->get(tenant_namespace, tenant_name);
-  pair.host_cached = border.host_pods->get(border.host_namespace(), pair.host_name);
+  pair.tenant_cached = sides.tenant->get(tenant_namespace, tenant_name);
+  pair.host_cached = sides.host->get(border.host_namespace(), pair.host_name);
   if (!pair.tenant_cached) {
     if (!pair.host_cached || pair.host_cached->document()["metadata"].has("deletionTimestamp")) return Requeue();
     return done(remove_from_host(border, kPods, *pair.host_cached));

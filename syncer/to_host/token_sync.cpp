@@ -126,10 +126,12 @@ Result<WallTime> fill(const Batch& batch, const Value& on_host, Value secret) {
 
 }  // namespace
 
-Result<Requeue> reconcile_token(Border& border, const std::string& tenant_namespace, const std::string& name) {
+Result<Requeue> reconcile_token(Border& border, const Sides&, const std::string& tenant_namespace,
+                                const std::string& name) {
+  const Sides& secrets = border.sides("Secret");
   const std::string secret_name = host_token_secret_name(name, tenant_namespace, border.context().virtual_cluster);
-  const auto host_secret = border.host_secrets->get(border.host_namespace(), secret_name);
-  const Batch batch{border, border.tenant_pods->by_index(kUsesIndex, queue_key("PodToken", tenant_namespace, name))};
+  const auto host_secret = secrets.host->get(border.host_namespace(), secret_name);
+  const Batch batch{border, border.tenant_pods().by_index(kUsesIndex, queue_key("PodToken", tenant_namespace, name))};
   if (batch.pods.empty()) {
     if (!host_secret) return Requeue();
     const auto removed = remove_from_host(border, kSecrets, *host_secret);
@@ -151,8 +153,8 @@ Result<Requeue> reconcile_token(Border& border, const std::string& tenant_namesp
   Document secret = make_secret(border, use->tokens.front(), tenant_namespace);
   const auto refresh = fill(batch, on_host.root(), secret.root());
   if (!refresh) return fail(refresh.error());
-  const Document some_pod = whole(*batch.pods.front(), "v1", "Pod");
-  auto applied = apply_to_host(border, "Secret", kSecrets, host_secret, std::move(secret), some_pod.root(),
+  const Document some_pod = whole(*batch.pods.front(), border.sides("Pod").kind);
+  auto applied = apply_to_host(border, secrets.kind, host_secret, std::move(secret), some_pod.root(),
                                [&](const Value& present) { return good_until(batch, present).has_value(); });
   if (!applied || *applied) return applied;
   return Requeue(until(border, *refresh));

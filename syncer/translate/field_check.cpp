@@ -27,10 +27,6 @@ void collect(const Type& type, FieldsByName& fields) {
   }
 }
 
-bool lets_cross(Action action) {
-  return action == Action::copy || action == Action::walk || action == Action::rewrite || action == Action::clamp;
-}
-
 bool any_json(Scalar scalar) {
   return scalar == Scalar::fields_v1 || scalar == Scalar::raw_extension || scalar == Scalar::json;
 }

@@ -32,6 +32,11 @@ enum class Action : std::uint8_t {
   deny,     // refuses the object with `why`, unless the value is the type's zero
 };
 
+/// Whether something of the sender's value may cross.
+constexpr bool lets_cross(Action action) {
+  return action == Action::copy || action == Action::walk || action == Action::rewrite || action == Action::clamp;
+}
+
 /// Changes (or erases) `field` of `parent` in the object that crosses; reports through the Translation.
 using Rewrite = void (*)(Translation& translation, schema::Value parent, schema::Value field);
 /// The same for a whole object of a type, before its rows.

@@ -3,8 +3,8 @@
 // start() lists (pages of 500) and watches; a lost stream is resumed at the last seen revision (bookmarks included), an
 // expired one relists and reports the difference as events. Errors back off (full jitter, 100 ms .. 10 s, Retry-After
 // honoured) and never lose the copy. Cached objects are JSON text, not trees: parse what you need.
-// Handlers run on the informer's delivery thread (the transport's loop), in order; they must not block: put keys on a
-// WorkQueue. get()/list() are thread-safe.
+// All decisions are taken on the strand (a net::Loop, or one that a test steps), and handlers run there, in order; they
+// must not block: put keys on a WorkQueue. get()/list() are thread-safe.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sublet/base/clock.h"
+#include "sublet/base/strand.h"
 #include "sublet/kube/client.h"
 #include "sublet/net/loop.h"
 
@@ -34,6 +36,7 @@ struct InformerOptions {
   Resource resource;
   std::string namespace_name{};  // "": all
   std::string label_selector{}, field_selector{};
+  Clock* clock = &Clock::system();  // how long a watch has lived; delays are the strand's
 };
 
 /// `before` is null for an addition, `after` for a deletion, whose `before` is the last state that the server told.
@@ -42,8 +45,11 @@ using InformerHandler = std::function<void(const CachedPtr& before, const Cached
 
 class Informer {
  public:
+  Informer(Strand& strand, const Client& client, InformerOptions options);
   Informer(net::Loop& loop, const Client& client, InformerOptions options);
-  ~Informer();  // stops; no handler runs afterwards. Not from a handler.
+  ~Informer();  // stops
+  /// No handler runs afterwards; the copy stays as it is. Not from a handler.
+  void stop();
 
   /// Before start().
   void add_handler(InformerHandler handler);

@@ -3,8 +3,10 @@
 // Level-triggered: informers on both sides put keys on one work queue; a small pool of workers reconciles a key by
 // reading both caches and writing what differs. No state of its own beyond the caches: a restart loses nothing. Host
 // objects are found again by labels and by their names, which are a function of the tenant's (translate.h).
-// Lifecycle: construct, start() (returns when all caches are filled), stop() (joins). The loop must outlive it and runs
-// the informers. Threads: public calls from any thread.
+// Time and order are given from outside: the strand runs the informers, the executor the reconcilers, the clock says
+// what time it is to both; whoever gives a SteppedStrand, a SteppedExecutor and a ManualClock owns all three.
+// Lifecycle: construct, start() (returns when all caches are filled) or, step by step, begin(), until synced(),
+// serve(); then stop() (joins). What is given must outlive it. Threads: public calls from any thread.
 #pragma once
 
 #include <chrono>
@@ -13,8 +15,9 @@
 
 #include "sublet/base/clock.h"
 #include "sublet/base/status.h"
+#include "sublet/base/strand.h"
 #include "sublet/kube/client.h"
-#include "sublet/net/loop.h"
+#include "sublet/syncer/executor.h"
 #include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
@@ -22,9 +25,8 @@ namespace sublet::syncer {
 struct SyncerOptions {
   TranslateContext context;   // service_environment is filled per pod by the syncer
   std::string tenant_ca_pem;  // goes into token Secrets' consumers through kube-root-ca.crt, which the tenant owns
-  int workers = 32;           // blocking calls in flight at most; bounds what a burst does to the host
   std::chrono::seconds sync_timeout{60};
-  Clock* clock = &Clock::system();  // decides when tokens are due; delays of the queue are always real
+  Clock* clock = &Clock::system();  // when tokens are due (now), and what waits in the queue (steady_now)
 };
 
 struct SyncerStats {
@@ -34,12 +36,19 @@ struct SyncerStats {
 
 class Syncer {
  public:
-  Syncer(net::Loop& loop, kube::Client tenant, kube::Client host, SyncerOptions options);
+  Syncer(Strand& informers, Executor& executor, kube::Client tenant, kube::Client host, SyncerOptions options);
   ~Syncer();
 
-  /// Fills the caches, sweeps orphans, brings the host's RuntimeClasses to the tenant, starts the workers.
-  /// service_unavailable when a side stays away.
+  /// Fills the caches, brings the host's RuntimeClasses to the tenant, starts the executor. service_unavailable when a
+  /// side stays away.
   Outcome start();
+  /// start() in its parts, for a caller who steps the strand and must not be waited for: begin() starts the copies ...
+  void begin();
+  /// ... and once all of them are filled ...
+  bool synced() const;
+  /// ... serve() does what comes before all others, on the caller's thread, and starts the executor.
+  void serve();
+  /// Any number of times, from any thread: each call returns when nothing runs any more.
   void stop();
   /// Nothing in line, nothing in work, and nothing delayed (a retry, a renewal) that is due within `ahead`.
   bool idle(std::chrono::milliseconds ahead = std::chrono::milliseconds(0)) const;

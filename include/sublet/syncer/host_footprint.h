@@ -1,0 +1,27 @@
+// HostFootprint: what a virtual cluster leaves on its host, and what its syncer must be allowed to do there. Read off
+// the table of synced kinds (syncer/synced_kinds.cpp), so that clean-up and rights follow when a kind is added. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sublet/kube/client.h"
+
+namespace sublet::syncer {
+
+/// Objects of this resource in the host namespace, found by the label kLabelTenantUid, go with the virtual cluster.
+struct Swept {
+  kube::Resource resource;
+  bool ends_with_grace = false;  // a deletion may take as long as the object asks for
+};
+/// In the order in which they go: what runs before what it uses.
+std::vector<Swept> swept_from_host();
+
+struct HostRight {
+  std::string group, resource;  // resource with its subresource: "pods/log"
+  std::vector<std::string> verbs;
+  bool cluster_wide = false;  // else in the host namespace
+};
+std::vector<HostRight> host_rights();
+
+}  // namespace sublet::syncer

@@ -1,0 +1,134 @@
+// SyncedKinds: the table of everything that crosses the border, one row a kind.
+//
+// Informers and their handlers, reconcilers, resync, what `sublet delete` sweeps, the rights that the syncer needs on
+// the host (include/sublet/syncer/host_footprint.h) and docs/synced-kinds.md come from it; which fields cross is said
+// by the rows of translate/fields_*.cpp. Most kinds are served by the functions named here: a kind with ways of its own
+// brings its own, in a file under to_host/ or from_host/. Immutable; any thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sublet/base/status.h"
+#include "sublet/kube/client.h"
+#include "sublet/patches/template.h"
+
+namespace sublet::syncer {
+
+struct Border;
+struct Sides;
+
+/// When to look at a key again: never by itself, or after a delay. Errors come back with the key's back-off.
+using Requeue = std::optional<std::chrono::milliseconds>;
+/// Looks at both sides of one object and does the next thing that brings them together. Blocking; workers only.
+using Reconcile = Result<Requeue> (*)(Border& border, const Sides& sides, const std::string& namespace_name,
+                                      const std::string& name);
+/// Before the informers start: gives one side's copy its indexes and handlers, which put keys on the queue.
+using Watch = void (*)(Border& border, Sides& sides);
+
+enum class Direction { to_host, from_host };
+enum class HostCopy { none, ours, host_namespace, cluster };  // what of the host the syncer keeps a copy of
+
+struct SyncedKind {
+  std::string_view kind;  // also the first part of its keys
+  kube::Resource resource;
+  Direction direction = Direction::to_host;
+
+  // For people: docs/synced-kinds.md.
+  std::string_view crosses;         // which of its objects
+  std::string_view host_allocates;  // what only the host can say
+  std::string_view wins;            // who has the last word, on which part
+  std::string_view status;          // what comes back, and how
+
+  // On the host.
+  HostCopy host_copy = HostCopy::none;
+  std::string_view host_verbs;          // space-separated
+  std::string_view host_subresource{};  // "pods/log get": with its own verbs
+  bool swept = false;                   // found by our label and removed with the virtual cluster
+  bool ends_with_grace = false;
+
+  // At work. No function, no part: no informer without its watch, no resync without its function.
+  Watch watch_tenant = nullptr, watch_host = nullptr;
+  Reconcile reconcile = nullptr;
+  /// Of objects that were there before this syncer: keys "Past<kind>".
+  Reconcile reconcile_past = nullptr;
+  /// Puts every known object in line again.
+  void (*resync)(Border& border, const Sides& sides) = nullptr;
+  /// How urgent a key is (kube::WorkQueue); none: 0, with everything small.
+  int (*lane)(const Border& border, const Sides& sides, std::string_view namespace_name,
+              std::string_view name) = nullptr;
+  bool before_others = false;  // reconciled before the syncer says that it has started
+
+  // Towards the host (translate_for_host(), apply_to_host()).
+  /// Which tenant objects cross; none: all.
+  bool (*crosses_to_host)(std::string_view tenant_namespace, std::string_view tenant_name) = nullptr;
+  /// What of the content differs from what is desired and is ours to change, put into a merge patch.
+  void (*patch_content)(const schema::Value& host_object, const schema::Value& desired, schema::Value patch) = nullptr;
+  bool made_anew = false;          // when the host refuses a change as invalid: only a new object can carry it
+  std::string_view status_rows{};  // rows (fields_from_host.cpp) by which reconcile_copied() brings status back
+  // From the host (reconcile_mirror()).
+  bool (*wanted)(const patches::SyncConfig& config) = nullptr;
+
+  std::string api_version() const {
+    return resource.group.empty() ? resource.version : resource.group + "/" + resource.version;
+  }
+};
+
+/// In the order in which a sweep goes: what runs before what it uses.
+std::span<const SyncedKind> synced_kinds();
+
+// --- what serves many kinds ------------------------------------------------------------------------------------------
+
+/// Keys by the object's own namespace and name.
+void watch_tenant_by_name(Border& border, Sides& sides);
+void watch_host_by_name(Border& border, Sides& sides);
+/// Host objects name the tenant object that they stand for, and its kind.
+void watch_host_by_identity(Border& border, Sides& sides);
+/// Only what pods use crosses: a tenant's other objects cost nothing here.
+void watch_tenant_used(Border& border, Sides& sides);
+
+void resync_tenant(Border& border, const Sides& sides);
+void resync_host(Border& border, const Sides& sides);
+
+/// Every tenant object that crosses stands on the host; its status comes back (to_host/copied_sync.cpp).
+Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                                 const std::string& name);
+/// On the host exactly while a pod of the tenant uses it (to_host/reference_sync.cpp).
+Result<Requeue> reconcile_used(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                               const std::string& name);
+/// A cluster-scoped tenant object equal to the host's, read-only in effect: what tenants change is put back. Mirrored
+/// objects carry the label sublet.dev/from-host, and only those are ever removed (from_host/mirror.cpp).
+Result<Requeue> reconcile_mirror(Border& border, const Sides& sides, const std::string& unused,
+                                 const std::string& name);
+
+// --- kinds with ways of their own: to_host/ and from_host/, one file each
+// ---------------------------------------------
+
+void watch_tenant_pods(Border& border, Sides& sides);
+void watch_host_pods(Border& border, Sides& sides);
+Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                              const std::string& tenant_name);
+void resync_pods(Border& border, const Sides& sides);
+/// What must start first goes first: pods that the host does not have yet (0), then what pods that run report (1).
+int lane_of_pod(const Border& border, const Sides& sides, std::string_view tenant_namespace,
+                std::string_view tenant_name);
+
+Result<Requeue> reconcile_token(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                                const std::string& batch);
+
+void watch_tenant_services(Border& border, Sides& sides);
+
+void watch_host_events(Border& border, Sides& sides);
+Result<Requeue> reconcile_event(Border& border, const Sides& sides, const std::string& host_namespace,
+                                const std::string& host_event);
+/// An event that was there before this syncer: the tenant most likely has it, so that is looked at first.
+Result<Requeue> reconcile_past_event(Border& border, const Sides& sides, const std::string& host_namespace,
+                                     const std::string& host_event);
+/// After all else (2): a burst brings several events for each pod.
+int lane_of_event(const Border& border, const Sides& sides, std::string_view host_namespace,
+                  std::string_view host_event);
+
+}  // namespace sublet::syncer

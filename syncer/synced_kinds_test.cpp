@@ -1,0 +1,79 @@
+// The table of synced kinds is whole, and what is read off it is right.
+#include "syncer/synced_kinds.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sublet/base/files.h"
+#include "sublet/syncer/host_footprint.h"
+#include "syncer/synced_kinds_page.h"
+#include "syncer/translate/field_table.h"
+
+namespace sublet::syncer {
+namespace {
+
+bool may(const SyncedKind& kind, std::string_view verb) {
+  return (" " + std::string(kind.host_verbs) + " ").find(" " + std::string(verb) + " ") != std::string::npos;
+}
+
+TEST(SyncedKinds, EveryRowSaysAllThatItsDirectionNeeds) {
+  std::set<std::string_view> names;
+  for (const SyncedKind& kind : synced_kinds()) {
+    EXPECT_TRUE(names.insert(kind.kind).second) << kind.kind;
+    EXPECT_NE(kind.reconcile, nullptr) << kind.kind;
+    for (const std::string_view text : {kind.crosses, kind.host_allocates, kind.wins, kind.status})
+      EXPECT_FALSE(text.empty()) << kind.kind;
+    EXPECT_EQ(kind.watch_host != nullptr, kind.host_copy != HostCopy::none) << kind.kind;
+    EXPECT_TRUE(!kind.watch_host || (may(kind, "list") && may(kind, "watch"))) << kind.kind;
+    // What is made on the host must go again.
+    EXPECT_EQ(may(kind, "create"), kind.swept) << kind.kind;
+    EXPECT_EQ(may(kind, "delete"), kind.swept) << kind.kind;
+    EXPECT_EQ(kind.direction == Direction::to_host, kind.swept) << kind.kind;
+    EXPECT_TRUE(kind.status_rows.empty() || plan_of(kind.status_rows) != nullptr) << kind.kind;
+    EXPECT_TRUE(kind.reconcile != reconcile_mirror || plan_of(kind.kind) != nullptr) << kind.kind;
+    if (kind.reconcile == reconcile_copied || kind.reconcile == reconcile_used) {
+      EXPECT_NE(find_host_kind(kind.kind), nullptr) << kind.kind;
+      EXPECT_NE(kind.patch_content, nullptr) << kind.kind;
+    }
+  }
+  // Whatever translation knows is also carried.
+  for (const HostKind& kind : host_kinds()) EXPECT_TRUE(names.contains(kind.kind)) << kind.kind;
+}
+
+TEST(SyncedKinds, ASweepTakesWhatRunsBeforeWhatItUsesAndEachResourceOnce) {
+  std::vector<std::string> order;
+  for (const Swept& swept : swept_from_host()) order.push_back(swept.resource.resource);
+  EXPECT_EQ(order, (std::vector<std::string>{"pods", "services", "configmaps", "secrets"}));
+  EXPECT_TRUE(swept_from_host().front().ends_with_grace);
+}
+
+TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
+  std::string text;
+  for (const HostRight& right : host_rights()) {
+    text += right.group + "/" + right.resource + (right.cluster_wide ? " everywhere" : "");
+    for (const std::string& verb : right.verbs) text += " " + verb;
+    text += "\n";
+  }
+  EXPECT_EQ(text,
+            "/pods get list watch create patch delete\n"
+            "/pods/log get\n"
+            "/services get list watch create patch delete\n"
+            "/configmaps get list watch create patch delete\n"
+            "/secrets get list watch create patch delete\n"
+            "/events list watch\n"
+            "/nodes everywhere list watch\n"
+            "node.k8s.io/runtimeclasses everywhere list watch\n");
+}
+
+TEST(SyncedKinds, TheDocumentationIsTheTables) {
+  const auto page = read_file(std::string(SUBLET_SOURCE_DIR) + "/docs/synced-kinds.md");
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_TRUE(*page == synced_kinds_page())
+      << "docs/synced-kinds.md is not what the table says; make it anew: build/dev/bin/synced_kinds_page > "
+         "docs/synced-kinds.md";
+}
+
+}  // namespace
+}  // namespace sublet::syncer

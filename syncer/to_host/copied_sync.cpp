@@ -1,0 +1,73 @@
+// Kinds of which every tenant object stands on the host, as Services do; the status that the host gives them comes
+// back.
+#include "sublet/patches/patch.h"
+#include "syncer/border.h"
+#include "syncer/to_host/host_object.h"
+#include "syncer/translate/field_table.h"
+#include "syncer/translate/translation.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+bool says_nothing(const Value& value) {
+  return value.missing() || ((value.is_object() || value.is_array()) && value.empty());
+}
+
+// What the host says of the fields that cross by these rows, and the tenant does not know yet; the others are not ours.
+Document status_difference(std::string_view rows, const Value& tenant_object, const Value& host_object) {
+  const Document wanted = carry_back(rows, host_object["status"], tenant_object);
+  Document difference = Document::object();
+  for (const FieldPlan& field : plan_of(rows)->fields) {
+    if (!lets_cross(field.row->action)) continue;
+    const Value ours = tenant_object["status"][field.name], theirs = wanted[field.name];
+    if (ours.equals(theirs) || (says_nothing(ours) && says_nothing(theirs))) continue;
+    if (ours.is_object() && theirs.is_object())
+      difference.root().put(field.name, patches::make_merge_patch(ours, theirs).root());
+    else
+      difference.root().put(field.name, theirs);
+  }
+  return difference;
+}
+
+Outcome bring_status_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
+                          const Value& host_object) {
+  if (kind.status_rows.empty()) return {};
+  const Document difference = status_difference(kind.status_rows, tenant_object, host_object);
+  if (difference.root().empty()) return {};
+  Document patch = Document::object();
+  patch.root().put("status", difference.root());
+  const Value metadata = tenant_object["metadata"];
+  ++border.tenant_writes;
+  const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
+                                           kube::PatchType::merge, patch.to_json(), "status");
+  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+  return {};
+}
+
+}  // namespace
+
+Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                                 const std::string& name) {
+  const SyncedKind& kind = sides.kind;
+  if (kind.crosses_to_host && !kind.crosses_to_host(tenant_namespace, name)) return Requeue();
+  const auto tenant_cached = sides.tenant->get(tenant_namespace, name);
+  const auto host_cached = sides.host->get(border.host_namespace(), border.host_name_of(tenant_namespace, name));
+  if (!tenant_cached) {
+    if (!host_cached) return Requeue();
+    const auto removed = remove_from_host(border, kind.resource, *host_cached);
+    return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
+  }
+  const Document tenant_object = whole(*tenant_cached, kind);
+  auto translated = translate_for_host(border, kind, tenant_object.root(), Operation::create);
+  if (!translated) return Requeue();
+  auto applied = apply_to_host(border, kind, host_cached, std::move(translated->host_object), tenant_object.root());
+  if (applied && host_cached)
+    if (const auto back = bring_status_back(border, kind, tenant_object.root(), host_cached->document().root()); !back)
+      return fail(back.error());
+  return applied;
+}
+
+}  // namespace sublet::syncer
