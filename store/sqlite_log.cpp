@@ -1,9 +1,13 @@
 // File format. One SQLite database in WAL mode, application_id kApplicationId, user_version kFileFormat:
 //   log(rev INTEGER PRIMARY KEY, key, create_rev, deleted, value)   one row per op; value: see row_codec.h
 //   meta(id = 1, floor, last, clean, checksum)                      compaction floor, highest revision given before the
-//                                                                   last compaction, and whether the file was closed
-// Rows are only ever added at the end, and deleted by compaction. A new file is prepared under another name and linked
-// into place, so a file under the real name is always complete.
+//                                                                   last compaction, and how the file was left: 1, it
+//                                                                   was closed; 0 or less, it is in use, and its WAL
+//                                                                   has at least -clean bytes
+// A session first makes the WAL as long as it will get (sparse) and syncs that, then writes its length to meta: a WAL
+// that is shorter later was cut, and is never taken for an older state. Rows are only ever added at the end, and
+// deleted by compaction. A new file is prepared under another name and linked into place, so a file under the real name
+// is always complete.
 //
 // SQLite's settings and why: one connection that locks the file (a second process is refused, and the WAL index needs
 // no shared memory file); synchronous=FULL (a commit is on disk before it is answered); no automatic checkpoints (ours
@@ -12,6 +16,7 @@
 #include "sublet/store/sqlite_log.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -22,13 +27,16 @@
 #include "store/crc32c.h"
 #include "store/sqlite_db.h"
 #include "store/wal_check.h"
+#include "store/wal_rescue.h"
+#include "sublet/base/files.h"
 #include "sublet/base/log.h"
 
 namespace sublet::store {
 namespace {
 
 constexpr std::uint32_t kApplicationId = 0x73756274;  // "subt"
-constexpr int kFileFormat = 1;
+constexpr int kFileFormat = 2;                        // 1: the session did not say how long its WAL is
+constexpr std::int64_t kWalHeader = 32, kWalFrame = 24 + 4096;
 constexpr std::int64_t kPageSize = 4096;
 constexpr std::int64_t kReserveMargin = 2 << 20;  // see reserve_bytes
 
@@ -46,17 +54,18 @@ constexpr const char* kConnectionPragmas =
 constexpr const char* kSchema =
     "PRAGMA page_size=4096;"
     "PRAGMA application_id=1937072756;"  // kApplicationId
-    "PRAGMA user_version=1;"             // kFileFormat
+    "PRAGMA user_version=2;"             // kFileFormat
     "PRAGMA journal_mode=WAL;"
     "CREATE TABLE log(rev INTEGER PRIMARY KEY, key TEXT NOT NULL, create_rev INTEGER NOT NULL, deleted INTEGER NOT "
     "NULL,"
     " value BLOB NOT NULL) STRICT;"
     "CREATE TABLE meta(id INTEGER PRIMARY KEY CHECK(id=1), floor INTEGER NOT NULL, last INTEGER NOT NULL,"
     " clean INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;";
-static_assert(kApplicationId == 1937072756 && kFileFormat == 1, "kSchema spells them out");
+static_assert(kApplicationId == 1937072756 && kFileFormat == 2, "kSchema spells them out");
 
-std::uint32_t meta_checksum(Revision floor, Revision last, bool clean) {
-  return crc32c(0, "meta " + std::to_string(floor) + " " + std::to_string(last) + (clean ? " clean" : ""));
+std::uint32_t meta_checksum(Revision floor, Revision last, std::int64_t clean) {
+  const std::string left = clean > 0 ? " clean" : clean < 0 ? " wal " + std::to_string(-clean) : "";
+  return crc32c(0, "meta " + std::to_string(floor) + " " + std::to_string(last) + left);
 }
 
 std::string os_error() { return std::strerror(errno); }
@@ -108,15 +117,18 @@ class SqliteLog final : public Log {
 
  private:
   Outcome check_header();
-  Outcome read_meta(bool has_wal);
+  Outcome lock();
+  Outcome read_meta(std::int64_t wal_size);
   Outcome begin_session();
+  int lengthen_wal();
+  sqlite3_file* wal_file() const;
   Outcome prepare();
   tl::unexpected<Status> failed_open(int code) { return open_error(options_.path, code, db_.error()); }
 
   int insert(const std::vector<Row>& rows);
   int transaction(const std::function<int()>& body);
   AppendError outcome(int code, std::string& error_text);
-  int write_meta(Revision floor, bool clean);
+  int write_meta(Revision floor, std::int64_t clean);
   void keep_wal_on_close(bool keep) {
     sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
   }
@@ -132,8 +144,12 @@ class SqliteLog final : public Log {
   bool room_for_writes();
 
   const SqliteLogOptions options_;
+  std::optional<Descriptor> lock_;  // outlives the connection
   Database db_;
   Statement begin_, commit_, rollback_, insert_, delete_, meta_;
+  /// The WAL is never shorter than this while the file is in use: as long as it gets between two checkpoints.
+  std::int64_t wal_bytes_min() const { return kWalHeader + (options_.checkpoint_pages_max + 1) * kWalFrame; }
+
   Revision floor_ = kFirstRevision - 1;
   Revision last_ = kFirstRevision - 1;
   int wal_pages_ = 0;
@@ -150,7 +166,12 @@ Outcome SqliteLog::check_header() {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
   unsigned char header[100] = {};
-  const int code = file->pMethods->xRead(file, header, sizeof(header), 0);
+  int code = file->pMethods->xRead(file, header, sizeof(header), 0);
+  // A checkpoint that the power cut may have left the first page half written; the WAL has it whole then.
+  if (const std::string newer = first_page_in_wal(options_.path + "-wal"); newer.size() >= sizeof(header)) {
+    std::memcpy(header, newer.data(), sizeof(header));
+    code = SQLITE_OK;
+  }
   if (code == SQLITE_IOERR_SHORT_READ || (code == SQLITE_OK && std::memcmp(header, "SQLite format 3", 16) != 0))
     return fail(Reason::bad_request, options_.path +
                                          " is not a sublet store (no SQLite database at all): it was left "
@@ -172,15 +193,40 @@ Outcome SqliteLog::check_header() {
   return {};
 }
 
+std::int64_t size_of(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 ? std::int64_t{facts.st_size} : -1;
+}
+
+sqlite3_file* SqliteLog::wal_file() const {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+  return file;
+}
+
+/// Before SQLite's own lock, which comes with reading the WAL, and on a file of its own: closing any descriptor of the
+/// database would drop SQLite's.
+Outcome SqliteLog::lock() {
+  const std::string path = options_.path + "-lock";
+  lock_.emplace(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (lock_->fd < 0) return fail(Reason::internal_error, path + " cannot be opened: " + os_error());
+  if (::flock(lock_->fd, LOCK_EX | LOCK_NB) != 0) return open_error(options_.path, SQLITE_BUSY, "");
+  return {};
+}
+
 Outcome SqliteLog::open() {
   const std::string wal = options_.path + "-wal";
-  const bool has_wal = ::access(wal.c_str(), F_OK) == 0;
+  if (Outcome locked = lock(); !locked) return locked;
+  if (Outcome finished = finish_rescue(wal, options_.vfs); !finished) return finished;
   if (const int code = db_.open(options_.path, options_.vfs); code != SQLITE_OK) return failed_open(code);
   sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   keep_wal_on_close(true);  // a refused file stays as it is
   if (Outcome header = check_header(); !header) return header;
   ::chmod(options_.path.c_str(), 0600);
-  if (const std::string problem = wal_problem(wal); !problem.empty()) return damaged(options_.path, problem);
+  if (const std::string problem = wal_problem(wal, options_.path); !problem.empty())
+    return damaged(options_.path, problem);
+  if (Outcome rescued = rescue_wal(wal, options_.vfs); !rescued) return rescued;
+  const std::int64_t wal_size = size_of(wal);
   if (const int code = db_.exec(kConnectionPragmas); code != SQLITE_OK) return failed_open(code);
   std::string text;
   if (const int code = db_.query("SELECT count(*) FROM sqlite_schema", text); code != SQLITE_OK)
@@ -189,7 +235,7 @@ Outcome SqliteLog::open() {
     return damaged(options_.path, "it is not in write-ahead mode");
   if (const int code = db_.query("PRAGMA quick_check(1)", text); code != SQLITE_OK) return failed_open(code);
   if (text != "ok") return damaged(options_.path, text);
-  return read_meta(has_wal);
+  return read_meta(wal_size);
 }
 
 /// Everything was read and is sound: from here on the file is ours to write.
@@ -197,10 +243,13 @@ Outcome SqliteLog::begin_session() {
   if (const int code = db_.exec(("PRAGMA synchronous=" + options_.synchronous).c_str()); code != SQLITE_OK)
     return failed_open(code);
   if (Outcome prepared = prepare(); !prepared) return prepared;
-  if (const int code = write_meta(floor_, false); code != SQLITE_DONE) return failed_open(code);
+  if (const int code = lengthen_wal(); code != SQLITE_OK) return failed_open(code);
+  if (const int code = db_.exec(("PRAGMA user_version=" + std::to_string(kFileFormat)).c_str()); code != SQLITE_OK)
+    return failed_open(code);
+  if (const int code = write_meta(floor_, -wal_bytes_min()); code != SQLITE_DONE) return failed_open(code);
   in_session_ = true;
-  // What an earlier process wrote and never synced is visible to us: it must be durable before anyone is shown it.
-  if (const int code = sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  // Into the database: a WAL that is cut must not take with it that it was longer.
+  if (const int code = sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
       code != SQLITE_OK)
     return failed_open(code);
   sqlite3_wal_hook(
@@ -214,9 +263,17 @@ Outcome SqliteLog::begin_session() {
   return {};
 }
 
+int SqliteLog::lengthen_wal() {
+  sqlite3_file* wal = wal_file();
+  sqlite3_int64 size = 0;
+  int code = wal->pMethods->xFileSize(wal, &size);
+  if (code == SQLITE_OK && size < wal_bytes_min()) code = wal->pMethods->xTruncate(wal, wal_bytes_min());
+  return code == SQLITE_OK ? wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL) : code;
+}
+
 SqliteLog::~SqliteLog() {
   // Only a file that says that it was closed may lose its WAL, which SQLite then merges and removes.
-  if (in_session_ && broken_.empty() && write_meta(floor_, true) == SQLITE_DONE) keep_wal_on_close(false);
+  if (in_session_ && broken_.empty() && write_meta(floor_, 1) == SQLITE_DONE) keep_wal_on_close(false);
   if (reserve_) ::unlink(reserve_path().c_str());
 }
 
@@ -234,7 +291,7 @@ Outcome SqliteLog::prepare() {
   return {};
 }
 
-Outcome SqliteLog::read_meta(bool has_wal) {
+Outcome SqliteLog::read_meta(std::int64_t wal_size) {
   Statement read;
   if (const int code = read.prepare(db_, "SELECT floor, last, clean, checksum FROM meta"); code != SQLITE_OK)
     return failed_open(code);
@@ -243,12 +300,15 @@ Outcome SqliteLog::read_meta(bool has_wal) {
   if (code != SQLITE_ROW) return failed_open(code);
   floor_ = read.integer(0);
   last_ = read.integer(1);
-  const bool clean = read.integer(2) != 0;
+  const std::int64_t clean = read.integer(2);
   if (read.integer(3) != meta_checksum(floor_, last_, clean))
     return damaged(options_.path, "its meta row fails its checksum");
-  if (!clean && !has_wal)
+  if (clean <= 0 && wal_size < 0)
     return damaged(options_.path,
                    "it was not closed, and its -wal file, which holds the newest writes, is missing; put that back");
+  if (clean < 0 && wal_size < -clean)
+    return damaged(options_.path, "it was not closed, and its -wal file, which holds the newest writes, was cut to " +
+                                      std::to_string(wal_size) + " bytes of at least " + std::to_string(-clean));
   Statement newest;
   if (const int error = newest.prepare(db_, "SELECT max(rev) FROM log"); error != SQLITE_OK) return failed_open(error);
   if (const int error = newest.step(); error != SQLITE_ROW) return failed_open(error);
@@ -356,10 +416,10 @@ Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& er
   return AppendError::none;
 }
 
-int SqliteLog::write_meta(Revision floor, bool clean) {
+int SqliteLog::write_meta(Revision floor, std::int64_t clean) {
   meta_.bind(1, floor);
   meta_.bind(2, last_);
-  meta_.bind(3, clean ? 1 : 0);
+  meta_.bind(3, clean);
   meta_.bind(4, meta_checksum(floor, last_, clean));
   return meta_.run();
 }
@@ -375,7 +435,7 @@ Log::AppendError SqliteLog::compact(const std::vector<Revision>& superseded, Rev
       delete_.bind(1, revision);
       if (const int code = delete_.run(); code != SQLITE_DONE) return code;
     }
-    return write_meta(raised, false);
+    return write_meta(raised, -wal_bytes_min());
   };
   const AppendError result = insist([&] { return transaction(remove_rows); }, error_text);
   if (result != AppendError::none) return result;
@@ -435,7 +495,7 @@ Outcome fill_new_file(const std::string& path, const std::string& vfs) {
   if (code == SQLITE_OK) code = db.exec(kSchema);
   const Revision start = kFirstRevision - 1;
   const std::string meta = "INSERT INTO meta VALUES(1, " + std::to_string(start) + ", " + std::to_string(start) +
-                           ", 1, " + std::to_string(meta_checksum(start, start, true)) + ")";
+                           ", 1, " + std::to_string(meta_checksum(start, start, 1)) + ")";
   if (code == SQLITE_OK) code = db.exec(meta.c_str());
   if (code == SQLITE_OK)
     code = sqlite3_wal_checkpoint_v2(db.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);

@@ -170,7 +170,7 @@ TEST_F(SqliteLogTest, ForeignFilesAreRefusedAndNotTouched) {
   refused_untouched("another program");
   std::filesystem::remove(path());
   open();
-  sql("PRAGMA user_version=2");
+  sql("PRAGMA user_version=3");
   refused_untouched("newer version");
 }
 

@@ -76,6 +76,14 @@ class Damage : public testing::Test {
     }
   }
 
+  /// 1 when the store refused to open.
+  int cut_to(Image image, std::size_t size, Revision acknowledged) {
+    image["state.db-wal"].resize(size);
+    bool refused = false;
+    EXPECT_EQ(judge(image, *bench_.model, acknowledged, refused), "") << "cut to " << size;
+    return refused ? 1 : 0;
+  }
+
   Bench bench_;
   Load load_;
 };
@@ -101,6 +109,20 @@ TEST_F(Damage, OfTheWriteAheadFileIsFoundOrCostsOnlyTheLastTransactions) {
   ASSERT_GT(bench_.acks.size(), 12u);
   const Revision sure = bench_.acks[bench_.acks.size() - 12].revision;
   flip(image, "state.db-wal", 700, sure);
+}
+
+TEST_F(Damage, OfAWriteAheadFileThatWasCutIsRefusedOrCostsNothing) {
+  Image image = now();
+  while (current_commits(image.at("state.db-wal")) < 4) {
+    bench_.run(load_, 1);
+    image = now();
+  }
+  int refusals = 0;
+  for (std::size_t size : {0, 31, 32, 4096, 32 + 4120, 32 + 2 * 4120, 100'000})
+    refusals += cut_to(image, size, bench_.acknowledged());
+  EXPECT_EQ(refusals, 7) << "each of these cuts takes acknowledged writes away";
+  std::mt19937 random(14);
+  for (int i = 0; i < 60; ++i) cut_to(image, random() % image.at("state.db-wal").size(), bench_.acknowledged());
 }
 
 TEST_F(Damage, OfTheFileUnderAWriteAheadFileIsFoundOrHarmless) { flip(now(), "state.db", 300, bench_.acknowledged()); }

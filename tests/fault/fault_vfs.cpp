@@ -4,6 +4,7 @@
 #include <atomic>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 namespace sublet::store::fault {
 namespace {
@@ -96,7 +97,7 @@ int vfs_open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, 
 }
 int vfs_delete(sqlite3_vfs* vfs, const char* path, int sync_folder) {
   FaultVfs& fault = owner(vfs);
-  const int code = fault.perform({Kind::remove, base_name(path), 0, {}});
+  const int code = fault.perform({Kind::remove, base_name(path), sync_folder != 0 ? 1 : 0, {}});
   return code != SQLITE_OK ? code : fault.below()->xDelete(fault.below(), path, sync_folder);
 }
 int vfs_access(sqlite3_vfs* vfs, const char* path, int flags, int* out) {
@@ -114,25 +115,57 @@ int vfs_last_error(sqlite3_vfs* vfs, int size, char* out) {
   return owner(vfs).below()->xGetLastError(owner(vfs).below(), size, out);
 }
 
-/// Applies the first `length` bytes of the operation's effect to the content.
-void apply(std::string& content, const FaultVfs::Operation& operation, std::size_t length) {
-  const auto offset = static_cast<std::size_t>(operation.offset);
-  if (operation.kind == Kind::truncate) {
-    content.resize(offset);
-    return;
-  }
-  if (content.size() < offset + length) content.resize(offset + length);
-  std::copy_n(operation.data.begin(), length, content.begin() + static_cast<std::ptrdiff_t>(offset));
+void write_at(std::string& content, std::size_t offset, std::string_view data) {
+  if (content.size() < offset + data.size()) content.resize(offset + data.size());
+  std::copy(data.begin(), data.end(), content.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-/// How much of an unsynced operation survives.
-std::size_t surviving(const FaultVfs::Operation& operation, Unsynced unsynced, std::mt19937& random, bool& survives) {
-  survives = unsynced == Unsynced::kept || (unsynced != Unsynced::dropped && random() % 2 == 0);
-  if (unsynced != Unsynced::torn || operation.kind != Kind::write || random() % 2 == 0) return operation.data.size();
-  // A sector is written whole or not at all; sectors are aligned in the file.
-  const std::size_t head = kSector - static_cast<std::size_t>(operation.offset) % kSector;
-  const std::size_t sectors = random() % (operation.data.size() / kSector + 1);
-  return std::min(operation.data.size(), sectors == 0 ? 0 : head + (sectors - 1) * kSector);
+void apply(std::string& content, const FaultVfs::Operation& operation) {
+  const auto offset = static_cast<std::size_t>(operation.offset);
+  if (operation.kind == Kind::truncate)
+    content.resize(offset);
+  else
+    write_at(content, offset, operation.data);
+}
+
+/// Calls `piece(offset in the data, size)` for each part of a write that lies in a sector of its own.
+template <typename Piece>
+void for_each_sector(const FaultVfs::Operation& operation, Piece piece) {
+  const auto begin = static_cast<std::size_t>(operation.offset);
+  for (std::size_t at = 0; at < operation.data.size();) {
+    const std::size_t size = std::min(kSector - (begin + at) % kSector, operation.data.size() - at);
+    if (!piece(at, size)) return;
+    at += size;
+  }
+}
+
+std::string garbage(std::size_t size, std::mt19937& random) {
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
+/// What an operation that was not synced leaves on the disk when the power goes.
+void apply_unsynced(std::string& content, const FaultVfs::Operation& operation, Unsynced unsynced,
+                    std::mt19937& random) {
+  if (unsynced == Unsynced::dropped) return;
+  if (unsynced == Unsynced::kept) return apply(content, operation);
+  const bool whole = operation.kind == Kind::truncate || unsynced == Unsynced::random_subset;
+  if (whole || random() % 2 == 0) {
+    if (random() % 2 == 0) apply(content, operation);
+    return;
+  }
+  const auto offset = static_cast<std::size_t>(operation.offset);
+  const std::string_view data = operation.data;
+  for_each_sector(operation, [&](std::size_t at, std::size_t size) {
+    const unsigned fate = random() % 4;
+    if (unsynced == Unsynced::torn && fate == 0) return false;
+    if (unsynced == Unsynced::garbage && fate == 0)
+      write_at(content, offset + at, garbage(size, random));
+    else if (unsynced == Unsynced::torn || fate < 3)
+      write_at(content, offset + at, data.substr(at, size));
+    return true;
+  });
 }
 
 }  // namespace
@@ -202,11 +235,26 @@ int FaultVfs::perform(Operation operation) {
     if (code_ == SQLITE_FULL) {
       operation.data.resize(operation.data.size() / 2);
       operations_.push_back(std::move(operation));
+    } else if (operation.kind == Kind::sync) {
+      operation.kind = Kind::failed_sync;
+      operations_.push_back(std::move(operation));
     }
     return code_;
   }
   operations_.push_back(std::move(operation));
   return SQLITE_OK;
+}
+
+void FaultVfs::Cursor::sync(File& file) {
+  for (const std::size_t number : file.unsynced) apply(file.synced, vfs_.operations_[number]);
+  file.unsynced.clear();
+  file.entry_synced = true;
+}
+
+void FaultVfs::Cursor::lose(File& file) {
+  for (const std::size_t number : file.unsynced)
+    if (lost_survive_) apply_unsynced(file.synced, vfs_.operations_[number], Unsynced::sectors, fate_);
+  file.unsynced.clear();
 }
 
 void FaultVfs::Cursor::advance(std::size_t operations) {
@@ -215,18 +263,20 @@ void FaultVfs::Cursor::advance(std::size_t operations) {
     const Operation& operation = vfs_.operations_[at_];
     switch (operation.kind) {
       case Kind::remove:
+        if (operation.offset == 0 && files_.count(operation.file) != 0)
+          removed_[operation.file] = std::move(files_[operation.file]);
         files_.erase(operation.file);
         break;
       case Kind::create:
         files_.try_emplace(operation.file);
         break;
-      case Kind::sync: {
-        File& file = files_[operation.file];
-        for (const std::size_t number : file.unsynced)
-          apply(file.synced, vfs_.operations_[number], vfs_.operations_[number].data.size());
-        file.unsynced.clear();
+      case Kind::sync:
+        sync(files_[operation.file]);
+        removed_.erase(operation.file);
         break;
-      }
+      case Kind::failed_sync:
+        lose(files_[operation.file]);
+        break;
       case Kind::write:
       case Kind::truncate:
         files_[operation.file].unsynced.push_back(at_);
@@ -234,25 +284,26 @@ void FaultVfs::Cursor::advance(std::size_t operations) {
   }
 }
 
-Image FaultVfs::Cursor::image(Unsynced unsynced, std::mt19937& random) const {
+std::string FaultVfs::Cursor::content(const File& file, Unsynced unsynced, std::mt19937& random) const {
+  std::string content = file.synced;
+  for (const std::size_t number : file.unsynced) apply_unsynced(content, vfs_.operations_[number], unsynced, random);
+  return content;
+}
+
+Image FaultVfs::Cursor::image(Unsynced unsynced, std::mt19937& random, Entries entries) const {
   const std::lock_guard lock(vfs_.mutex_);
   Image out;
-  for (const auto& [name, file] : files_) {
-    std::string content = file.synced;
-    for (const std::size_t number : file.unsynced) {
-      bool survives = false;
-      const std::size_t length = surviving(vfs_.operations_[number], unsynced, random, survives);
-      if (survives) apply(content, vfs_.operations_[number], length);
-    }
-    out.emplace(name, std::move(content));
-  }
+  for (const auto& [name, file] : files_)
+    if (entries == Entries::kept || file.entry_synced) out.emplace(name, content(file, unsynced, random));
+  if (entries == Entries::lost)
+    for (const auto& [name, file] : removed_) out.emplace(name, content(file, unsynced, random));
   return out;
 }
 
-Image FaultVfs::image(std::size_t operations, Unsynced unsynced, std::mt19937& random) const {
+Image FaultVfs::image(std::size_t operations, Unsynced unsynced, std::mt19937& random, Entries entries) const {
   Cursor cursor(*this);
   cursor.advance(operations);
-  return cursor.image(unsynced, random);
+  return cursor.image(unsynced, random, entries);
 }
 
 }  // namespace sublet::store::fault

@@ -1,10 +1,13 @@
 // FaultVfs: an SQLite VFS over the real one that remembers what was written and synced, and can fail.
 //
 // Power cuts: every write, truncation and sync is recorded in order, so that for any moment the disk's possible content
-// can be made: what was synced, plus all, none, or a random part of what was not (in 512-byte sectors, a write's prefix
-// may survive alone). Failures: the n-th write can find the disk full, the n-th operation can fail, everything can
-// freeze as after kill -9. Creation of a file counts as durable at once; deletion too. Threads: locked; the store's
-// commit thread calls it while a test plans faults.
+// can be made: what was synced, plus, of what was not, what `Unsynced` names. Bytes outside of a write are never
+// touched (SQLite's "powersafe overwrite", which its unix VFS assumes). Failures: the n-th write can find the disk
+// full, the n-th operation can fail, everything can freeze as after kill -9. A sync that fails is as on Linux: what it
+// should have written stays readable, counts as clean, and never reaches the disk by a later sync (unless it is written
+// again), or did so by chance. Folder entries: a file's creation is durable with its first sync (SQLite's VFS syncs the
+// folder then), a deletion only when SQLite asked for a sync of the folder. Threads: locked; the store's commit thread
+// calls it while a test plans faults.
 #pragma once
 
 #include <sqlite3.h>
@@ -23,7 +26,18 @@ namespace sublet::store::fault {
 using Image = std::map<std::string, std::string>;
 
 /// What happens to writes that were not synced when the power goes.
-enum class Unsynced { dropped, random_subset, torn, kept };
+enum class Unsynced {
+  dropped,        // none survives
+  random_subset,  // each whole or not at all
+  torn,           // of each a prefix of its 512-byte sectors
+  sectors,        // of each any of its sectors
+  garbage,        // as `sectors`, and some hold neither the old nor the new
+  kept,           // all survive, as after kill -9
+};
+inline constexpr Unsynced kAllWays[] = {Unsynced::dropped, Unsynced::random_subset, Unsynced::torn,
+                                        Unsynced::sectors, Unsynced::garbage,       Unsynced::kept};
+/// And to folder entries that were not.
+enum class Entries { kept, lost };
 
 class FaultVfs {
  public:
@@ -47,31 +61,40 @@ class FaultVfs {
   void thaw();
 
   /// The disk after a power cut behind the first `operations` operations.
-  Image image(std::size_t operations, Unsynced unsynced, std::mt19937& random) const;
+  Image image(std::size_t operations, Unsynced unsynced, std::mt19937& random, Entries entries = Entries::kept) const;
 
   /// Walks through all moments in order: much cheaper than one image() each.
   class Cursor {
    public:
-    explicit Cursor(const FaultVfs& vfs) : vfs_(vfs) {}
+    /// `lost_survive`: of what a failed sync left behind, whether some reached the disk all the same.
+    explicit Cursor(const FaultVfs& vfs, bool lost_survive = false) : vfs_(vfs), lost_survive_(lost_survive) {}
     /// Moves on to the moment behind `operations` operations, never back.
     void advance(std::size_t operations);
-    Image image(Unsynced unsynced, std::mt19937& random) const;
+    Image image(Unsynced unsynced, std::mt19937& random, Entries entries = Entries::kept) const;
 
    private:
     struct File {
       std::string synced;
       std::vector<std::size_t> unsynced;  // numbers of operations
+      bool entry_synced = false;
     };
+    void sync(File& file);
+    void lose(File& file);
+    std::string content(const File& file, Unsynced unsynced, std::mt19937& random) const;
+
     const FaultVfs& vfs_;
+    bool lost_survive_;
+    std::mt19937 fate_{7};
     std::size_t at_ = 0;
     std::map<std::string, File> files_;
+    std::map<std::string, File> removed_;  // whose entries may come back
   };
 
   // For the C callbacks only.
   struct Operation {
-    enum class Kind : std::uint8_t { create, write, truncate, sync, remove } kind;
+    enum class Kind : std::uint8_t { create, write, truncate, sync, failed_sync, remove } kind;
     std::string file;
-    std::int64_t offset = 0;  // of a write; the size of a truncation
+    std::int64_t offset = 0;  // of a write; the size of a truncation; 1: a removal with a sync of the folder
     std::string data;
   };
   sqlite3_vfs* below() const { return below_; }
