@@ -1,5 +1,6 @@
 #include "sublet/syncer/border_facts.h"
 
+#include "sublet/syncer/translate.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/reserved_keys.h"
 
@@ -27,6 +28,13 @@ constexpr Overruled kOverruled[] = {
     {"Pod", "spec", "enableServiceLinks", "the tenant's services come as plain variables"},
 };
 
+// Of the keys under sublet.dev/ a template may write the others: they are the platform's as its own are.
+bool written_by_border(std::string_view key) {
+  return key == kLabelManagedBy || key == kLabelTenantUid || key == kAnnotationDesiredHash ||
+         key.starts_with("sublet.dev/tenant-") || key.starts_with("sublet.dev/owned-") ||
+         key.starts_with("sublet.dev/fact-");
+}
+
 std::string overrules(std::string_view kind, std::span<const std::string_view> members) {
   for (const Overruled& row : kOverruled) {
     if (!row.kind.empty() && row.kind != kind) continue;
@@ -35,7 +43,7 @@ std::string overrules(std::string_view kind, std::span<const std::string_view> m
       return std::string(row.why);
   }
   if (members.size() != 3 || members[0] != "metadata") return {};
-  if (members[2].starts_with("sublet.dev/")) return "the keys of sublet.dev are the border's own";
+  if (written_by_border(members[2])) return "the border writes this key itself";
   if ((members[1] == "labels" && reserved_label(members[2], true)) ||
       (members[1] == "annotations" && reserved_annotation(members[2], true)))
     return "only a component of the host writes this key";

@@ -3,6 +3,7 @@
 
 #include "sublet/base/files.h"
 #include "sublet/schema/engine.h"
+#include "sublet/syncer/border_facts.h"
 #include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
@@ -39,6 +40,14 @@ Document stored_demo_pod() {
   pod["metadata"].put("uid", "pod-uid");
   EXPECT_TRUE(schema::conform(pod.root(), Table::builtin().find_kind("", "v1", "Pod")));
   return pod;
+}
+
+// As `sublet create` loads them.
+TEST(ShippedTemplate, AllAreAcceptedWithWhatTheBorderOverrules) {
+  for (const char* file : {"templates/gpu-fraction.yaml", "templates/gpu-whole.yaml"}) {
+    const auto loaded = patches::Template::load(shipped_file(file), file, border_facts());
+    EXPECT_TRUE(loaded) << loaded.error().message;
+  }
 }
 
 TEST(ShippedTemplate, DemoPodReachesTheHostAsKaiWantsIt) {
