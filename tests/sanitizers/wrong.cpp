@@ -6,6 +6,12 @@
 #include <string>
 #include <thread>
 
+#if defined(__GNUC__) && !defined(__clang__)  // GCC sees some of it when it compiles
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wuse-after-free"
+#pragma GCC diagnostic ignored "-Wdangling-pointer"
+#endif
+
 namespace {
 
 struct Base {
@@ -18,7 +24,7 @@ struct Derived : Base {
 };
 
 int* volatile leaked = nullptr;
-int counter = 0;
+volatile int counter = 0;
 volatile int one = 1;
 
 void freed_memory() {
@@ -49,7 +55,7 @@ void vptr() {
 }
 void race() {
   const auto count = [] {
-    for (int i = 0; i < 1000; ++i) ++counter;
+    for (int i = 0; i < 1000; ++i) counter = counter + 1;
   };
   std::thread other(count);
   count();
