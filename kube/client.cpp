@@ -7,6 +7,7 @@ namespace sublet::kube {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kJsonMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 std::string_view content_type_of(PatchType type) {
   switch (type) {
@@ -97,7 +98,9 @@ net::Request Client::list_request(const Resource& resource, std::string_view nam
   query.add("resourceVersionMatch", options.resource_version_match);
   query.add("limit", options.limit);
   query.add("continue", options.continue_token);
-  return request("GET", resource.path(namespace_name) + query.text());
+  net::Request out = request("GET", resource.path(namespace_name) + query.text());
+  if (options.metadata_only) out.headers.set("Accept", std::string(kJsonMetadataList));
+  return out;
 }
 
 Result<schema::Document> Client::list(const Resource& resource, std::string_view namespace_name,

@@ -62,6 +62,12 @@ TEST_F(ClientTest, ListCarriesItsOptions) {
   EXPECT_EQ(sent.target, "/api/v1/pods?labelSelector=a%20in%20%28b%2Cc%29&fieldSelector=spec.nodeName%3Dn&limit=5");
 }
 
+TEST_F(ClientTest, ListOfMetadataAloneSaysSo) {
+  const net::Request sent = during([&] { client_.list(kPods, "ns", {.metadata_only = true}); }, 200, "{}");
+  EXPECT_EQ(sent.headers.all("accept"),
+            std::vector<std::string_view>{"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"});
+}
+
 TEST_F(ClientTest, WritesCarryBodyAndType) {
   const auto object = schema::Document::parse_json(R"({"kind":"Binding"})").value();
   net::Request sent = during([&] { client_.create(kPods, "ns", object.root(), "p", "binding"); }, 201, "{}");

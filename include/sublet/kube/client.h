@@ -36,6 +36,7 @@ struct ListOptions {
   std::string resource_version_match{};            // "", "Exact", "NotOlderThan"
   int limit = 0;
   std::string continue_token{};
+  bool metadata_only = false;  // items have kind and metadata alone (PartialObjectMetadataList)
 };
 
 struct DeleteOptions {
