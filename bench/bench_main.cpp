@@ -16,7 +16,7 @@ using namespace sublet::bench;
 constexpr char kUsage[] =
     "usage: sublet_bench api|watch|objects --kubeconfig F --pids PID,... [--seconds S] [--count N] [--events N]\n"
     "       sublet_bench pods --kubeconfig F --host-kubeconfig F --host-namespace NS [--namespace NS]\n"
-    "                         --count N [--rate PER_SECOND] [--writers N] [--watch-seconds S]\n"
+    "                         --count N [--rate PER_SECOND] [--writers N] [--watch-seconds S] [--keep 1]\n"
     "The figures are printed as one JSON object; the names end in their units.\n";
 
 /// Flags are all --name value.
@@ -67,7 +67,8 @@ Figures pods(const Flags& flags) {
                    .count = flags.count("count", 100),
                    .writers = flags.count("writers", 16),
                    .rate = flags.number("rate", 0),
-                   .watch_seconds = flags.count("watch-seconds", 900)};
+                   .watch_seconds = flags.count("watch-seconds", 900),
+                   .keep = flags.count("keep", 0) != 0};
   return measure_pods(run);
 }
 

@@ -33,8 +33,10 @@ struct PodRun {
   int writers = 1;
   double rate = 0;          // pods per second; 0: as fast as the writers go
   int watch_seconds = 900;  // how long a watch is asked for; a shorter one is resumed more often
+  bool keep = false;        // leave the pods where they are when they run
 };
-/// Creates pods and follows each to the host and back to Running, then deletes them and waits until the host has none.
+/// Creates pods and follows each to the host and back to Running, then (unless they are kept) deletes them and waits
+/// until the host has none.
 Figures measure_pods(const PodRun& run);
 
 }  // namespace sublet::bench

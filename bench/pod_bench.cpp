@@ -222,10 +222,12 @@ Figures measure_pods(const PodRun& run) {
   }
   Figures figures = summarize(ledger);
   figures.emplace_back("watch_resumes", ledger.resumes());
-  Connection(tenant_tls)
-      .expect({.method = "DELETE",
-               .path = pods_path(run.tenant_namespace) + "?labelSelector=app%3Dbench&gracePeriodSeconds=0"});
-  if (!ledger.await_gone(run.count)) die("the pods were measured, but deleting them did not empty the host");
+  if (!run.keep) {
+    Connection(tenant_tls)
+        .expect({.method = "DELETE",
+                 .path = pods_path(run.tenant_namespace) + "?labelSelector=app%3Dbench&gracePeriodSeconds=0"});
+    if (!ledger.await_gone(run.count)) die("the pods were measured, but deleting them did not empty the host");
+  }
   stop = true;
   for (std::thread& watch : watches) watch.join();
   return figures;

@@ -45,6 +45,10 @@ def _ratio(key, other, test):
     return _of([key, other], lambda value, beside: test(value / beside))
 
 
+def _delete(count):
+    return _of([f"delete_{count}_s", f"delete_{count}_cpu_s"], lambda seconds, cpu: f"{seconds:.1f} s, its own CPU {cpu:.2f} s")
+
+
 def _burst_rate(prefix):
     return _value(f"{prefix}_reaching_host_per_s", "/s", digits=0)
 
@@ -93,6 +97,9 @@ ROWS = [
     ("that burst Running in the tenant", _burst_running("burst"), NOTHING, "within 1.2x of direct",
      _ratio("burst_all_running_s", "burst_direct_all_running_s", lambda r: r <= 1.2), "20/s, p50 35 s (vCluster)"),
     ("the direct burst Running", _burst_running("burst_direct"), NOTHING, "reported", NOTHING, "all after 6 s (169/s)"),
+    ("delete of a virtual cluster with 500 pods", _delete(500), NOTHING, "< 5 s, < 1 s of CPU",
+     _both(_below("delete_500_s", 5), _below("delete_500_cpu_s", 1)), ""),
+    ("the same with 2,200 pods", _delete(2200), NOTHING, "< 20 s", _below("delete_2200_s", 20), ""),
 ]
 VERDICT = {True: "met", False: "**missed**", None: ""}
 
