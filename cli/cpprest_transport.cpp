@@ -4,10 +4,14 @@
 #include <openssl/ssl.h>
 
 #include <boost/asio/ssl/context.hpp>
+#include <map>
+#include <mutex>
 
 namespace sublet::cli {
 namespace {
 
+using web::http::http_request;
+using web::http::http_response;
 using web::http::client::http_client;
 using web::http::client::http_client_config;
 
@@ -28,42 +32,111 @@ http_client_config config_of(const kube::ClusterAccess& access, std::chrono::mil
   return config;
 }
 
+http_request message_of(const net::Request& request, const kube::ClusterAccess& access) {
+  http_request message(request.method);
+  message.set_request_uri(request.target);
+  for (const auto& [name, value] : request.headers) message.headers().add(name, value);
+  if (!access.bearer_token.empty()) message.headers().add("Authorization", "Bearer " + access.bearer_token);
+  // cpprest takes the name that it asks the certificate for (and sends as SNI) from here.
+  if (!access.tls_server_name.empty()) message.headers().add("Host", access.tls_server_name);
+  if (request.body.empty()) return message;
+  const std::string type(request.headers.get("Content-Type"));
+  message.headers().remove("Content-Type");  // set_body adds it again
+  // A stream of bytes, not of chars: cpprest would cast the one into the other through void, and call the methods
+  // of a class that the object is not of (UBSan's vptr check).
+  message.set_body(concurrency::streams::bytestream::open_istream(
+                       std::vector<unsigned char>(request.body.begin(), request.body.end())),
+                   request.body.size(), type);
+  return message;
+}
+
+// One exchange under way: who listens, until the answer was told or nobody listens any more.
+class Call {
+ public:
+  Call(std::shared_ptr<net::ResponseObserver> observer, std::string server)
+      : observer_(std::move(observer)), server_(std::move(server)) {}
+  const pplx::cancellation_token_source& cancellation() const { return cancellation_; }
+
+  void tell(const http_response& answer, const std::vector<unsigned char>& body) {
+    const std::lock_guard lock(mutex_);
+    const auto observer = std::exchange(observer_, nullptr);
+    if (!observer) return;
+    net::Headers headers;
+    for (const auto& [name, value] : answer.headers()) headers.add(name, value);
+    observer->on_head(answer.status_code(), headers);
+    observer->on_body({reinterpret_cast<const char*>(body.data()), body.size()});
+    observer->on_end({});
+  }
+  void tell_failure(const char* why) {
+    const std::lock_guard lock(mutex_);
+    if (const auto observer = std::exchange(observer_, nullptr))
+      observer->on_end(fail(Reason::service_unavailable, "cannot reach " + server_ + ": " + why));
+  }
+  void abandon() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!std::exchange(observer_, nullptr)) return;
+    }
+    cancellation_.cancel();
+  }
+
+ private:
+  std::recursive_mutex mutex_;  // held while the observer is called, which may abandon the call
+  std::shared_ptr<net::ResponseObserver> observer_;
+  const std::string server_;
+  pplx::cancellation_token_source cancellation_;
+};
+
+class CpprestExchange final : public net::Exchange {
+ public:
+  explicit CpprestExchange(std::shared_ptr<Call> call) : call_(std::move(call)) {}
+  ~CpprestExchange() override { call_->abandon(); }
+
+ private:
+  const std::shared_ptr<Call> call_;
+};
+
+void carry_out(http_client& client, const http_request& message, const std::shared_ptr<Call>& call) {
+  client.request(message, call->cancellation().get_token())
+      .then([call](const http_response& answer) {
+        return answer.extract_vector().then(
+            [call, answer](const std::vector<unsigned char>& body) { call->tell(answer, body); });
+      })
+      .then([call](const pplx::task<void>& done) {
+        try {
+          done.get();
+        } catch (const std::exception& error) {
+          call->tell_failure(error.what());
+        }
+      });
+}
+
 class CpprestTransport final : public net::Transport {
  public:
   explicit CpprestTransport(kube::ClusterAccess access) : access_(std::move(access)) {}
 
   std::unique_ptr<net::Exchange> start(net::Request request, std::shared_ptr<net::ResponseObserver> observer,
                                        std::chrono::milliseconds timeout) override {
+    auto call = std::make_shared<Call>(std::move(observer), access_.server);
     try {
-      http_client client(access_.server, config_of(access_, timeout.count() > 0 ? timeout : std::chrono::minutes(1)));
-      web::http::http_request message(request.method);
-      message.set_request_uri(request.target);
-      for (const auto& [name, value] : request.headers) message.headers().add(name, value);
-      if (!access_.bearer_token.empty()) message.headers().add("Authorization", "Bearer " + access_.bearer_token);
-      if (!request.body.empty()) {
-        const std::string type(request.headers.get("Content-Type"));
-        message.headers().remove("Content-Type");  // set_body adds it again
-        // A stream of bytes, not of chars: cpprest would cast the one into the other through void, and call the methods
-        // of a class that the object is not of (UBSan's vptr check).
-        message.set_body(concurrency::streams::bytestream::open_istream(
-                             std::vector<unsigned char>(request.body.begin(), request.body.end())),
-                         request.body.size(), type);
-      }
-      const web::http::http_response answer = client.request(message).get();
-      const auto body = answer.extract_vector().get();
-      net::Headers headers;
-      for (const auto& [name, value] : answer.headers()) headers.add(name, value);
-      observer->on_head(answer.status_code(), headers);
-      observer->on_body({reinterpret_cast<const char*>(body.data()), body.size()});
-      observer->on_end({});
+      carry_out(client_for(timeout.count() > 0 ? timeout : std::chrono::minutes(1)), message_of(request, access_),
+                call);
     } catch (const std::exception& error) {
-      observer->on_end(fail(Reason::service_unavailable, "cannot reach " + access_.server + ": " + error.what()));
+      call->tell_failure(error.what());
     }
-    return std::make_unique<net::Exchange>();
+    return std::make_unique<CpprestExchange>(std::move(call));
   }
 
  private:
-  kube::ClusterAccess access_;
+  // A client keeps its connections and has one timeout; few timeouts are in use.
+  http_client& client_for(std::chrono::milliseconds timeout) {
+    const std::lock_guard lock(mutex_);
+    return clients_.try_emplace(timeout, access_.server, config_of(access_, timeout)).first->second;
+  }
+
+  const kube::ClusterAccess access_;
+  std::mutex mutex_;
+  std::map<std::chrono::milliseconds, http_client> clients_;  // guarded by mutex_; entries stay
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// CpprestTransport: the CLI's way to the host API, over cpprestsdk. Blocking: start() returns after the answer was
-// delivered. Good for a few requests from a command; not for watches (the syncer has net/http_client.h).
+// CpprestTransport: the CLI's way to the host API, over cpprestsdk. Its connections are kept and used again, as many as
+// there are requests at once; tls_server_name is honoured. Good for a command's requests; not for watches (the syncer
+// has net/http_client.h). Thread-safe; observers are called on cpprest's threads.
 #pragma once
 
 #include <memory>
