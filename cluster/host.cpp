@@ -1,9 +1,8 @@
 #include "cluster/host.h"
 
-namespace sublet::cluster {
+#include "cluster/wait_until.h"
 
-const kube::Resource kNamespaces{"", "v1", "namespaces"};
-const kube::Resource kServiceAccounts{"", "v1", "serviceaccounts"};
+namespace sublet::cluster {
 
 namespace {
 
@@ -59,37 +58,62 @@ Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster
   return make_host(connect, std::move(*access), cluster.host_context, cluster.embedded_host);
 }
 
-Outcome prepare_host(const Host& host, const VirtualCluster& cluster) {
-  const auto failed = [&](Status status) {
-    status.message = "on the host of context " + host.context + ": " + status.message;
-    if (status.is(Reason::unauthorized)) status.message += "; are the credentials in its kubeconfig valid?";
-    return fail(std::move(status));
-  };
-  const Document host_namespace = manifest("v1", "Namespace", cluster.host_namespace);
-  host_namespace.root().object("metadata").object("labels").put(kCreatedByLabel, kCreatedBySublet);
-  const auto created = host.client.create(kNamespaces, "", host_namespace.root());
-  if (!created && !created.error().is(Reason::already_exists)) return failed(created.error());
-  if (!created) {
-    const auto existing = host.client.get(kNamespaces, "", cluster.host_namespace);
-    if (!existing) return failed(existing.error());
-    if (existing->root()["metadata"].has("deletionTimestamp"))
+namespace {
+
+// One that is terminating takes nothing in: its end is waited for.
+Outcome make_namespace(const Host& host, const std::string& host_namespace,
+                       std::chrono::steady_clock::time_point deadline) {
+  const Document wanted = manifest("v1", "Namespace", host_namespace);
+  wanted.root().object("metadata").object("labels").put(kCreatedByLabel, kCreatedBySublet);
+  for (;;) {
+    const auto created = host.client.create(kNamespaces, "", wanted.root());
+    if (created) return {};
+    if (!created.error().is(Reason::already_exists)) return fail(created.error());
+    const auto existing = host.client.get(kNamespaces, "", host_namespace);
+    if (!existing && existing.error().is(Reason::not_found)) continue;
+    if (!existing) return fail(existing.error());
+    if (!existing->root()["metadata"].has("deletionTimestamp")) return {};
+    if (!wait_until_namespace_is_gone(host, host_namespace, deadline))
       return fail(Reason::conflict,
-                  "namespace " + cluster.host_namespace + " is being deleted on the host; wait until it is gone");
+                  "namespace " + host_namespace + " is being deleted on the host; wait until it is gone");
   }
+}
+
+Outcome make_service_account(const Host& host, const VirtualCluster& cluster) {
   const Document account = manifest("v1", "ServiceAccount", cluster.host_service_account);
   account.root().put("automountServiceAccountToken", false);
   Value labels = account.root().object("metadata").object("labels");
   labels.put(syncer::kLabelManagedBy, cluster.name);
   labels.put(syncer::kLabelTenantUid, cluster.uid);
   const auto made = host.client.create(kServiceAccounts, cluster.host_namespace, account.root());
-  if (!made && !made.error().is(Reason::already_exists)) return failed(made.error());
-  return {};
+  return made || made.error().is(Reason::already_exists) ? Outcome() : fail(made.error());
+}
+
+}  // namespace
+
+Outcome prepare_host(const Host& host, const VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline) {
+  auto prepared = make_namespace(host, cluster.host_namespace, deadline);
+  if (prepared) prepared = make_service_account(host, cluster);
+  if (prepared) return prepared;
+  Status status = prepared.error();
+  status.message = "on the host of context " + host.context + ": " + status.message;
+  if (status.is(Reason::unauthorized)) status.message += "; are the credentials in its kubeconfig valid?";
+  return fail(std::move(status));
 }
 
 // The host's own word, not our record's: a create that was cut off may not have come to write it down.
-bool made_by_sublet(const Host& host, const std::string& host_namespace) {
+std::optional<std::string> uid_of_namespace_by_sublet(const Host& host, const std::string& host_namespace) {
   const auto there = host.client.get(kNamespaces, "", host_namespace);
-  return there && there->root()["metadata"]["labels"][kCreatedByLabel].text() == kCreatedBySublet;
+  if (!there || there->root()["metadata"]["labels"][kCreatedByLabel].text() != kCreatedBySublet) return std::nullopt;
+  return there->root()["metadata"]["uid"].string();
+}
+
+bool wait_until_namespace_is_gone(const Host& host, const std::string& host_namespace,
+                                  std::chrono::steady_clock::time_point deadline) {
+  return wait_until(deadline, [&] {
+    const auto there = host.client.get(kNamespaces, "", host_namespace);
+    return !there && there.error().is(Reason::not_found);
+  });
 }
 
 }  // namespace sublet::cluster

@@ -3,6 +3,8 @@
 // Blocking. Threads: one.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include "sublet/base/status.h"
@@ -10,6 +12,10 @@
 #include "sublet/kube/client.h"
 
 namespace sublet::cluster {
+
+inline const kube::Resource kNamespaces{"", "v1", "namespaces"};
+inline const kube::Resource kServiceAccounts{"", "v1", "serviceaccounts"};
+inline const kube::Resource kPods{"", "v1", "pods"};
 
 struct Host {
   kube::ClusterAccess access;
@@ -25,11 +31,12 @@ Result<Host> host_from_kubeconfig(const HostConnector& connect, const std::strin
 /// The host that a virtual cluster stands on, by its own host.kubeconfig.
 Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster);
 
-/// Namespace and service account without rights; both may be there already.
-Outcome prepare_host(const Host& host, const VirtualCluster& cluster);
-/// The namespace carries the mark that sublet made it.
-bool made_by_sublet(const Host& host, const std::string& host_namespace);
-
-extern const kube::Resource kNamespaces, kServiceAccounts;
+/// Namespace and service account without rights; both may be there already. Waits for the end of a namespace of that
+/// name that is terminating.
+Outcome prepare_host(const Host& host, const VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline);
+/// Of the namespace when it carries the mark that sublet made it.
+std::optional<std::string> uid_of_namespace_by_sublet(const Host& host, const std::string& host_namespace);
+bool wait_until_namespace_is_gone(const Host& host, const std::string& host_namespace,
+                                  std::chrono::steady_clock::time_point deadline);
 
 }  // namespace sublet::cluster

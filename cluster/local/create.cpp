@@ -62,7 +62,7 @@ Result<Created> LocalDriver::make(Plan plan, const HostChoice& choice, std::chro
   if (auto written = write_folder(plan, *host); !written) return give_up(written.error());
   progress.recorded(cluster);
   progress.begin("prepare host namespace " + cluster.host_namespace);
-  if (auto prepared = prepare_host(*host, cluster); !prepared) return give_up(prepared.error());
+  if (auto prepared = prepare_host(*host, cluster, deadline); !prepared) return give_up(prepared.error());
   host_prepared = true;
   if (auto started = start_daemons(cluster, progress, deadline); !started) return give_up(started.error());
   return Created{Created::How::created, cluster};

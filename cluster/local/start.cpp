@@ -115,7 +115,7 @@ Result<bool> LocalDriver::start(const VirtualCluster& cluster, const HostChoice&
   auto host = host_of_existing(cluster, choice, patience, progress);
   if (!host) return fail(host.error());
   progress.begin("prepare host namespace " + cluster.host_namespace);
-  if (auto prepared = prepare_host(*host, cluster); !prepared) return fail(prepared.error());
+  if (auto prepared = prepare_host(*host, cluster, deadline); !prepared) return fail(prepared.error());
   const auto renewed = renew_access(cluster, *host);
   if (!renewed) return renewed;
   if (!*renewed && all_runs(cluster)) return false;

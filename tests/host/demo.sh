@@ -126,10 +126,12 @@ until_is "who is told" 10 HostPodDeleted tenant rag-legal get events --field-sel
 
 first=$(host_pod after-x-default-x-rag-legal team-legal '{.metadata.uid}')
 check "deleting the second team's" "$(sublet delete rag-sales --namespace team-sales --yes 2>>"$work/err")" "virtualcluster/rag-sales deleted"
-check "leaves nothing of it" "$(left rag-sales; host get namespace team-sales --ignore-not-found -o name)" ""
+check "leaves nothing of it" "$(left rag-sales)" ""
+until_is "and the host ends its namespace" 60 "" host get namespace team-sales --ignore-not-found -o name
 check "and does not touch the first" "$(host_pod after-x-default-x-rag-legal team-legal '{.metadata.uid}{.metadata.deletionTimestamp}')" "${first:-a pod}"
 check "deleting the first" "$(sublet delete rag-legal --namespace team-legal --yes 2>>"$work/err")" "virtualcluster/rag-legal deleted"
-check "leaves nothing at all" "$(left; host get namespace team-legal --ignore-not-found -o name)" ""
+check "leaves nothing at all" "$(left)" ""
+until_is "and the host ends that namespace too" 60 "" host get namespace team-legal --ignore-not-found -o name
 until_is "and KAI gives the GPU back" 60 "" host get pods,podgroups.scheduling.run.ai,bindrequests -A -o name
 [ "$failed" -eq 0 ] || cat "$work/err" >&2
 cleanup

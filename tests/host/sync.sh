@@ -97,6 +97,7 @@ until_is "a pod deleted on the host ends in the tenant" 60 "" tenant get pod p1 
 tenant delete pods -l set=p --wait=true --timeout=180s >/dev/null
 until_is "pods deleted in the tenant end on the host" 60 1 host_pods
 check "deleting the virtual cluster" "$(sublet delete rag --yes 2>/dev/null)" "virtualcluster/rag deleted"
-check "leaves nothing" "$(host get pods,services,configmaps,secrets,serviceaccounts -A -l sublet.dev/managed-by -o name; host get namespace team --ignore-not-found -o name)" ""
+check "leaves nothing" "$(host get pods,services,configmaps,secrets,serviceaccounts -A -l sublet.dev/managed-by -o name)" ""
+until_is "and the host ends its namespace" 60 "" host get namespace team --ignore-not-found -o name
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,208 @@
+// sweep_host() against an API server of our own as the host, with somebody in front of it who watches and interferes.
+#include "cluster/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "sublet/apiserver/server.h"
+#include "sublet/net/loop.h"
+#include "sublet/net/tls_context.h"
+#include "sublet/store/sqlite_log.h"
+
+namespace sublet::cluster {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+const kube::Resource kSecrets{"", "v1", "secrets"}, kConfigMaps{"", "v1", "configmaps"},
+    kServices{"", "v1", "services"};
+constexpr const char* kUid = "11111111-2222-4333-8444-555555555555";
+
+net::PeerIdentity admin() {
+  net::PeerIdentity identity;
+  identity.kind = net::PeerIdentity::Kind::in_process;
+  identity.common_name = "test";
+  return identity;
+}
+
+struct Told final : Progress {
+  std::vector<std::string> updates;
+  void update(const std::string& how_far) override { updates.push_back(how_far); }
+};
+
+class SweepTest : public testing::Test {
+ protected:
+  // Sees each request before the server; true when it has answered itself.
+  using Interference = std::function<bool(const net::Request&, net::ResponseSink&)>;
+
+  SweepTest() : loop_("host") {
+    store_ = store::Store::open(store::make_memory_log()).value();
+    apiserver::ServerOptions options;
+    options.service_account_key_pem = net::make_key().value();
+    server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options), Clock::system());
+    EXPECT_TRUE(server_->start());
+    own_ = std::make_unique<kube::Client>(net::make_in_process_transport(server_->handler(), admin()));
+    host_ = std::make_unique<Host>(Host{{},
+                                        "test",
+                                        false,
+                                        kube::Client(net::make_in_process_transport(
+                                            [this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+                                              if (!met(request, *sink))
+                                                server_->handler()(std::move(request), std::move(sink));
+                                            },
+                                            admin()))});
+    create(kNamespaces, R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})");
+    cluster_.name = "rag";
+    cluster_.uid = kUid;
+    cluster_.host_namespace = "team";
+  }
+  ~SweepTest() override {
+    host_.reset();
+    own_.reset();
+    server_->stop();
+    store_->close();
+  }
+
+  bool met(const net::Request& request, net::ResponseSink& sink) {
+    Interference interfere;
+    {
+      const std::lock_guard lock(mutex_);
+      if (request.method == "DELETE") deletes_.push_back(request.target + " " + request.body);
+      interfere = interference_;
+    }
+    return interfere && interfere(request, sink);
+  }
+  void create(const kube::Resource& resource, const std::string& json, const std::string& host_namespace = "") const {
+    const auto document = schema::Document::parse_json(json);
+    ASSERT_TRUE(document) << json;
+    const auto created = own_->create(resource, host_namespace, document->root());
+    EXPECT_TRUE(created) << created.error().message;
+  }
+  // An object of that kind with our label, or another's.
+  void make(const kube::Resource& resource, const std::string& kind, const std::string& name,
+            const std::string& uid = kUid, const std::string& metadata = "", const std::string& rest = "") const {
+    create(resource,
+           R"({"apiVersion":"v1","kind":")" + kind + R"(","metadata":{"name":")" + name +
+               R"(","labels":{"sublet.dev/virtual-cluster-uid":")" + uid + "\"}" + metadata + "}" + rest + "}",
+           "team");
+  }
+  void make_pod(const std::string& name, const std::string& node = "") const {
+    make(kPods, "Pod", name, kUid, "",
+         R"(,"spec":{"containers":[{"name":"c","image":"i"}])" + (node.empty() ? "" : R"(,"nodeName":")" + node + '"') +
+             "}");
+  }
+  std::vector<std::string> names(const kube::Resource& resource) const {
+    std::vector<std::string> out;
+    for (const auto item : own_->list(resource, "team").value()["items"])
+      out.push_back(item["metadata"]["name"].string());
+    return out;
+  }
+  Outcome sweep(seconds patience = seconds(60)) { return sweep_host(*host_, cluster_, false, patience, told_); }
+
+  net::LoopThread loop_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<apiserver::Server> server_;
+  std::unique_ptr<kube::Client> own_;  // past the interference
+  std::unique_ptr<Host> host_;
+  VirtualCluster cluster_;
+  Told told_;
+  std::mutex mutex_;  // guards what follows
+  Interference interference_;
+  std::vector<std::string> deletes_;
+};
+
+TEST_F(SweepTest, TakesWhatCarriesTheLabelAndNothingElse) {
+  for (const char* name : {"a", "b", "c"}) {
+    make_pod(name);
+    make(kSecrets, "Secret", name);
+    make(kConfigMaps, "ConfigMap", name);
+  }
+  make(kServices, "Service", "a", kUid, "", R"(,"spec":{"ports":[{"port":80}]})");
+  make(kServiceAccounts, "ServiceAccount", "sublet-workload-rag");
+  make(kSecrets, "Secret", "neighbours", "another-uid");
+  make(kServiceAccounts, "ServiceAccount", "neighbours", "another-uid");
+  create(kSecrets, R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"peoples"}})", "team");
+  const auto swept = sweep();
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_THAT(names(kPods), testing::IsEmpty());
+  EXPECT_THAT(names(kServices), testing::IsEmpty());
+  EXPECT_THAT(names(kSecrets), testing::UnorderedElementsAre("neighbours", "peoples"));
+  EXPECT_THAT(names(kServiceAccounts), testing::ElementsAre("neighbours"));
+  EXPECT_THAT(told_.updates, testing::Contains(HasSubstr("3 pods left")));
+  EXPECT_THAT(told_.updates,
+              testing::Contains(HasSubstr("3 configmaps, 3 secrets, 1 serviceaccounts, 1 services left")));
+  ASSERT_EQ(deletes_.size(), 11u);
+  for (std::size_t i = 0; i < deletes_.size(); ++i) {
+    EXPECT_EQ(i < 3, deletes_[i].find("/pods/") != std::string::npos) << "pods go first: " << deletes_[i];
+    EXPECT_THAT(deletes_[i], HasSubstr("\"uid\":"));
+  }
+}
+
+TEST_F(SweepTest, AnObjectThatTookTheNameInBetweenStays) {
+  make(kSecrets, "Secret", "s");
+  std::atomic<bool> done = false;
+  interference_ = [this, &done](const net::Request& request, net::ResponseSink&) {
+    if (request.method != "DELETE" || done.exchange(true)) return false;
+    EXPECT_TRUE(own_->remove(kSecrets, "team", "s"));
+    create(kSecrets, R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}})", "team");
+    return false;
+  };
+  EXPECT_TRUE(sweep());
+  EXPECT_THAT(names(kSecrets), testing::ElementsAre("s"));
+}
+
+TEST_F(SweepTest, ABusyHostIsAskedAgain) {
+  for (int i = 0; i < 40; ++i) make(kSecrets, "Secret", "s" + std::to_string(i));
+  std::atomic<int> refused = 0;
+  interference_ = [&refused](const net::Request& request, net::ResponseSink& sink) {
+    if (request.method != "DELETE" || ++refused > 30) return false;
+    sink.respond(429, {{"Retry-After", "1"}},
+                 R"({"kind":"Status","code":429,"reason":"TooManyRequests","message":"busy"})");
+    return true;
+  };
+  const auto swept = sweep();
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_THAT(names(kSecrets), testing::IsEmpty());
+  EXPECT_EQ(deletes_.size(), 70u) << "each is asked for until the host agrees, and then not again";
+}
+
+TEST_F(SweepTest, ARefusalIsTold) {
+  make(kSecrets, "Secret", "s");
+  interference_ = [](const net::Request& request, net::ResponseSink& sink) {
+    if (request.method != "DELETE") return false;
+    sink.respond(403, {}, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"not yours"})");
+    return true;
+  };
+  const auto swept = sweep();
+  ASSERT_FALSE(swept);
+  EXPECT_TRUE(swept.error().is(Reason::forbidden));
+  EXPECT_THAT(swept.error().message, HasSubstr("not yours"));
+}
+
+TEST_F(SweepTest, PatienceThatEndsSaysHowManyAreLeftAndThatTheyGo) {
+  make(kSecrets, "Secret", "a", kUid, R"(,"finalizers":["example.com/held"])");
+  make(kSecrets, "Secret", "b", kUid, R"(,"finalizers":["example.com/held"])");
+  const auto swept = sweep(seconds(1));
+  ASSERT_FALSE(swept);
+  EXPECT_TRUE(swept.error().is(Reason::timeout));
+  EXPECT_THAT(swept.error().message,
+              HasSubstr("2 secrets of rag are still in host namespace team: all of them are going"));
+  EXPECT_EQ(deletes_.size(), 2u) << "asked for more than once";
+}
+
+TEST_F(SweepTest, PodsThatDoNotEndGoWithoutGraceWhenHalfThePatienceIsOver) {
+  make_pod("slow", "node-1");  // no kubelet ends it
+  const auto swept = sweep(seconds(2));
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_THAT(names(kPods), testing::IsEmpty());
+  ASSERT_EQ(deletes_.size(), 2u);
+  EXPECT_THAT(deletes_[0], testing::Not(HasSubstr("gracePeriodSeconds")));
+  EXPECT_THAT(deletes_[1], HasSubstr("\"gracePeriodSeconds\":0"));
+}
+
+}  // namespace
+}  // namespace sublet::cluster
