@@ -1,5 +1,6 @@
 #include "sublet/apiserver/server.h"
 
+#include "apiserver/admission/call_out.h"
 #include "apiserver/endpoints/document_cache.h"
 #include "apiserver/filters/pipeline.h"
 #include "apiserver/filters/routes.h"
@@ -12,10 +13,13 @@ namespace {
 // The core and what it knows only by name, in one allocation that whoever holds the core keeps alive.
 struct Parts {
   Parts(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
-      : watches(loop), core(store, loop, std::move(options), clock, random, builtin_routes(), watches, documents) {}
+      : watches(loop),
+        call_outs(loop),
+        core(store, loop, std::move(options), clock, random, builtin_routes(), watches, documents, call_outs) {}
 
   WatchHub watches;
   DocumentCache documents;
+  CallOuts call_outs;
   ServerCore core;
 };
 
@@ -48,6 +52,7 @@ net::Handler Server::handler() {
 void Server::stop() {
   impl_->core->stopping = true;
   impl_->core->watches.finish_all();
+  impl_->core->call_outs.stop();
 }
 
 }  // namespace sublet::apiserver

@@ -78,14 +78,15 @@ std::string Tap::raw() {
   return raw_;
 }
 
-Rig::Rig(store::StoreOptions store_options, ServerOptions options) : loop_("test-api") {
-  auto store = store::Store::open(store::make_memory_log(), std::move(store_options));
+Rig::Rig(store::StoreOptions store_options, ServerOptions options, std::unique_ptr<store::Log> log)
+    : loop_("test-api") {
+  auto store = store::Store::open(std::move(log), std::move(store_options));
   EXPECT_TRUE(store);
   store_ = std::move(*store);
   server_ = std::make_unique<Server>(*store_, loop_.loop(), std::move(options));
   const auto started = server_->start();
   EXPECT_TRUE(started) << started.error().message;
-  transport_ = net::make_in_process_transport(server_->handler(), test_identity());
+  transport_ = net::make_in_process_transport(server_->handler(), test_identity(), &loop_.loop());
   EXPECT_EQ(post("/api/v1/namespaces", R"({"metadata":{"name":"test"}})").code, 201);
 }
 
@@ -115,10 +116,17 @@ Reply Rig::patch(std::string target, std::string_view type, std::string body) {
 }
 
 Watching Rig::watch(std::string target, net::Headers headers) {
+  return begin("GET", std::move(target), {}, std::move(headers));
+}
+
+Watching Rig::begin(std::string method, std::string target, std::string body, net::Headers headers) {
+  if (!body.empty() && !headers.has("Content-Type")) headers.add("Content-Type", std::string(kJson));
   Watching watching;
   watching.tap = std::make_shared<Tap>();
-  watching.exchange = transport_->start(request_of("GET", std::move(target), {}, std::move(headers)), watching.tap,
-                                        std::chrono::milliseconds(0));
+  watching.exchange =
+      transport_->start(request_of(std::move(method), std::move(target), std::move(body), std::move(headers)),
+                        watching.tap, std::chrono::milliseconds(0));
+  for (int i = 0; i < 2; ++i) loop_.loop().run_sync([] {});  // the handler's turn, then that of what it answered
   return watching;
 }
 

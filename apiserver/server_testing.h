@@ -61,7 +61,8 @@ struct Watching {
 
 class Rig {
  public:
-  explicit Rig(store::StoreOptions store_options = {}, ServerOptions options = {});
+  explicit Rig(store::StoreOptions store_options = {}, ServerOptions options = {},
+               std::unique_ptr<store::Log> log = store::make_memory_log());
   ~Rig();
   Reply call(std::string method, std::string target, std::string body = {}, net::Headers headers = {});
   Reply get(std::string target, net::Headers headers = {}) {
@@ -72,6 +73,9 @@ class Rig {
   Reply patch(std::string target, std::string_view type, std::string body);
   Reply remove(std::string target, std::string body = {}) { return call("DELETE", std::move(target), std::move(body)); }
   Watching watch(std::string target, net::Headers headers = {});
+  /// Starts a request and does not wait for its answer (the Tap's code() and raw()): when this returns, the handler
+  /// has, and what it answered at once was heard.
+  Watching begin(std::string method, std::string target, std::string body = {}, net::Headers headers = {});
   store::Store& store() { return *store_; }
   Server& server() { return *server_; }
 

@@ -1,7 +1,7 @@
 #include "apiserver/system_objects.h"
 
 #include "apiserver/codec/object_bytes.h"
-#include "apiserver/verbs/write_steps.h"
+#include "apiserver/verbs/phases.h"
 #include "sublet/apiserver/bootstrap.h"
 
 namespace sublet::apiserver {
@@ -44,25 +44,28 @@ ContextPtr context_for(const std::shared_ptr<ServerCore>& core, const BootstrapO
 }
 
 // What is stored, with our content in place of its own.
-Result<Plan> plan_repair(Write& write, const store::ObjectPtr& current, const Value& wanted) {
-  auto old = stored_document(*current);
-  if (!old) return fail(old.error());
-  Document object = old->clone();
+Result<Draft> draft_of_repair(const store::ObjectPtr& current, const Value& wanted) {
+  auto object = stored_document(*current);
+  if (!object) return fail(object.error());
   for (Value member : wanted)
     if (member.key() != "metadata" && member.key() != "kind" && member.key() != "apiVersion")
-      object.root().put(member.key(), member);
-  return plan_update(write, current, object.root(), old->root());
+      object->root().put(member.key(), member);
+  return draft_of_change(current, std::move(*object));
 }
 
 Result<Plan> plan_system_object(RequestContext& context, const store::Snapshot& pending,
                                 const BootstrapObject& object) {
-  Document wanted = object.object.clone();
   Write write(context, pending);
+  Draft draft;
   if (const auto current = pending.get(context.key())) {
-    if (is_ours(object)) return plan_repair(write, current, wanted.root());
-    return Plan{};
+    if (!is_ours(object)) return Plan{};
+    auto repair = draft_of_repair(current, object.object.root());
+    if (!repair) return fail(repair.error());
+    draft = std::move(*repair);
+  } else {
+    draft.object = object.object.clone();
   }
-  return plan_create(write, wanted.root());
+  return plan_at_once(write, draft);
 }
 
 }  // namespace

@@ -134,7 +134,9 @@ Pending::Undone Pending::rollback(const PersistentMap& durable, Batch&& failed, 
   map_ = durable;
   const auto retry = [&](PendingTxn& txn, bool allowed) {
     txn.events.clear();
-    if (!allowed || txn.has_put())
+    if (txn.changes.empty())  // a barrier: what it saw is undone
+      undone.conflicting.push_back(std::move(txn));
+    else if (!allowed || txn.has_put())
       undone.refused.push_back(std::move(txn));
     else if (!accept(txn))
       undone.conflicting.push_back(std::move(txn));

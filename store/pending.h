@@ -54,7 +54,7 @@ class Pending {
 
   struct Undone {
     std::vector<PendingTxn> refused;      // these write, and there is no space
-    std::vector<PendingTxn> conflicting;  // deletes whose guards no longer hold
+    std::vector<PendingTxn> conflicting;  // barriers, and deletes whose guards no longer hold
   };
   /// After `failed` could not be written: starts again from `durable`, keeping of the failed batch (if `retry_failed`)
   /// and of the queue only what does not write. Revisions that were given are never given again.

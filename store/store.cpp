@@ -402,7 +402,7 @@ void StoreImpl::on_full(Batch batch, const std::string& text) {
   if (!was_read_only) log::error("store.read_only", {{"why", text}});
   for (PendingTxn& txn : undone.refused) txn.done(fail(full_status(text)));
   for (PendingTxn& txn : undone.conflicting)
-    txn.done(fail(Reason::conflict, "a write that this delete was based on was undone because the disk is full"));
+    txn.done(fail(Reason::conflict, "a write that this one was based on was undone because the disk is full"));
 }
 
 void StoreImpl::poison(const std::string& text, Batch* batch) {

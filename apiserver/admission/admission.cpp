@@ -40,6 +40,11 @@ Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value obje
   return run(kMutating, {context, verb, object, old});
 }
 
+Outcome admit_again(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old) {
+  if (auto alive = namespace_lifecycle({context, verb, object, old}); !alive) return alive;
+  return admit_validating(context, verb, object, old);
+}
+
 Outcome admit_validating(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old) {
   if (verb == WriteVerb::remove) return run(kRemoving, {context, verb, object, old});
   return run(kValidating, {context, verb, object, old});

@@ -3,16 +3,24 @@
 // admit_mutating() may change the object; admit_validating() may only refuse. Plugins: NamespaceLifecycle,
 // LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, RuntimeClass,
 // CertificateSubjectRestriction, and the border (the syncer's translation, so that a refusal reaches the tenant before
-// anything is stored). One file per plugin. Threads: any; state only through the WriteContext's snapshot.
+// anything is stored). One file per plugin. Threads: any; state only through the WriteContext's snapshot. Plugins that
+// ask outside the process come after those of their kind: call_out.h.
 #pragma once
 
 #include "apiserver/strategies/strategy.h"
 
 namespace sublet::apiserver {
 
-enum class WriteVerb { create, update, remove };
+/// `subresource`: a POST to one, which judges and plans by itself.
+enum class WriteVerb { create, update, remove, subresource };
 
 Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value object, const schema::Value& old);
 Outcome admit_validating(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old);
+
+/// Of an object that both have let pass, when what they read has changed since: all that only refuses.
+Outcome admit_again(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old);
+/// For the Txn of a create: the namespace that admit_mutating() or admit_validating() has just seen must still be so
+/// when the object is stored: nothing slips into one that is going.
+void guard_namespace(WriteContext& context);
 
 }  // namespace sublet::apiserver

@@ -40,9 +40,15 @@ Outcome namespace_lifecycle(const Attempt& attempt) {
   if (!stored) return fail(not_found_status("", "namespaces", namespace_name));
   if (attempt.verb != WriteVerb::create) return {};
   if (phase_of(*stored) == "Terminating") return terminating(attempt, namespace_name);
-  // The namespace must still be as it was seen here when the object is stored: nothing slips into one that is going.
-  if (!context.dry_run) context.txn.guards.push_back({key, stored->revision});
   return {};
+}
+
+void guard_namespace(WriteContext& context) {
+  if (context.namespace_name.empty() || context.dry_run) return;
+  auto key = "namespaces/" + std::string(context.namespace_name);
+  const auto stored = context.pending.get(key);
+  const store::Revision seen = stored ? stored->revision : 0;
+  context.txn.guards.push_back({std::move(key), seen});
 }
 
 }  // namespace sublet::apiserver

@@ -77,8 +77,12 @@ std::string field_text(const Value& object, const SelectableField& field) {
   return std::string(field.when_empty);
 }
 
-Result<store::Put> make_put(Value root, const schema::ResourceFacts& storage, const Strategy& strategy) {
-  root.object("metadata").put("resourceVersion", "0");  // keeps the place; the text has the hole instead
+Result<store::Put> make_put(Value root, const schema::ResourceFacts& storage, const Strategy& strategy,
+                            StoredVersion version) {
+  if (version == StoredVersion::hole)
+    root.object("metadata").put("resourceVersion", "0");  // keeps the place; the text has the hole instead
+  else
+    root.object("metadata").erase("resourceVersion");
   if (auto outcome = schema::conform(root, schema::Type(storage.type)); !outcome) return fail(outcome.error());
   root.erase("kind");
   root.erase("apiVersion");

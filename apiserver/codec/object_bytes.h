@@ -18,7 +18,10 @@ namespace sublet::apiserver {
 
 /// Turns an object of the storage version into what is stored. Brings it into upstream's form (schema::conform), drops
 /// kind and apiVersion, and fills the index. `root` is changed.
-Result<store::Put> make_put(schema::Value root, const schema::ResourceFacts& storage, const Strategy& strategy);
+/// `none`: for what is only shown, without a revision of its own.
+enum class StoredVersion : unsigned char { hole, none };
+Result<store::Put> make_put(schema::Value root, const schema::ResourceFacts& storage, const Strategy& strategy,
+                            StoredVersion version = StoredVersion::hole);
 /// A selectable field's value in an object, as its selector would spell it.
 std::string field_text(const schema::Value& object, const SelectableField& field);
 

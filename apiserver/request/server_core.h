@@ -17,12 +17,13 @@
 
 namespace sublet::apiserver {
 
+class CallOuts;       // admission/call_out.h
 class DocumentCache;  // endpoints/document_cache.h
 class WatchHub;       // watch/watch_hub.h
 
 struct ServerCore {
   ServerCore(store::Store& store_, net::Loop& loop_, ServerOptions options_, Clock& clock_, Random& random_,
-             const Routes& routes_, WatchHub& watches_, DocumentCache& documents_)
+             const Routes& routes_, WatchHub& watches_, DocumentCache& documents_, CallOuts& call_outs_)
       : store(store_),
         loop(loop_),
         options(std::move(options_)),
@@ -30,7 +31,8 @@ struct ServerCore {
         random(random_),
         routes(routes_),
         watches(watches_),
-        documents(documents_) {}
+        documents(documents_),
+        call_outs(call_outs_) {}
 
   store::Store& store;
   net::Loop& loop;
@@ -40,6 +42,7 @@ struct ServerCore {
   const Routes& routes;
   WatchHub& watches;
   DocumentCache& documents;
+  CallOuts& call_outs;
   std::atomic<bool> ready{false};     // start() succeeded
   std::atomic<bool> stopping{false};  // stop() was called
   std::atomic<int> writes_in_flight{0};

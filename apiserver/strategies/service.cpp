@@ -54,13 +54,14 @@ Outcome prepare_create(WriteContext& context, Value object) {
   auto status = object.object("status");
   status.clear();
   status.object("loadBalancer");
-  return allocate_service(context, object);
+  return {};
 }
 
-Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_update(WriteContext&, Value object, const Value& old) {
   copy_field(object, old, "status");
   if (object["spec"]["type"].text() != "LoadBalancer") object.object("status").object("loadBalancer").clear();
-  return reallocate_service(context, object, old);
+  keep_allocation(object, old);
+  return {};
 }
 
 void validate_port(Causes& causes, const std::string& path, const Value& port, bool name_required,
@@ -222,6 +223,8 @@ Strategy service_strategy() {
   row.defaults = defaults;
   row.prepare_create = prepare_create;
   row.prepare_update = prepare_update;
+  row.claim_create = allocate_service;
+  row.claim_update = reallocate_service;
   row.prepare_status_update = keep_spec;
   row.validate = validate;
   row.validate_update = validate_update;

@@ -243,10 +243,13 @@ Outcome allocate_service(WriteContext& context, Value service) {
   return allocate_ports(context, service, {});
 }
 
+void keep_allocation(Value service, const Value& old) {
+  drop_fields_of_old_type(service["spec"], old["spec"]);
+  keep_allocated(service["spec"], old["spec"]);
+}
+
 Outcome reallocate_service(WriteContext& context, Value service, const Value& old) {
   auto spec = service["spec"], old_spec = old["spec"];
-  drop_fields_of_old_type(spec, old_spec);
-  keep_allocated(spec, old_spec);
   auto old_ips = cluster_ips(old_spec);
   auto old_ports = node_ports(old_spec);
   if (auto outcome = allocate_ips(context, service, old_ips); !outcome) return outcome;

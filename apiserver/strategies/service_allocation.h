@@ -7,7 +7,9 @@
 namespace sublet::apiserver {
 
 Outcome allocate_service(WriteContext& context, schema::Value service);
-/// Fills what the writer left out from `old`, drops what the new type cannot have, claims and releases the difference.
+/// Fills what the writer left out from `old`, and drops what the new type cannot have.
+void keep_allocation(schema::Value service, const schema::Value& old);
+/// Claims and releases the difference.
 Outcome reallocate_service(WriteContext& context, schema::Value service, const schema::Value& old);
 void release_service(WriteContext& context, const schema::Value& service);
 

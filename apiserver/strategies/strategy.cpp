@@ -38,7 +38,7 @@ Strategy make_generic() {
 UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource) {
   if (subresource == "status") return {strategy.prepare_status_update, strategy.validate_status_update};
   if (subresource == "approval") return {strategy.prepare_approval_update, strategy.validate_approval_update};
-  return {strategy.prepare_update, strategy.validate_update};
+  return {strategy.prepare_update, strategy.validate_update, strategy.claim_update};
 }
 
 const Strategy& strategy_for(std::string_view group, std::string_view resource) {

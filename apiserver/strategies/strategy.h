@@ -1,10 +1,10 @@
 // Strategy: what is particular to one kind, as one row of functions over documents; everything else is generic.
 //
 // The verbs call a strategy's functions in upstream's order (k8s.io/apiserver registry/rest): create = defaults,
-// admission, prepare_create, validation; update = defaults, prepare_update (or prepare_status_update), admission,
-// validation. A null function means "nothing particular". Rows live in one file per kind in this folder and are found
-// through strategy_for(); kinds without a row get the generic one.
-// All functions are straight-line and pure but for what WriteContext hands in. Threads: any.
+// admission, prepare_create, validation, claim_create; update = defaults, admission, prepare_update (or
+// prepare_status_update), validation, claim_update. Only the claims write into the Txn. A null function means "nothing
+// particular". Rows live in one file per kind in this folder and are found through strategy_for(); kinds without a row
+// get the generic one. All functions are straight-line and pure but for what WriteContext hands in. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +61,9 @@ struct Strategy {
   void (*defaults)(schema::Value object) = nullptr;
   Outcome (*prepare_create)(WriteContext& context, schema::Value object) = nullptr;
   Outcome (*prepare_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
+  /// What must be claimed in the same Txn (addresses, ports): after validation, and again with every Txn that is tried.
+  Outcome (*claim_create)(WriteContext& context, schema::Value object) = nullptr;
+  Outcome (*claim_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
   Outcome (*prepare_status_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
   void (*validate)(const schema::Value& object, std::vector<Cause>& causes) = nullptr;  // create and update
   void (*validate_update)(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes) = nullptr;
@@ -82,10 +85,11 @@ struct Strategy {
   std::vector<SelectableField> selectable_fields = {};  // beyond metadata.name and metadata.namespace
 };
 
-/// The two steps of an update that depend on the endpoint: null ones included.
+/// The steps of an update that depend on the endpoint: null ones included.
 struct UpdateSteps {
   Outcome (*prepare)(WriteContext& context, schema::Value object, const schema::Value& old);
   void (*validate)(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes);
+  Outcome (*claim)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
 };
 UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource);
 

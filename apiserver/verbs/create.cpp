@@ -1,7 +1,7 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/strategies/no_effect.h"
-#include "apiserver/verbs/write_steps.h"
+#include "apiserver/verbs/phases.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -9,38 +9,78 @@ namespace {
 using schema::Value;
 
 Status exists_status(const RequestContext& context, const store::Object& existing) {
-  Status status = already_exists_status(context.served().group, context.served().resource, context.info.name);
+  Status status = already_exists_status(context.served().group, context.served().resource, name_of_key(existing.key));
   if (auto document = stored_document(existing); document && (*document)["metadata"].has("deletionTimestamp"))
     status.message = "object is being deleted: " + status.message;
   return status;
 }
 
+std::string key_of(const Write& write, const Value& object) {
+  const auto& request = write.request;
+  return object_key(request.storage(), request.info.namespace_name, object["metadata"]["name"].text());
+}
+
+class CreateRun final : public WriteRun {
+ public:
+  CreateRun(const ContextPtr& context, DraftBody body) : WriteRun(context), body_(std::move(body)) {}
+
+ private:
+  Result<Draft> draft(Write& write) override {
+    auto object = body_.take(write.request);
+    if (!object) return fail(object.error());
+    Draft draft;
+    draft.object = std::move(*object);
+    return draft;
+  }
+  DraftBody body_;
+};
+
 }  // namespace
 
-Result<Plan> plan_create(Write& write, Value object) {
+Outcome mutate_new(Write& write, Draft& draft) {
   RequestContext& request = write.request;
-  if (auto matched = match_url(request, object); !matched) return fail(matched.error());
+  const Value object = draft.object.root();
+  if (auto matched = match_url(request, object); !matched) return matched;
   if (!object["metadata"]["resourceVersion"].text().empty())
     return bad_request("resourceVersion should not be set on objects to be created");
   begin_metadata(write, object);
   apply_defaults(request, object);
-  if (auto named = generate_name(write, object); !named) return fail(named.error());
-  if (auto admitted = admit_mutating(write.context, WriteVerb::create, object, Value()); !admitted)
-    return fail(admitted.error());
-  if (const auto prepare = request.strategy().prepare_create)
-    if (auto prepared = prepare(write.context, object); !prepared) return fail(prepared.error());
-  if (auto valid = validate_new(request, object); !valid) return fail(valid.error());
-  if (auto admitted = admit_validating(write.context, WriteVerb::create, object, Value()); !admitted)
-    return fail(admitted.error());
-  const std::string url_name = request.info.name;  // the function may run again: the name is the object's, not ours
-  request.info.name = object["metadata"]["name"].string();
-  Result<Plan> plan = [&]() -> Result<Plan> {
-    if (const auto existing = write.pending.get(request.key())) return fail(exists_status(request, *existing));
-    auto put = make_put(object, request.storage(), request.strategy());
-    if (!put) return fail(put.error());
-    return write.put(201, nullptr, std::move(*put));
-  }();
-  request.info.name = url_name;
+  draft.named_here = generate_name(write, object);
+  if (auto admitted = admit_mutating(write.context, WriteVerb::create, object, Value()); !admitted) return admitted;
+  const auto prepare = request.strategy().prepare_create;
+  return prepare ? prepare(write.context, object) : Outcome();
+}
+
+Outcome validate_new(Write& write, Draft& draft) {
+  const RequestContext& request = write.request;
+  const Value object = draft.object.root();
+  std::vector<Cause> causes;
+  collect_causes(request, object, causes);
+  if (!causes.empty())
+    return fail(invalid_status(request.served().group, request.served().kind, object["metadata"]["name"].text(),
+                               std::move(causes)));
+  return admit_validating(write.context, WriteVerb::create, object, Value());
+}
+
+Result<Plan> plan_new(Write& write, Draft& draft) {
+  RequestContext& request = write.request;
+  const auto claim = request.strategy().claim_create;
+  schema::Document claimed;  // what was claimed for one Txn is not kept for the next
+  if (claim) claimed = draft.object.clone();
+  const Value object = claim ? claimed.root() : draft.object.root();
+  std::string key = key_of(write, object);
+  if (const auto existing = write.pending.get(key)) {
+    if (!draft.named_here) return fail(exists_status(request, *existing));
+    Value meta = object["metadata"];  // somebody else took the name meanwhile
+    meta.erase("name");
+    generate_name(write, object);
+    draft.object["metadata"].put("name", meta["name"]);
+    key = key_of(write, object);
+  }
+  guard_namespace(write.context);
+  if (claim)
+    if (auto outcome = claim(write.context, object); !outcome) return fail(outcome.error());
+  auto plan = write.put(201, std::move(key), nullptr, object);
   if (plan) warn_of_no_effect(write.context, object, Value());
   return plan;
 }
@@ -50,13 +90,7 @@ void create_object(const ContextPtr& context) {
   if (!validation) return reply_status(*context, validation.error());
   auto decoded = decode_object(*context, *validation);
   if (!decoded) return reply_status(*context, decoded.error());
-  // The function may run again, so it works on a copy but for the common first time.
-  auto body = std::make_shared<schema::Document>(std::move(*decoded));
-  run_write(context, [body](RequestContext& request, const store::Snapshot& pending) -> Result<Plan> {
-    schema::Document object = body->clone();
-    Write write(request, pending);
-    return plan_create(write, object.root());
-  });
+  std::make_shared<CreateRun>(context, DraftBody(std::move(*decoded), *validation))->start();
 }
 
 }  // namespace sublet::apiserver

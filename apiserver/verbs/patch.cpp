@@ -2,7 +2,7 @@
 
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/verbs/patch_steps.h"
-#include "apiserver/verbs/write_steps.h"
+#include "apiserver/verbs/phases.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -45,20 +45,26 @@ Outcome judge_patched(RequestContext& context, const schema::DecodeNotes& notes,
   return fail(invalid_status(context.served().group, context.served().kind, context.info.name, {std::move(cause)}));
 }
 
-Result<Plan> plan_patch(RequestContext& context, const store::Snapshot& pending, const PatchRequest& request) {
-  auto current = find_current(context, pending);
-  if (!current) return fail(current.error());
-  auto object = served_document(**current, context.served());
-  if (!object) return fail(object.error());
-  const Value root = object->root();
-  if (auto applied = apply_patch(context, request, root, context.route->type()); !applied) return fail(applied.error());
-  to_storage(*context.route, root);
-  if (auto matched = match_url(context, root); !matched) return fail(matched.error());
-  auto old = stored_document(**current);
-  if (!old) return fail(old.error());
-  Write write(context, pending);
-  return plan_update(write, *current, root, old->root());
-}
+class PatchRun final : public WriteRun {
+ public:
+  PatchRun(const ContextPtr& context, PatchRequest patch) : WriteRun(context), patch_(std::move(patch)) {}
+
+ private:
+  Result<Draft> draft(Write& write) override {
+    RequestContext& request = write.request;
+    auto current = find_current(request, write.pending);
+    if (!current) return fail(current.error());
+    auto object = served_document(**current, request.served());
+    if (!object) return fail(object.error());
+    const Value root = object->root();
+    if (auto applied = apply_patch(request, patch_, root, request.route->type()); !applied)
+      return fail(applied.error());
+    to_storage(*request.route, root);
+    if (auto matched = match_url(request, root); !matched) return fail(matched.error());
+    return draft_of_change(std::move(*current), std::move(*object));
+  }
+  const PatchRequest patch_;
+};
 
 }  // namespace
 
@@ -88,10 +94,7 @@ Outcome apply_patch(RequestContext& context, const PatchRequest& request, Value 
 void patch_object(const ContextPtr& context) {
   auto read = read_patch(*context);
   if (!read) return reply_status(*context, read.error());
-  auto request = std::make_shared<PatchRequest>(std::move(*read));
-  run_write(context, [request](RequestContext& context_, const store::Snapshot& pending) {
-    return plan_patch(context_, pending, *request);
-  });
+  std::make_shared<PatchRun>(context, std::move(*read))->start();
 }
 
 }  // namespace sublet::apiserver

@@ -1,39 +1,55 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/subresources/subresource.h"
-#include "apiserver/verbs/write_steps.h"
+#include "apiserver/verbs/phases.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
 
-Result<Plan> plan_subresource(RequestContext& request, const store::Snapshot& pending, PostSubresource function,
-                              const schema::Document& body) {
-  auto current = find_current(request, pending);
-  if (!current) return fail(current.error());
-  auto old = stored_document(**current);
-  if (!old) return fail(old.error());
-  schema::Document parent = old->clone();
-  Write write(request, pending);
-  auto answer = function(write.context, parent.root(), body.root());
-  if (!answer) return fail(answer.error());
-  Result<Plan> plan = Plan{};
-  if (answer->delete_parent) {
-    auto options = delete_request_of(answer->delete_options.root());
-    if (!options) return fail(options.error());
-    plan = plan_delete(write, *current, *options);
-  } else if (answer->store_parent) {
-    auto put = make_put(parent.root(), request.storage(), request.strategy());
-    if (!put) return fail(put.error());
-    plan = write.put(answer->code, *current, std::move(*put));
-  } else if (!write.txn.ops.empty() && !write.context.dry_run) {
-    plan->txn = std::move(write.txn);
-    plan->submit = true;
+// A function of its own for the whole of plan: what it reads (budgets, the node) counts with every Txn that is tried.
+class SubresourceRun final : public WriteRun {
+ public:
+  SubresourceRun(const ContextPtr& context, PostSubresource function, schema::Document body)
+      : WriteRun(context), function_(function), body_(std::move(body)) {}
+
+ private:
+  Result<Draft> draft(Write& write) override {
+    auto current = find_current(write.request, write.pending);
+    if (!current) return fail(current.error());
+    Draft draft = {};
+    draft.verb = WriteVerb::subresource;
+    draft.current = std::move(*current);
+    return draft;
   }
-  if (!plan) return plan;
-  plan->answer = {.code = answer->code, .object = nullptr, .json = answer->body.to_json(), .op = std::nullopt};
-  return plan;
-}
+
+  Result<Plan> plan(Write& write, Draft& draft) override {
+    auto parent = stored_document(*draft.current);
+    if (!parent) return fail(parent.error());
+    auto answer = function_(write.context, parent->root(), body_.root());
+    if (!answer) return fail(answer.error());
+    auto plan = store(write, draft.current, parent->root(), *answer);
+    if (plan) plan->answer = {.code = answer->code, .object = nullptr, .json = answer->body.to_json(), .op = {}};
+    return plan;
+  }
+
+  static Result<Plan> store(Write& write, const store::ObjectPtr& current, const Value& parent,
+                            const SubresourceAnswer& answer) {
+    if (answer.delete_parent) {
+      auto options = delete_request_of(answer.delete_options.root());
+      if (!options) return fail(options.error());
+      return plan_delete(write, current, *options);
+    }
+    if (answer.store_parent) return write.put(answer.code, current->key, current, parent);
+    Plan plan;
+    plan.submit = !write.txn.ops.empty() && !write.context.dry_run;
+    if (plan.submit) plan.txn = std::move(write.txn);
+    return plan;
+  }
+
+  const PostSubresource function_;
+  const schema::Document body_;
+};
 
 }  // namespace
 
@@ -52,10 +68,7 @@ void post_to_subresource(const ContextPtr& context) {
   auto decoded = decode_body({context->request.headers.get("Content-Type"), context->request.body}, expected,
                              *validation, context->warnings);
   if (!decoded) return reply_status(*context, decoded.error());
-  auto body = std::make_shared<schema::Document>(std::move(*decoded));
-  run_write(context, [body, function](RequestContext& request, const store::Snapshot& pending) {
-    return plan_subresource(request, pending, function, *body);
-  });
+  std::make_shared<SubresourceRun>(context, function, std::move(*decoded))->start();
 }
 
 void answer_review(const ContextPtr& context) {

@@ -4,7 +4,7 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/codec/status_json.h"
-#include "apiserver/verbs/write_steps.h"
+#include "apiserver/verbs/phases.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -175,6 +175,56 @@ Result<Plan> remove_now(Write& write, const store::ObjectPtr& current, Value obj
   return plan;
 }
 
+// What a removal does once nothing forbids it. `object` is changed.
+Result<Plan> plan_removal(Write& write, const store::ObjectPtr& current, Value object, const DeleteRequest& request) {
+  RequestContext& context = write.request;
+  const Strategy& strategy = context.strategy();
+  const Grace grace = begin_grace(write, object, request.grace_seconds);
+  if (grace == Grace::running) return write.keep(current);
+  const std::string finalizer(collection_finalizer(request, object));
+  set_collection_finalizer(object, finalizer);
+  warn_without_collector(context, finalizer);
+  const bool held =
+      !object["metadata"]["finalizers"].empty() || (strategy.holds_deletion && strategy.holds_deletion(object));
+  if (held && grace == Grace::none) mark_deleting(write, object);
+  const bool waits = grace == Grace::shortened && object["metadata"]["deletionGracePeriodSeconds"].integer() > 0;
+  if (!held && !waits) return remove_now(write, current, object);
+  if (strategy.mark_deleting) strategy.mark_deleting(object);
+  const int code = request.orphan_dependents && !*request.orphan_dependents ? 202 : 200;
+  return write.put(code, current->key, current, object);
+}
+
+class RemoveRun final : public WriteRun {
+ public:
+  RemoveRun(const ContextPtr& context, DeleteRequest request) : WriteRun(context), request_(std::move(request)) {}
+
+ private:
+  Result<Draft> draft(Write& write) override {
+    auto current = find_current(write.request, write.pending);
+    if (!current) return fail(current.error());
+    if (auto allowed = check_preconditions(write.request, **current, request_); !allowed) return fail(allowed.error());
+    auto old = stored_document(**current);
+    if (!old) return fail(old.error());
+    Draft draft;
+    draft.verb = WriteVerb::remove;
+    draft.current = std::move(*current);
+    draft.old = std::move(*old);
+    return draft;
+  }
+
+  Result<Plan> plan(Write& write, Draft& draft) override {
+    if (draft.spent) {
+      auto again = stored_document(*draft.current);
+      if (!again) return fail(again.error());
+      draft.old = std::move(*again);
+    }
+    draft.spent = true;
+    write.context.dry_run = write.context.dry_run || request_.dry_run;
+    return plan_removal(write, draft.current, draft.old.root(), request_);
+  }
+  const DeleteRequest request_;
+};
+
 }  // namespace
 
 Result<DeleteRequest> delete_request_of(const Value& options) {
@@ -215,42 +265,19 @@ Result<DeleteRequest> read_delete_request(RequestContext& context) {
 }
 
 Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const DeleteRequest& request) {
-  RequestContext& context = write.request;
-  const Strategy& strategy = context.strategy();
   write.context.dry_run = write.context.dry_run || request.dry_run;
-  if (auto allowed = check_preconditions(context, *current, request); !allowed) return fail(allowed.error());
+  if (auto allowed = check_preconditions(write.request, *current, request); !allowed) return fail(allowed.error());
   auto document = stored_document(*current);
   if (!document) return fail(document.error());
-  Value object = document->root();
-  if (auto admitted = admit_validating(write.context, WriteVerb::remove, Value(), object); !admitted)
+  if (auto admitted = admit_validating(write.context, WriteVerb::remove, Value(), document->root()); !admitted)
     return fail(admitted.error());
-  const Grace grace = begin_grace(write, object, request.grace_seconds);
-  if (grace == Grace::running) return write.keep(current);
-  const std::string finalizer(collection_finalizer(request, object));
-  set_collection_finalizer(object, finalizer);
-  warn_without_collector(context, finalizer);
-  const bool held =
-      !object["metadata"]["finalizers"].empty() || (strategy.holds_deletion && strategy.holds_deletion(object));
-  if (held && grace == Grace::none) mark_deleting(write, object);
-  const bool waits = grace == Grace::shortened && object["metadata"]["deletionGracePeriodSeconds"].integer() > 0;
-  if (!held && !waits) return remove_now(write, current, object);
-  if (strategy.mark_deleting) strategy.mark_deleting(object);
-  auto put = make_put(object, context.storage(), strategy);
-  if (!put) return fail(put.error());
-  if (put->bytes == current->bytes) return write.keep(current);
-  const int code = request.orphan_dependents && !*request.orphan_dependents ? 202 : 200;
-  return write.put(code, current, std::move(*put));
+  return plan_removal(write, current, document->root(), request);
 }
 
 void remove_object(const ContextPtr& context) {
   auto request = read_delete_request(*context);
   if (!request) return reply_status(*context, request.error());
-  run_write(context, [request = *request](RequestContext& context_, const store::Snapshot& pending) -> Result<Plan> {
-    auto current = find_current(context_, pending);
-    if (!current) return fail(current.error());
-    Write write(context_, pending);
-    return plan_delete(write, *current, request);
-  });
+  std::make_shared<RemoveRun>(context, std::move(*request))->start();
 }
 
 }  // namespace sublet::apiserver

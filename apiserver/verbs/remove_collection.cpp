@@ -48,10 +48,8 @@ bool remove_one(const CollectionPtr& collection, const std::string& key) {
   const auto pending = context.core->store.pending();
   const auto current = pending.get(key);
   if (!current) return true;
-  context.info.name = name_of_key(key);
   Write write(context, pending);
   auto plan = plan_delete(write, current, collection->request);
-  context.info.name.clear();
   if (!plan) {
     note_failure(*collection, plan.error());
     return true;

@@ -5,7 +5,7 @@
 #include "apiserver/printers/cells.h"
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/verbs/patch_steps.h"
-#include "apiserver/verbs/write_steps.h"
+#include "apiserver/verbs/phases.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -73,23 +73,56 @@ Outcome take_scale(const RequestContext& context, Value workload, const Value& s
   return {};
 }
 
-using ChangeScale = std::function<Outcome(RequestContext& context, Value scale)>;
+// A change of the workload's Scale, as a change of the workload.
+class ScaleRun : public WriteRun {
+ public:
+  using WriteRun::WriteRun;
 
-Result<Plan> plan_scale(RequestContext& context, const store::Snapshot& pending, const ChangeScale& change) {
-  auto current = find_current(context, pending);
-  if (!current) return fail(current.error());
-  auto old = stored_document(**current);
-  if (!old) return fail(old.error());
-  auto scale = scale_of(old->root());
-  if (auto changed = change(context, scale.root()); !changed) return fail(changed.error());
-  if (auto matched = match_url(context, scale.root()); !matched) return fail(matched.error());
-  auto workload = old->clone();
-  if (auto taken = take_scale(context, workload.root(), scale.root()); !taken) return fail(taken.error());
-  Write write(context, pending);
-  auto plan = plan_update(write, *current, workload.root(), old->root());
-  if (plan) plan->answer.view = scale_json;
-  return plan;
-}
+ private:
+  virtual Outcome change(RequestContext& context, Value scale) = 0;
+
+  Result<Draft> draft(Write& write) override {
+    RequestContext& request = write.request;
+    auto current = find_current(request, write.pending);
+    if (!current) return fail(current.error());
+    auto workload = stored_document(**current);
+    if (!workload) return fail(workload.error());
+    auto scale = scale_of(workload->root());
+    if (auto changed = change(request, scale.root()); !changed) return fail(changed.error());
+    if (auto matched = match_url(request, scale.root()); !matched) return fail(matched.error());
+    if (auto taken = take_scale(request, workload->root(), scale.root()); !taken) return fail(taken.error());
+    return draft_of_change(std::move(*current), std::move(*workload));
+  }
+
+  Result<Plan> plan(Write& write, Draft& draft) override {
+    auto plan = plan_change(write, draft);
+    if (plan) plan->answer.view = scale_json;
+    return plan;
+  }
+};
+
+class ScaleUpdate final : public ScaleRun {
+ public:
+  ScaleUpdate(const ContextPtr& context, Document body) : ScaleRun(context), body_(std::move(body)) {}
+
+ private:
+  Outcome change(RequestContext&, Value scale) override {
+    scale.set(body_.root());
+    return {};
+  }
+  const Document body_;
+};
+
+class ScalePatch final : public ScaleRun {
+ public:
+  ScalePatch(const ContextPtr& context, PatchRequest patch) : ScaleRun(context), patch_(std::move(patch)) {}
+
+ private:
+  Outcome change(RequestContext& context, Value scale) override {
+    return apply_patch(context, patch_, scale, scale_type());
+  }
+  const PatchRequest patch_;
+};
 
 }  // namespace
 
@@ -106,24 +139,13 @@ void update_scale(const ContextPtr& context) {
   auto decoded = decode_body({context->request.headers.get("Content-Type"), context->request.body},
                              {kGroup, kVersion, kKind, scale_type()}, *validation, context->warnings);
   if (!decoded) return reply_status(*context, decoded.error());
-  auto body = std::make_shared<Document>(std::move(*decoded));
-  run_write(context, [body](RequestContext& request, const store::Snapshot& pending) {
-    return plan_scale(request, pending, [body](RequestContext&, Value scale) -> Outcome {
-      scale.set(body->root());
-      return {};
-    });
-  });
+  std::make_shared<ScaleUpdate>(context, std::move(*decoded))->start();
 }
 
 void patch_scale(const ContextPtr& context) {
   auto read = read_patch(*context);
   if (!read) return reply_status(*context, read.error());
-  auto patch = std::make_shared<PatchRequest>(std::move(*read));
-  run_write(context, [patch](RequestContext& request, const store::Snapshot& pending) {
-    return plan_scale(request, pending, [patch](RequestContext& inner, Value scale) {
-      return apply_patch(inner, *patch, scale, scale_type());
-    });
-  });
+  std::make_shared<ScalePatch>(context, std::move(*read))->start();
 }
 
 }  // namespace sublet::apiserver

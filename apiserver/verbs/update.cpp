@@ -1,7 +1,7 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/strategies/no_effect.h"
-#include "apiserver/verbs/write_steps.h"
+#include "apiserver/verbs/phases.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -77,45 +77,93 @@ void count_generation(const RequestContext& context, Value object, const Value& 
   if (!same) object["metadata"].put("generation", old["metadata"]["generation"].integer() + 1);
 }
 
-Outcome validate_change(const RequestContext& context, const Value& object, const Value& old) {
+std::vector<Cause> causes_of(const RequestContext& context, const Value& object, const Value& old) {
   const Strategy& strategy = context.strategy();
   std::vector<Cause> causes;
   validate_object_meta_update(object["metadata"], old["metadata"], causes);
   // The fields of the other endpoint are as they were, so a whole check can only speak of what changed.
   collect_causes(context, object, causes);
   if (const auto validate = update_steps(strategy, context.info.subresource).validate) validate(object, old, causes);
-  if (causes.empty()) return {};
-  return fail(invalid_status(context.served().group, context.served().kind, context.info.name, std::move(causes)));
+  return causes;
 }
+
+class UpdateRun final : public WriteRun {
+ public:
+  UpdateRun(const ContextPtr& context, DraftBody body) : WriteRun(context), body_(std::move(body)) {}
+
+ private:
+  Result<Draft> draft(Write& write) override {
+    RequestContext& request = write.request;
+    auto object = body_.take(request);
+    if (!object) return fail(object.error());
+    if (auto matched = match_url(request, object->root()); !matched) return fail(matched.error());
+    auto current = find_current(request, write.pending);
+    if (current) return draft_of_change(std::move(*current), std::move(*object));
+    if (!request.strategy().create_on_update || !request.info.subresource.empty()) return fail(current.error());
+    Draft draft;
+    draft.object = std::move(*object);
+    return draft;
+  }
+  DraftBody body_;
+};
 
 }  // namespace
 
-Result<Plan> plan_update(Write& write, const store::ObjectPtr& current, Value object, const Value& old) {
+Result<Draft> draft_of_change(store::ObjectPtr current, schema::Document object) {
+  auto old = stored_document(*current);
+  if (!old) return fail(old.error());
+  Draft draft;
+  draft.verb = WriteVerb::update;
+  draft.current = std::move(current);
+  draft.old = std::move(*old);
+  draft.object = std::move(object);
+  return draft;
+}
+
+Outcome mutate_change(Write& write, Draft& draft) {
   RequestContext& request = write.request;
-  const Strategy& strategy = request.strategy();
-  if (auto allowed = check_preconditions(request, *current, object); !allowed) return fail(allowed.error());
+  const Value object = draft.object.root(), old = draft.old.root();
+  if (auto allowed = check_preconditions(request, *draft.current, object); !allowed) return allowed;
   if (request.info.subresource == "finalize")
     keep_all_but_spec_finalizers(object, old);
   else
     keep_other_endpoints_fields(request, object, old);
   keep_metadata(object, old);
   apply_defaults(request, object);
-  if (auto admitted = admit_mutating(write.context, WriteVerb::update, object, old); !admitted)
-    return fail(admitted.error());
-  if (const auto prepare = update_steps(strategy, request.info.subresource).prepare)
-    if (auto prepared = prepare(write.context, object, old); !prepared) return fail(prepared.error());
+  if (auto admitted = admit_mutating(write.context, WriteVerb::update, object, old); !admitted) return admitted;
+  if (const auto prepare = update_steps(request.strategy(), request.info.subresource).prepare)
+    if (auto prepared = prepare(write.context, object, old); !prepared) return prepared;
   count_generation(request, object, old);
-  if (auto valid = validate_change(request, object, old); !valid) return fail(valid.error());
-  if (auto admitted = admit_validating(write.context, WriteVerb::update, object, old); !admitted)
-    return fail(admitted.error());
-  const bool removed = may_be_removed(strategy, object, old);
-  if (removed && strategy.on_removed) strategy.on_removed(write.context, object);
+  return {};
+}
+
+Outcome validate_change(Write& write, Draft& draft) {
+  const RequestContext& request = write.request;
+  const Value object = draft.object.root(), old = draft.old.root();
+  auto causes = causes_of(request, object, old);
+  if (!causes.empty())
+    return fail(invalid_status(request.served().group, request.served().kind, request.info.name, std::move(causes)));
+  return admit_validating(write.context, WriteVerb::update, object, old);
+}
+
+Result<Plan> plan_change(Write& write, Draft& draft) {
+  const RequestContext& request = write.request;
+  const Strategy& strategy = request.strategy();
+  const auto claim = update_steps(strategy, request.info.subresource).claim;
+  schema::Document claimed;  // what was claimed for one Txn is not kept for the next
+  if (claim) claimed = draft.object.clone();
+  const Value object = claim ? claimed.root() : draft.object.root(), old = draft.old.root();
+  if (claim)
+    if (auto outcome = claim(write.context, object, old); !outcome) return fail(outcome.error());
+  if (!may_be_removed(strategy, object, old)) {
+    auto plan = write.put(200, draft.current->key, draft.current, object);
+    if (plan && plan->answer.object != draft.current) warn_of_no_effect(write.context, object, old);
+    return plan;
+  }
+  if (strategy.on_removed) strategy.on_removed(write.context, object);
   auto put = make_put(object, request.storage(), strategy);
   if (!put) return fail(put.error());
-  if (removed) return write.erase(current, std::move(*put));
-  if (put->bytes == current->bytes) return write.keep(current);
-  warn_of_no_effect(write.context, object, old);
-  return write.put(200, current, std::move(*put));
+  return write.erase(draft.current, std::move(*put));
 }
 
 void update_object(const ContextPtr& context) {
@@ -123,21 +171,7 @@ void update_object(const ContextPtr& context) {
   if (!validation) return reply_status(*context, validation.error());
   auto decoded = decode_object(*context, *validation);
   if (!decoded) return reply_status(*context, decoded.error());
-  auto body = std::make_shared<schema::Document>(std::move(*decoded));
-  run_write(context, [body](RequestContext& request, const store::Snapshot& pending) -> Result<Plan> {
-    schema::Document object = body->clone();
-    if (auto matched = match_url(request, object.root()); !matched) return fail(matched.error());
-    Write write(request, pending);
-    auto current = find_current(request, pending);
-    if (!current) {
-      if (request.strategy().create_on_update && request.info.subresource.empty())
-        return plan_create(write, object.root());
-      return fail(current.error());
-    }
-    auto old = stored_document(**current);
-    if (!old) return fail(old.error());
-    return plan_update(write, *current, object.root(), old->root());
-  });
+  std::make_shared<UpdateRun>(context, DraftBody(std::move(*decoded), *validation))->start();
 }
 
 }  // namespace sublet::apiserver

@@ -1,12 +1,8 @@
-// Verbs: what a request does, each a straight-line function (context, pending state) -> Plan, or for reads an answer.
-//
-// A Plan holds what to answer and, for writes, the Txn to commit. run_write() submits it, reruns the function when a
-// guard fails (bounded), and answers from the commit's callback, over the server's loop. Functions must not block and
-// may run several times: they change nothing but the context's warnings.
+// Verbs: what a request does. A read is a straight-line function to an answer; a write goes through the phases
+// (phases.h), of which the last but one makes a Plan: what to answer, and the Txn to commit. Functions must not block.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -30,13 +26,9 @@ struct Answer {
 struct Plan {
   Answer answer;
   store::Txn txn;
-  bool submit = false;  // false: answer at once (reads, dry runs)
+  bool submit = false;                    // false: nothing to store (dry runs, what changes nothing)
+  std::optional<store::Revision> seen{};  // without a Txn: what must be durable first; missing: all that was pending
 };
-
-using PlanFunction = std::function<Result<Plan>(RequestContext& context, const store::Snapshot& pending)>;
-
-/// Prepares, submits and answers.
-void run_write(const ContextPtr& context, const PlanFunction& function);
 
 // Answers. Exactly one per request.
 void reply(RequestContext& context, const Answer& answer);

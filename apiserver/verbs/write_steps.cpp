@@ -13,24 +13,14 @@ using schema::Value;
 
 constexpr std::string_view kMetaGroup = "meta.k8s.io";
 
-// What a dry run answers with: the would-be object. Without a revision the member goes too, as upstream answers it.
+// What a dry run answers with: the would-be object.
 store::ObjectPtr unsaved_object(std::string key, store::Put put, store::Revision revision) {
-  constexpr std::string_view kMember = "\"resourceVersion\":\"";
   auto object = std::make_shared<store::Object>();
   object->key = std::move(key);
   object->revision = revision;
   object->hole = put.hole;
   object->bytes = std::move(put.bytes);
   object->index = std::move(put.index);
-  if (revision == 0 && put.hole != store::Object::kNoHole) {
-    std::size_t begin = put.hole - kMember.size(), size = kMember.size() + 1;
-    if (object->bytes[begin + size] == ',')
-      ++size;
-    else if (object->bytes[begin - 1] == ',')
-      --begin, ++size;
-    object->bytes.erase(begin, size);
-    object->hole = store::Object::kNoHole;
-  }
   return object;
 }
 
@@ -60,16 +50,20 @@ Write::Write(RequestContext& request_, const store::Snapshot& pending_)
               .warnings = request_.warnings,
               .served = &request_.served()} {}
 
-Plan Write::put(int code, const store::ObjectPtr& current, store::Put put) {
+Result<Plan> Write::put(int code, std::string key, const store::ObjectPtr& current, Value object) {
+  // What would be created has no revision yet, as upstream answers it.
+  const auto version = context.dry_run && !current ? StoredVersion::none : StoredVersion::hole;
+  auto made = make_put(object, request.storage(), request.strategy(), version);
+  if (!made) return fail(made.error());
+  if (current && made->bytes == current->bytes) return keep(current);
   Plan plan;
   plan.answer.code = code;
-  std::string key = object_key(request.storage(), request.info.namespace_name, request.info.name);
   if (context.dry_run) {
-    plan.answer.object = unsaved_object(std::move(key), std::move(put), current ? current->revision : 0);
+    plan.answer.object = unsaved_object(std::move(key), std::move(*made), current ? current->revision : 0);
     return plan;
   }
   txn.guards.push_back({key, current ? current->revision : 0});
-  txn.ops.push_back({std::move(key), std::move(put), std::nullopt});
+  txn.ops.push_back({std::move(key), std::move(*made), std::nullopt});
   plan.answer.op = txn.ops.size() - 1;
   plan.txn = std::move(txn);
   plan.submit = true;
@@ -93,8 +87,7 @@ Plan Write::erase(const store::ObjectPtr& current, std::optional<store::Put> las
 Plan Write::keep(const store::ObjectPtr& current) {
   Plan plan;
   plan.answer.object = current;
-  plan.submit = !context.dry_run && current->revision > request.core->store.snapshot().revision();
-  plan.txn.guards.push_back({current->key, current->revision});
+  plan.seen = current->revision;
   return plan;
 }
 
@@ -121,6 +114,14 @@ Result<schema::Document> decode_object(RequestContext& context, FieldValidation 
   auto document = decode_body({context.request.headers.get("Content-Type"), context.request.body},
                               expected_kind(*context.route), validation, context.warnings);
   if (document) to_storage(*context.route, document->root());
+  return document;
+}
+
+Result<schema::Document> DraftBody::take(RequestContext& context) {
+  if (decoded_) return *std::exchange(decoded_, std::nullopt);
+  const std::size_t warned = context.warnings.size();
+  auto document = decode_object(context, validation_);
+  context.warnings.resize(warned);  // has been said the first time
   return document;
 }
 
@@ -153,12 +154,12 @@ void begin_metadata(Write& write, Value object) {
   if (write.request.strategy().generation) meta.put("generation", 1);
 }
 
-Outcome generate_name(Write& write, Value object) {
+bool generate_name(Write& write, Value object) {
   constexpr std::size_t kBaseMax = 58;
   constexpr int kSuffix = 5, kAttempts = 8;
   Value meta = object["metadata"];
   const std::string base = meta["generateName"].string();
-  if (!meta["name"].text().empty() || base.empty()) return {};
+  if (!meta["name"].text().empty() || base.empty()) return false;
   std::string name;
   for (int i = 0; i < kAttempts; ++i) {
     name = base.substr(0, kBaseMax) + name_suffix(write.context.random, kSuffix);
@@ -166,7 +167,7 @@ Outcome generate_name(Write& write, Value object) {
     if (!write.pending.get(key)) break;
   }
   meta.put("name", name);
-  return {};
+  return true;
 }
 
 void keep_metadata(Value object, const Value& old) {
@@ -207,14 +208,6 @@ void collect_causes(const RequestContext& context, const Value& object, std::vec
         std::any_of(causes.begin(), causes.end(), [&](const Cause& other) { return other.field == cause.field; });
     if (!said) causes.push_back(std::move(cause));
   }
-}
-
-Outcome validate_new(const RequestContext& context, const Value& object) {
-  std::vector<Cause> causes;
-  collect_causes(context, object, causes);
-  if (causes.empty()) return {};
-  return fail(invalid_status(context.served().group, context.served().kind, object["metadata"]["name"].text(),
-                             std::move(causes)));
 }
 
 bool may_be_removed(const Strategy& strategy, const Value& object, const Value& old) {

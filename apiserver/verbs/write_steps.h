@@ -19,8 +19,9 @@ struct Write {
   store::Txn txn;
   WriteContext context;
 
-  /// Adds the guard and the op of the object itself; the answer will be that op's object. A dry run answers at once.
-  Plan put(int code, const store::ObjectPtr& current, store::Put put);
+  /// Adds the guard and the op of the object itself; the answer will be that op's object. What does not differ from
+  /// `current` is kept; a dry run stores nothing. `object` is changed (make_put).
+  Result<Plan> put(int code, std::string key, const store::ObjectPtr& current, schema::Value object);
   /// The object goes away; watchers and the answer see `last_state`.
   Plan erase(const store::ObjectPtr& current, std::optional<store::Put> last_state);
   /// Answers with what is stored, once that is durable.
@@ -32,6 +33,17 @@ Result<FieldValidation> check_write_options(const RequestContext& context, std::
 
 /// The request's body as the served kind, brought into the storage version.
 Result<schema::Document> decode_object(RequestContext& context, FieldValidation validation);
+/// The body of a write for each draft that is made of it: the first takes it, a further one (seldom) decodes it again.
+class DraftBody {
+ public:
+  DraftBody(schema::Document decoded, FieldValidation validation)
+      : decoded_(std::move(decoded)), validation_(validation) {}
+  Result<schema::Document> take(RequestContext& context);
+
+ private:
+  std::optional<schema::Document> decoded_;
+  const FieldValidation validation_;
+};
 /// The same for a body of another kind (Binding, TokenRequest).
 ExpectedKind expected_kind(const Route& route);
 /// Brings an object of the served version into the storage version in place.
@@ -42,7 +54,8 @@ Outcome match_url(const RequestContext& context, schema::Value object);
 
 // Metadata that the server owns.
 void begin_metadata(Write& write, schema::Value object);
-Outcome generate_name(Write& write, schema::Value object);
+/// Gives a name to an object that asks for one; false: it has one already.
+bool generate_name(Write& write, schema::Value object);
 void keep_metadata(schema::Value object, const schema::Value& old);
 
 /// Table defaults, then the strategy's.
@@ -50,13 +63,6 @@ void apply_defaults(const RequestContext& context, schema::Value object);
 /// Everything that is wrong with an object. The kind's own rules speak first, in upstream's order and words; the
 /// schema adds what they left unsaid.
 void collect_causes(const RequestContext& context, const schema::Value& object, std::vector<Cause>& causes);
-/// collect_causes() as one Invalid.
-Outcome validate_new(const RequestContext& context, const schema::Value& object);
-
-/// The whole way of a new object: metadata, defaults, admission, strategy, validation, Txn. Changes `object`.
-Result<Plan> plan_create(Write& write, schema::Value object);
-/// The whole way of a changed object, for PUT, PATCH and every subresource that stores its parent.
-Result<Plan> plan_update(Write& write, const store::ObjectPtr& current, schema::Value object, const schema::Value& old);
 
 /// What a DELETE asks for, from body or query.
 struct DeleteRequest {

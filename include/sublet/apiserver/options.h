@@ -2,6 +2,7 @@
 // Values; copied into the server at construction and never changed afterwards.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,6 +39,8 @@ using BorderAdmission =
 using PodLogs = std::function<void(const std::string& namespace_name, const std::string& pod_name,
                                    const std::string& query, std::shared_ptr<net::ResponseSink> sink)>;
 
+class CallOutPlugin;  // apiserver/admission/call_out.h
+
 struct ServerOptions : ClusterFacts {
   std::string version = "v1.36.3";      // /version's gitVersion
   std::string service_account_key_pem;  // signs and verifies tokens (ES256)
@@ -45,7 +48,10 @@ struct ServerOptions : ClusterFacts {
   std::vector<std::pair<std::string, User>> static_tokens;  // bearer token -> user
   std::string unix_socket_user = "system:sublet:syncer";  // identity of peers on the unix socket (group system:masters)
   BorderAdmission border;
-  PodLogs pod_logs;  // empty: 501 with the reason
+  std::vector<std::shared_ptr<const CallOutPlugin>>
+      call_outs;                                      // admission that asks outside, after the built-in plugins
+  std::chrono::milliseconds request_timeout{60'000};  // for a write, with all that it asks outside
+  PodLogs pod_logs;                                   // empty: 501 with the reason
   /// Kinds whose controller runs (in-process); create of another controller-driven kind answers with a Warning.
   std::vector<std::string> controlled_kinds;
 };

@@ -141,8 +141,8 @@ struct Committed {
 };
 /// Called once, on the commit thread, after the batch is durable and published, or after it failed; a refused write's
 /// error comes inside submit(). Reasons: too_many_requests (disk full: nothing was written), internal_error (I/O error:
-/// the outcome is unknown), service_unavailable (refused: closed or poisoned), conflict (a delete that was queued
-/// behind a write which the full disk then undid: nothing was written, prepare again).
+/// the outcome is unknown), service_unavailable (refused: closed or poisoned), conflict (a delete or barrier that
+/// was queued behind a write which the full disk then undid: nothing was written, prepare again).
 using CommitCallback = std::function<void(Result<Committed>)>;
 
 /// Durability seam: an ordered, append-only log of rows. Implementations: SqliteLog (store/sqlite_log.h), MemoryLog
@@ -207,7 +207,8 @@ class Store {
   /// Checks the guards against the pending state at once: false when one fails (nothing happened; prepare again), or
   /// true, and `done` is called when the batch is durable. When the store refuses writes (poisoned, read-only, closed)
   /// returns true and calls `done` with the error. Deleting a key that does not exist counts as a failed guard. A Txn
-  /// without ops is a barrier: `done` comes when everything that its guards saw is durable (answer a no-op update so).
+  /// without ops is a barrier: `done` comes when everything that was pending is durable (answer an error or a no-op
+  /// update so), or with conflict when some of that was undone.
   virtual bool submit(Txn txn, CommitCallback done) = 0;
   /// Blocking submit for tools and tests; conflict when a guard fails.
   Result<Committed> commit(Txn txn);

@@ -6,9 +6,6 @@
 namespace sublet::apiserver {
 namespace {
 
-// Guards fail only when another thread wrote the same key between preparing and submitting.
-constexpr int kAttemptsMax = 64;
-
 // Compressing costs more than it saves when the peer is on this machine.
 bool is_local(const net::PeerIdentity& peer) {
   using Kind = net::PeerIdentity::Kind;
@@ -16,38 +13,7 @@ bool is_local(const net::PeerIdentity& peer) {
   return peer.address.starts_with("127.") || peer.address.starts_with("[::1]");
 }
 
-void answer_commit(const ContextPtr& context, Answer& answer, const Result<store::Committed>& committed) {
-  if (!committed) return reply_status(*context, committed.error());
-  if (answer.op) answer.object = committed->events[*answer.op]->object;
-  reply(*context, answer);
-}
-
-// Commit callbacks come on the commit thread, which must not wait for encoding or for peers.
-bool submit(const ContextPtr& context, Plan& plan) {
-  auto answer = std::make_shared<Answer>(std::move(plan.answer));
-  return context->core->store.submit(std::move(plan.txn), [context, answer](Result<store::Committed> committed) {
-    context->core->loop.post(
-        [context, answer, committed = std::move(committed)] { answer_commit(context, *answer, committed); });
-  });
-}
-
 }  // namespace
-
-void run_write(const ContextPtr& context, const PlanFunction& function) {
-  const std::vector<std::string> warnings = context->warnings;
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    context->warnings = warnings;
-    auto plan = function(*context, context->core->store.pending());
-    if (!plan) return reply_status(*context, plan.error());
-    if (!plan->submit) return reply(*context, plan->answer);
-    if (submit(context, *plan)) return;
-  }
-  Status status;
-  status.reason = Reason::server_timeout;
-  status.message = "the object is being changed too often; please try again";
-  status.retry_after_seconds = 1;
-  reply_status(*context, status);
-}
 
 void reply_body(RequestContext& context, int code, std::string_view content_type, std::string body) {
   net::Headers headers = context.headers(content_type);

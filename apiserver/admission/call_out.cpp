@@ -1,0 +1,103 @@
+#include "apiserver/admission/call_out.h"
+
+#include "apiserver/admission/plugins.h"
+
+namespace sublet::apiserver {
+
+// One question under way. Whoever takes `back` out decides how it ended; all others come too late.
+struct CallOuts::Ticket {
+  std::shared_ptr<CallOut> call;
+  SteadyTime deadline{};
+  // Guarded by Tickets::mutex.
+  net::Loop::TimerId timer = 0;
+  std::function<void(CallOutEnd)> back;
+};
+
+// Shared with timers, workers and sinks, which may outlive the server.
+struct CallOuts::Tickets {
+  explicit Tickets(net::Loop& loop_) : loop(loop_) {}
+
+  std::function<void(CallOutEnd)> take(const std::shared_ptr<Ticket>& ticket) {
+    const std::lock_guard lock(mutex);
+    open.erase(ticket);
+    loop.cancel(ticket->timer);
+    return std::exchange(ticket->back, nullptr);
+  }
+  bool awaited(const std::shared_ptr<Ticket>& ticket) const {
+    const std::lock_guard lock(mutex);
+    return !stopped && ticket->back;
+  }
+  void settle(const std::shared_ptr<Ticket>& ticket, CallOutEnd end) {
+    auto back = take(ticket);
+    if (!back) return;
+    if (end != CallOutEnd::answered) ticket->call->cancel();
+    loop.post([back = std::move(back), end] { back(end); });
+  }
+  /// The client has gone: what waited for the answer goes, unheard.
+  void abandon(const std::shared_ptr<Ticket>& ticket) {
+    const auto back = take(ticket);
+    if (!back) return;
+    ticket->call->cancel();
+  }
+
+  net::Loop& loop;
+  mutable std::mutex mutex;
+  std::set<std::shared_ptr<Ticket>> open;
+  bool stopped = false;
+};
+
+Outcome CallOutPlugin::late(const Attempt&) const {
+  return fail(Reason::internal_error, "Internal error occurred: failed calling webhook \"" + std::string(name()) +
+                                          "\": failed to call webhook: context deadline exceeded");
+}
+
+CallOuts::CallOuts(net::Loop& loop)
+    : tickets_(std::make_shared<Tickets>(loop)),
+      workers_({.name = "admission", .threads_max = kThreadsMax, .queue_max = kWaitingMax}) {}
+
+CallOuts::~CallOuts() { stop(); }
+
+bool CallOuts::start(std::shared_ptr<CallOut> call, std::chrono::milliseconds timeout, net::ResponseSink& sink,
+                     std::function<void(CallOutEnd)> back) {
+  const auto ticket = std::make_shared<Ticket>();
+  ticket->call = std::move(call);
+  ticket->deadline = Clock::system().steady_now() + timeout;
+  ticket->back = std::move(back);
+  {
+    const std::lock_guard lock(tickets_->mutex);
+    ticket->timer = tickets_->loop.after(timeout, [tickets = tickets_, weak = std::weak_ptr(ticket)] {
+      if (const auto late = weak.lock()) tickets->settle(late, CallOutEnd::late);
+    });
+    if (!tickets_->stopped) tickets_->open.insert(ticket);
+  }
+  const bool taken = workers_.submit([tickets = tickets_, ticket] {
+    if (!tickets->awaited(ticket)) return;
+    ticket->call->ask(ticket->deadline);
+    // Who gave up at the deadline may be back before the timer.
+    const bool late = Clock::system().steady_now() >= ticket->deadline;
+    tickets->settle(ticket, late ? CallOutEnd::late : CallOutEnd::answered);
+  });
+  if (!taken) return !tickets_->take(ticket);  // stop() or the timer may have been first
+  sink.on_close([tickets = tickets_, weak = std::weak_ptr(ticket)] {
+    if (const auto left = weak.lock()) tickets->abandon(left);
+  });
+  return true;
+}
+
+void CallOuts::stop() {
+  std::set<std::shared_ptr<Ticket>> open;
+  {
+    const std::lock_guard lock(tickets_->mutex);
+    tickets_->stopped = true;
+    open = tickets_->open;
+  }
+  for (const auto& ticket : open) tickets_->settle(ticket, CallOutEnd::stopped);
+  workers_.stop();
+}
+
+std::size_t CallOuts::under_way() const {
+  const std::lock_guard lock(tickets_->mutex);
+  return tickets_->open.size();
+}
+
+}  // namespace sublet::apiserver

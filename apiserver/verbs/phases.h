@@ -1,0 +1,99 @@
+// Phases: a write's way from its request to its commit, each by its name.
+//
+//   decode -> authenticate -> authorize       filters, and the verb before its run begins
+//   mutate -> manage fields -> validate       make and judge a Draft; mutate and validate may ask outside
+//   plan -> commit                            the Txn against pending state, and the answer when it is durable
+//
+// A Draft is the object as it is to be stored, and what it changes. It is made once: when a guard of the Txn fails,
+// only plan runs again, after what only refuses has looked again at the newer state. An update is a function of the
+// object that it changes (upstream's GuaranteedUpdate): when that has really changed, its Draft is made anew. Only plan
+// writes into the Txn. While a call outside is under way the run holds its Draft and nothing of the store. An answer
+// that rests on pending state (an error, an update that changes nothing) waits until that state is durable, and is
+// prepared again when it is undone: what one request was told, the next one reads. Lifecycle: made by a verb, started
+// once, held by what it waits for (commit, call outside) until it has answered. Threads: one at a time, on the
+// request's thread first, then on the server's loop. Functions must not block.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "apiserver/admission/admission.h"
+#include "apiserver/verbs/write_steps.h"
+
+namespace sublet::apiserver {
+
+class CallOut;
+class CallOutPlugin;
+enum class CallOutEnd;
+
+enum class Phase : unsigned char { draft, mutate, manage_fields, validate, plan };
+
+struct Draft {
+  WriteVerb verb = WriteVerb::create;
+  store::ObjectPtr current;  // what it changes; null: create
+  schema::Document old;      // the same as a tree
+  schema::Document object;   // storage version; unused by remove
+  bool named_here = false;   // its name was generated: it may have another one
+  bool spent = false;        // plan() has changed it, so a further one makes it again
+};
+
+class WriteRun : public std::enable_shared_from_this<WriteRun> {
+ public:
+  explicit WriteRun(ContextPtr context);
+  virtual ~WriteRun();
+  void start();
+
+ protected:
+  /// What the sender wants, as a function of the request and of what is there.
+  virtual Result<Draft> draft(Write& write) = 0;
+  /// In most verbs the one of the draft's verb (plan_draft()).
+  virtual Result<Plan> plan(Write& write, Draft& draft);
+
+ private:
+  enum class Step { done, waits };
+
+  void run();
+  bool stale(const Write& write) const;
+  Result<Step> prepare(Write& write);
+  Result<Step> ask_outside(Write& write, bool mutating);
+  Result<Step> ask(const CallOutPlugin& plugin, std::shared_ptr<CallOut> call);
+  void come_back(const CallOutPlugin& plugin, CallOut& call, CallOutEnd end);
+  Outcome take_answer(Write& write, const CallOutPlugin& plugin, CallOut& call, CallOutEnd end);
+  Outcome validate_again(Write& write);
+  bool commit(Plan& plan);
+  void committed(const Result<store::Committed>& result);
+  void answer_when_durable(Result<Answer> answer, store::Revision seen);
+  void finish(const Result<Answer>& answer);
+  void again();
+
+  const ContextPtr context_;
+  const std::size_t first_warning_;  // how many the request had before
+  std::size_t plan_warnings_ = 0;    // and before plan
+  int attempts_;
+  Phase phase_ = Phase::draft;
+  std::optional<Draft> draft_;
+  std::size_t next_call_ = 0;         // which plugin asks outside next
+  store::Revision judged_at_ = 0;     // the pending state that validation has seen
+  Result<Answer> answer_ = Answer();  // for when the commit is durable
+};
+
+// The phases, by the draft's verb: create.cpp, update.cpp; a removal has only admission to pass and its own plan.
+Outcome mutate_draft(Write& write, Draft& draft);
+/// Brings metadata.managedFields up to date with who set what. Empty until server-side apply comes: nothing is managed.
+void manage_fields(Write& write, Draft& draft);
+Outcome validate_draft(Write& write, Draft& draft);
+Result<Plan> plan_draft(Write& write, Draft& draft);
+/// All of them in a row, without calls outside: for the server's own objects.
+Result<Plan> plan_at_once(Write& write, Draft& draft);
+
+/// `object` as the new state of `current`.
+Result<Draft> draft_of_change(store::ObjectPtr current, schema::Document object);
+
+Outcome mutate_new(Write& write, Draft& draft);
+Outcome validate_new(Write& write, Draft& draft);
+Result<Plan> plan_new(Write& write, Draft& draft);
+Outcome mutate_change(Write& write, Draft& draft);
+Outcome validate_change(Write& write, Draft& draft);
+Result<Plan> plan_change(Write& write, Draft& draft);
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,217 @@
+// WriteRun (phases.h): the order of the phases, what waits between them, and when a write is answered.
+#include "apiserver/admission/call_out.h"
+#include "apiserver/admission/plugins.h"
+#include "apiserver/verbs/phases.h"
+
+namespace sublet::apiserver {
+namespace {
+
+// Guards fail only when another thread wrote the same key between preparing and submitting.
+constexpr int kAttemptsMax = 64;
+
+Status status_of(Reason reason, std::string message, int retry_after_seconds = 0) {
+  Status status;
+  status.reason = reason;
+  status.message = std::move(message);
+  status.retry_after_seconds = retry_after_seconds;
+  return status;
+}
+
+std::chrono::milliseconds time_left(const RequestContext& context) {
+  const auto spent = context.core->clock.steady_now() - context.received;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(context.core->options.request_timeout - spent);
+}
+
+Status shutting_down() { return status_of(Reason::service_unavailable, "the server is shutting down", 1); }
+
+Status out_of_time() {
+  return status_of(Reason::timeout,
+                   "Timeout: request did not complete within requested timeout - context deadline exceeded");
+}
+
+bool mutates(const CallOutPlugin& plugin) { return plugin.kind() == CallOutPlugin::Kind::mutating; }
+
+Attempt attempt_of(Write& write, Draft& draft, const schema::Value& old) {
+  const bool removes = draft.verb == WriteVerb::remove;
+  return {write.context, draft.verb, removes ? schema::Value() : draft.object.root(), old};
+}
+
+}  // namespace
+
+WriteRun::WriteRun(ContextPtr context)
+    : context_(std::move(context)), first_warning_(context_->warnings.size()), attempts_(kAttemptsMax) {}
+
+WriteRun::~WriteRun() = default;
+
+void WriteRun::start() { run(); }
+
+Result<Plan> WriteRun::plan(Write& write, Draft& draft) { return plan_draft(write, draft); }
+
+// From the phase that it is in to the commit, as often as guards fail.
+void WriteRun::run() {
+  while (attempts_-- > 0) {
+    const store::Snapshot pending = context_->core->store.pending();
+    Write write(*context_, pending);
+    auto prepared = prepare(write);
+    if (!prepared) return answer_when_durable(fail(prepared.error()), pending.revision());
+    if (*prepared == Step::waits) return;
+    context_->warnings.resize(plan_warnings_);
+    auto planned = plan(write, *draft_);
+    if (!planned) return answer_when_durable(fail(planned.error()), pending.revision());
+    if (!planned->submit) {
+      const auto seen = planned->seen.value_or(pending.revision());
+      return answer_when_durable(std::move(planned->answer), seen);
+    }
+    if (commit(*planned)) return;
+  }
+  reply_status(*context_,
+               status_of(Reason::server_timeout, "the object is being changed too often; please try again", 1));
+}
+
+// Whether what the draft changes is not what is there now. A create finds that out in plan().
+bool WriteRun::stale(const Write& write) const {
+  return draft_ && draft_->current && write.pending.get(draft_->current->key) != draft_->current;
+}
+
+Result<WriteRun::Step> WriteRun::prepare(Write& write) {
+  if (stale(write)) {
+    draft_.reset();
+    phase_ = Phase::draft;
+  }
+  if (phase_ == Phase::draft) {
+    context_->warnings.resize(first_warning_);
+    auto made = draft(write);
+    if (!made) return fail(made.error());
+    draft_ = std::move(*made);
+    if (auto mutated = mutate_draft(write, *draft_); !mutated) return fail(mutated.error());
+    judged_at_ = write.pending.revision();
+    next_call_ = 0;
+    phase_ = Phase::mutate;
+  }
+  if (phase_ == Phase::mutate) {
+    if (auto asked = ask_outside(write, true); !asked || *asked == Step::waits) return asked;
+    phase_ = Phase::manage_fields;
+  }
+  if (phase_ == Phase::manage_fields) {
+    manage_fields(write, *draft_);
+    if (auto valid = validate_draft(write, *draft_); !valid) return fail(valid.error());
+    next_call_ = 0;
+    phase_ = Phase::validate;
+  }
+  if (phase_ == Phase::validate) {
+    if (auto asked = ask_outside(write, false); !asked || *asked == Step::waits) return asked;
+    phase_ = Phase::plan;
+    plan_warnings_ = context_->warnings.size();
+  }
+  if (auto valid = validate_again(write); !valid) return fail(valid.error());
+  return Step::done;
+}
+
+Outcome WriteRun::validate_again(Write& write) {
+  if (judged_at_ == write.pending.revision()) return {};
+  judged_at_ = write.pending.revision();
+  if (draft_->verb == WriteVerb::remove || draft_->verb == WriteVerb::subresource) return {};
+  const schema::Value old = draft_->old.root();
+  return admit_again(write.context, draft_->verb, draft_->object.root(), old);
+}
+
+// --- calls outside ---
+
+// The next plugin of the kind that has a question, and with it away from the loop: come_back() goes on.
+Result<WriteRun::Step> WriteRun::ask_outside(Write& write, bool mutating) {
+  const auto& plugins = context_->core->options.call_outs;
+  for (; next_call_ < plugins.size(); ++next_call_) {
+    const CallOutPlugin& plugin = *plugins[next_call_];
+    if (mutates(plugin) != mutating) continue;
+    const schema::Value old = draft_->old.root();
+    if (auto call = plugin.begin(attempt_of(write, *draft_, old))) return ask(plugin, std::move(call));
+  }
+  return Step::done;
+}
+
+Result<WriteRun::Step> WriteRun::ask(const CallOutPlugin& plugin, std::shared_ptr<CallOut> call) {
+  const auto limit = std::min(plugin.timeout(), time_left(*context_));
+  if (limit.count() <= 0) return fail(out_of_time());
+  ++attempts_;  // coming back is no further attempt
+  auto& call_outs = context_->core->call_outs;
+  const bool asked = call_outs.start(
+      call, limit, *context_->sink,
+      [self = shared_from_this(), &plugin, call](CallOutEnd end) { self->come_back(plugin, *call, end); });
+  if (asked) return Step::waits;  // somebody else's from here on
+  if (context_->core->stopping) return fail(shutting_down());
+  return fail(status_of(Reason::too_many_requests, "too many requests, please try again later", 1));
+}
+
+void WriteRun::come_back(const CallOutPlugin& plugin, CallOut& call, CallOutEnd end) {
+  if (end == CallOutEnd::stopped) return reply_status(*context_, shutting_down());
+  const store::Snapshot pending = context_->core->store.pending();
+  Write write(*context_, pending);
+  if (!stale(write)) {  // else the question was about an object that is no more: run() begins anew
+    if (auto taken = take_answer(write, plugin, call, end); !taken)
+      return answer_when_durable(fail(taken.error()), pending.revision());
+    ++next_call_;
+  }
+  run();
+}
+
+// A call that is late may still be running: only the plugin may be asked then.
+Outcome WriteRun::take_answer(Write& write, const CallOutPlugin& plugin, CallOut& call, CallOutEnd end) {
+  const schema::Value old = draft_->old.root();
+  const Attempt attempt = attempt_of(write, *draft_, old);
+  if (end == CallOutEnd::answered) return call.apply(attempt);
+  if (time_left(*context_).count() <= 0) return fail(out_of_time());
+  return plugin.late(attempt);
+}
+
+// --- commit and answer ---
+
+// False: a guard failed. Once true, the run is the commit's: its callback may be running already.
+bool WriteRun::commit(Plan& plan) {
+  answer_ = std::move(plan.answer);
+  std::optional<Draft> kept = std::exchange(draft_, std::nullopt);  // nothing is held while the commit is awaited
+  const Phase phase = std::exchange(phase_, Phase::draft);
+  auto& core = *context_->core;
+  if (core.store.submit(std::move(plan.txn), [self = shared_from_this()](Result<store::Committed> result) {
+        // The commit thread must not wait for encoding or for peers.
+        self->context_->core->loop.post([self, result = std::move(result)] { self->committed(result); });
+      }))
+    return true;
+  draft_ = std::move(kept);
+  phase_ = phase;
+  return false;
+}
+
+void WriteRun::committed(const Result<store::Committed>& result) {
+  if (!result) {
+    if (result.error().is(Reason::conflict)) return again();
+    return reply_status(*context_, result.error());
+  }
+  if (answer_ && answer_->op) answer_->object = result->events[*answer_->op]->object;
+  finish(answer_);
+}
+
+// `seen`: the revision up to which the answer rests on the store.
+void WriteRun::answer_when_durable(Result<Answer> answer, store::Revision seen) {
+  auto& core = *context_->core;
+  if (seen <= core.store.snapshot().revision()) return finish(answer);
+  answer_ = std::move(answer);
+  draft_.reset();
+  phase_ = Phase::draft;
+  (void)core.store.submit({}, [self = shared_from_this()](const Result<store::Committed>& result) {
+    const bool undone = !result && result.error().is(Reason::conflict);
+    self->context_->core->loop.post([self, undone, failure = result ? Outcome() : fail(result.error())] {
+      if (undone) return self->again();
+      failure ? self->finish(self->answer_) : reply_status(*self->context_, failure.error());
+    });
+  });
+}
+
+void WriteRun::finish(const Result<Answer>& answer) {
+  if (!answer) return reply_status(*context_, answer.error());
+  reply(*context_, *answer);
+}
+
+// What the write was based on is undone (the disk is full): from the beginning.
+void WriteRun::again() { run(); }
+
+}  // namespace sublet::apiserver
