@@ -13,7 +13,7 @@ namespace {
 // The core and what it knows only by name, in one allocation that whoever holds the core keeps alive.
 struct Parts {
   Parts(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
-      : watches(loop),
+      : watches(loop, store),
         call_outs(loop),
         core(store, loop, std::move(options), clock, random, builtin_routes(), watches, documents, call_outs) {}
 

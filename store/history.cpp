@@ -50,11 +50,13 @@ std::size_t History::index_after(Revision revision) const {
   return static_cast<std::size_t>(above - events_.begin());
 }
 
-bool History::read_after(Revision from, std::size_t max, std::vector<EventPtr>& out) const {
+Revision History::read_after(Revision from, std::string_view prefix, std::size_t max,
+                             std::vector<EventPtr>& out) const {
   const std::size_t begin = index_after(from);
   const std::size_t end = std::min(events_.size(), begin + max);
-  for (std::size_t i = begin; i < end; ++i) out.push_back(events_[i]);
-  return end == events_.size();
+  for (std::size_t i = begin; i < end; ++i)
+    if (std::string_view(events_[i]->object->key).starts_with(prefix)) out.push_back(events_[i]);
+  return end == begin ? from : events_[end - 1]->revision;
 }
 
 PersistentMap History::Recipe::make() const {

@@ -32,8 +32,11 @@ class History {
   std::size_t size() const { return events_.size(); }
   std::size_t bytes() const { return bytes_; }
 
-  /// Appends up to `max` events after `from` to `out`; false when there are more.
-  bool read_after(Revision from, std::size_t max, std::vector<EventPtr>& out) const;
+  /// Looks at up to `max` events after `from` and appends those under `prefix` to `out`. Returns the revision of the
+  /// last one looked at.
+  Revision read_after(Revision from, std::string_view prefix, std::size_t max, std::vector<EventPtr>& out) const;
+  /// Of the newest event kept; the floor when there is none.
+  Revision last() const { return events_.empty() ? floor() : events_.back()->revision; }
 
   /// How to make the state at a revision that is not below the floor.
   struct Recipe {

@@ -1,5 +1,5 @@
 // The commit thread and the two locks. pending_mutex_ guards what writers change (Pending, requests to the commit
-// thread, refusals); state_mutex_ guards what readers see (durable snapshot, history, joining watches). They are never
+// thread, refusals); state_mutex_ guards what readers see (durable snapshot, history). They are never
 // held together, and neither is held across I/O or a callback.
 #include "sublet/store/store.h"
 
@@ -9,10 +9,11 @@
 #include <mutex>
 #include <thread>
 
+#include "store/follower.h"
 #include "store/history.h"
+#include "store/listeners.h"
 #include "store/pending.h"
 #include "store/recovery.h"
-#include "store/watch_hub.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
@@ -21,7 +22,6 @@
 namespace sublet::store {
 namespace {
 
-constexpr std::size_t kCatchUpChunk = 512;             // history events per delivery to a resuming watch
 constexpr std::chrono::seconds kFullCompactRetry{10};  // and compaction, which needs a little space to make more
 constexpr int kCompactIntervalParts = 8;               // how finely the age of history is known
 metrics::Gauge& read_only_gauge() {
@@ -74,6 +74,8 @@ class StoreImpl final : public Store {
   Snapshot pending() const override;
   Result<Snapshot> snapshot_at(Revision revision) const override;
   bool submit(Txn txn, CommitCallback done) override;
+  Result<Changes> changes(std::string_view prefix, Revision from, std::size_t max) const override;
+  std::unique_ptr<Subscription> listen(std::function<void()> committed) override;
   Result<std::unique_ptr<Subscription>> watch(std::string_view prefix, Revision from,
                                               std::shared_ptr<Watcher> watcher) override;
   std::pair<Snapshot, std::unique_ptr<Subscription>> snapshot_and_watch(std::string_view prefix,
@@ -127,8 +129,9 @@ class StoreImpl final : public Store {
   // Changed by the commit thread under state_mutex_, so read by it without.
   Snapshot durable_;
   History history_;
-  WatchHub hub_;
   std::uint64_t commits_ SUBLET_GUARDED_BY(state_mutex_) = 0, ops_ SUBLET_GUARDED_BY(state_mutex_) = 0;
+
+  Listeners listeners_;
 
   // The commit thread's own.
   PersistentMap durable_map_;
@@ -177,40 +180,33 @@ Result<Snapshot> StoreImpl::snapshot_at(Revision revision) const {
   return Snapshot(std::make_shared<Snapshot::Tree>(Snapshot::Tree{recipe.make()}), revision);
 }
 
+Result<Changes> StoreImpl::changes(std::string_view prefix, Revision from, std::size_t max) const {
+  Changes out;
+  const MutexLock lock(state_mutex_);
+  if (from > durable_.revision()) return fail(too_large_status(from, durable_.revision()));
+  if (from < history_.floor()) return fail(expired_status(from, history_.floor()));
+  const Revision read = history_.read_after(from, prefix, max, out.events);
+  out.at_end = read >= history_.last();
+  out.up_to = out.at_end ? durable_.revision() : read;
+  return out;
+}
+
+std::unique_ptr<Subscription> StoreImpl::listen(std::function<void()> committed) {
+  return listeners_.add(std::move(committed));
+}
+
 Result<std::unique_ptr<Subscription>> StoreImpl::watch(std::string_view prefix, Revision from,
                                                        std::shared_ptr<Watcher> watcher) {
-  auto entry = std::make_shared<WatchEntry>();
-  entry->prefix = prefix;
-  entry->watcher = std::move(watcher);
-  // From joining until its history is delivered the commit thread waits here, for one chunk at most.
-  const std::lock_guard delivering(entry->mutex);
-  for (bool at_end = false; !at_end;) {
-    std::vector<EventPtr> chunk;
-    Revision progress;
-    {
-      const MutexLock lock(state_mutex_);
-      if (from > durable_.revision()) return fail(too_large_status(from, durable_.revision()));
-      if (from < history_.floor()) return fail(expired_status(from, history_.floor()));
-      at_end = history_.read_after(from, kCatchUpChunk, chunk);
-      if (at_end) hub_.join(entry);
-      progress = at_end ? durable_.revision() : chunk.back()->revision;
-    }
-    from = progress;
-    std::erase_if(chunk, [&](const EventPtr& e) { return !std::string_view(e->object->key).starts_with(prefix); });
-    entry->deliver(chunk, progress);
-  }
-  return hub_.subscription(std::move(entry));
+  auto follower = std::make_unique<Follower>(*this, prefix, std::move(watcher));
+  if (auto following = follower->follow(from); !following) return fail(following.error());
+  return follower;
 }
 
 std::pair<Snapshot, std::unique_ptr<Subscription>> StoreImpl::snapshot_and_watch(std::string_view prefix,
                                                                                  std::shared_ptr<Watcher> watcher) {
-  auto entry = std::make_shared<WatchEntry>();
-  entry->prefix = prefix;
-  entry->watcher = std::move(watcher);
-  auto subscription = hub_.subscription(entry);
-  const MutexLock lock(state_mutex_);
-  hub_.join(std::move(entry));
-  return {durable_, std::move(subscription)};
+  auto follower = std::make_unique<Follower>(*this, prefix, std::move(watcher));
+  Snapshot snapshot = follower->follow_snapshot();
+  return {std::move(snapshot), std::move(follower)};
 }
 
 Revision StoreImpl::compacted() const {
@@ -226,7 +222,6 @@ StoreStats StoreImpl::stats() const {
     out.compacted = history_.floor();
     out.objects = durable_.count("");
     out.history_events = history_.size();
-    out.watchers = hub_.watchers();
     out.commits = commits_;
     out.ops = ops_;
   }
@@ -351,20 +346,21 @@ void StoreImpl::publish(Batch& batch, std::vector<EventPtr> events) {
   objects.set(static_cast<std::int64_t>(batch.map.size()));
   Snapshot next(std::make_shared<Snapshot::Tree>(Snapshot::Tree{batch.map}), batch.revision);
   durable_map_ = std::move(batch.map);
+  const Revision before = durable_.revision();
   {
     const MutexLock lock(state_mutex_);
     std::swap(durable_, next);  // the old one is released after the lock
     history_.append(events, durable_map_);
-    hub_.admit();
     ++commits_;
     ops_ += events.size();
   }
   mark_age(batch.revision);
-  // A little over the limits is fine: raising the floor costs a replay, so do it for many events at once.
+  // A little over the limits is fine: raising the floor costs a replay, so do it for many events at once. But never
+  // above what watches that keep up have not been told yet.
   if (history_.exceeds(options_.history_events_max + options_.history_events_max / 16,
                        options_.history_bytes_max + options_.history_bytes_max / 16))
-    raise_floor(history_.floor_within(options_.history_events_max, options_.history_bytes_max));
-  hub_.deliver(events, batch.revision);
+    raise_floor(std::min(before, history_.floor_within(options_.history_events_max, options_.history_bytes_max)));
+  listeners_.tell();
   const bool wrote = std::any_of(batch.txns.begin(), batch.txns.end(), [](const auto& txn) { return txn.has_put(); });
   if (wrote) leave_read_only();
 }

@@ -185,49 +185,86 @@ TEST(Store, WatchGetsHistoryThenLiveWithoutGapOrRepetition) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(*store, "pods/a/" + std::to_string(i), "x"));
   ASSERT_TRUE(put(*store, "secrets/a/s", "x"));
   auto recorder = std::make_shared<Recorder>();
-  auto watch = store->watch("pods/", 3, recorder);
-  ASSERT_TRUE(watch);
+  auto watching = store->watch("pods/", 3, recorder);
+  ASSERT_TRUE(watching);
   EXPECT_THAT(recorder->revisions(), ElementsAre(4, 5, 6));
   EXPECT_EQ(recorder->progress(), 7);
   ASSERT_TRUE(put(*store, "pods/a/0", "y"));
   ASSERT_TRUE(put(*store, "secrets/a/s", "y"));
   EXPECT_TRUE(eventually([&] { return recorder->progress() == 9; }));
   EXPECT_THAT(recorder->revisions(), ElementsAre(4, 5, 6, 8));
-  EXPECT_EQ(store->stats().watchers, 1u);
-  watch->reset();
-  EXPECT_EQ(store->stats().watchers, 0u);
+  watching->reset();
   ASSERT_TRUE(put(*store, "pods/a/0", "z"));
   EXPECT_EQ(recorder->progress(), 9);
   EXPECT_EQ(store->watch("", 99, recorder).error().reason, Reason::timeout);
 }
 
-TEST(Store, SnapshotAndWatchMeet) {
+TEST(Store, ChangesAreReadInChunksOfWhatWasLookedAt) {
   auto store = open_memory();
-  ASSERT_TRUE(put(*store, "k", "1"));
-  auto recorder = std::make_shared<Recorder>();
-  auto [snapshot, subscription] = store->snapshot_and_watch("", recorder);
-  EXPECT_EQ(snapshot.revision(), 2);
-  ASSERT_TRUE(put(*store, "k", "2"));
-  EXPECT_TRUE(eventually([&] { return recorder->progress() == 3; }));
-  EXPECT_THAT(recorder->revisions(), ElementsAre(3));
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(put(*store, i % 3 == 0 ? "pods/a" : "secrets/s", "x"));  // revisions 2 to 7
+  const auto revisions = [](const Changes& changes) {
+    std::vector<Revision> out;
+    for (const EventPtr& event : changes.events) out.push_back(event->revision);
+    return out;
+  };
+  const Changes first = *store->changes("pods/", 1, 2);
+  EXPECT_THAT(revisions(first), ElementsAre(2));
+  EXPECT_EQ(first.up_to, 3);
+  EXPECT_FALSE(first.at_end);
+  const Changes second = *store->changes("pods/", first.up_to, 2);
+  EXPECT_THAT(revisions(second), ElementsAre(5));
+  const Changes rest = *store->changes("pods/", second.up_to, 2);
+  EXPECT_THAT(revisions(rest), ElementsAre());
+  EXPECT_EQ(rest.up_to, 7);
+  EXPECT_TRUE(rest.at_end);
+  EXPECT_TRUE(store->changes("pods/", 7, 2)->at_end);
 }
 
-TEST(Store, AWatcherMayEndItselfWhileItIsCalled) {
-  struct Ender : Watcher {
-    std::unique_ptr<Subscription> own;
-    std::atomic<int> calls{0};
-    void on_events(const std::vector<EventPtr>&) override {
-      ++calls;
-      own.reset();
-    }
-    void on_progress(Revision) override { ++calls; }
-  };
+TEST(Store, ListenersAreToldOncePerBatchBeforeItIsAnswered) {
+  GatedLog* gate = nullptr;
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate));
+  std::vector<Revision> told;
+  Answers answers;
+  const auto listening = store->listen([&] {
+    EXPECT_EQ(answers.count(), told.empty() ? 0u : 1u);
+    told.push_back(store->changes("", 1, 512)->up_to);
+  });
+  gate->hold();
+  ASSERT_TRUE(store->submit(create("a", "1"), answers.callback()));
+  gate->wait_until_held();
+  for (const char* key : {"b", "c", "d"}) ASSERT_TRUE(store->submit(create(key, "1"), answers.callback()));
+  gate->release();
+  answers.wait(4);
+  EXPECT_THAT(told, ElementsAre(2, 5));
+}
+
+TEST(Store, AListenerMayEndItselfWhileItIsCalled) {
   auto store = open_memory();
-  auto ender = std::make_shared<Ender>();
-  ender->own = store->snapshot_and_watch("", ender).second;
+  std::unique_ptr<Subscription> own;
+  std::atomic<int> calls{0};
+  own = store->listen([&] {
+    ++calls;
+    own.reset();
+  });
   ASSERT_TRUE(put(*store, "k", "1"));
   ASSERT_TRUE(put(*store, "k", "2"));
-  EXPECT_EQ(ender->calls, 1);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Store, ABatchBeyondTheBoundsIsKeptUntilTheNextOne) {
+  StoreOptions options;
+  options.history_events_max = 4;
+  auto store = open_memory(options);
+  Txn many;
+  for (int i = 0; i < 20; ++i) many.ops.push_back({"k" + std::to_string(i), Put{"x"}, {}});
+  std::size_t seen = 0;
+  const auto listening =
+      store->listen([&] { seen += store->changes("", 1 + static_cast<Revision>(seen), 512)->events.size(); });
+  ASSERT_TRUE(store->commit(std::move(many)));
+  EXPECT_EQ(seen, 20u);
+  ASSERT_TRUE(put(*store, "k", "1"));
+  EXPECT_EQ(seen, 21u);
+  EXPECT_LE(store->stats().history_events, 5u);
 }
 
 TEST(Store, AnIoErrorPoisonsAndSaysThatTheOutcomeIsUnknown) {
@@ -323,9 +360,8 @@ TEST(Store, CloseDrainsAndRefusesAfterwards) {
 }
 
 TEST(Store, ASubscriptionMayOutliveTheStore) {
-  auto recorder = std::make_shared<Recorder>();
   auto store = open_memory();
-  auto subscription = store->snapshot_and_watch("", recorder).second;
+  auto subscription = store->listen([] {});
   store.reset();
   subscription.reset();
 }

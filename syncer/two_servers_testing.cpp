@@ -28,16 +28,6 @@ net::PeerIdentity member(std::string name) {
 
 bool is_watch(const net::Request& request) { return request.query().find("watch=") != std::string_view::npos; }
 
-class Bell final : public store::Watcher {
- public:
-  explicit Bell(std::function<void()> ring) : ring_(std::move(ring)) {}
-  void on_events(const std::vector<store::EventPtr>&) override { ring_(); }
-  void on_progress(store::Revision) override {}
-
- private:
-  std::function<void()> ring_;
-};
-
 Document parsed(std::string_view json) {
   auto document = Document::parse_json(json);
   EXPECT_TRUE(document) << json;
@@ -160,8 +150,7 @@ Cluster::Cluster(const char* name, Clock& clock, std::function<void()> on_change
   server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options), clock);
   EXPECT_TRUE(server_->start());
   client_ = std::make_unique<kube::Client>(net::make_in_process_transport(server_->handler(), member("test")));
-  watcher_ = std::make_shared<Bell>(std::move(on_change));
-  subscription_ = store_->snapshot_and_watch("", watcher_).second;
+  subscription_ = store_->listen(std::move(on_change));
 }
 
 Cluster::~Cluster() {

@@ -119,7 +119,6 @@ class Cluster {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<kube::Client> client_;  // the test's own, past the faults
-  std::shared_ptr<store::Watcher> watcher_;
   std::unique_ptr<store::Subscription> subscription_;
 };
 

@@ -1,84 +1,156 @@
 #include "apiserver/watch/watch_hub.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::size_t kFrameCacheBytesMax = 4u << 20;
+constexpr std::size_t kSlice = 64;           // watches told per turn of the loop: about a millisecond with TLS
+constexpr std::size_t kStretchEvents = 512;  // events looked at per stretch
 
 }  // namespace
 
-std::size_t FrameCache::Hash::operator()(const Key& key) const {
-  const auto mix = [](std::size_t a, std::size_t b) { return (a ^ (b >> 4)) * 0x9e3779b97f4a7c15ull; };
-  return mix(mix(reinterpret_cast<std::size_t>(key.event), reinterpret_cast<std::size_t>(key.route)),
-             std::size_t{key.form} << 4);
+WatchHub::WatchHub(net::Loop& loop, store::Store& store)
+    : state_(std::make_shared<State>(loop, store)), listening_(store.listen([state = state_] { on_commit(state); })) {}
+
+// Turns ---------------------------------------------------------------------------------------------------------------
+
+/// Has a turn come, with what `fill` puts into it under the lock.
+template <typename Fill>
+void WatchHub::ask_turn(const std::shared_ptr<State>& state, const Fill& fill) {
+  std::shared_ptr<Turn> turn;
+  {
+    const std::lock_guard lock(state->mutex);
+    turn = state->next.lock();
+    if (turn) return fill(*turn);
+    turn = std::make_shared<Turn>();
+    fill(*turn);
+    state->next = turn;
+  }
+  state->loop.post([state, turn = std::move(turn)] { run_turn(state, *turn); });
 }
 
-FrameCache::Frame FrameCache::find(const Key& key) const {
-  const auto found = frames_.find(key);
-  return found == frames_.end() ? nullptr : found->second.frame;
+void WatchHub::on_commit(const std::shared_ptr<State>& state) {
+  {
+    const std::lock_guard lock(state->mutex);
+    if (state->groups.empty() || std::exchange(state->committed, true)) return;
+  }
+  ask_turn(state, [](Turn&) {});
 }
 
-void FrameCache::keep(const Key& key, store::EventPtr event, Frame frame) {
-  if (bytes_ + frame->size() > kFrameCacheBytesMax) clear();
-  bytes_ += frame->size();
-  frames_[key] = {std::move(event), std::move(frame)};
+/// News first: then a woken session's bookmark says as much as it may.
+void WatchHub::run_turn(const std::shared_ptr<State>& state, Turn& posted) {
+  Turn turn;
+  bool news = false;
+  {
+    const std::lock_guard lock(state->mutex);
+    turn = std::move(posted);
+    state->next.reset();
+    if (turn.stretch.parts.empty()) news = std::exchange(state->committed, false);
+  }
+  if (news && state->live > 0) read_stretch(*state, turn.stretch);
+  tell_slice(*state, turn.stretch);
+  for (const auto& session : turn.woken) session->run(state->frames);
+
+  bool more = !turn.stretch.parts.empty(), idle = false;
+  {
+    const std::lock_guard lock(state->mutex);
+    more = more || state->committed;
+    idle = !more && state->next.expired();
+  }
+  if (idle) state->frames.clear();
+  if (more) ask_turn(state, [&](Turn& next) { next.stretch = std::move(turn.stretch); });
 }
 
-void FrameCache::clear() {
-  frames_.clear();
-  bytes_ = 0;
+// What is told to the live --------------------------------------------------------------------------------------------
+
+void WatchHub::read_stretch(State& state, Stretch& stretch) {
+  const auto changes = state.store.changes("", state.read, kStretchEvents);
+  if (!changes) return history_gone(state);
+  stretch.from = state.read;
+  stretch.up_to = state.read = changes->up_to;
+  const std::lock_guard lock(state.mutex);
+  if (!changes->at_end) state.committed = true;
+  for (const auto& [prefix, sessions] : state.groups) {
+    Part part;
+    for (const store::EventPtr& event : changes->events)
+      if (std::string_view(event->object->key).starts_with(prefix)) part.events.push_back(event);
+    if (part.events.empty()) continue;
+    part.sessions.reserve(sessions.size());
+    for (const auto& [key, session] : sessions) part.sessions.push_back(session);
+    stretch.parts.push_back(std::move(part));
+  }
+  if (stretch.parts.empty()) state.told = stretch.up_to;
 }
 
-void WatchHub::add(const std::shared_ptr<WatchSession>& session) {
-  const std::lock_guard lock(state_->mutex);
-  state_->sessions.emplace(session.get(), session);
+/// The loop stood still for longer than the history lasts.
+void WatchHub::history_gone(State& state) {
+  Sessions all = all_sessions(state);
+  for (const auto& session : all) session->fall_behind();
+  for (const auto& session : all) session->run(state.frames);
 }
 
-void WatchHub::remove(const WatchSession* session) {
-  std::shared_ptr<WatchSession> last;  // destroyed outside the lock
-  const std::lock_guard lock(state_->mutex);
-  const auto found = state_->sessions.find(session);
-  if (found == state_->sessions.end()) return;
-  last = std::move(found->second);
-  state_->sessions.erase(found);
+void WatchHub::tell_slice(State& state, Stretch& stretch) {
+  if (stretch.parts.empty()) return;
+  for (std::size_t n = 0; n < kSlice && !stretch.parts.empty(); ++n) {
+    Part& part = stretch.parts.back();
+    part.sessions.back()->deliver(part.events, stretch.from, stretch.up_to, state.frames);
+    part.sessions.pop_back();
+    if (part.sessions.empty()) stretch.parts.pop_back();
+  }
+  if (stretch.parts.empty()) state.told = std::max(state.told, stretch.up_to);
+}
+
+void WatchHub::went_live(store::Revision cursor) {
+  if (state_->live++ == 0) state_->read = state_->told = cursor;
+}
+
+void WatchHub::left_live() { --state_->live; }
+
+// Who there is --------------------------------------------------------------------------------------------------------
+
+void WatchHub::add(const std::shared_ptr<WatchSession>& session, const std::string& prefix) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->groups[prefix].emplace(session.get(), session);
+  }
+  wake(session);
 }
 
 void WatchHub::wake(std::shared_ptr<WatchSession> session) {
-  std::shared_ptr<Round> round;
-  {
-    const std::lock_guard lock(state_->mutex);
-    round = state_->next.lock();
-    if (round) return round->push_back(std::move(session));
-    round = std::make_shared<Round>();
-    round->push_back(std::move(session));
-    state_->next = round;
-  }
-  state_->loop.post([state = state_, round = std::move(round)] { run_round(*state, *round); });
+  ask_turn(state_, [&](Turn& next) { next.woken.push_back(std::move(session)); });
 }
 
-void WatchHub::run_round(State& state, Round& next) {
-  Round round;
-  {
-    const std::lock_guard lock(state.mutex);
-    round.swap(next);
-    state.next.reset();
-  }
-  for (const auto& session : round) session->run(state.frames);
-  state.frames.clear();
+void WatchHub::remove(const WatchSession* session, std::string_view prefix) {
+  std::shared_ptr<WatchSession> last;  // destroyed outside the lock
+  const std::lock_guard lock(state_->mutex);
+  const auto group = state_->groups.find(prefix);
+  if (group == state_->groups.end()) return;
+  if (auto node = group->second.extract(session)) last = std::move(node.mapped());
+  if (group->second.empty()) state_->groups.erase(group);
+}
+
+WatchHub::Sessions WatchHub::all_sessions(const State& state) {
+  Sessions all;
+  const std::lock_guard lock(state.mutex);
+  for (const auto& [prefix, sessions] : state.groups)
+    for (const auto& [key, session] : sessions) all.push_back(session);
+  return all;
 }
 
 void WatchHub::finish_all() {
-  std::vector<std::shared_ptr<WatchSession>> all;
-  {
-    const std::lock_guard lock(state_->mutex);
-    for (const auto& [key, session] : state_->sessions) all.push_back(session);
-  }
-  for (const auto& session : all) session->finish();
+  listening_.reset();
+  state_->loop.run_sync([this] {
+    for (const auto& session : all_sessions(*state_)) session->finish();
+  });
 }
 
 std::size_t WatchHub::size() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->sessions.size();
+  std::size_t count = 0;
+  for (const auto& [prefix, sessions] : state_->groups) count += sessions.size();
+  return count;
 }
 
 }  // namespace sublet::apiserver

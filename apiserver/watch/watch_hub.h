@@ -1,82 +1,106 @@
-// WatchHub: hands the store's events over from the commit thread to the loop, and keeps the running watches.
+// WatchHub: the watches of one loop, woken once per batch however many they are.
 //
-// A session that got something to do says so with wake(); the hub runs all woken sessions in one task on the loop, so a
-// batch with a thousand watchers costs one wake-up. While a round runs, encoded frames are shared between its sessions
-// (FrameCache) and forgotten afterwards, so idle watches hold no frames.
-// The woken sessions belong to the task that runs them, not to the hub: a loop that ends before the task runs lets go
-// of them with it. (A session holds its server and so the hub; a hub that held it back would keep all three for ever.)
-// Threads: wake(), add() and remove() from any; rounds only on the loop.
+// A watch that keeps up is *live*: the hub reads each stretch of the store's history once for all of them, picks what
+// is under each key prefix, and hands it on, to a slice of the watches per turn of the loop, so that other connections
+// have their turn between. A watch that does not (it has just begun, resumes from long ago, or its peer reads slowly)
+// reads the history by itself in run(), from its own revision, and becomes live when it has come to the end.
+//
+// What woken watches and an unfinished stretch hold belongs to the posted turn, not to the hub: a loop that ends before
+// the turn comes lets go of them with it. (A watch holds its server and so the hub; a hub that held it back would keep
+// all three for ever. Those that run are held until they end: finish_all() ends them.)
+//
+// Threads: add(), wake(), finish_all() and size() from any; the rest, and every call of a session, on the loop.
 #pragma once
 
-#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "apiserver/watch/frame_cache.h"
 #include "sublet/net/loop.h"
 #include "sublet/store/store.h"
 
 namespace sublet::apiserver {
 
-/// Frames by event, form and kind of frame. Used on the loop's thread only.
-class FrameCache {
- public:
-  struct Key {
-    const void* event = nullptr;
-    const void* route = nullptr;
-    std::uint32_t form = 0;
-    bool operator==(const Key&) const = default;
-  };
-  using Frame = std::shared_ptr<const std::string>;
-  Frame find(const Key& key) const;
-  void keep(const Key& key, store::EventPtr event, Frame frame);
-  void clear();
-
- private:
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
-  struct Entry {
-    store::EventPtr event;  // keeps the key's address from being given to another event
-    Frame frame;
-  };
-  std::unordered_map<Key, Entry, Hash> frames_;
-  std::size_t bytes_ = 0;
-};
-
 class WatchSession {
  public:
   virtual ~WatchSession() = default;
-  /// On the loop: do what there is to do.
+  /// After add() or wake(): do what there is to do.
   virtual void run(FrameCache& frames) = 0;
-  /// Ends the stream cleanly. Any thread.
+  /// All the events under the session's prefix in (from, up_to]. Only a live session looks at them; it may have read
+  /// some of them already.
+  virtual void deliver(const std::vector<store::EventPtr>& events, store::Revision from, store::Revision up_to,
+                       FrameCache& frames) = 0;
+  /// The history is gone before the hub read it: what comes after `told()` must be read (in vain) in run().
+  virtual void fall_behind() = 0;
+  /// Ends the stream cleanly.
   virtual void finish() = 0;
 };
 
 class WatchHub {
  public:
-  explicit WatchHub(net::Loop& loop) : state_(std::make_shared<State>(loop)) {}
-  void add(const std::shared_ptr<WatchSession>& session);
-  void remove(const WatchSession* session);
+  WatchHub(net::Loop& loop, store::Store& store);
+  /// Keeps the session until remove(), and runs it.
+  void add(const std::shared_ptr<WatchSession>& session, const std::string& prefix);
   void wake(std::shared_ptr<WatchSession> session);
-  /// Ends all watches before it returns. Not from a watch's own observer.
+  /// Ends all watches before it returns, and listens to the store no more. Not from a watch's own observer.
   void finish_all();
   std::size_t size() const;
 
+  void remove(const WatchSession* session, std::string_view prefix);
+  /// The session has read everything up to `cursor`, the store's end a moment ago.
+  void went_live(store::Revision cursor);
+  void left_live();
+  /// Every live session has been given what there is up to here.
+  store::Revision told() const { return state_->told; }
+
  private:
-  using Round = std::vector<std::shared_ptr<WatchSession>>;
-  struct State {
-    explicit State(net::Loop& loop_) : loop(loop_) {}
-    net::Loop& loop;
-    mutable std::mutex mutex;
-    std::unordered_map<const WatchSession*, std::shared_ptr<WatchSession>> sessions;  // guarded by mutex
-    std::weak_ptr<Round> next;  // the posted round; it and what it holds are guarded by mutex
-    FrameCache frames;          // the loop's
+  using Sessions = std::vector<std::shared_ptr<WatchSession>>;
+  /// Part of a stretch: what one prefix's watches get.
+  struct Part {
+    std::vector<store::EventPtr> events;
+    Sessions sessions;  // who has not got it yet
   };
-  static void run_round(State& state, Round& next);
+  struct Stretch {
+    store::Revision from = 0, up_to = 0;
+    std::vector<Part> parts;
+  };
+  /// What the next turn of the loop is for.
+  struct Turn {
+    Sessions woken;
+    Stretch stretch;
+  };
+  struct State {
+    State(net::Loop& loop_, store::Store& store_) : loop(loop_), store(store_) {}
+    net::Loop& loop;
+    store::Store& store;
+
+    mutable std::mutex mutex;  // guards what follows
+    std::map<std::string, std::unordered_map<const WatchSession*, std::shared_ptr<WatchSession>>, std::less<>> groups;
+    std::weak_ptr<Turn> next;  // the posted turn, and what it holds
+    bool committed = false;    // the store has more than was read
+
+    // the loop's
+    FrameCache frames;
+    std::size_t live = 0;
+    store::Revision read = 0;  // how far the history was read for the live
+    store::Revision told = 0;  // how far they all got it; behind `read` while a stretch is being told
+  };
+  template <typename Fill>
+  static void ask_turn(const std::shared_ptr<State>& state, const Fill& fill);
+  static void on_commit(const std::shared_ptr<State>& state);
+  static void run_turn(const std::shared_ptr<State>& state, Turn& posted);
+  static void read_stretch(State& state, Stretch& stretch);
+  static void history_gone(State& state);
+  static void tell_slice(State& state, Stretch& stretch);
+  static Sessions all_sessions(const State& state);
+
   std::shared_ptr<State> state_;
+  std::unique_ptr<store::Subscription> listening_;
 };
 
 }  // namespace sublet::apiserver

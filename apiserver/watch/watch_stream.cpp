@@ -9,9 +9,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t kBacklogHigh = 256 * 1024;  // no more frames until the peer took what it has
-constexpr std::size_t kQueueMax = 20'000;         // events waiting for a peer that does not keep up
-constexpr std::size_t kInitialStep = 256;         // objects looked at between two checks of the backlog
+constexpr std::size_t kCatchUpStep = 512;  // events looked at per turn of a stream that is behind
+constexpr std::size_t kInitialStep = 256;  // objects looked at per turn
 constexpr seconds kBookmarkEvery{60};
 
 constexpr std::string_view kEventTypes[] = {"ADDED", "MODIFIED", "DELETED", "DELETED"};  // by Variant
@@ -32,87 +31,35 @@ store::Object stamped(const store::Object& object, store::Revision revision) {
 }  // namespace
 
 void WatchStream::start(const RequestContext& context) {
-  const auto self = shared_from_this();
   sink_->start(200, context.headers(writer_.stream_content_type()));
-  const std::string prefix = key_prefix(context.storage(), context.info.namespace_name);
-  if (auto subscribed = subscribe(prefix); !subscribed) {
-    sink_->write(std::make_shared<const std::string>(writer_.error_frame(subscribed.error())));
-    sink_->end();
-    return;
+  prefix_ = key_prefix(context.storage(), context.info.namespace_name);
+  prefix_.shrink_to_fit();
+  cursor_ = request_.revision;
+  if (cursor_ == 0 || request_.initial_events) {
+    store::Snapshot snapshot = core_->store.snapshot();
+    cursor_ = snapshot.revision();
+    if (request_.initial_events) initial_ = std::make_unique<Initial>(Initial{std::move(snapshot), {}});
+    initial_end_due_ = request_.initial_events_end;
   }
-  core_->watches.add(self);
+  core_->watches.add(shared_from_this(), prefix_);
+}
+
+/// The first turn.
+void WatchStream::begin() {
+  begun_ = true;
   sink_->on_close([weak = weak_from_this()] {
-    if (const auto stream = weak.lock()) {
-      stream->peer_gone_ = true;
-      stream->wake();
-    }
-  });
-  sink_->on_drain([weak = weak_from_this()] {
-    if (const auto stream = weak.lock()) stream->wake();
+    const auto stream = weak.lock();
+    if (!stream) return;
+    stream->peer_gone_ = true;
+    stream->wake();
   });
   const auto now = core_->clock.steady_now();
-  {
-    const std::lock_guard lock(run_mutex_);
-    deadline_ = now + request_.timeout;
-    next_bookmark_ = now + kBookmarkEvery;
-    arm_timer();
-  }
-  wake();
-  if (core_->stopping) finish();
+  deadline_ = now + request_.timeout;
+  next_bookmark_ = now + kBookmarkEvery;
+  arm_timer();
 }
 
-Outcome WatchStream::subscribe(const std::string& prefix) {
-  const std::lock_guard lock(run_mutex_);
-  auto& store = core_->store;
-  if (request_.revision > 0 && !request_.initial_events) {
-    auto subscription = store.watch(prefix, request_.revision, shared_from_this());
-    if (!subscription) {
-      Status status = subscription.error();
-      if (status.is(Reason::expired))
-        status.message = "too old resource version: " + std::to_string(request_.revision) + " (" +
-                         std::to_string(store.compacted()) + ")";
-      return fail(std::move(status));
-    }
-    subscription_ = std::move(*subscription);
-    sent_ = request_.revision;
-    return {};
-  }
-  auto [snapshot, subscription] = store.snapshot_and_watch(prefix, shared_from_this());
-  subscription_ = std::move(subscription);
-  sent_ = snapshot.revision();
-  if (request_.initial_events) initial_ = std::make_unique<Initial>(Initial{std::move(snapshot), prefix, {}});
-  initial_end_due_ = request_.initial_events_end;
-  return {};
-}
-
-void WatchStream::on_events(const std::vector<store::EventPtr>& events) {
-  bool wake_up;
-  {
-    const std::lock_guard lock(queue_mutex_);
-    if (queue_.size() + events.size() > kQueueMax) {
-      overflowed_ = true;
-      queue_.clear();
-    }
-    if (!overflowed_) queue_.insert(queue_.end(), events.begin(), events.end());
-    wake_up = !woken_;
-    woken_ = true;
-  }
-  if (wake_up) core_->watches.wake(shared_from_this());
-}
-
-void WatchStream::on_progress(store::Revision revision) {
-  const std::lock_guard lock(queue_mutex_);
-  progress_ = revision;
-}
-
-void WatchStream::wake() {
-  {
-    const std::lock_guard lock(queue_mutex_);
-    if (woken_) return;
-    woken_ = true;
-  }
-  core_->watches.wake(shared_from_this());
-}
+void WatchStream::wake() { core_->watches.wake(shared_from_this()); }
 
 // One timer for both purposes: the next bookmark or the end.
 void WatchStream::arm_timer() {
@@ -120,89 +67,110 @@ void WatchStream::arm_timer() {
   const auto next = request_.bookmarks ? std::min(deadline_, next_bookmark_) : deadline_;
   const auto delay = std::max(std::chrono::ceil<milliseconds>(next - now), milliseconds(0));
   timer_ = core_->loop.after(delay, [weak = weak_from_this()] {
-    if (const auto stream = weak.lock()) {
-      stream->timer_due_ = true;
-      stream->wake();
-    }
+    const auto stream = weak.lock();
+    if (!stream) return;
+    stream->timer_due_ = true;
+    stream->wake();  // behind the news that are on their way
   });
 }
 
-bool WatchStream::peer_keeps_up() const { return sink_->backlog() < kBacklogHigh; }
-
-// Moves the queue over; false when the peer fell too far behind.
-bool WatchStream::take_queue() {
-  const std::lock_guard lock(queue_mutex_);
-  woken_ = false;
-  if (overflowed_ || ready_.size() + queue_.size() > kQueueMax) return false;
-  if (ready_.empty())
-    ready_.swap(queue_);
-  else
-    ready_.insert(ready_.end(), queue_.begin(), queue_.end());
-  std::vector<store::EventPtr>().swap(queue_);
-  if (ready_.empty() && !initial_) sent_ = std::max(sent_, progress_);
-  return true;
+/// When false, a drain will wake the stream.
+bool WatchStream::peer_keeps_up() {
+  if (sink_->wants_more()) return true;
+  waits_ = true;
+  sink_->on_drain([weak = weak_from_this()] {
+    if (const auto stream = weak.lock(); stream && stream->waits_.exchange(false)) stream->wake();
+  });
+  return sink_->wants_more() && waits_.exchange(false);  // it may have drained just before
 }
 
 void WatchStream::run(FrameCache& frames) {
-  const std::lock_guard lock(run_mutex_);
   if (done_) return;
-  if (peer_gone_ || !take_queue()) return end_locked();
-  write_initial();
-  if (!initial_) write_ready(frames);
-  if (timer_due_.exchange(false)) on_timer();
+  if (!begun_) begin();
+  if (peer_gone_ || core_->stopping) return finish();
+  if (initial_) write_initial();
+  if (!initial_ && !live_) catch_up(frames);
+  if (!done_ && std::exchange(timer_due_, false)) on_timer();
 }
 
 void WatchStream::on_timer() {
   const auto now = core_->clock.steady_now();
   const bool over = now >= deadline_;
-  if (request_.bookmarks && !initial_ && ready_.empty() && (over || now >= next_bookmark_)) {
-    write_bookmark(false);
-    next_bookmark_ = now + kBookmarkEvery;
-  } else if (now >= next_bookmark_) {
+  if (over || now >= next_bookmark_) {
+    if (request_.bookmarks && !initial_ && peer_keeps_up()) write_bookmark(false);
     next_bookmark_ = now + kBookmarkEvery;
   }
-  if (over) return end_locked();
+  if (over) return finish();
   arm_timer();
 }
 
 void WatchStream::write_initial() {
+  if (!peer_keeps_up()) return;
+  std::vector<store::ObjectPtr> step;
+  initial_->snapshot.scan(prefix_, initial_->key, [&step](const store::ObjectPtr& object) {
+    step.push_back(object);
+    return step.size() < kInitialStep;
+  });
   const WallTime now = core_->clock.now();
-  while (initial_ && peer_keeps_up()) {
-    std::vector<store::ObjectPtr> step;
-    initial_->snapshot.scan(initial_->prefix, initial_->cursor, [&step](const store::ObjectPtr& object) {
-      step.push_back(object);
-      return step.size() < kInitialStep;
-    });
-    std::string frames;  // one write for the whole step
-    for (const auto& object : step) {
-      if (!filter_.matches(*object)) continue;
-      if (auto frame = writer_.frame("ADDED", *object, !wrote_columns_, now)) {
-        frames += *frame;
-        wrote_columns_ = true;
-      }
+  std::string frames;  // one write for the whole step
+  for (const auto& object : step) {
+    if (!filter_.matches(*object)) continue;
+    if (auto frame = writer_.frame("ADDED", *object, !wrote_columns_, now)) {
+      frames += *frame;
+      wrote_columns_ = true;
     }
-    if (!frames.empty()) sink_->write(std::make_shared<const std::string>(std::move(frames)));
-    if (step.size() < kInitialStep)
-      initial_.reset();
-    else
-      initial_->cursor = step.back()->key;
   }
-  if (!initial_ && initial_end_due_) {
-    initial_end_due_ = false;
-    write_bookmark(true);
+  if (!frames.empty()) sink_->write(std::make_shared<const std::string>(std::move(frames)));
+  if (step.size() == kInitialStep) {
+    initial_->key = step.back()->key;
+    return wake();
   }
+  initial_.reset();
+  if (std::exchange(initial_end_due_, false)) write_bookmark(true);
 }
 
-void WatchStream::write_ready(FrameCache& frames) {
-  std::size_t written = 0;
-  for (; written < ready_.size() && peer_keeps_up(); ++written) {
-    write_event(frames, ready_[written]);
-    sent_ = ready_[written]->revision;
-  }
-  if (written == ready_.size())
-    std::vector<store::EventPtr>().swap(ready_);
+/// A step towards the end of the history; then others have their turn.
+void WatchStream::catch_up(FrameCache& frames) {
+  if (!peer_keeps_up()) return;
+  auto changes = core_->store.changes(prefix_, cursor_, kCatchUpStep);
+  if (!changes) return expire(std::move(changes.error()));
+  if (!write_events(changes->events, frames)) return;
+  cursor_ = changes->up_to;
+  if (!changes->at_end) return wake();
+  set_live(true);
+}
+
+void WatchStream::deliver(const std::vector<store::EventPtr>& events, store::Revision from, store::Revision up_to,
+                          FrameCache& frames) {
+  if (!live_) return;
+  cursor_ = std::max(cursor_, from);
+  if (write_events(events, frames))
+    cursor_ = std::max(cursor_, up_to);
   else
-    ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(written));
+    set_live(false);
+}
+
+void WatchStream::fall_behind() {
+  if (!live_) return;
+  cursor_ = std::max(cursor_, core_->watches.told());
+  set_live(false);
+}
+
+void WatchStream::set_live(bool live) {
+  if (live == live_) return;
+  live_ = live;
+  live ? core_->watches.went_live(cursor_) : core_->watches.left_live();
+}
+
+/// False when the peer fell behind; then `cursor_` is at the last event that it will get.
+bool WatchStream::write_events(const std::vector<store::EventPtr>& events, FrameCache& frames) {
+  for (const store::EventPtr& event : events) {
+    if (event->revision <= cursor_) continue;
+    if (!peer_keeps_up()) return false;
+    write_event(frames, event);
+    cursor_ = event->revision;
+  }
+  return true;
 }
 
 std::optional<WatchStream::Variant> WatchStream::variant_of(const store::Event& event) const {
@@ -239,31 +207,32 @@ FrameCache::Frame WatchStream::frame_of(FrameCache& frames, const store::EventPt
 void WatchStream::write_event(FrameCache& frames, const store::EventPtr& event) {
   const auto variant = variant_of(*event);
   if (!variant) return;
-  if (auto frame = frame_of(frames, event, *variant)) write_frame(std::move(frame));
-}
-
-void WatchStream::write_frame(FrameCache::Frame frame) {
+  auto frame = frame_of(frames, event, *variant);
+  if (!frame) return;
   wrote_columns_ = true;
   sink_->write(std::move(frame));
 }
 
 void WatchStream::write_bookmark(bool initial_end) {
-  sink_->write(std::make_shared<const std::string>(writer_.bookmark(sent_, initial_end)));
+  const auto up_to = live_ ? std::max(cursor_, core_->watches.told()) : cursor_;
+  sink_->write(std::make_shared<const std::string>(writer_.bookmark(up_to, initial_end)));
+}
+
+void WatchStream::expire(Status status) {
+  if (status.is(Reason::expired))
+    status.message =
+        "too old resource version: " + std::to_string(cursor_) + " (" + std::to_string(core_->store.compacted()) + ")";
+  sink_->write(std::make_shared<const std::string>(writer_.error_frame(status)));
+  finish();
 }
 
 void WatchStream::finish() {
-  const std::lock_guard lock(run_mutex_);
-  if (!done_) end_locked();
-}
-
-void WatchStream::end_locked() {
-  done_ = true;
+  if (std::exchange(done_, true)) return;
+  set_live(false);
   core_->loop.cancel(timer_);
-  subscription_.reset();
-  ready_.clear();
   initial_.reset();
   sink_->end();
-  core_->watches.remove(this);
+  core_->watches.remove(this, prefix_);
 }
 
 }  // namespace sublet::apiserver

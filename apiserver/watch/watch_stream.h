@@ -1,17 +1,19 @@
 // WatchStream: one running watch: initial state, then events, as frames on the request's sink.
 //
-// The store delivers on the commit thread into a queue; the hub runs the stream on the loop, where events are filtered
-// (with the object before and after, so that a selector's edge shows as ADDED or DELETED), encoded once per event for
-// all streams of the same form, and written while the peer keeps up. A peer that does not is let go with a clean end:
-// it resumes from its revision, and nobody else waits.
-// Lifecycle: start() once; the hub holds the stream until it ends (peer gone, timeout, slow, server stopping).
+// A cursor into the store's history: every event up to it was looked at, filtered (with the object before and after, so
+// that a selector's edge shows as ADDED or DELETED) and written. It moves while the peer takes what is written; when
+// the peer does not, the stream waits where it is, and reads on from there when the peer has drained. So a slow peer
+// costs its backlog and nobody else waits. Only what is compacted before it was read ends a stream early, with the
+// API's 410.
+//
+// Lifecycle: start() once; the hub holds the stream until it ends (peer gone, timeout, expired, server stopping).
+// Threads: start() on the request's; all the rest on the hub's loop.
 // Memory: thousands of watches stand idle, so a stream keeps of its request only what it will use; the RequestContext
-// goes with start(), what the initial state needs goes when it is sent, and empty queues hold no buffer.
+// goes with start(), what the initial state needs goes when it is sent.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +33,7 @@ struct WatchRequest {
   std::chrono::milliseconds timeout{0};
 };
 
-class WatchStream final : public WatchSession, public store::Watcher, public std::enable_shared_from_this<WatchStream> {
+class WatchStream final : public WatchSession, public std::enable_shared_from_this<WatchStream> {
  public:
   WatchStream(const RequestContext& context, WatchRequest request, ObjectFilter filter)
       : core_(context.core),
@@ -45,9 +47,10 @@ class WatchStream final : public WatchSession, public store::Watcher, public std
   void start(const RequestContext& context);
 
   void run(FrameCache& frames) override;
+  void deliver(const std::vector<store::EventPtr>& events, store::Revision from, store::Revision up_to,
+               FrameCache& frames) override;
+  void fall_behind() override;
   void finish() override;
-  void on_events(const std::vector<store::EventPtr>& events) override;
-  void on_progress(store::Revision revision) override;
 
  private:
   enum class Variant : std::uint8_t { added, modified, deleted, deleted_previous };
@@ -55,24 +58,23 @@ class WatchStream final : public WatchSession, public store::Watcher, public std
   /// What exists already and is still to be sent.
   struct Initial {
     store::Snapshot snapshot;
-    std::string prefix;
-    std::string cursor;  // the last key looked at
+    std::string key;  // the last one looked at
   };
 
-  Outcome subscribe(const std::string& prefix);
+  void begin();
   void wake();
   void arm_timer();
   void on_timer();
-  bool peer_keeps_up() const;
-  bool take_queue();
+  bool peer_keeps_up();
   void write_initial();
-  void write_ready(FrameCache& frames);
+  void catch_up(FrameCache& frames);
+  bool write_events(const std::vector<store::EventPtr>& events, FrameCache& frames);
   void write_event(FrameCache& frames, const store::EventPtr& event);
   std::optional<Variant> variant_of(const store::Event& event) const;
   FrameCache::Frame frame_of(FrameCache& frames, const store::EventPtr& event, Variant variant);
-  void write_frame(FrameCache::Frame frame);
   void write_bookmark(bool initial_end);
-  void end_locked();
+  void set_live(bool live);
+  void expire(Status status);
 
   const std::shared_ptr<ServerCore> core_;
   const std::shared_ptr<net::ResponseSink> sink_;
@@ -80,21 +82,16 @@ class WatchStream final : public WatchSession, public store::Watcher, public std
   const ObjectFilter filter_;
   const ObjectWriter writer_;
 
-  std::mutex run_mutex_;  // guards what follows; taken before queue_mutex_
-  std::unique_ptr<store::Subscription> subscription_;
+  std::string prefix_;
   std::unique_ptr<Initial> initial_;  // null: all sent
-  std::vector<store::EventPtr> ready_;
-  bool initial_end_due_ = false, wrote_columns_ = false, done_ = false;
-  store::Revision sent_ = 0;  // every event up to it was looked at
+  store::Revision cursor_ = 0;        // every event up to it was looked at; when live, also up to the hub's told()
   SteadyTime deadline_{}, next_bookmark_{};
   net::Loop::TimerId timer_ = 0;
+  bool begun_ = false, live_ = false, done_ = false;
+  bool initial_end_due_ = false, wrote_columns_ = false, timer_due_ = false;
 
-  std::mutex queue_mutex_;  // guards what follows
-  std::vector<store::EventPtr> queue_;
-  store::Revision progress_ = 0;
-  bool woken_ = false, overflowed_ = false;
-
-  std::atomic<bool> peer_gone_{false}, timer_due_{false};
+  std::atomic<bool> peer_gone_{false};
+  std::atomic<bool> waits_{false};  // for the peer to take its backlog
 };
 
 }  // namespace sublet::apiserver

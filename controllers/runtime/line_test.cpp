@@ -20,6 +20,12 @@ class LaggingStore final : public store::Store {
   bool submit(store::Txn txn, store::CommitCallback done) override {
     return store_->submit(std::move(txn), std::move(done));
   }
+  Result<store::Changes> changes(std::string_view prefix, store::Revision from, std::size_t max) const override {
+    return store_->changes(prefix, from, max);
+  }
+  std::unique_ptr<store::Subscription> listen(std::function<void()> committed) override {
+    return store_->listen(std::move(committed));
+  }
   Result<std::unique_ptr<store::Subscription>> watch(std::string_view prefix, store::Revision from,
                                                      std::shared_ptr<store::Watcher> watcher) override {
     return store_->watch(prefix, from, late(std::move(watcher)));

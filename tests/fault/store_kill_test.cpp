@@ -83,7 +83,7 @@ void write_for_ever(Store& store, unsigned seed, int writer) {
 
 [[noreturn]] void run_child(const std::string& path, unsigned seed) {
   auto store = open_or_die(path);
-  auto watch = store->snapshot_and_watch("", std::make_shared<Teller>()).second;
+  const auto watching = *store->watch("", store->snapshot().revision(), std::make_shared<Teller>());
   std::vector<std::thread> writers;
   for (int i = 0; i < kWriters; ++i)
     writers.emplace_back([&, i] { write_for_ever(*store, seed * kWriters + static_cast<unsigned>(i), i); });

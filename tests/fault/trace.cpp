@@ -35,7 +35,7 @@ std::string compare_states(const PersistentMap& expected, const Snapshot& found)
 std::string compare_history(const std::vector<EventPtr>& expected, Store& store) {
   auto recorder = std::make_shared<testing_support::Recorder>();
   const Revision floor = store.compacted();
-  if (auto watch = store.watch("", floor, recorder); !watch) return "no watch: " + watch.error().message;
+  if (auto read = store.watch("", floor, recorder); !read) return "no history: " + read.error().message;
   const std::vector<EventPtr> found = recorder->events();
   const Revision last = store.snapshot().revision();
   std::size_t at = 0;

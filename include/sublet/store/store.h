@@ -1,18 +1,21 @@
 // Store: the tenant's objects, durable before they are acknowledged, watched in revision order.
 //
-// Shape: a Log (durability seam: sqlite_log; later etcd, PostgreSQL) under a State (index in memory, snapshots, watch
-// hub, compaction), joined by Store, which runs the one commit thread.
+// Shape: a Log (durability seam: sqlite_log; later etcd, PostgreSQL) under a State (index in memory, snapshots,
+// history, compaction), joined by Store, which runs the one commit thread.
 //
 //   submit(Txn) --guards checked against pending state, revisions given--> queue --> commit thread: one SQLite
-//   transaction and fsync for the whole batch --> durable state, snapshot, watch events in revision order --> callbacks
+//   transaction and fsync for the whole batch --> durable state, snapshot, history --> listeners told --> callbacks
+//
+// A watch is a cursor: a revision from which its owner reads changes() in the history, as fast as it can use them, live
+// or long behind. The commit thread only tells that there is something to read, once per batch and listener; so a slow
+// watch costs nothing but its revision, and nothing waits for it.
 //
 // Lifecycle: open() replays the log and starts the commit thread; close() (or the destructor) drains it.
-// Threads: everything is callable from any thread. Callbacks and live watch deliveries come on the commit thread and
-// must not block: hand over to a loop. Two things come on the caller's own thread instead: the history of a resumed
-// watch (inside watch(), before it returns, so that a long catch-up never delays a commit), and the error of a write
-// that is refused at once (inside submit()). So hold no lock there that the callback takes.
-// Guarantees: Ordered, Unique, Atomic per Txn in visibility, Resumable within the compaction window, Bookmarkable; a
-// revision is never reused nor reversed, also across restarts and failed commits.
+// Threads: everything is callable from any thread. Callbacks come on the commit thread and must not block: hand over to
+// a loop. Two things come on the caller's own thread instead: the history of a resumed Watcher, inside watch(), and the
+// error of a write that is refused at once, inside submit(). So hold no lock there that the callback takes.
+// Guarantees: Ordered, Unique, Atomic per Txn in visibility, Resumable within the compaction window, Bookmarkable (at
+// every Changes::up_to); a revision is never reused nor reversed, also across restarts and failed commits.
 #pragma once
 
 #include <chrono>
@@ -118,18 +121,25 @@ class Snapshot {
   Revision revision_ = 0;
 };
 
-/// Receives a watch's events in revision order, already filtered by prefix, never two calls at once: history first, in
-/// chunks on the thread that called watch(), then live, one batch at a time on the commit thread. Must return quickly
-/// and must not call into the Store (ending its own Subscription is allowed).
+/// A stretch of history.
+struct Changes {
+  std::vector<EventPtr> events = {};  // in revision order
+  Revision up_to = 0;                 // there are no others up to here: read on from it, or tell it as a bookmark
+  bool at_end = false;                // `up_to` is the store's latest revision; else there is more
+};
+
+/// Is called with a watch's events in revision order, already filtered by prefix, never two calls at once: history
+/// first, in chunks on the thread that called watch(), then each batch on the commit thread. Must return quickly and
+/// must not write (ending its own Subscription is allowed).
 class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual void on_events(const std::vector<EventPtr>& events) = 0;
-  /// The store's revision moved to `revision` and every event up to it has been delivered (for bookmarks).
+  /// Every event up to `revision` has been delivered (for bookmarks).
   virtual void on_progress(Revision revision) = 0;
 };
 
-/// Keeps a watch alive; destroying it ends the watch. After the destructor returns no callback runs or will run.
+/// Keeps a listener or watch; destroying it ends it. After the destructor returns no call runs or will run.
 class Subscription {
  public:
   virtual ~Subscription() = default;
@@ -185,7 +195,7 @@ struct StoreOptions {
 
 struct StoreStats {
   Revision revision = 0, compacted = 0;
-  std::size_t objects = 0, watchers = 0, history_events = 0;
+  std::size_t objects = 0, history_events = 0;
   std::uint64_t commits = 0, ops = 0;
   bool read_only = false;  // the disk is full; deletes still pass
   bool poisoned = false;   // an I/O error left the outcome of a commit unknown; only a restart helps
@@ -213,11 +223,16 @@ class Store {
   /// Blocking submit for tools and tests; conflict when a guard fails.
   Result<Committed> commit(Txn txn);
 
-  /// Events after `from` for keys with `prefix`, history first, then live, without gap or repetition. expired when
-  /// `from` is below the compaction floor or out of the kept history; timeout when it is ahead of the store.
+  /// The events after `from` for keys with `prefix`, looking at no more than `max` of all. expired when `from` is below
+  /// the compaction floor or out of the kept history; timeout when it is ahead of the store.
+  virtual Result<Changes> changes(std::string_view prefix, Revision from, std::size_t max = 512) const = 0;
+  /// Calls `committed` after each batch, on the commit thread, before its writes are answered: from now on changes()
+  /// has it. Must return quickly; may call the readers here, and end its own Subscription.
+  virtual std::unique_ptr<Subscription> listen(std::function<void()> committed) = 0;
+  /// For who can use events as fast as they are committed: the two above in one, from `from` on. Fails as changes().
   virtual Result<std::unique_ptr<Subscription>> watch(std::string_view prefix, Revision from,
                                                       std::shared_ptr<Watcher> watcher) = 0;
-  /// Snapshot and watch in one step: the snapshot's revision is the watch's `from`.
+  /// Snapshot and watch in one step: the snapshot's revision is the watch's `from`. All calls on the commit thread.
   virtual std::pair<Snapshot, std::unique_ptr<Subscription>> snapshot_and_watch(std::string_view prefix,
                                                                                 std::shared_ptr<Watcher> watcher) = 0;
   /// Drops history below `revision` (at most the current one) and returns when the log is compacted.

@@ -1,0 +1,38 @@
+// Follower: a Watcher's place in the history, moved on by the commit thread.
+//
+// Ends with its destruction, also from within a call; may outlive the store.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "sublet/store/store.h"
+
+namespace sublet::store {
+
+class Follower final : public Subscription {
+ public:
+  Follower(Store& store, std::string_view prefix, std::shared_ptr<Watcher> watcher);
+  ~Follower() override;
+  /// Delivers what is there after `from`, and then what comes.
+  Outcome follow(Revision from);
+  /// What comes after the snapshot that it returns.
+  Snapshot follow_snapshot();
+
+ private:
+  struct Place {
+    Store& store;
+    const std::string prefix;
+    std::recursive_mutex mutex;        // recursive, because a watcher may end itself while it is being called
+    Revision at = 0;                   // guarded by mutex
+    std::shared_ptr<Watcher> watcher;  // guarded by mutex; null: ended
+  };
+  static Outcome read(Place& place);
+  void listen();
+
+  const std::shared_ptr<Place> place_;
+  std::unique_ptr<Subscription> listening_;
+};
+
+}  // namespace sublet::store
