@@ -352,8 +352,8 @@ void Informer::Impl::watch_ended(const Outcome& outcome) {
     recover(outcome.error(), needs_relist(outcome.error()));
   } else if (stable) {
     begin_watch();
-  } else {  // a server that ends watches at once must not be asked in a tight circle
-    recover(failure(Reason::service_unavailable, "the watch ended at once"), false);
+  } else {  // a server that ends watches at once must not be asked in a tight circle, nor at the same revision for ever
+    recover(failure(Reason::service_unavailable, "the watch ended at once"), failures >= kResumesBeforeRelist);
   }
 }
 

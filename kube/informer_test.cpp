@@ -197,6 +197,24 @@ TEST_F(InformerTest, ARefusedRevisionEndsInARelist) {
   }
 }
 
+TEST_F(InformerTest, AWatchThatEndsAtOnceTimeAndAgainEndsInARelist) {
+  auto watch = started();
+  watch->body(frame("MODIFIED", object("a", "ua", 12)));
+  watch->end();
+  int ended = 0;
+  auto call = transport_->next();
+  for (; call->request.target.find("watch=") != std::string::npos; call = transport_->next()) {
+    ASSERT_LT(++ended, 10);
+    EXPECT_NE(call->request.target.find("resourceVersion=12&"), std::string::npos) << call->request.target;
+    call->head(200);
+    call->end();
+  }
+  EXPECT_GT(ended, 1) << "once may happen to anyone";
+  call->answer(200, list_of(50, {object("a", "ua", 40)}));
+  EXPECT_EQ(seen(2), (Seen{"a5>a12", "a12>a40"}));
+  EXPECT_NE(transport_->next()->request.target.find("resourceVersion=50&"), std::string::npos);
+}
+
 TEST_F(InformerTest, MalformedFramesEndTheWatchAndItResumes) {
   auto watch = started();
   watch->body(frame("ADDED", object("b", "ub", 11)) + "{\"type\":\"WHAT\",\"object\":{}}\n");

@@ -1,8 +1,9 @@
 // Informer: a local, always-resuming copy of one resource.
 //
 // start() lists (pages of 500) and watches; a lost stream is resumed at the last seen revision (bookmarks included), an
-// expired one relists and reports the difference as events. Errors back off (full jitter, 100 ms .. 10 s, Retry-After
-// honoured) and never lose the copy. Cached objects are JSON text, not trees: parse what you need.
+// expired one, or one that the server ends or refuses at once time and again, relists and reports the difference as
+// events. Errors back off (full jitter, 100 ms .. 10 s, Retry-After honoured) and never lose the copy. Cached objects
+// are JSON text, not trees: parse what you need.
 // All decisions are taken on the strand (a net::Loop, or one that a test steps), and handlers run there, in order; they
 // must not block: put keys on a WorkQueue. get()/list() are thread-safe.
 #pragma once
