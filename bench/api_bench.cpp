@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "bench/api_steps.h"
 #include "bench/connection.h"
 #include "bench/figures.h"
 
@@ -27,12 +28,6 @@ double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// A name that no earlier run on this server has used.
-std::string unique(const std::string& stem) {
-  static const std::string run = std::to_string(std::random_device{}() % 1'000'000'000);
-  return stem + "-" + run;
-}
-
 std::string payload(std::minstd_rand& random) {
   static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::string text(kPayloadBytes, ' ');
@@ -43,18 +38,6 @@ std::string payload(std::minstd_rand& random) {
 std::string config_map(const std::string& name, std::minstd_rand& random) {
   return R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + R"("},"data":{"payload":")" +
          payload(random) + "\"}}";
-}
-
-std::string config_maps_path(const std::string& namespace_name) {
-  return "/api/v1/namespaces/" + namespace_name + "/configmaps";
-}
-
-std::string make_namespace(Connection& connection, const std::string& stem) {
-  const std::string name = unique(stem);
-  connection.expect({.method = "POST",
-                     .path = "/api/v1/namespaces",
-                     .body = R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + name + "\"}}"});
-  return name;
 }
 
 /// Deletes all ConfigMaps there, so that a scenario leaves no load for the next.
@@ -117,14 +100,6 @@ MakeRequest creator(const std::string& namespace_name, const std::string& stem) 
     const std::string name = stem + "-" + std::to_string(worker) + "-" + std::to_string(turn);
     return Request{.method = "POST", .path = config_maps_path(namespace_name), .body = config_map(name, random)};
   };
-}
-
-std::string resource_version(const std::string& json) {
-  const std::string_view key = "\"resourceVersion\":\"";
-  const std::size_t at = json.find(key);
-  if (at == std::string::npos) die("a list without resourceVersion: " + json.substr(0, 200));
-  const std::size_t begin = at + key.size();
-  return json.substr(begin, json.find('"', begin) - begin);
 }
 
 /// Many watches on one epoll descriptor; counts events by the end of each frame.

@@ -15,6 +15,8 @@ using namespace sublet::bench;
 
 constexpr char kUsage[] =
     "usage: sublet_bench api|watch|objects --kubeconfig F --pids PID,... [--seconds S] [--count N] [--events N]\n"
+    "       sublet_bench slow-watches --kubeconfig F --pids PID,... [--count N] [--rate WRITES_PER_SECOND]\n"
+    "                         [--bytes PER_SECOND_AND_READER] [--seconds S]\n"
     "       sublet_bench pods --kubeconfig F --host-kubeconfig F --host-namespace NS [--namespace NS]\n"
     "                         --count N [--rate PER_SECOND] [--writers N] [--watch-seconds S] [--keep 1]\n"
     "The figures are printed as one JSON object; the names end in their units.\n";
@@ -79,6 +81,12 @@ Figures run(const std::string& scenario, const Flags& flags) {
   if (scenario == "api") return measure_api(access, server, flags.number("seconds", 3));
   if (scenario == "watch")
     return measure_watches(access, server, flags.count("count", 1000), flags.count("events", 30));
+  if (scenario == "slow-watches")
+    return measure_slow_watches(access, server,
+                                {.count = flags.count("count", 50),
+                                 .bytes_per_second = flags.count("bytes", 1024),
+                                 .rate = flags.number("rate", 2000),
+                                 .seconds = flags.number("seconds", 15)});
   if (scenario == "objects") return measure_objects(access, server, flags.count("count", 10'000));
   die("there is no scenario " + scenario + "\n" + kUsage);
 }

@@ -169,6 +169,19 @@ std::string_view Connection::read_raw() {
   die("the server ended a connection: " + (errno != 0 ? std::string(std::strerror(errno)) : tls_error()));
 }
 
+Connection::Piece Connection::try_read(std::size_t most) {
+  if (!pending_.empty()) {
+    taken_ = std::exchange(pending_, {});
+    return {taken_};
+  }
+  ERR_clear_error();
+  const int count = SSL_read(ssl_, scratch.data(), static_cast<int>(std::min(most, scratch.size())));
+  if (count > 0) return {{scratch.data(), static_cast<std::size_t>(count)}};
+  const int error = SSL_get_error(ssl_, count);
+  if (error == SSL_ERROR_WANT_READ) return {};
+  return {.bytes = {}, .ended = error == SSL_ERROR_ZERO_RETURN, .broken = error != SSL_ERROR_ZERO_RETURN};
+}
+
 void Connection::read_headers(std::string& headers) {
   headers.clear();
   std::size_t end = std::string::npos;

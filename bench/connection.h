@@ -79,6 +79,14 @@ class Connection {
   /// The next raw bytes of a stream. Blocking: empty at its end. Non-blocking: empty also when there are none yet.
   std::string_view read_raw();
   void set_nonblocking();
+  /// Non-blocking: at most `most` bytes, none when there are none yet; an end is told, not died of. For streams whose
+  /// end is what is asked for.
+  struct Piece {
+    std::string_view bytes;
+    bool ended = false;   // in order
+    bool broken = false;  // reset, or cut off
+  };
+  Piece try_read(std::size_t most);
   int descriptor() const { return socket_; }
 
  private:

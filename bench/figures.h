@@ -22,6 +22,16 @@ double quantile(std::vector<double> values, double q);
 Figures measure_api(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds);
 /// `count` watchers on TLS connections of their own: memory of each while idle, CPU and latency of each delivery.
 Figures measure_watches(const kube::ClusterAccess& access, const ProcessUsage& server, int count, int events);
+
+struct SlowWatchRun {
+  int count = 50;               // watches of everything that is written
+  int bytes_per_second = 1024;  // that each of their readers takes
+  double rate = 2000;           // writes per second beside them
+  double seconds = 15;
+};
+/// How slow readers' watches end: still open and complete when they are read to the end afterwards, expired (410), or
+/// ended or reset without a reason. And what they and the writes cost the server.
+Figures measure_slow_watches(const kube::ClusterAccess& access, const ProcessUsage& server, const SlowWatchRun& run);
 /// What `count` ConfigMaps of 1 KiB add to the server's memory.
 Figures measure_objects(const kube::ClusterAccess& access, const ProcessUsage& server, int count);
 
