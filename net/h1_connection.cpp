@@ -79,6 +79,7 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
   bool closed_ = false;
   bool write_blocked_ = false;
   bool read_wants_write_ = false;
+  std::size_t stalled_at_ = 0;  // what the peer still had to take when its time began
   std::size_t lingered_bytes_ = 0;
 
   Phase phase_ = Phase::none;
@@ -308,6 +309,7 @@ void H1Connection::update_deadline() {
     }
     return std::chrono::milliseconds::zero();
   }();
+  if (phase_ == Phase::stalled) stalled_at_ = stream_->unacknowledged();
   deadline_ = phase_ == Phase::none ? Steady::time_point::max() : Steady::now() + limit;
   arm();
 }
@@ -334,6 +336,11 @@ void H1Connection::expire() {
   deadline_ = Steady::time_point::max();
   if (phase_ == Phase::body) return refuse(408, Reason::timeout, "the request's body did not arrive in time");
   if (phase_ == Phase::stalled) {
+    // A socket takes no more until much of its buffer is free, and a slow reader needs its time for that.
+    if (stream_->unacknowledged() < stalled_at_) {
+      ++turn_;
+      return update_deadline();
+    }
     log::info("net.slow_reader_closed", {{"peer", peer_.address}});
     stream_->reset_on_close();
   }

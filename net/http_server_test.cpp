@@ -272,6 +272,33 @@ TEST(HttpServer, StalledReaderIsDroppedAfterItsTime) {
   EXPECT_TRUE(sink->closed());
 }
 
+TEST(HttpServer, ASlowReaderIsNotAStalledOne) {
+  constexpr std::size_t kBytes = 8'000'000, kPiece = 36'000;
+  Box<std::shared_ptr<ResponseSink>> box;
+  TestServer server([&](Request, std::shared_ptr<ResponseSink> sink) { box.put(std::move(sink)); },
+                    {.stalled_write_timeout = 1500ms});
+  RawClient slow(server.socket());
+  slow.send("GET /watch HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto sink = box.wait().value();
+  sink->start(200, {});
+  sink->write(shared(std::string(kBytes, 'x')));
+  std::size_t taken = 0;
+  const auto take = [&](std::size_t size) {
+    std::string piece(size, '\0');
+    const auto got = ::recv(slow.fd(), piece.data(), size, MSG_WAITALL);
+    taken += got > 0 ? static_cast<std::size_t>(got) : 0;
+    return got > 0;
+  };
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_TRUE(take(kPiece)) << i;
+    std::this_thread::sleep_for(
+        400ms);  // the reader's pace; three quarters of a full buffer take longer than the limit
+  }
+  EXPECT_FALSE(sink->closed());
+  while (taken < kBytes) ASSERT_TRUE(take(kPiece)) << taken;
+  sink->abort();
+}
+
 TEST(HttpServer, PeerThatGoesAwayClosesTheStream) {
   Box<std::shared_ptr<ResponseSink>> box;
   TestServer server([&](Request, std::shared_ptr<ResponseSink> sink) { box.put(std::move(sink)); });

@@ -1,7 +1,9 @@
 #include "net/stream.h"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -53,6 +55,11 @@ class PlainStream final : public Stream {
 }  // namespace
 
 void Stream::shutdown_writing() { ::shutdown(fd(), SHUT_WR); }
+
+std::size_t Stream::unacknowledged() const {
+  int bytes = 0;
+  return ::ioctl(fd(), SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
 
 void Stream::reset_on_close() {
   const linger now{1, 0};

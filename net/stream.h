@@ -45,6 +45,8 @@ class Stream {
   virtual PeerIdentity take_peer() = 0;
   /// Why the last call failed, for people.
   const std::string& error() const { return error_; }
+  /// Bytes that the kernel took from us and the peer has not taken yet.
+  std::size_t unacknowledged() const;
   /// The next destruction resets the connection instead of closing it in order.
   void reset_on_close();
 

@@ -75,6 +75,7 @@ std::string sha256_hex(X509* certificate) {
   unsigned int size = 0;
   if (X509_digest(certificate, EVP_sha256(), digest, &size) != 1) return {};
   std::string text;
+  text.reserve(2 * size);  // kept as long as the connection
   for (unsigned int i = 0; i < size; ++i) {
     static constexpr std::string_view kHex = "0123456789abcdef";
     text += kHex[digest[i] >> 4];
@@ -105,6 +106,18 @@ void shrink(X509* certificate) {
 void drop_authorities(SSL* ssl) {
   for (STACK_OF(X509) * chain : {SSL_get_peer_cert_chain(ssl), SSL_get0_verified_chain(ssl)})
     while (chain && sk_X509_num(chain) > 0) X509_free(sk_X509_pop(chain));
+}
+
+/// Gives back what both keys of the handshake's key exchange hold, 400 bytes: OpenSSL keeps them for the connection's
+/// life, but only a handshake would read them, and there is no other.
+void drop_exchange_keys(SSL* ssl) {
+  const auto drop = [](EVP_PKEY* raw) {
+    const KeyPtr key(raw);  // our reference; the content is shared
+    EVP_PKEY_set_type(key.get(), EVP_PKEY_ED25519);
+  };
+  if (EVP_PKEY* peers = nullptr; SSL_get_peer_tmp_key(ssl, &peers) == 1) drop(peers);
+  if (EVP_PKEY* ours = nullptr; SSL_get_tmp_key(ssl, &ours) == 1) drop(ours);
+  ERR_clear_error();
 }
 
 // The stream ----------------------------------------------------------------------------------------------------------
@@ -158,6 +171,7 @@ class TlsStream final : public Stream {
   PeerIdentity take_peer() override {
     PeerIdentity identity;
     identity.address = peer_address(fd());
+    drop_exchange_keys(ssl_.get());
     const X509Ptr certificate(SSL_get1_peer_certificate(ssl_.get()));
     if (!certificate || SSL_get_verify_result(ssl_.get()) != X509_V_OK) return identity;
     identity.kind = PeerIdentity::Kind::certificate;

@@ -22,8 +22,10 @@ struct HttpServerLimits {
   std::size_t connections_max = 8192;                        // above it: accepted and closed at once
   std::chrono::milliseconds header_timeout{10'000};          // TLS handshake and request head
   std::chrono::milliseconds body_timeout{60'000};
-  std::chrono::milliseconds idle_timeout{180'000};          // between requests of a kept connection
-  std::chrono::milliseconds stalled_write_timeout{60'000};  // peer takes nothing while a backlog waits
+  std::chrono::milliseconds idle_timeout{180'000};  // between requests of a kept connection
+  // The peer takes nothing while a backlog waits. A receiver at 1 KiB/s that opens its window 64 KiB at a time needs
+  // one minute to show that it lives.
+  std::chrono::milliseconds stalled_write_timeout{150'000};
 };
 
 class HttpServer {
