@@ -53,6 +53,7 @@ void Server::stop() {
   impl_->core->stopping = true;
   impl_->core->watches.finish_all();
   impl_->core->call_outs.stop();
+  impl_->core->compressors.stop();
 }
 
 }  // namespace sublet::apiserver

@@ -54,4 +54,16 @@ std::string seal_protobuf(std::string_view api_version, std::string_view kind, s
   return out.take();
 }
 
+std::string_view protobuf_seal_tail() {
+  using namespace std::string_view_literals;
+  return "\x1a\x00\x22\x00"sv;  // the two empty strings
+}
+
+std::string protobuf_seal_head(std::string_view api_version, std::string_view kind, std::size_t message_size) {
+  std::string head = seal_protobuf(api_version, kind, {});
+  head.resize(head.size() - protobuf_seal_tail().size() - 1);  // and the empty message's length
+  for (; message_size >= 0x80; message_size >>= 7) head += static_cast<char>(message_size | 0x80);
+  return head += static_cast<char>(message_size);
+}
+
 }  // namespace sublet::schema

@@ -297,6 +297,12 @@ std::size_t PersistentMap::count(std::string_view prefix) const {
   return rank(root_.get(), [&](std::string_view k) { return k.substr(0, prefix.size()) <= prefix; }) - below;
 }
 
+std::size_t PersistentMap::count_after(std::string_view prefix, std::string_view key) const {
+  const std::size_t before =
+      rank(root_.get(), [&](std::string_view k) { return k < prefix || (k.starts_with(prefix) && k <= key); });
+  return rank(root_.get(), [&](std::string_view k) { return k.substr(0, prefix.size()) <= prefix; }) - before;
+}
+
 void PersistentMap::scan(std::string_view prefix, std::string_view start_after,
                          const std::function<bool(const ObjectPtr&)>& visit) const {
   if (!root_) return;
@@ -325,5 +331,9 @@ void Snapshot::scan(std::string_view prefix, std::string_view start_after,
 }
 
 std::size_t Snapshot::count(std::string_view prefix) const { return tree_ ? tree_->map.count(prefix) : 0; }
+
+std::size_t Snapshot::count_after(std::string_view prefix, std::string_view key) const {
+  return tree_ ? tree_->map.count_after(prefix, key) : 0;
+}
 
 }  // namespace sublet::store

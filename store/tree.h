@@ -28,6 +28,8 @@ class PersistentMap {
   ObjectPtr erase(std::string_view key);
   std::size_t size() const;
   std::size_t count(std::string_view prefix) const;
+  /// Those of them that stand behind `key`.
+  std::size_t count_after(std::string_view prefix, std::string_view key) const;
   void scan(std::string_view prefix, std::string_view start_after,
             const std::function<bool(const ObjectPtr&)>& visit) const;
   /// Checks the tree's own rules (order, counts, sizes, depths); for tests.

@@ -85,6 +85,7 @@ TEST(PersistentMap, CountsAndScansByPrefixFromAnyKey) {
     if (random() % 2 == 0) after = std::next(model.begin(), static_cast<long>(random() % model.size()))->first;
     if (random() % 10 == 0) prefix += '\xff';
     EXPECT_EQ(map.count(prefix), model_scan(model, prefix, "").size());
+    EXPECT_EQ(map.count_after(prefix, after), model_scan(model, prefix, after).size()) << prefix << " after " << after;
     std::vector<std::string> seen;
     const std::size_t limit = random() % 20;
     map.scan(prefix, after, [&](const ObjectPtr& found) {

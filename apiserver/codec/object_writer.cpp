@@ -123,7 +123,7 @@ Result<std::string> ObjectWriter::json_of(const store::Object& object, bool with
   std::string out = table_head(meta_version(), "{\"resourceVersion\":\"" + std::to_string(object.revision) + "\"}");
   if (with_columns) append_table_columns(out, printer_for(route_.storage->group, route_.storage->resource));
   out += with_columns ? "\"rows\":[" : "\"columnDefinitions\":null,\"rows\":[";
-  append_row(out, object, now);
+  append_row(out, object, true, now);
   return out + "]}";
 }
 
@@ -133,11 +133,11 @@ std::string ObjectWriter::row_object(const store::Object& object) const {
   return partial_json(meta_version(), metadata_json(object));
 }
 
-void ObjectWriter::append_row(std::string& out, const store::Object& object, WallTime now) const {
+void ObjectWriter::append_row(std::string& out, const store::Object& object, bool first, WallTime now) const {
   const Printer& printer = printer_for(route_.storage->group, route_.storage->resource);
   const auto document = stored_document(object);
   if (!document) return;
-  if (out.back() != '[') out += ',';
+  if (!first) out += ',';
   append_table_row(out, printer, document->root(), row_object(object), now);
 }
 
@@ -163,69 +163,81 @@ Result<std::string> ObjectWriter::object(const store::Object& object, WallTime n
   return render_json(std::move(*json), output_);
 }
 
-Result<std::string> ObjectWriter::list(const std::vector<store::ObjectPtr>& objects, const ListMeta& meta,
-                                       WallTime now) const {
-  if (output_.form == Form::partial)
-    return fail(Reason::not_acceptable, "you requested PartialObjectMetadata, but the requested object is a list");
-  if (output_.media == Media::protobuf) return list_protobuf(objects, meta);
-  auto json = list_json(objects, meta, now);
-  if (!json) return json;
-  return render_json(std::move(*json), output_);
+Outcome ObjectWriter::check_list() const {
+  if (output_.form != Form::partial) return {};
+  return fail(Reason::not_acceptable, "you requested PartialObjectMetadata, but the requested object is a list");
 }
 
-Result<std::string> ObjectWriter::list_json(const std::vector<store::ObjectPtr>& objects, const ListMeta& meta,
-                                            WallTime now) const {
+std::string ObjectWriter::list_head(const ListMeta& meta, std::size_t items_bytes) const {
+  const bool partial = output_.form == Form::partial_list;
+  if (output_.media == Media::protobuf) return protobuf_list_head(meta, items_bytes);
   std::string out;
   if (output_.form == Form::table) {
     out = table_head(meta_version(), list_meta_json(meta));
     append_table_columns(out, printer_for(route_.storage->group, route_.storage->resource));
-    out += "\"rows\":[";
-    for (const auto& object : objects) append_row(out, *object, now);
-    return out + "]}";
+    return out += "\"rows\":[";
   }
-  std::size_t bytes = 256;
-  for (const auto& object : objects) bytes += object->bytes.size() + 24;
-  out.reserve(bytes);
-  out += output_.form == Form::partial_list
-             ? type_meta_prefix("meta.k8s.io", meta_version(), "PartialObjectMetadataList")
-             : type_meta_prefix(route_.served->group, route_.served->version, route_.served->list_kind);
-  out += "\"metadata\":" + list_meta_json(meta) + ",\"items\":[";
-  for (const auto& object : objects) {
-    if (&object != &objects.front()) out += ',';
-    if (output_.form == Form::partial_list) {
-      out += partial_json(meta_version(), metadata_json(*object));
-    } else if (!route_.conversion) {
-      object->append_json(out);
-    } else {
-      auto document = served_document(*object, *route_.served);
-      if (!document) return fail(document.error());
-      document->root().erase("kind");
-      document->root().erase("apiVersion");
-      document->root().append_json(out);
-    }
-  }
-  return std::move(out) + "]}";
+  out = partial ? type_meta_prefix("meta.k8s.io", meta_version(), "PartialObjectMetadataList")
+                : type_meta_prefix(route_.served->group, route_.served->version, route_.served->list_kind);
+  return out += "\"metadata\":" + list_meta_json(meta) + ",\"items\":[";
 }
 
 // Every list message is {1: ListMeta, 2: repeated item}.
-Result<std::string> ObjectWriter::list_protobuf(const std::vector<store::ObjectPtr>& objects,
-                                                const ListMeta& meta) const {
-  const auto& table = schema::Table::builtin();
-  const bool partial = output_.form == Form::partial_list;
-  const Type item_type = partial ? table.find_type(kPartial) : route_.type();
-  std::string message;
-  auto meta_document = Document::parse_json(list_meta_json(meta));
-  append_field(message, 1, schema::encode_protobuf(meta_document->root(), table.find_type(kListMeta)));
-  for (const auto& object : objects) {
-    auto document = served_document(*object, *route_.served);
-    if (!document) return fail(document.error());
-    append_field(message, 2, schema::encode_protobuf(document->root(), item_type));
-  }
-  if (partial)
-    return schema::seal_protobuf("meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadataList", message);
-  return schema::seal_protobuf(api_version(route_.served->group, route_.served->version), route_.served->list_kind,
-                               message);
+std::string ObjectWriter::protobuf_list_head(const ListMeta& meta, std::size_t items_bytes) const {
+  const auto document = Document::parse_json(list_meta_json(meta));
+  std::string first;
+  append_field(first, 1, schema::encode_protobuf(document->root(), schema::Table::builtin().find_type(kListMeta)));
+  const auto size = first.size() + items_bytes;
+  if (output_.form == Form::partial_list)
+    return schema::protobuf_seal_head("meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadataList", size) +
+           first;
+  return schema::protobuf_seal_head(api_version(route_.served->group, route_.served->version), route_.served->list_kind,
+                                    size) +
+         first;
 }
+
+Outcome ObjectWriter::append_item(std::string& out, const store::Object& object, bool first, WallTime now) const {
+  if (output_.media == Media::protobuf) {
+    const auto message = item_message(object);
+    if (!message) return fail(message.error());
+    out += *message;
+    return {};
+  }
+  if (output_.form == Form::table) {
+    append_row(out, object, first, now);
+    return {};
+  }
+  if (!first) out += ',';
+  if (output_.form == Form::partial_list) {
+    out += partial_json(meta_version(), metadata_json(object));
+  } else if (!route_.conversion) {
+    object.append_json(out);
+  } else {
+    auto document = served_document(object, *route_.served);
+    if (!document) return fail(document.error());
+    document->root().erase("kind");
+    document->root().erase("apiVersion");
+    document->root().append_json(out);
+  }
+  return {};
+}
+
+std::string_view ObjectWriter::list_tail() const {
+  if (output_.media == Media::protobuf) return schema::protobuf_seal_tail();
+  return is_rendered_whole() ? "]}" : "]}\n";
+}
+
+Result<std::string> ObjectWriter::item_message(const store::Object& object) const {
+  auto document = served_document(object, *route_.served);
+  if (!document) return fail(document.error());
+  const bool partial = output_.form == Form::partial_list;
+  const Type type = partial ? schema::Table::builtin().find_type(kPartial) : route_.type();
+  std::string message;
+  append_field(message, 2, schema::encode_protobuf(document->root(), type));
+  return message;
+}
+
+std::string ObjectWriter::render(std::string json) const { return render_json(std::move(json), output_); }
 
 Result<std::string> ObjectWriter::frame(std::string_view type, const store::Object& object, bool with_columns,
                                         WallTime now) const {

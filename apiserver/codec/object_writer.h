@@ -29,7 +29,6 @@ class ObjectWriter {
 
   /// One object as a complete body.
   Result<std::string> object(const store::Object& object, WallTime now) const;
-  Result<std::string> list(const std::vector<store::ObjectPtr>& objects, const ListMeta& meta, WallTime now) const;
   /// A watch frame: a JSON line or a protobuf frame. `with_columns`: a Table's first.
   Result<std::string> frame(std::string_view type, const store::Object& object, bool with_columns, WallTime now) const;
   /// BOOKMARK; `initial_events_end` marks the end of a WatchList's initial events.
@@ -39,6 +38,22 @@ class ObjectWriter {
   std::string_view content_type() const { return content_type_of(output_.media); }
   std::string_view stream_content_type() const;
 
+  // A list in pieces: head, items in order, tail. Every form but protobuf is JSON text; is_rendered_whole() says that
+  // the whole text is then to be given to render().
+  /// not_acceptable when a list was asked for in a form that only an object has.
+  Outcome check_list() const;
+  /// `items_bytes`: for protobuf the size of all item_message()s, which its envelope says first.
+  std::string list_head(const ListMeta& meta, std::size_t items_bytes) const;
+  Outcome append_item(std::string& out, const store::Object& object, bool first, WallTime now) const;
+  std::string_view list_tail() const;
+  /// An item as protobuf, with its field number and size.
+  Result<std::string> item_message(const store::Object& object) const;
+  std::string render(std::string json) const;
+  bool is_protobuf() const { return output_.media == Media::protobuf; }
+  bool is_rendered_whole() const { return output_.media == Media::yaml || output_.pretty; }
+  /// Items cost next to nothing but their bytes.
+  bool splices_items() const { return !is_protobuf() && output_.form == Form::object && !route_.conversion; }
+
   const Output& output() const { return output_; }
   const Route& route() const { return route_; }
 
@@ -46,9 +61,8 @@ class ObjectWriter {
   Result<std::string> object_json(const store::Object& object) const;
   Result<std::string> json_of(const store::Object& object, bool with_columns, WallTime now) const;
   Result<std::string> protobuf_of(const store::Object& object) const;
-  Result<std::string> list_json(const std::vector<store::ObjectPtr>& objects, const ListMeta& meta, WallTime now) const;
-  Result<std::string> list_protobuf(const std::vector<store::ObjectPtr>& objects, const ListMeta& meta) const;
-  void append_row(std::string& out, const store::Object& object, WallTime now) const;
+  std::string protobuf_list_head(const ListMeta& meta, std::size_t items_bytes) const;
+  void append_row(std::string& out, const store::Object& object, bool first, WallTime now) const;
   std::string row_object(const store::Object& object) const;
   std::string bookmark_json(store::Revision revision, bool initial_events_end) const;
   std::string_view meta_version() const { return output_.meta_v1beta1 ? "v1beta1" : "v1"; }

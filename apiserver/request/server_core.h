@@ -12,6 +12,7 @@
 #include "sublet/apiserver/options.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/random.h"
+#include "sublet/base/worker_pool.h"
 #include "sublet/net/loop.h"
 #include "sublet/store/store.h"
 
@@ -43,8 +44,9 @@ struct ServerCore {
   WatchHub& watches;
   DocumentCache& documents;
   CallOuts& call_outs;
-  std::atomic<bool> ready{false};     // start() succeeded
-  std::atomic<bool> stopping{false};  // stop() was called
+  WorkerPool compressors{{.name = "gzip", .threads_max = 2, .queue_max = 256}};  // of large answers; until stop()
+  std::atomic<bool> ready{false};                                                // start() succeeded
+  std::atomic<bool> stopping{false};                                             // stop() was called
   std::atomic<int> writes_in_flight{0};
 };
 

@@ -1,6 +1,6 @@
 #include "apiserver/codec/object_filter.h"
-#include "apiserver/codec/object_writer.h"
 #include "apiserver/request/object_key.h"
+#include "apiserver/verbs/list_source.h"
 #include "apiserver/verbs/read_steps.h"
 
 namespace sublet::apiserver {
@@ -12,42 +12,6 @@ constexpr std::string_view kTokenTooOld =
     "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list.";
 constexpr std::string_view kVersionTooOld = "The resourceVersion for the provided list is too old.";
-
-struct Page {
-  std::vector<store::ObjectPtr> objects;
-  bool more = false;  // another match stands behind the page
-};
-
-Page read_page(const store::Snapshot& snapshot, std::string_view prefix, const ListRequest& request,
-               const ObjectFilter& filter) {
-  Page page;
-  if (const auto name = filter.name(); name && prefix.find('/') != prefix.rfind('/')) {
-    auto object = snapshot.get(std::string(prefix) + std::string(*name));
-    if (object && filter.matches(*object)) page.objects.push_back(std::move(object));
-    return page;
-  }
-  const std::string start = request.start_after.empty() ? std::string() : std::string(prefix) + request.start_after;
-  const bool all = filter.everything();
-  snapshot.scan(prefix, start, [&](const store::ObjectPtr& object) {
-    if (!all && !filter.matches(*object)) return true;
-    if (request.limit > 0 && page.objects.size() == static_cast<std::size_t>(request.limit)) {
-      page.more = true;
-      return false;
-    }
-    page.objects.push_back(object);
-    return true;
-  });
-  return page;
-}
-
-std::int64_t count_behind(const store::Snapshot& snapshot, std::string_view prefix, std::string_view key) {
-  std::int64_t count = 0;
-  snapshot.scan(prefix, key, [&](const store::ObjectPtr&) {
-    ++count;
-    return true;
-  });
-  return count;
-}
 
 Status expired_status(const ListRequest& request) {
   Status status;
@@ -64,21 +28,16 @@ Result<store::Snapshot> snapshot_for(const ServerCore& core, const ListRequest& 
   return snapshot;
 }
 
-void answer_list(RequestContext& context, const ListRequest& request, const ObjectFilter& filter) {
-  auto snapshot = snapshot_for(*context.core, request);
-  if (!snapshot) return reply_status(context, snapshot.error());
-  const std::string prefix = key_prefix(context.storage(), context.info.namespace_name);
-  const Page page = read_page(*snapshot, prefix, request, filter);
-  ListMeta meta{.revision = snapshot->revision(), .continue_token = {}, .remaining = std::nullopt};
-  if (page.more) {
-    const std::string& last = page.objects.back()->key;
-    meta.continue_token = encode_continue({snapshot->revision(), last.substr(prefix.size())});
-    if (filter.everything()) meta.remaining = count_behind(*snapshot, prefix, last);
-  }
-  const ObjectWriter writer(*context.route, context.output);
-  auto body = writer.list(page.objects, meta, context.core->clock.now());
-  if (!body) return reply_status(context, body.error());
-  reply_body(context, 200, writer.content_type(), std::move(*body));
+void answer_list(const ContextPtr& context, const ListRequest& request, const ObjectFilter& filter) {
+  auto snapshot = snapshot_for(*context->core, request);
+  if (!snapshot) return reply_status(*context, snapshot.error());
+  const ObjectWriter writer(*context->route, context->output);
+  if (auto fits = writer.check_list(); !fits) return reply_status(*context, fits.error());
+  const ListMeta meta{.revision = snapshot->revision(), .continue_token = {}, .remaining = std::nullopt};
+  Selection selection(std::move(*snapshot), key_prefix(context->storage(), context->info.namespace_name),
+                      request.start_after, filter, request.limit);
+  reply_in_steps(context, writer.content_type(),
+                 std::make_unique<ListSource>(context, writer, meta, std::move(selection)));
 }
 
 }  // namespace
@@ -93,7 +52,7 @@ void list_objects(const ContextPtr& context) {
   when_revision_reached(context, request->revision,
                         [context, request = *request, filter = *filter](const Outcome& reached) {
                           if (!reached) return reply_status(*context, reached.error());
-                          answer_list(*context, request, filter);
+                          answer_list(context, request, filter);
                         });
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "apiserver/codec/object_bytes.h"
+#include "sublet/net/courier.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -35,7 +36,8 @@ void look_again(std::shared_ptr<Waiting> waiting) {
   if (current >= waiting->revision) return waiting->then({});
   if (core.clock.steady_now() >= waiting->deadline || core.stopping || waiting->context->sink->closed())
     return waiting->then(fail(too_large_status(waiting->revision, current)));
-  core.loop.after(kFutureRevisionStep, [waiting] { look_again(waiting); });
+  const auto& courier = waiting->context->sink->courier();
+  courier->after(kFutureRevisionStep, [waiting] { look_again(waiting); });
 }
 
 Cause forbidden(std::string_view field, std::string_view text) {

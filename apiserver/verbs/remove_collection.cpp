@@ -1,10 +1,11 @@
 #include <mutex>
 
 #include "apiserver/codec/object_filter.h"
-#include "apiserver/codec/object_writer.h"
 #include "apiserver/request/object_key.h"
+#include "apiserver/verbs/list_source.h"
 #include "apiserver/verbs/read_steps.h"
 #include "apiserver/verbs/write_steps.h"
+#include "sublet/net/courier.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -26,9 +27,9 @@ void answer_collection(Collection& collection) {
   Output output = collection.context->output;
   if (output.form == Form::partial) output.form = Form::partial_list;
   const ObjectWriter writer(*collection.context->route, output);
-  auto body = writer.list(collection.listed, collection.meta, collection.context->core->clock.now());
-  if (!body) return reply_status(*collection.context, body.error());
-  reply_body(*collection.context, 200, writer.content_type(), std::move(*body));
+  reply_in_steps(
+      collection.context, writer.content_type(),
+      std::make_unique<ListSource>(collection.context, writer, collection.meta, std::move(collection.listed)));
 }
 
 void note_failure(Collection& collection, const Status& status) {
@@ -39,7 +40,7 @@ void note_failure(Collection& collection, const Status& status) {
 
 void finish_one(const CollectionPtr& collection) {
   if (collection->open.fetch_sub(1) != 1) return;
-  collection->context->core->loop.post([collection] { answer_collection(*collection); });
+  collection->context->sink->courier()->post([collection] { answer_collection(*collection); });
 }
 
 // Prepares and submits the delete of one object; false when a guard failed and it is to be tried again.

@@ -1,7 +1,9 @@
 #include "apiserver/codec/gzip.h"
+#include "apiserver/codec/gzip_source.h"
 #include "apiserver/codec/object_writer.h"
 #include "apiserver/codec/status_json.h"
 #include "apiserver/verbs/verb.h"
+#include "sublet/net/courier.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -13,20 +15,45 @@ bool is_local(const net::PeerIdentity& peer) {
   return peer.address.starts_with("127.") || peer.address.starts_with("[::1]");
 }
 
+bool wants_gzip(const net::Request& request) {
+  return !is_local(request.peer) && accepts_gzip(request.headers.get("Accept-Encoding"));
+}
+
+// A body that stands already, for what compresses it on its way.
+class WholeBody final : public net::BodySource {
+ public:
+  explicit WholeBody(std::string body) : body_(std::move(body)) {}
+  Result<Step> next(std::string& out, const std::shared_ptr<net::Waker>&) override {
+    out = std::move(body_);
+    return Step::end;
+  }
+
+ private:
+  std::string body_;
+};
+
 }  // namespace
 
 void reply_body(RequestContext& context, int code, std::string_view content_type, std::string body) {
   net::Headers headers = context.headers(content_type);
-  if (body.size() >= kGzipBytesMin && !is_local(context.request.peer)) {
-    headers.add("Vary", "Accept-Encoding");
-    if (accepts_gzip(context.request.headers.get("Accept-Encoding"))) {
-      headers.add("Content-Encoding", "gzip");
-      body = gzip(body);
-    }
-  }
-  if (context.request.method == "HEAD") body.clear();
+  const bool is_head = context.request.method == "HEAD";
   context.record(code);
-  context.sink->respond(code, std::move(headers), std::move(body));
+  if (is_head || body.size() < kGzipBytesMin || !wants_gzip(context.request))
+    return context.sink->respond(code, std::move(headers), is_head ? std::string() : std::move(body));
+  auto source = std::make_unique<GzipSource>(std::make_unique<WholeBody>(std::move(body)), context.core->compressors);
+  net::answer_in_steps(context.sink, code, std::move(headers), std::move(source), [](const Status&) {});
+}
+
+void reply_in_steps(const ContextPtr& context, std::string_view content_type, std::unique_ptr<net::BodySource> source) {
+  net::Headers headers = context->headers(content_type);
+  if (context->request.method == "HEAD") {
+    context->record(200);
+    return context->sink->respond(200, std::move(headers), {});
+  }
+  if (wants_gzip(context->request))
+    source = std::make_unique<GzipSource>(std::move(source), context->core->compressors);
+  net::answer_in_steps(context->sink, 200, std::move(headers), std::move(source),
+                       [context](const Status& why) { reply_status(*context, why); });
 }
 
 void reply_json(RequestContext& context, int code, std::string json) {

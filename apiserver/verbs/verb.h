@@ -8,6 +8,7 @@
 
 #include "apiserver/request/request_context.h"
 #include "apiserver/strategies/strategy.h"
+#include "sublet/net/body_source.h"
 #include "sublet/schema/document.h"
 #include "sublet/store/store.h"
 
@@ -38,6 +39,8 @@ void reply_json(RequestContext& context, int code, std::string json);
 void reply_text(RequestContext& context, int code, std::string_view content_type, std::string body);
 /// A body in its final form; compressed when large and wanted.
 void reply_body(RequestContext& context, int code, std::string_view content_type, std::string body);
+/// 200 with a body that is made while the peer reads; compressed when large and wanted. The source counts the answer.
+void reply_in_steps(const ContextPtr& context, std::string_view content_type, std::unique_ptr<net::BodySource> source);
 
 // The verbs.
 void get_object(const ContextPtr& context);

@@ -173,7 +173,7 @@ bool WriteRun::commit(Plan& plan) {
   auto& core = *context_->core;
   if (core.store.submit(std::move(plan.txn), [self = shared_from_this()](Result<store::Committed> result) {
         // The commit thread must not wait for encoding or for peers.
-        self->context_->core->loop.post([self, result = std::move(result)] { self->committed(result); });
+        self->context_->sink->courier()->post([self, result = std::move(result)] { self->committed(result); });
       }))
     return true;
   draft_ = std::move(kept);
@@ -199,7 +199,7 @@ void WriteRun::answer_when_durable(Result<Answer> answer, store::Revision seen) 
   phase_ = Phase::draft;
   (void)core.store.submit({}, [self = shared_from_this()](const Result<store::Committed>& result) {
     const bool undone = !result && result.error().is(Reason::conflict);
-    self->context_->core->loop.post([self, undone, failure = result ? Outcome() : fail(result.error())] {
+    self->context_->sink->courier()->post([self, undone, failure = result ? Outcome() : fail(result.error())] {
       if (undone) return self->again();
       failure ? self->finish(self->answer_) : reply_status(*self->context_, failure.error());
     });

@@ -65,6 +65,9 @@ Result<Document> decode_protobuf(std::string_view message, Type type);
 std::string encode_protobuf(const Value& value, Type type);
 /// With envelope.
 std::string seal_protobuf(std::string_view api_version, std::string_view kind, std::string_view message);
+/// What stands before and behind a message of that size, for one that is written in pieces.
+std::string protobuf_seal_head(std::string_view api_version, std::string_view kind, std::size_t message_size);
+std::string_view protobuf_seal_tail();
 
 // Scalars with rules of their own.
 /// resource.Quantity's canonical text ("1000m" -> "1"); nullopt when malformed.

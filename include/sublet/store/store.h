@@ -112,6 +112,8 @@ class Snapshot {
             const std::function<bool(const ObjectPtr&)>& visit) const;
   /// Number of objects under the prefix (O(log n)).
   std::size_t count(std::string_view prefix) const;
+  /// Number of those that stand behind `key` (O(log n)).
+  std::size_t count_after(std::string_view prefix, std::string_view key) const;
 
   struct Tree;  // persistent tree, store/tree.h
   explicit Snapshot(std::shared_ptr<const Tree> tree, Revision revision);

@@ -1,0 +1,172 @@
+// Map of this file: finding (Selection), then the phases of a body in order: find all, measure, head, items, tail.
+#include "apiserver/verbs/list_source.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sublet::apiserver {
+namespace {
+
+constexpr std::size_t kLookedAtMax = 512;           // objects between two looks at how much a step has done
+constexpr std::size_t kLookedAtBytes = 64;          // what looking at one object counts for, in bytes written
+constexpr std::size_t kKeptBytesMax = 1024 * 1024;  // of encoded items between measuring and writing
+
+}  // namespace
+
+// Finding -------------------------------------------------------------------------------------------------------------
+
+Selection::Selection(store::Snapshot snapshot, std::string prefix, std::string_view start_after, ObjectFilter filter,
+                     std::int64_t limit)
+    : snapshot_(std::move(snapshot)),
+      prefix_(std::move(prefix)),
+      cursor_(start_after.empty() ? std::string() : prefix_ + std::string(start_after)),
+      filter_(std::move(filter)),
+      limit_(static_cast<std::size_t>(limit)) {}
+
+/// False: the page is full, and this object stands behind it.
+bool Selection::take(const store::ObjectPtr& object, std::vector<store::ObjectPtr>& found) {
+  if (!filter_.everything() && !filter_.matches(*object)) return true;
+  more_ = limit_ > 0 && found.size() == limit_;
+  if (!more_) found.push_back(object);
+  return !more_;
+}
+
+std::size_t Selection::step(std::vector<store::ObjectPtr>& found) {
+  if (const auto name = filter_.name(); name && prefix_.find('/') != prefix_.rfind('/')) {  // one object at most
+    done_ = true;
+    if (const auto object = snapshot_.get(prefix_ + std::string(*name))) take(object, found);
+    return 1;
+  }
+  if (cursor_.empty() && filter_.everything()) found.reserve(std::min(snapshot_.count(prefix_), kLookedAtMax));
+  std::size_t looked_at = 0;
+  const store::Object* last = nullptr;  // the snapshot holds it
+  snapshot_.scan(prefix_, cursor_, [&](const store::ObjectPtr& object) {
+    last = object.get();
+    return take(object, found) && ++looked_at < kLookedAtMax;
+  });
+  done_ = more_ || looked_at < kLookedAtMax;
+  if (last) cursor_ = last->key;
+  return looked_at;
+}
+
+void Selection::describe_rest(const store::Object& last, ListMeta& meta) const {
+  if (!more_) return;
+  meta.continue_token = encode_continue({snapshot_.revision(), last.key.substr(prefix_.size())});
+  if (filter_.everything()) meta.remaining = static_cast<std::int64_t>(snapshot_.count_after(prefix_, last.key));
+}
+
+// A body's phases -----------------------------------------------------------------------------------------------------
+
+ListSource::ListSource(ContextPtr context, ObjectWriter writer, ListMeta meta, Selection selection,
+                       std::size_t step_bytes)
+    : context_(std::move(context)),
+      writer_(writer),
+      meta_(std::move(meta)),
+      selection_(std::move(selection)),
+      step_bytes_(step_bytes),
+      now_(context_->core->clock.now()) {}
+
+ListSource::ListSource(ContextPtr context, ObjectWriter writer, ListMeta meta, std::vector<store::ObjectPtr> objects)
+    : context_(std::move(context)),
+      writer_(writer),
+      meta_(std::move(meta)),
+      step_bytes_(net::kStepBytes),
+      now_(context_->core->clock.now()),
+      objects_(std::move(objects)) {}
+
+Result<ListSource::Step> ListSource::next(std::string& out, const std::shared_ptr<net::Waker>&) {
+  Work work;
+  if (!head_written_) {
+    if (must_find_all() && !find_all(work)) return Step::more;
+    if (writer_.is_protobuf()) {
+      const auto all = measure(work);
+      if (!all) return fail(all.error());
+      if (!*all) return Step::more;
+    }
+    write_head(out);
+  }
+  const auto all = write_items(out, work);
+  if (!all) return fail(all.error());
+  if (*all) write_tail(out);
+  if (writer_.is_rendered_whole()) {
+    whole_ += std::exchange(out, {});
+    if (*all) out = writer_.render(std::exchange(whole_, {}));
+  }
+  if (!*all) return Step::more;
+  context_->record(200);
+  return Step::end;
+}
+
+bool ListSource::must_find_all() const {
+  return selection_ && !selection_->done() && (selection_->limited() || writer_.is_protobuf());
+}
+
+/// True when all is found.
+bool ListSource::find_all(Work& work) {
+  while (!selection_->done() && work.done < step_bytes_) work.done += selection_->step(objects_) * kLookedAtBytes;
+  return selection_->done();
+}
+
+/// True when all is measured.
+Result<bool> ListSource::measure(Work& work) {
+  for (; measured_ < objects_.size() && work.done < step_bytes_; ++measured_) {
+    auto item = writer_.item_message(*objects_[measured_]);
+    if (!item) return fail(item.error());
+    items_bytes_ += item->size();
+    work.done += item->size() + objects_[measured_]->bytes.size();
+    if (kept_.size() < measured_ || kept_bytes_ + item->size() > kKeptBytesMax) continue;  // no gap among the kept
+    kept_bytes_ += item->size();
+    kept_.push_back(std::move(*item));
+  }
+  return measured_ == objects_.size();
+}
+
+void ListSource::write_head(std::string& out) {
+  head_written_ = true;
+  if (selection_ && selection_->limited() && !objects_.empty()) selection_->describe_rest(*objects_.back(), meta_);
+  out += writer_.list_head(meta_, items_bytes_);
+}
+
+/// True when all are written.
+Result<bool> ListSource::write_items(std::string& out, Work& work) {
+  while (out.size() < step_bytes_ && work.done < step_bytes_) {
+    if (at_ == objects_.size()) {
+      if (!selection_ || selection_->done()) return true;
+      objects_.clear();
+      at_ = 0;
+      work.done += selection_->step(objects_) * kLookedAtBytes;
+      continue;
+    }
+    const auto& object = *objects_[at_];
+    if (out.capacity() - out.size() < object.bytes.size())
+      out.reserve(out.size() + bytes_ahead(step_bytes_ - out.size()));
+    if (!writer_.splices_items()) work.done += object.bytes.size();
+    if (auto written = write_item(out, object); !written) return fail(written.error());
+    ++at_;
+  }
+  return false;
+}
+
+/// What the rest of this step, which has so much room, will write, about: one allocation instead of one for each
+/// doubling.
+std::size_t ListSource::bytes_ahead(std::size_t room) const {
+  constexpr std::size_t kBeside = 24;  // of an item: the revision and a comma
+  std::size_t bytes = 2 * kBeside;     // and the tail
+  for (auto at = at_; at < objects_.size() && bytes < room; ++at) bytes += objects_[at]->bytes.size() + kBeside;
+  return bytes;
+}
+
+Outcome ListSource::write_item(std::string& out, const store::Object& object) {
+  if (writer_.is_protobuf() && at_ < kept_.size()) {
+    out += std::exchange(kept_[at_], {});
+    return {};
+  }
+  const auto before = out.size();
+  auto written = writer_.append_item(out, object, !wrote_item_, now_);
+  wrote_item_ = wrote_item_ || out.size() > before;
+  return written;
+}
+
+void ListSource::write_tail(std::string& out) { out += writer_.list_tail(); }
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,188 @@
+// Lists longer than a step: whatever the form, they say what pages of one step say, cost their reader's memory and not
+// the server's, and keep nobody waiting.
+#include "apiserver/verbs/list_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "apiserver/server_testing.h"
+#include "sublet/net/http_client.h"
+#include "sublet/net/http_server.h"
+#include "sublet/schema/engine.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+constexpr int kObjects = 300;
+
+/// The text of the items, without what stands around them.
+std::string items_text(const std::string& body) {
+  if (const auto envelope = schema::open_protobuf(body)) {
+    auto raw = envelope->raw;  // {1: ListMeta, 2: repeated item}
+    std::size_t size = 0, at = 1;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(raw.at(at++));
+      size |= static_cast<std::size_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    return std::string(raw.substr(at + size));
+  }
+  for (const std::string_view open : {"\"items\":[", "\"rows\":[", "items:\n", "\"items\": ["})
+    if (const auto at = body.find(open); at != std::string::npos) {
+      auto text = body.substr(at + open.size());
+      if (const auto end = text.rfind("]}\n"); end != std::string::npos) text.resize(end);
+      return text;
+    }
+  ADD_FAILURE() << body.substr(0, 300);
+  return {};
+}
+
+void fill(Rig& rig, int count, std::size_t bytes) {
+  for (int i = 0; i < count; ++i)
+    ASSERT_EQ(rig.make_config_map("cm-" + std::to_string(1000 + i), std::string(bytes, static_cast<char>('a' + i % 26)),
+                                  i % 3 == 0 ? R"({"third":"yes"})" : "{}")
+                  .code,
+              201);
+}
+
+struct FormCase {
+  const char* accept;
+  bool text;  // items are separated by commas
+};
+void PrintTo(const FormCase& form, std::ostream* out) { *out << form.accept; }
+class ListForm : public testing::TestWithParam<FormCase> {};
+
+TEST_P(ListForm, StepsSayWhatPagesOfOneStepSay) {
+  Rig rig;
+  fill(rig, kObjects, 2000);  // 600 KB: ten steps
+  const net::Headers accept{{"Accept", GetParam().accept}};
+  for (const std::string selector : {"", "&labelSelector=third%3Dyes"}) {
+    const auto whole = rig.get(kConfigMaps + "?x=1" + selector, accept);
+    ASSERT_EQ(whole.code, 200) << whole.body;
+    std::string joined, token;
+    do {
+      const auto page =
+          rig.get(kConfigMaps + "?limit=17" + selector + (token.empty() ? "" : "&continue=" + token), accept);
+      ASSERT_EQ(page.code, 200) << page.body;
+      if (!joined.empty() && GetParam().text) joined += ',';
+      joined += items_text(page.body);
+      token = rig.get(kConfigMaps + "?limit=17" + selector + (token.empty() ? "" : "&continue=" + token))
+                  .text("metadata.continue");
+    } while (!token.empty());
+    EXPECT_TRUE(items_text(whole.body) == joined) << whole.body.size() << " " << joined.size();
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    List, ListForm,
+    testing::Values(FormCase{"application/json", true}, FormCase{"application/vnd.kubernetes.protobuf", false},
+                    FormCase{"application/json;as=Table;v=v1;g=meta.k8s.io", true},
+                    FormCase{"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", true},
+                    FormCase{"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+                             false}));
+
+TEST(ListSource, ProtobufOfMoreThanIsKeptIsWholeToo) {
+  Rig rig;
+  fill(rig, 40, 60'000);  // 2.4 MB: some items are encoded twice
+  const auto list = rig.get(kConfigMaps, {{"Accept", "application/vnd.kubernetes.protobuf"}});
+  const auto envelope = schema::open_protobuf(list.body);
+  ASSERT_TRUE(envelope);
+  const auto decoded =
+      schema::decode_protobuf(envelope->raw, schema::Table::builtin().find_type("io.k8s.api.core.v1.ConfigMapList"));
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  ASSERT_EQ((*decoded)["items"].size(), 40u);
+  EXPECT_EQ((*decoded)["items"].at(39)["data"]["k"].text().size(), 60'000u);
+  EXPECT_TRUE(list.body.ends_with(std::string("\x1a\0\x22\0", 4)));
+}
+
+TEST(ListSource, WhatIsRenderedIsRenderedWhole) {
+  Rig rig;
+  fill(rig, 200, 1000);
+  const auto yaml = rig.get(kConfigMaps, {{"Accept", "application/yaml"}});
+  const auto parsed = schema::parse_yaml(yaml.body);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ((*parsed)["items"].size(), 200u);
+  const auto list = rig.get(kConfigMaps + "?pretty=1");
+  EXPECT_THAT(list.body, HasSubstr("\n  \"items\": [\n"));
+  EXPECT_EQ(list["items"].size(), 200u);
+}
+
+TEST(ListSource, APageSaysWhatStandsBehindIt) {
+  Rig rig;
+  fill(rig, 60, 10);
+  const auto page = rig.get(kConfigMaps + "?limit=50");
+  EXPECT_EQ(page["metadata"]["remainingItemCount"].integer(), 10);
+  const auto filtered = rig.get(kConfigMaps + "?limit=10&labelSelector=third%3Dyes");
+  EXPECT_FALSE(filtered["metadata"].has("remainingItemCount"));
+  EXPECT_TRUE(filtered["metadata"].has("continue"));
+  const auto last = rig.get(kConfigMaps + "?limit=60");
+  EXPECT_FALSE(last["metadata"].has("continue"));
+}
+
+/// A server on a unix socket, and raw connections to it.
+class SocketRig : public testing::Test {
+ protected:
+  SocketRig() : folder_(std::filesystem::temp_directory_path() / ("sublet-list-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+    EXPECT_TRUE(http_.listen_unix(path()));
+  }
+  ~SocketRig() override {
+    http_.stop(std::chrono::milliseconds(0));
+    std::filesystem::remove_all(folder_);
+  }
+  std::string path() const { return folder_ / "api.sock"; }
+  int dial() const {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    return fd;
+  }
+
+  Rig rig_;
+  net::LoopThread loop_{"list-server"};
+  std::filesystem::path folder_;
+  net::HttpServer http_{loop_.loop(), rig_.server().handler()};
+};
+
+TEST_F(SocketRig, AReaderThatDoesNotReadCostsNoListAndKeepsNobodyWaiting) {
+  fill(rig_, 100, 1'000'000);
+  net::LoopThread client_loop("client");
+  const auto client = net::make_http_client(client_loop.loop(), {{}, 0, path(), nullptr});
+  net::Request get;
+  get.method = "GET";
+  get.target = kConfigMaps + "/cm-1000";
+  ASSERT_EQ(net::fetch(*client, get, std::chrono::seconds(60))->code, 200);
+  const auto before = ::mallinfo2();
+  const int slow = dial();
+  const std::string request = "GET " + kConfigMaps + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  ASSERT_EQ(::send(slow, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+  char byte;
+  ASSERT_EQ(::recv(slow, &byte, 1, 0), 1);  // the answer has begun, and is read no further
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(net::fetch(*client, get, std::chrono::seconds(60))->code, 200);
+  const auto after = ::mallinfo2();
+  EXPECT_LT(after.uordblks + after.hblkhd, before.uordblks + before.hblkhd + 16'000'000);
+  std::size_t read = 1;
+  std::string tail(1 << 16, '\0'), last;
+  while (!last.ends_with("\r\n0\r\n\r\n")) {  // read on, it comes to its end
+    const auto got = ::recv(slow, tail.data(), tail.size(), 0);
+    ASSERT_GT(got, 0);
+    read += static_cast<std::size_t>(got);
+    last = (last + tail.substr(0, static_cast<std::size_t>(got)));
+    if (last.size() > 16) last.erase(0, last.size() - 16);
+  }
+  EXPECT_GT(read, 100'000'000u);
+  ::close(slow);
+}
+
+}  // namespace
+}  // namespace sublet::apiserver
