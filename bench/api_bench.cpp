@@ -22,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kListSize = 500;
 constexpr int kPayloadBytes = 1024;
+constexpr double kGetsPerSecond = 200;     // of the client beside another one's lists
 constexpr int kIdleConnectionsSettle = 1;  // a first watcher is opened before memory is read, so that pools exist
 
 double microseconds_since(Clock::time_point start) {
@@ -160,6 +161,41 @@ class Watchers {
   std::vector<Watcher> watchers_;
 };
 
+/// GETs at `rate`, each due at its own time, whether the one before was answered or not: a wait that holds up the next
+/// ones counts for each of them. Appends their latencies.
+void get_at_rate(const ClientTls& tls, const std::string& path, double rate, double seconds,
+                 std::vector<double>& latencies) {
+  Connection connection(tls);
+  connection.expect({.path = path});
+  const auto start = Clock::now();
+  for (int turn = 0; turn < rate * seconds; ++turn) {
+    const auto due = start + std::chrono::microseconds(static_cast<long>(turn * 1e6 / rate));
+    std::this_thread::sleep_until(due);  // the pace is what is measured
+    connection.expect({.path = path});
+    latencies.push_back(microseconds_since(due));
+  }
+}
+
+/// The GETs' latencies while another connection lists without pause.
+void measure_beside(const std::string& name, const ClientTls& tls, const std::string& object, const Request& list,
+                    double seconds, Figures& figures) {
+  std::atomic<bool> over{false};
+  std::atomic<int> lists{0};
+  std::thread lister([&] {
+    Connection connection(tls);
+    for (; !over; ++lists) connection.expect(list);
+  });
+  while (lists == 0) std::this_thread::yield();
+  const int before = lists;
+  std::vector<double> latencies;
+  get_at_rate(tls, object, kGetsPerSecond, seconds, latencies);
+  figures.emplace_back(name + "_lists_per_s", (lists - before) / seconds);
+  over = true;
+  lister.join();
+  figures.emplace_back(name + "_p50_ms", quantile(latencies, 0.5) / 1e3);
+  figures.emplace_back(name + "_p99_ms", quantile(latencies, 0.99) / 1e3);
+}
+
 }  // namespace
 
 double quantile(std::vector<double> values, double q) {
@@ -244,6 +280,24 @@ Figures measure_watches(const kube::ClusterAccess& access, const ProcessUsage& s
   figures.emplace_back("delivery_cpu_us", (server.cpu_us() - cpu) / deliveries);
   figures.emplace_back("delivery_p50_ms", quantile(latencies, 0.5) / 1e3);
   figures.emplace_back("delivery_p99_ms", quantile(latencies, 0.99) / 1e3);
+  return figures;
+}
+
+Figures measure_neighbours(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds, int count) {
+  const ClientTls tls(access);
+  Connection connection(tls);
+  const std::string namespace_name = make_namespace(connection, "bench-neighbours");
+  const std::string path = config_maps_path(namespace_name);
+  Figures figures, unused;
+  run_closed_loop("", tls, server, {.workers = 16, .operations = count}, creator(namespace_name, "cm"), unused);
+  std::minstd_rand random(1);
+  connection.expect({.method = "POST", .path = path, .body = config_map("read", random)});
+  std::vector<double> alone;
+  get_at_rate(tls, path + "/read", kGetsPerSecond, seconds, alone);
+  figures.emplace_back("get_alone_p50_ms", quantile(alone, 0.5) / 1e3);
+  figures.emplace_back("get_alone_p99_ms", quantile(alone, 0.99) / 1e3);
+  measure_beside("get_beside_list", tls, path + "/read", {.path = path}, seconds, figures);
+  measure_beside("get_beside_list_gzip", tls, path + "/read", {.path = path, .gzip = true}, seconds, figures);
   return figures;
 }
 

@@ -14,7 +14,8 @@ using namespace sublet;
 using namespace sublet::bench;
 
 constexpr char kUsage[] =
-    "usage: sublet_bench api|watch|objects --kubeconfig F --pids PID,... [--seconds S] [--count N] [--events N]\n"
+    "usage: sublet_bench api|watch|objects|neighbours --kubeconfig F --pids PID,... [--seconds S] [--count N] "
+    "[--events N]\n"
     "       sublet_bench slow-watches --kubeconfig F --pids PID,... [--count N] [--rate WRITES_PER_SECOND]\n"
     "                         [--bytes PER_SECOND_AND_READER] [--seconds S]\n"
     "       sublet_bench pods --kubeconfig F --host-kubeconfig F --host-namespace NS [--namespace NS]\n"
@@ -87,6 +88,8 @@ Figures run(const std::string& scenario, const Flags& flags) {
                                  .bytes_per_second = flags.count("bytes", 1024),
                                  .rate = flags.number("rate", 2000),
                                  .seconds = flags.number("seconds", 15)});
+  if (scenario == "neighbours")
+    return measure_neighbours(access, server, flags.number("seconds", 3), flags.count("count", 20'000));
   if (scenario == "objects") return measure_objects(access, server, flags.count("count", 10'000));
   die("there is no scenario " + scenario + "\n" + kUsage);
 }

@@ -32,6 +32,9 @@ struct SlowWatchRun {
 /// How slow readers' watches end: still open and complete when they are read to the end afterwards, expired (410), or
 /// ended or reset without a reason. And what they and the writes cost the server.
 Figures measure_slow_watches(const kube::ClusterAccess& access, const ProcessUsage& server, const SlowWatchRun& run);
+/// GETs at 200/s on one connection, alone and while another lists `count` ConfigMaps of 1 KiB without pause, as they
+/// are and with gzip; `seconds` each. Servers do not compress for a peer at a loopback address.
+Figures measure_neighbours(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds, int count);
 /// What `count` ConfigMaps of 1 KiB add to the server's memory.
 Figures measure_objects(const kube::ClusterAccess& access, const ProcessUsage& server, int count);
 

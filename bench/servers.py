@@ -63,6 +63,14 @@ def cpu_seconds(pids) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def own_address() -> str:
+    """An address of this machine that is not loopback, if it has one: servers compress nothing for a peer on loopback."""
+    for address in subprocess.run(["hostname", "-I"], capture_output=True, text=True).stdout.split():
+        if ":" not in address:
+            return address
+    return "127.0.0.1"
+
+
 def pids_by(needle: str) -> list[int]:
     """Processes whose command line holds `needle` (a path of this run's own folder)."""
     found = []
@@ -81,12 +89,12 @@ def pids_by(needle: str) -> list[int]:
 class Apiserver:
     """`subletd apiserver` alone, on a fresh folder; of another build when its folder is given."""
 
-    def __init__(self, binaries: Path = BIN):
+    def __init__(self, binaries: Path = BIN, host="127.0.0.1"):
         self.folder = Path(tempfile.mkdtemp(prefix="sublet-bench-"))
         self.kubeconfig = self.folder / "kubeconfig"
         self.log = open(self.folder / "log", "wb")
         self.process = subprocess.Popen(
-            [binaries / "subletd", "apiserver", "--data", self.folder / "data", "--listen", "127.0.0.1:0",
+            [binaries / "subletd", "apiserver", "--data", self.folder / "data", "--listen", f"{host}:0",
              "--admin-kubeconfig", self.kubeconfig], stdout=self.log, stderr=self.log)
         self.pids = [self.process.pid]
         wait_for("subletd apiserver", self._ready, 20)
