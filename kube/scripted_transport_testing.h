@@ -62,6 +62,7 @@ class ScriptedTransport final : public net::Transport {
     struct Handle final : net::Exchange {
       explicit Handle(std::shared_ptr<ScriptedCall> c) : call(std::move(c)) {}
       ~Handle() override { call->cancel(); }
+      void pause(bool) override {}  // the script says when something comes
       std::shared_ptr<ScriptedCall> call;
     };
     auto call = std::make_shared<ScriptedCall>(std::move(request), std::move(observer));

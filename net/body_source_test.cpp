@@ -260,6 +260,32 @@ TEST(BodySource, GoesWithThePeerAlsoWhileItPausesOrWaits) {
   box.wait().value()->wake();  // too late, and harmless
 }
 
+TEST(BodySource, AnObserverThatPausesHoldsTheSourceBackAndLosesNothing) {
+  constexpr std::size_t kTotal = 30'000'000;
+  const auto seen = std::make_shared<Seen>();
+  const auto handler = answering([&](const Request&) { return std::make_unique<Pattern>(kTotal, kStepBytes, seen); });
+  TestServer server(handler);
+  LoopThread loop("client");
+  for (const auto& transport : transports_to(server, loop, handler)) {
+    const auto heard = std::make_shared<Recorder>();
+    const auto exchange = transport->start(get("/"), heard, 0ms);
+    ASSERT_TRUE(heard->wait_for_body(1));
+    exchange->pause(true);
+    std::size_t before = 0;
+    for (int still = 0; still < 50; ++still) {  // nothing moves any more
+      const auto now = seen->given + heard->body().size();
+      if (std::exchange(before, now) != now) still = 0;
+      std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_FALSE(heard->ended());
+    EXPECT_LT(seen->given, heard->body().size() + 8'000'000);  // the kernel's buffers and ours
+    exchange->pause(false);
+    ASSERT_TRUE(heard->wait_for_end().value());
+    EXPECT_EQ(heard->body().size(), kTotal);
+    EXPECT_TRUE(heard->body() == Pattern::text(0, kTotal));
+  }
+}
+
 TEST(BodySource, TheServerMayStopInMidAnswer) {
   const auto seen = std::make_shared<Seen>();
   {

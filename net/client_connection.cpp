@@ -93,7 +93,7 @@ void ClientConnection::on_connected() {
     stream_ = std::move(*stream);
   }
   state_ = State::handshaking;
-  loop_.watch_fd(stream_->fd(), EPOLLIN, [this](std::uint32_t events) { on_events(events); });
+  watch();
   shake_hands();
 }
 
@@ -112,6 +112,10 @@ void ClientConnection::shake_hands() {
     case Io::failed:
       return fail_call(stream_->error(), false);
   }
+}
+
+void ClientConnection::watch() {
+  loop_.watch_fd(stream_->fd(), EPOLLIN, [this](std::uint32_t events) { on_events(events); });
 }
 
 // One call ------------------------------------------------------------------------------------------------------------
@@ -152,7 +156,7 @@ void ClientConnection::on_events(std::uint32_t events) {
 void ClientConnection::read_some() {
   char buffer[kReadSize];
   read_wants_write_ = false;
-  for (int i = 0; i < kReadsPerEvent && state_ != State::over; ++i) {
+  for (int i = 0; i < kReadsPerEvent && state_ != State::over && !paused(); ++i) {
     const auto done = stream_->read(buffer, sizeof(buffer));
     switch (done.io) {
       case Io::ok:
@@ -170,7 +174,7 @@ void ClientConnection::read_some() {
         return fail_call(stream_->error(), false);
     }
   }
-  if (state_ != State::over && stream_->holds_input())
+  if (state_ != State::over && !paused() && stream_->holds_input())
     loop_.post([weak = weak_from_this()] {
       const auto self = weak.lock();
       if (self && self->state_ != State::over) self->on_events(EPOLLIN);
@@ -292,7 +296,16 @@ void ClientConnection::leave(std::shared_ptr<ClientCall> again) {
 
 void ClientConnection::settle() {
   if (state_ != State::busy && state_ != State::idle) return;
-  loop_.change_fd(stream_->fd(), EPOLLIN | (write_blocked_ || read_wants_write_ ? EPOLLOUT : 0u));
+  const std::uint32_t output = write_blocked_ || read_wants_write_ ? EPOLLOUT : 0u;
+  const bool quiet = paused() && output == 0;
+  if (std::exchange(unwatched_, quiet) != quiet) quiet ? loop_.forget_fd(stream_->fd()) : watch();
+  if (!quiet) loop_.change_fd(stream_->fd(), (paused() ? 0u : EPOLLIN) | output);
+}
+
+void ClientConnection::on_pause() {
+  if (state_ != State::busy) return;
+  if (!paused()) return on_events(EPOLLIN);  // also for what TLS holds already
+  settle();
 }
 
 void ClientConnection::set_timer(std::chrono::milliseconds time, std::function<void()> task) {

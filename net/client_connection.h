@@ -26,6 +26,7 @@ struct ClientCall {
   bool is_head = false;
   bool repeatable = false;  // the method may be sent twice
   bool retried = false;
+  bool paused = false;  // the observer takes nothing for now; the loop's thread only
   Loop::TimerId timer = 0;
 };
 
@@ -56,6 +57,8 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   const std::shared_ptr<ClientCall>& call() const { return call_; }
   /// Ends it without a word to the call's observer.
   void close();
+  /// The call's `paused` has changed.
+  void on_pause();
 
  private:
   enum class State { connecting, handshaking, busy, idle, over };
@@ -74,6 +77,8 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   void fail_call(const std::string& why, bool closed_by_peer);
   void leave(std::shared_ptr<ClientCall> again);
   void settle();
+  bool paused() const { return call_ && call_->paused; }
+  void watch();
   void set_timer(std::chrono::milliseconds time, std::function<void()> task);
   std::string where() const;
 
@@ -100,6 +105,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   bool sent_some_ = false;
   bool write_blocked_ = false;
   bool read_wants_write_ = false;
+  bool unwatched_ = false;  // paused: the loop would report a peer that hung up again and again
 };
 
 }  // namespace sublet::net

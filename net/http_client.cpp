@@ -85,11 +85,12 @@ class Pool final : public ClientConnection::Owner, public std::enable_shared_fro
   void cancel(const std::shared_ptr<ClientCall>& call) {
     loop_.cancel(std::exchange(call->timer, 0));
     std::erase(waiting_, call);
-    const auto carrying = std::find_if(connections_.begin(), connections_.end(),
-                                       [&](const auto& connection) { return connection->call() == call; });
-    if (carrying == connections_.end()) return;
-    const auto connection = *carrying;
-    connection->close();
+    if (const auto connection = carrier(call)) connection->close();
+  }
+
+  void pause(const std::shared_ptr<ClientCall>& call, bool paused) {
+    if (std::exchange(call->paused, paused) == paused) return;
+    if (const auto connection = carrier(call)) connection->on_pause();
   }
 
   /// The client is gone: idle connections go, running calls finish.
@@ -148,6 +149,12 @@ class Pool final : public ClientConnection::Owner, public std::enable_shared_fro
     }
   }
 
+  std::shared_ptr<ClientConnection> carrier(const std::shared_ptr<ClientCall>& call) const {
+    const auto carrying = std::find_if(connections_.begin(), connections_.end(),
+                                       [&](const auto& connection) { return connection->call() == call; });
+    return carrying == connections_.end() ? nullptr : *carrying;
+  }
+
   std::shared_ptr<ClientCall> next_call() {
     auto call = std::move(waiting_.front());
     waiting_.pop_front();
@@ -182,6 +189,9 @@ class HttpExchange final : public Exchange {
     if (call_->observed.over()) return;
     call_->observed.cancel();
     pool_->loop().post([pool = pool_, call = call_] { pool->cancel(call); });
+  }
+  void pause(bool paused) override {
+    pool_->loop().post([pool = pool_, call = call_, paused] { pool->pause(call, paused); });
   }
 
  private:

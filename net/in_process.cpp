@@ -1,5 +1,6 @@
 // The in-process transport: a ResponseSink that posts what the handler writes to a loop, where the observer hears it.
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -105,6 +106,14 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
     if (callback) callback();
   }
 
+  void pause(bool paused) {
+    {
+      std::lock_guard lock(mutex_);
+      paused_ = paused;
+    }
+    if (!paused) push([](std::vector<Event>&) {});
+  }
+
   /// On the loop's thread.
   void limit(std::chrono::milliseconds timeout) {
     const auto id = courier_->after(timeout, [weak = weak_from_this()] {
@@ -141,11 +150,13 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
     std::vector<Event> events;
     {
       std::lock_guard lock(mutex_);
-      events.swap(events_);
       scheduled_ = false;
+      if (paused_) return;
+      events.swap(events_);
     }
     for (auto& event : events) {
       if (call_->over()) return close();
+      if (paused_) return keep(events, static_cast<std::size_t>(&event - events.data()));
       if (const auto* head = std::get_if<HeadEvent>(&event)) call_->head(head->code, head->headers);
       if (const auto* body = std::get_if<BodyEvent>(&event)) {
         call_->body(*body->bytes);
@@ -156,6 +167,17 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
         return close();
       }
     }
+  }
+
+  /// Puts back what a paused observer has not heard, before what came meanwhile.
+  void keep(std::vector<Event>& events, std::size_t heard) {
+    std::lock_guard lock(mutex_);
+    if (closed_) return;
+    events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(heard));
+    events.insert(events.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
+    events_.swap(events);
+    if (paused_ || std::exchange(scheduled_, true)) return;  // paused no more already: it goes on at once
+    courier_->post([self = shared_from_this()] { self->deliver(); });
   }
 
   void drained(std::size_t size) {
@@ -171,7 +193,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   const std::shared_ptr<Courier> courier_;
   const std::shared_ptr<ObservedCall> call_;
   std::atomic<std::size_t> backlog_{0};
-  std::atomic<bool> closed_{false};
+  std::atomic<bool> closed_{false}, paused_{false};
 
   // guarded by mutex_
   std::mutex mutex_;
@@ -202,6 +224,7 @@ class InProcessExchange final : public Exchange {
     call_->cancel();
     courier_->post([closing = std::make_shared<Closing>(sink_)] {});  // the end of the task closes
   }
+  void pause(bool paused) override { sink_->pause(paused); }
 
  private:
   std::shared_ptr<Courier> courier_;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
 constexpr std::chrono::milliseconds kRetryDelay{500};
-constexpr std::size_t kPieceMax = 1024 * 1024;         // of one POST
-constexpr std::size_t kBufferedMax = 8 * 1024 * 1024;  // a client that reads slower than the host writes is cut off
+constexpr std::size_t kPieceMax = 256 * 1024;     // of one POST
+constexpr std::size_t kBufferedHigh = kPieceMax;  // with so much waiting for the tenant, the host has to wait
 
 // Collects a whole answer and hands it over on the loop.
 class Collector final : public net::ResponseObserver {
@@ -41,7 +41,19 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   std::unique_ptr<net::Exchange> host_exchange, tenant_exchange;
   int code = 200;
   std::string content_type = "text/plain", buffer;
-  bool sent_any = false, host_ended = false, broken = false, posting = false, over = false;
+  bool sent_any = false, host_ended = false, broken = false, posting = false, over = false, paused = false;
+
+  void take(const std::string& text) {
+    buffer += text;
+    push();
+    pace();
+  }
+
+  // The host is heard while there is room; a tenant that reads slowly loses nothing, and costs a few pieces.
+  void pace() {
+    if (over || !host_exchange || std::exchange(paused, buffer.size() >= kBufferedHigh) == paused) return;
+    host_exchange->pause(paused);
+  }
 
   void host_ends(const Outcome& outcome) {
     host_ended = true;
@@ -68,7 +80,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   // Sends the next piece when none is on its way.
   void push() {
     if (over || posting || (buffer.empty() && !host_ended && sent_any)) return;
-    if (code >= 400 && !host_ended) return;  // errors go in one piece
+    if (code >= 400 && !host_ended && buffer.size() < kPieceMax) return;  // errors go in one piece
     rename_in_error();
     const bool all = buffer.size() <= kPieceMax;
     net::Request request;
@@ -80,6 +92,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     request.body = buffer.substr(0, kPieceMax);
     buffer.erase(0, kPieceMax);
     posting = sent_any = true;
+    pace();
     auto done = std::make_shared<Collector>([weak = weak_from_this(), last](Outcome outcome, int answer, std::string) {
       const auto self = weak.lock();
       if (!self) return;
@@ -168,14 +181,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
       });
     }
     void on_body(std::string_view chunk) override {
-      on_loop([text = std::string(chunk)](LogStream& stream) {
-        stream.buffer += text;
-        if (stream.buffer.size() > kBufferedMax) {
-          stream.host_exchange.reset();
-          stream.broken = stream.host_ended = true;
-        }
-        stream.push();
-      });
+      on_loop([text = std::string(chunk)](LogStream& stream) { stream.take(text); });
     }
     void on_end(Outcome outcome) override {
       on_loop([result = std::move(outcome)](LogStream& stream) { stream.host_ends(result); });

@@ -118,6 +118,10 @@ class ResponseObserver {
 class Exchange {
  public:
   virtual ~Exchange() = default;
+  /// Stops hearing the answer (true), so that the peer has to wait with it, and goes on (false): for an observer that
+  /// cannot take more for now. What is on its way already, some 256 KiB, still comes; while paused, neither the
+  /// answer's end nor the peer's is noticed, only the time limit. Any thread.
+  virtual void pause(bool paused) = 0;
 };
 
 /// Sends requests to one peer. Thread-safe.
