@@ -16,6 +16,7 @@
 #include "net/h1_connection.h"
 #include "net/resolver.h"
 #include "net/server_core.h"
+#include "net/serving_loops.h"
 #include "net/stream.h"
 #include "sublet/base/log.h"
 
@@ -185,8 +186,12 @@ class PendingHandshake final : public ServerConnection, public std::enable_share
 
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
-  Listener(std::shared_ptr<ServerCore> core, Fd fd, std::shared_ptr<TlsContext> tls, std::string unix_path)
-      : core_(std::move(core)), fd_(std::move(fd)), tls_(std::move(tls)), unix_path_(std::move(unix_path)) {}
+  Listener(std::shared_ptr<ServingLoops> loops, Fd fd, std::shared_ptr<TlsContext> tls, std::string unix_path)
+      : loops_(std::move(loops)),
+        core_(loops_->first()),
+        fd_(std::move(fd)),
+        tls_(std::move(tls)),
+        unix_path_(std::move(unix_path)) {}
 
   void open() {
     core_->loop.watch_fd(fd_.get(), EPOLLIN, [self = shared_from_this()](std::uint32_t) { self->accept_some(); });
@@ -208,18 +213,31 @@ class Listener : public std::enable_shared_from_this<Listener> {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) pause();
         return;
       }
-      if (core_->connections() >= core_->limits.connections_max) continue;
-      start(std::move(accepted));
+      auto seat = loops_->seat(tls_ != nullptr);
+      if (!seat.core) continue;
+      if (seat.core == core_) {
+        start(seat, std::move(accepted), tls_);
+        continue;
+      }
+      seat.core->courier->post([seat, tls = tls_, fd = std::make_shared<Fd>(std::move(accepted))] {
+        if (!seat.core->stopping) start(seat, std::move(*fd), tls);
+      });
     }
   }
 
-  void start(Fd fd) {
-    if (!tls_) return start_connection(core_, make_plain_stream(std::move(fd)));
+  /// On the seat's loop.
+  static void start(const ServingLoops::Seat& seat, Fd fd, const std::shared_ptr<TlsContext>& tls) {
+    if (!tls) {
+      auto stream = make_plain_stream(std::move(fd));
+      stream->hold(seat.held);
+      return start_connection(seat.core, std::move(stream));
+    }
     for (const auto& option : kTcpOptions)
       ::setsockopt(fd.get(), option.level, option.name, &option.value, sizeof(option.value));
-    auto stream = make_tls_server_stream(std::move(fd), tls_);
+    auto stream = make_tls_server_stream(std::move(fd), tls);
     if (!stream) return log::error("net.tls_stream", {{"why", stream.error().message}});
-    std::make_shared<PendingHandshake>(core_, std::move(*stream))->start();
+    (*stream)->hold(seat.held);
+    std::make_shared<PendingHandshake>(seat.core, std::move(*stream))->start();
   }
 
   /// The waiting connection stays readable; without a pause the loop would spin on it.
@@ -232,7 +250,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
     });
   }
 
-  const std::shared_ptr<ServerCore> core_;
+  const std::shared_ptr<ServingLoops> loops_;
+  const std::shared_ptr<ServerCore> core_;  // of the loop that accepts
   Fd fd_;
   const std::shared_ptr<TlsContext> tls_;  // null: plain
   const std::string unix_path_;
@@ -242,10 +261,10 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
 struct HttpServer::Impl {
   Impl(Loop& loop, Handler handler, HttpServerLimits limits)
-      : core(std::make_shared<ServerCore>(loop, std::move(handler), limits)) {}
+      : loops(std::make_shared<ServingLoops>(loop, std::move(handler), limits)), core(loops->first()) {}
 
   void listen(Fd fd, std::shared_ptr<TlsContext> tls, std::string unix_path) {
-    auto listener = std::make_shared<Listener>(core, std::move(fd), std::move(tls), std::move(unix_path));
+    auto listener = std::make_shared<Listener>(loops, std::move(fd), std::move(tls), std::move(unix_path));
     core->loop.run_sync([&] {
       if (core->stopping) return listener->close();
       listener->open();
@@ -253,7 +272,8 @@ struct HttpServer::Impl {
     });
   }
 
-  const std::shared_ptr<ServerCore> core;
+  const std::shared_ptr<ServingLoops> loops;
+  const std::shared_ptr<ServerCore> core;            // of the first loop
   std::vector<std::shared_ptr<Listener>> listeners;  // the loop's thread only
   bool stopped = false;                              // stop() and the destructor only
 };
@@ -278,23 +298,35 @@ Outcome HttpServer::listen_unix(const std::string& path) {
   return {};
 }
 
-std::size_t HttpServer::connections() const { return impl_->core->connections(); }
+std::size_t HttpServer::connections() const { return impl_->loops->connections(); }
+
+std::size_t HttpServer::loops() const { return impl_->loops->loops(); }
 
 void HttpServer::stop(std::chrono::milliseconds grace) {
   if (std::exchange(impl_->stopped, true)) return;
-  const auto& core = impl_->core;
-  core->loop.run_sync([this, &core] {
-    core->stopping = true;
+  impl_->core->loop.run_sync([this] {
+    impl_->core->stopping = true;
     for (const auto& listener : impl_->listeners) listener->close();
     impl_->listeners.clear();
-    core->finish_all();
   });
-  if (grace.count() > 0 && !core->loop.in_loop_thread()) core->wait_until_empty(grace);
-  core->loop.run_sync([&core] {
-    core->close_all();
-    core->handler.reset();
-  });
-  core->forget_loop();
+  const auto cores = impl_->loops->freeze();
+  for (const auto& core : cores) {
+    core->stopping = true;
+    core->loop.run_sync([&core] { core->finish_all(); });
+  }
+  const auto end = std::chrono::steady_clock::now() + grace;
+  const auto left = [&end] {
+    return std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+  };
+  for (const auto& core : cores)
+    if (grace.count() > 0 && !core->loop.in_loop_thread()) core->wait_until_empty(left());
+  for (const auto& core : cores) {
+    core->loop.run_sync([&core] {
+      core->close_all();
+      core->handler.reset();
+    });
+    core->forget_loop();
+  }
 }
 
 }  // namespace sublet::net

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <set>
+
 #include "net/test_support.h"
 
 namespace sublet::net {
@@ -495,6 +497,75 @@ INSTANTIATE_TEST_SUITE_P(HttpServer, SmuggledRequests, ::testing::ValuesIn(kBadR
                          [](const auto& test) { return test.param.name; });
 
 // Life ----------------------------------------------------------------------------------------------------------------
+
+TEST(HttpServer, FurtherLoopsServeTlsConnectionsAndEndWhenIdle) {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  TestServer server(
+      [&](Request request, std::shared_ptr<ResponseSink> sink) {
+        {
+          std::lock_guard lock(mutex);
+          threads.insert(std::this_thread::get_id());
+        }
+        echo(std::move(request), std::move(sink));
+      },
+      {.loops_max = 3, .idle_loop_time = 20ms});
+  LoopThread loop("client");
+  std::vector<std::shared_ptr<Transport>> clients;
+  const auto connect = [&](Endpoint endpoint) {
+    clients.push_back(make_http_client(loop.loop(), std::move(endpoint)));
+    EXPECT_EQ(fetch(*clients.back(), get("/"), 60s)->code, 200);
+  };
+  for (int i = 0; i < 5; ++i) connect(server.unix_endpoint());  // as a syncer's
+  connect(server.tls_endpoint(client_tls()));
+  EXPECT_EQ(server.server().loops(), 1u);
+  connect(server.tls_endpoint(client_tls()));
+  EXPECT_EQ(server.server().loops(), 2u);
+  for (int i = 0; i < 4; ++i) connect(server.tls_endpoint(client_tls()));
+  EXPECT_EQ(server.server().loops(), 3u);
+  for (int i = 0; i < 5; ++i) connect(server.unix_endpoint());
+  for (const auto& client : clients) EXPECT_EQ(fetch(*client, get("/"), 60s)->code, 200);
+  {
+    std::lock_guard lock(mutex);
+    EXPECT_EQ(threads.size(), 3u);
+  }
+  EXPECT_EQ(server.server().connections(), 16u);
+  clients.clear();
+  EXPECT_TRUE(eventually([&] { return server.server().loops() == 1; }));
+  connect(server.tls_endpoint(client_tls()));  // and serves on
+}
+
+TEST(HttpServer, StopsWithSeveralLoopsInTheMiddleOfAnswers) {
+  Box<std::shared_ptr<ResponseSink>> box;
+  auto server = std::make_unique<TestServer>(
+      [&](Request, std::shared_ptr<ResponseSink> sink) {
+        sink->start(200, {});
+        sink->write(shared("begun"));
+        box.put(std::move(sink));
+      },
+      HttpServerLimits{.loops_max = 4});
+  LoopThread loop("client");
+  std::vector<std::shared_ptr<Transport>> clients;
+  std::vector<std::unique_ptr<Exchange>> exchanges;
+  std::vector<std::shared_ptr<Recorder>> heard;
+  std::vector<std::shared_ptr<ResponseSink>> sinks;
+  for (int i = 0; i < 6; ++i) {
+    clients.push_back(make_http_client(loop.loop(), server->tls_endpoint(client_tls())));
+    heard.push_back(std::make_shared<Recorder>());
+    exchanges.push_back(clients.back()->start(get("/"), heard.back(), 0ms));
+    sinks.push_back(box.wait().value());
+    EXPECT_TRUE(heard.back()->wait_for_body(5));
+  }
+  EXPECT_EQ(server->server().loops(), 4u);
+  sinks[0]->end();  // finishes within the grace
+  server->server().stop(50ms);
+  for (std::size_t i = 0; i < heard.size(); ++i) EXPECT_EQ(heard[i]->wait_for_end().value().has_value(), i == 0) << i;
+  server.reset();
+  for (const auto& sink : sinks) {
+    EXPECT_TRUE(sink->closed());
+    sink->write(shared("late"));
+  }
+}
 
 TEST(HttpServer, StopLetsRunningAnswersFinish) {
   Box<std::shared_ptr<ResponseSink>> box;

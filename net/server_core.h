@@ -1,5 +1,5 @@
-// ServerCore: what an HttpServer's connections share: loop, handler, limits, the table of connections, and the list of
-// connections with something to write.
+// ServerCore: what the connections of one of an HttpServer's loops share: loop, handler, limits, the table of
+// connections, and the list of connections with something to write.
 //
 // Sinks outlive connections and may outlive the server: they reach the loop only through the courier, which knows when
 // it is gone. A connection class per protocol registers here (H1Connection today; the choice by ALPN is in
@@ -35,11 +35,11 @@ class ServerConnection {
 
 class ServerCore : public std::enable_shared_from_this<ServerCore> {
  public:
-  ServerCore(Loop& server_loop, Handler server_handler, HttpServerLimits server_limits)
+  ServerCore(Loop& server_loop, std::shared_ptr<const Handler> server_handler, HttpServerLimits server_limits)
       : loop(server_loop),
         courier(std::make_shared<Courier>(server_loop)),
         limits(server_limits),
-        handler(std::make_shared<const Handler>(std::move(server_handler))) {}
+        handler(std::move(server_handler)) {}
 
   // constant after construction
   Loop& loop;

@@ -49,11 +49,16 @@ class Stream {
   std::size_t unacknowledged() const;
   /// The next destruction resets the connection instead of closing it in order.
   void reset_on_close();
+  /// Kept as long as the stream lives.
+  void hold(std::shared_ptr<void> what) { held_ = std::move(what); }
 
  protected:
   Done from_errno(const char* what);
   Fd fd_;
   std::string error_;
+
+ private:
+  std::shared_ptr<void> held_;
 };
 
 std::unique_ptr<Stream> make_plain_stream(Fd fd);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <thread>
 
 #include "sublet/base/files.h"
 #include "sublet/base/log.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kStopGrace{2000};
 constexpr int kControllerWorkers = 2;
+constexpr std::size_t kServingLoopsMax = 4;
 
 struct HostPort {
   std::string host;
@@ -98,12 +100,15 @@ Outcome ApiHost::listen() {
   tls.client_ca_pem = pki_.ca.certificate_pem;
   auto context = net::TlsContext::server(tls);
   if (!context) return fail(context.error());
-  // handler_ is set on the loop's thread, on which the handler runs.
+  net::HttpServerLimits limits;
+  limits.loops_max = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kServingLoopsMax);
   http_ = std::make_unique<net::HttpServer>(
-      loop_.loop(), [this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
-        if (handler_) return handler_(std::move(request), std::move(sink));
+      loop_.loop(),
+      [this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+        if (serving_) return handler_(std::move(request), std::move(sink));
         sink->respond(503, {{"Retry-After", "1"}}, "the API server is starting\n");
-      });
+      },
+      limits);
   auto address = http_->listen_tls(config_.listen, std::move(*context));
   if (!address) return fail(address.error());
   address_ = std::move(*address);
@@ -123,7 +128,8 @@ Outcome ApiHost::start_server() {
   }
   server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), config_.server);
   if (auto started = server_->start(); !started) return started;
-  loop_.loop().run_sync([this] { handler_ = tunnel_ ? tunnel_->wrap(server_->handler()) : server_->handler(); });
+  handler_ = tunnel_ ? tunnel_->wrap(server_->handler()) : server_->handler();
+  serving_ = true;
   // Only now: a syncer that came earlier would be told to wait a second.
   return config_.unix_socket.empty() ? Outcome() : http_->listen_unix(config_.unix_socket);
 }

@@ -6,6 +6,7 @@
 // closes the store. Threads: open() and stop() from one thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -69,7 +70,8 @@ class ApiHost {
   std::unique_ptr<store::Store> store_;
   net::LoopThread loop_;
   std::unique_ptr<apiserver::Server> server_;
-  net::Handler handler_;  // the loop's thread only; empty until the server stands
+  net::Handler handler_;  // constant once serving_
+  std::atomic<bool> serving_{false};
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<apiserver::Tunnel> tunnel_;
   std::unique_ptr<kube::Client> controllers_client_;  // the controllers refer to it

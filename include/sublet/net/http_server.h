@@ -1,10 +1,12 @@
-// HttpServer: HTTP/1.1 over TLS or a unix socket, on loops that the caller owns.
+// HttpServer: HTTP/1.1 over TLS or a unix socket, on a loop that the caller owns and, when the limits allow and there
+// is more than one TLS connection, on further ones of its own, which end when they are idle.
 //
 // listen_*() may be called several times before or while the loop runs; connections call the one handler. Streaming
 // answers, keep-alive, pipelining (answers in order), Expect: 100-continue, header and body limits, idle and header
 // timeouts. HTTP/2 will come behind ALPN as a second connection class with the same handler.
 // Lifecycle: stop() closes listeners, lets running exchanges finish within `grace`, then closes what is left; call it
-// from any thread and keep the loop running until it returns.
+// from any thread and keep the loop running until it returns. With several loops the server must not be destroyed by
+// its handler.
 #pragma once
 
 #include <memory>
@@ -20,7 +22,9 @@ struct HttpServerLimits {
   std::size_t header_bytes_max = 64 * 1024;
   std::size_t body_bytes_max = 3 * 1024 * 1024 + 64 * 1024;  // above it: 413 with a Status body
   std::size_t connections_max = 8192;                        // above it: accepted and closed at once
-  std::chrono::milliseconds header_timeout{10'000};          // TLS handshake and request head
+  std::size_t loops_max = 1;                                 // above one, the handler is called on several threads
+  std::chrono::milliseconds idle_loop_time{10'000};  // a further loop ends after one to two of these without use
+  std::chrono::milliseconds header_timeout{10'000};  // TLS handshake and request head
   std::chrono::milliseconds body_timeout{60'000};
   std::chrono::milliseconds idle_timeout{180'000};  // between requests of a kept connection
   // The peer takes nothing while a backlog waits. A receiver at 1 KiB/s that opens its window 64 KiB at a time needs
@@ -38,6 +42,8 @@ class HttpServer {
   /// Removes a stale socket file; mode 0600. The peer is PeerIdentity::unix_socket.
   Outcome listen_unix(const std::string& path);
   std::size_t connections() const;
+  /// How many loops serve now.
+  std::size_t loops() const;
   void stop(std::chrono::milliseconds grace);
 
  private:
