@@ -127,6 +127,23 @@ TEST(ListSource, APageSaysWhatStandsBehindIt) {
   EXPECT_FALSE(last["metadata"].has("continue"));
 }
 
+TEST(RemoveCollection, GivesOthersTheirTurnAndAnswersWithAll) {
+  constexpr std::size_t kCount = 3000;
+  Rig rig;
+  fill(rig, kCount, 10);
+  const auto removing = rig.begin("DELETE", kConfigMaps);
+  int answered = 0;
+  while (!removing->ended(std::chrono::seconds(0))) {
+    EXPECT_EQ(rig.get("/api/v1/namespaces/test").code, 200);
+    ++answered;
+  }
+  EXPECT_GT(answered, 20);
+  const auto list = schema::Document::parse_json(removing->raw());
+  ASSERT_TRUE(list);
+  EXPECT_EQ((*list)["items"].size(), kCount);
+  EXPECT_EQ(rig.get(kConfigMaps)["items"].size(), 0u);
+}
+
 /// A server on a unix socket, and raw connections to it.
 class SocketRig : public testing::Test {
  protected:

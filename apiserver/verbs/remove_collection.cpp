@@ -10,13 +10,24 @@
 namespace sublet::apiserver {
 namespace {
 
-// One deletecollection: as many small transactions as there are objects, answered when the last is durable.
+constexpr int kDeletesPerStep = 32;     // then others have their turn
+constexpr std::size_t kOpenMax = 1024;  // submitted and not yet durable: other writers wait behind them
+constexpr int kAttemptsMax = 64;
+
+// One deletecollection: as many small transactions as there are objects, found and submitted in steps on the request's
+// loop, answered when the last is durable.
 struct Collection {
-  ContextPtr context;
-  DeleteRequest request;
+  Collection(ContextPtr context_, DeleteRequest request_, Selection selection_)
+      : context(std::move(context_)), request(std::move(request_)), selection(std::move(selection_)) {}
+
+  const ContextPtr context;
+  const DeleteRequest request;
+  Selection selection;
   ListMeta meta;
   std::vector<store::ObjectPtr> listed;
+  std::size_t at = 0;                // of listed, the next to delete
   std::atomic<std::size_t> open{1};  // submitted and not yet durable, plus one while submitting
+  std::atomic<bool> waits{false};    // the next step comes when fewer are open
   std::mutex mutex;
   std::optional<Status> failure;  // the first, guarded by mutex
 };
@@ -38,8 +49,16 @@ void note_failure(Collection& collection, const Status& status) {
   if (!collection.failure) collection.failure = status;
 }
 
+void take_step(const CollectionPtr& collection);
+
+void step_later(const CollectionPtr& collection) {
+  collection->context->sink->courier()->post([collection] { take_step(collection); });
+}
+
 void finish_one(const CollectionPtr& collection) {
-  if (collection->open.fetch_sub(1) != 1) return;
+  const auto before = collection->open.fetch_sub(1);
+  if (before <= kOpenMax && collection->waits.exchange(false)) step_later(collection);
+  if (before != 1) return;
   collection->context->sink->courier()->post([collection] { answer_collection(*collection); });
 }
 
@@ -66,27 +85,31 @@ bool remove_one(const CollectionPtr& collection, const std::string& key) {
   return accepted;
 }
 
+void take_step(const CollectionPtr& collection) {
+  auto& listed = collection->listed;
+  if (!collection->selection.done()) collection->selection.step(listed);
+  if (!collection->selection.done()) return step_later(collection);
+  for (int count = 0; count < kDeletesPerStep && collection->at < listed.size(); ++count, ++collection->at)
+    for (int attempt = 0; attempt < kAttemptsMax && !remove_one(collection, listed[collection->at]->key); ++attempt) {
+    }
+  if (collection->at == listed.size()) return finish_one(collection);
+  if (collection->open <= kOpenMax) return step_later(collection);
+  collection->waits = true;
+  if (collection->open <= kOpenMax && collection->waits.exchange(false)) step_later(collection);
+}
+
 }  // namespace
 
 void remove_collection(const ContextPtr& context) {
-  constexpr int kAttemptsMax = 64;
   auto request = read_delete_request(*context);
   if (!request) return reply_status(*context, request.error());
   auto filter = ObjectFilter::parse(*context->route, context->query);
   if (!filter) return reply_status(*context, filter.error());
-  auto collection = std::make_shared<Collection>();
-  collection->context = context;
-  collection->request = *request;
   const auto snapshot = context->core->store.snapshot();
+  Selection selection(snapshot, key_prefix(context->storage(), context->info.namespace_name), "", *filter, 0);
+  auto collection = std::make_shared<Collection>(context, *request, std::move(selection));
   collection->meta.revision = snapshot.revision();
-  snapshot.scan(key_prefix(context->storage(), context->info.namespace_name), "", [&](const store::ObjectPtr& object) {
-    if (filter->matches(*object)) collection->listed.push_back(object);
-    return true;
-  });
-  for (const auto& object : collection->listed)
-    for (int attempt = 0; attempt < kAttemptsMax && !remove_one(collection, object->key); ++attempt) {
-    }
-  finish_one(collection);
+  take_step(collection);
 }
 
 }  // namespace sublet::apiserver
