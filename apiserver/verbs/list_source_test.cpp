@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "apiserver/server_testing.h"
 #include "sublet/net/http_client.h"
@@ -199,6 +200,101 @@ TEST_F(SocketRig, AReaderThatDoesNotReadCostsNoListAndKeepsNobodyWaiting) {
   }
   EXPECT_GT(read, 100'000'000u);
   ::close(slow);
+}
+
+/// A server over TLS on several loops, and clients with a connection each.
+class LoopsRig : public testing::Test {
+ protected:
+  LoopsRig() {
+    net::CertificateRequest request;
+    request.common_name = "ca";
+    request.is_ca = true;
+    authority_ = net::make_certificate(request, nullptr).value();
+    request = {};
+    request.common_name = "server";
+    request.server_auth = true;
+    request.ip_addresses = {"127.0.0.1"};
+    const auto server = net::make_certificate(request, &authority_).value();
+    net::TlsServerConfig config;
+    config.certificate_pem = server.certificate_pem;
+    config.key_pem = server.key_pem;
+    config.client_ca_pem = authority_.certificate_pem;
+    const auto address = http_.listen_tls("127.0.0.1:0", net::TlsContext::server(config).value()).value();
+    port_ = std::stoi(address.substr(address.rfind(':') + 1));
+  }
+  ~LoopsRig() override { http_.stop(std::chrono::milliseconds(0)); }
+
+  std::shared_ptr<net::Transport> client() {
+    net::CertificateRequest request;
+    request.common_name = "admin";
+    request.organizations = {"system:masters"};
+    request.client_auth = true;
+    const auto identity = net::make_certificate(request, &authority_).value();
+    net::TlsClientConfig config;
+    config.ca_pem = authority_.certificate_pem;
+    config.certificate_pem = identity.certificate_pem;
+    config.key_pem = identity.key_pem;
+    return net::make_http_client(client_loop_.loop(),
+                                 {"127.0.0.1", port_, {}, net::TlsContext::client(config).value()});
+  }
+
+  static net::Response call(net::Transport& transport, std::string method, std::string target, std::string body = {}) {
+    net::Request request;
+    request.method = std::move(method);
+    request.target = std::move(target);
+    if (!body.empty()) request.headers.set("Content-Type", std::string(kJson));
+    request.body = std::move(body);
+    auto answer = net::fetch(transport, std::move(request), std::chrono::seconds(60));
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer.value_or(net::Response{});
+  }
+
+  Rig rig_;
+  net::LoopThread loop_{"api"}, client_loop_{"client"};
+  net::KeyPair authority_;
+  net::HttpServer http_{loop_.loop(), rig_.server().handler(), net::HttpServerLimits{.loops_max = 3}};
+  int port_ = 0;
+};
+
+TEST_F(LoopsRig, ServesOneStoreFromSeveralThreads) {
+  constexpr int kClients = 6, kRounds = 20;
+  fill(rig_, 200, 1000);  // several steps a list
+  std::vector<std::shared_ptr<net::Transport>> clients;
+  for (int i = 0; i < kClients; ++i) clients.push_back(client());
+  std::vector<Watching> watches;
+  for (const auto& transport : clients) {
+    Watching& watching = watches.emplace_back();
+    watching.tap = std::make_shared<Tap>();
+    net::Request request;
+    request.method = "GET";
+    request.target = kConfigMaps + "?watch=1&labelSelector=loops&resourceVersion=" +
+                     std::to_string(rig_.store().snapshot().revision());
+    watching.exchange = transport->start(std::move(request), watching.tap, std::chrono::milliseconds(0));
+    EXPECT_EQ(watching->code(), 200);
+  }
+  EXPECT_EQ(http_.loops(), 3u);
+  std::vector<std::thread> threads;
+  for (int who = 0; who < kClients; ++who)
+    threads.emplace_back([&, who] {
+      net::Transport& transport = *clients[static_cast<std::size_t>(who)];
+      for (int round = 0; round < kRounds; ++round) {
+        const std::string name = "loop-" + std::to_string(who) + "-" + std::to_string(round);
+        EXPECT_EQ(call(transport, "POST", kConfigMaps,
+                       R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name +
+                           R"(","labels":{"loops":"x"}}})")
+                      .code,
+                  201);
+        EXPECT_EQ(call(transport, "GET", kConfigMaps + "/" + name).code, 200);
+        EXPECT_GT(call(transport, "GET", kConfigMaps).body.size(), 200'000u);
+        EXPECT_EQ(call(transport, "DELETE", kConfigMaps + "/" + name).code, 200);
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  constexpr std::size_t kEvents = kClients * kRounds * 2;
+  for (auto& watching : watches) {
+    EXPECT_FALSE(watching->event(kEvents - 1)["type"].text().empty());
+    EXPECT_EQ(watching->count(), kEvents);
+  }
 }
 
 }  // namespace
