@@ -15,7 +15,6 @@ namespace sublet::cluster {
 
 inline const kube::Resource kNamespaces{"", "v1", "namespaces"};
 inline const kube::Resource kServiceAccounts{"", "v1", "serviceaccounts"};
-inline const kube::Resource kPods{"", "v1", "pods"};
 
 struct Host {
   kube::ClusterAccess access;

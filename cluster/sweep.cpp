@@ -7,7 +7,6 @@
 #include <set>
 #include <span>
 #include <thread>
-#include <vector>
 
 #include "cluster/wait_until.h"
 #include "sublet/kube/pipeline.h"
@@ -20,15 +19,6 @@ using schema::Value;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// What is made for a virtual cluster, in the order in which it is taken away: what ends with grace first, so that
-// nothing runs without its volumes.
-std::vector<kube::Resource> swept(bool ends_with_grace) {
-  std::vector<kube::Resource> resources;
-  for (const syncer::Swept& one : syncer::swept_from_host())
-    if (one.ends_with_grace == ends_with_grace) resources.push_back(one.resource);
-  return resources;
-}
-
 // Deletes in flight, on as many connections. Enough for a host that commits in groups, few enough to take one second of
 // nobody's share of it.
 constexpr std::size_t kInFlight = 16;
@@ -36,7 +26,7 @@ constexpr milliseconds kPauseMin{5}, kPauseMax{500};
 constexpr int kPausesPerLook = 4;  // a look that takes long is followed by a longer pause
 
 struct Item {
-  const kube::Resource* resource;
+  kube::Resource resource;
   std::string name, uid;
   bool going;  // its deletion was asked for, by us or by another
 };
@@ -44,7 +34,7 @@ struct Item {
 // "2200 pods", "12 configmaps, 394 secrets"
 std::string count_text(const std::vector<Item>& items) {
   std::map<std::string, std::size_t> counts;
-  for (const Item& item : items) ++counts[item.resource->resource];
+  for (const Item& item : items) ++counts[item.resource.resource];
   std::string text;
   for (const auto& [resource, count] : counts)
     text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + resource;
@@ -109,7 +99,7 @@ Outcome Deletions::ask(const std::vector<Item>& items, const std::string& host_n
       ++waiting_;
     }
     ++sent;
-    pipeline_.send(host_.client.remove_request(*item.resource, host_namespace, item.name, options),
+    pipeline_.send(host_.client.remove_request(item.resource, host_namespace, item.name, options),
                    [this, key](const Result<std::string>& answer) { answered(key, answer); });
   }
   std::unique_lock lock(mutex_);
@@ -145,7 +135,7 @@ Result<std::vector<Item>> Sweep::what_is_left(std::span<const kube::Resource> re
     for (const Value item : listed->root()["items"]) {
       const Value metadata = item["metadata"];
       items.push_back(
-          {&resource, metadata["name"].string(), metadata["uid"].string(), metadata.has("deletionTimestamp")});
+          {resource, metadata["name"].string(), metadata["uid"].string(), metadata.has("deletionTimestamp")});
     }
   }
   return items;
@@ -184,8 +174,8 @@ Outcome Sweep::take_away(std::span<const kube::Resource> resources, bool force_l
 
 // Other people's objects keep a namespace alive; what every namespace gets by itself does not.
 bool only_defaults_left(const Host& host, const std::string& host_namespace) {
-  for (const syncer::Swept& one : syncer::swept_from_host()) {
-    const auto listed = host.client.list(one.resource, host_namespace, {.limit = 10, .metadata_only = true});
+  for (const auto& [resource, ends_with_grace] : syncer::swept_from_host()) {
+    const auto listed = host.client.list(resource, host_namespace, {.limit = 10, .metadata_only = true});
     if (!listed) return false;
     for (const Value item : listed->root()["items"])
       if (item["metadata"]["name"].text() != "kube-root-ca.crt") return false;
@@ -217,11 +207,13 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
                    std::chrono::seconds patience, Progress& progress) {
   const auto deadline = steady_clock::now() + patience;
   Sweep sweep(host, cluster, deadline, progress);
-  const std::vector<kube::Resource> running = swept(true);
-  std::vector<kube::Resource> rest = swept(false);
-  rest.push_back(kServiceAccounts);
-  if (auto gone = sweep.take_away(running, true); !gone) return gone;
-  if (auto gone = sweep.take_away(rest, false); !gone) return gone;
+  // First what has to end, so that nothing runs without what it uses; then all else at once.
+  std::vector<kube::Resource> first, then;
+  for (const syncer::Swept& swept : syncer::swept_from_host())
+    (swept.ends_with_grace ? first : then).push_back(swept.resource);
+  then.push_back(kServiceAccounts);
+  if (auto gone = sweep.take_away(first, true); !gone) return gone;
+  if (auto gone = sweep.take_away(then, false); !gone) return gone;
   if (!may_take_namespace) return {};
   const auto uid = uid_of_namespace_by_sublet(host, cluster.host_namespace);
   if (!uid || !only_defaults_left(host, cluster.host_namespace)) return {};

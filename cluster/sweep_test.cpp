@@ -18,7 +18,7 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-const kube::Resource kSecrets{"", "v1", "secrets"}, kConfigMaps{"", "v1", "configmaps"},
+const kube::Resource kPods{"", "v1", "pods"}, kSecrets{"", "v1", "secrets"}, kConfigMaps{"", "v1", "configmaps"},
     kServices{"", "v1", "services"};
 constexpr const char* kUid = "11111111-2222-4333-8444-555555555555";
 
