@@ -2,6 +2,7 @@
 #include "apiserver/admission/call_out.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/verbs/phases.h"
+#include "sublet/net/courier.h"
 
 namespace sublet::apiserver {
 namespace {
