@@ -91,6 +91,7 @@ class CpprestExchange final : public net::Exchange {
  public:
   explicit CpprestExchange(std::shared_ptr<Call> call) : call_(std::move(call)) {}
   ~CpprestExchange() override { call_->abandon(); }
+  void pause(bool) override {}  // an answer is told in one piece, when it is there
 
  private:
   const std::shared_ptr<Call> call_;
