@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/kind_testing.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 
@@ -14,10 +15,10 @@ Document parse(std::string_view json) {
 }
 
 const schema::ResourceFacts& facts_of(std::string_view resource) {
-  for (const auto& facts : schema::Table::builtin().resources())
+  for (const auto& facts : schema::Registry::builtin()->resources())
     if (facts.resource == resource) return facts;
   ADD_FAILURE() << "no resource " << resource;
-  return schema::Table::builtin().resources().front();
+  return schema::Registry::builtin()->resources().front();
 }
 
 std::string causes_text(const Prepared& prepared) {
@@ -100,7 +101,7 @@ void validate_as_verbs_do(const Value& object, schema::Type type, const Strategy
 }  // namespace
 
 Outcome KindBench::run_create(WriteContext& context, Value object, const schema::ResourceFacts& facts) {
-  schema::Type type(facts.type);
+  schema::Type type = facts.type;
   const auto& strategy = strategy_for(facts.group, facts.resource);
   if (auto outcome = schema::conform(object, type); !outcome) return outcome;
   auto metadata = object.object("metadata");
@@ -133,7 +134,7 @@ Prepared KindBench::create(std::string_view resource, std::string_view json, std
 
 Outcome KindBench::run_update(WriteContext& context, Value object, const Value& old,
                               const schema::ResourceFacts& facts) {
-  schema::Type type(facts.type);
+  schema::Type type = facts.type;
   const auto& strategy = strategy_for(facts.group, facts.resource);
   if (auto outcome = schema::conform(object, type); !outcome) return outcome;
   for (auto field : {"namespace", "uid", "generation"})

@@ -7,6 +7,7 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/strategies/strategy.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 #include "sublet/store/sqlite_log.h"
 
 namespace {
@@ -47,7 +48,7 @@ struct World {
 struct Write {
   explicit Write(World& world)
       : pending(world.store->pending()),
-        context{.resource = *schema::Table::builtin().find_resource("", "v1", "pods"),
+        context{.resource = *schema::Registry::builtin()->find_resource("", "v1", "pods"),
                 .namespace_name = "default",
                 .subresource = {},
                 .user = world.user,
@@ -64,7 +65,7 @@ struct Write {
   WriteContext context;
 };
 
-schema::Type pod_type() { return schema::Table::builtin().find_kind("", "v1", "Pod"); }
+schema::Type pod_type() { return schema::Registry::builtin()->find_kind("", "v1", "Pod"); }
 
 void conform(benchmark::State& state) {
   auto pod = schema::decode_json(kPod, pod_type());

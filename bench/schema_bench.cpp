@@ -5,12 +5,13 @@
 #include <string>
 
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 
 namespace {
 
 using namespace sublet::schema;
 
-Type type_of(std::string_view kind) { return Table::builtin().find_kind("", "v1", kind); }
+Type type_of(std::string_view kind) { return Registry::builtin()->find_kind("", "v1", kind); }
 
 std::string config_map_json() {
   std::string json =

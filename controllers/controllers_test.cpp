@@ -7,7 +7,7 @@
 
 #include "controllers/manual_executor_testing.h"
 #include "sublet/apiserver/server.h"
-#include "sublet/schema/table.h"
+#include "sublet/schema/registry.h"
 #include "sublet/store/sqlite_log.h"
 
 namespace sublet::controllers {
@@ -294,7 +294,7 @@ TEST(NamespacedKinds, NamesEachStoredKindOnceByAPathThatIsServed) {
     events += resource.resource == "events";
     EXPECT_NE(resource.resource, "nodes");
     EXPECT_NE(resource.resource, "bindings");
-    const auto* facts = schema::Table::builtin().find_resource(resource.group, resource.version, resource.resource);
+    const auto* facts = schema::Registry::builtin()->find_resource(resource.group, resource.version, resource.resource);
     ASSERT_TRUE(facts) << resource.resource;
     EXPECT_TRUE(facts->served) << resource.path("a");
   }

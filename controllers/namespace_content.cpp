@@ -5,7 +5,7 @@
 
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"
-#include "sublet/schema/table.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::controllers {
 namespace {
@@ -55,7 +55,7 @@ Result<Remains> clear(const Context& context, const kube::Resource& resource, co
 std::vector<kube::Resource> builtin_namespaced_kinds() {
   std::vector<kube::Resource> found;
   std::set<kube::Resource> seen;  // versions of one stored resource hold the same objects
-  for (const auto& facts : schema::Table::builtin().resources()) {
+  for (const auto& facts : schema::Registry::builtin()->resources()) {
     if (!facts.served || !facts.namespaced || !facts.verbs.contains("list") || !facts.verbs.contains("delete"))
       continue;
     kube::Resource stored{std::string(facts.storage_group), std::string(facts.storage_version),

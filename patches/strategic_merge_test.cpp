@@ -1,12 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "sublet/patches/patch.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::patches {
 namespace {
 
 using schema::Document;
-using schema::Table;
+using schema::Registry;
 
 Document parse(std::string_view json) {
   auto document = Document::parse_json(json);
@@ -150,7 +151,7 @@ schema::Type type_of(std::string_view kind) {
   const auto slash = group_version.find('/');
   const std::string_view group = slash == std::string_view::npos ? "" : group_version.substr(0, slash);
   const std::string_view version = slash == std::string_view::npos ? group_version : group_version.substr(slash + 1);
-  return Table::builtin().find_kind(group, version, kind.substr(last + 1));
+  return Registry::builtin()->find_kind(group, version, kind.substr(last + 1));
 }
 
 TEST(StrategicMerge, Vectors) {

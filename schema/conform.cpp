@@ -25,7 +25,7 @@ struct Step {
   std::string_view key;              // of a struct field or map entry
   std::int64_t index = -1;           // of a list item
   const FieldPlan* field = nullptr;  // of a struct field
-  TypeId owner = kNoType;            // the struct that the field belongs to
+  const TypePlan* owner = nullptr;   // the struct that the field belongs to
 };
 
 void append_strict_path(std::string& out, const Step* step) {
@@ -40,8 +40,8 @@ void append_strict_path(std::string& out, const Step* step) {
 }
 
 /// "RuleWithOperations.Rule." for the struct `wanted`, which is inlined somewhere below `type`.
-bool append_embedded(std::string& out, Type type, TypeId wanted) {
-  if (type.id() == wanted) return true;
+bool append_embedded(std::string& out, Type type, Type wanted) {
+  if (type == wanted) return true;
   const std::size_t size = out.size();
   for (std::size_t i = 0; i < type.field_count(); ++i) {
     const Field field = type.field_at(i);
@@ -59,7 +59,7 @@ void append_field_stack(std::string& out, const Step* step) {
   append_field_stack(out, step->parent);
   if (!step->field) return;
   if (!out.empty()) out += '.';
-  if (step->field->embedded != kNoType) append_embedded(out, Type(step->owner), step->field->embedded);
+  if (const Type embedded = step->field->embedded()) append_embedded(out, step->owner->type, embedded);
   out += step->key;
 }
 
@@ -95,7 +95,7 @@ class Conformer {
 
   bool run(Node* root, Type type) {
     if (root->kind != NodeKind::object) {
-      problem_ = "json: cannot unmarshal " + json_kind(root) + " into Go value of type " + go_struct_name(type.id());
+      problem_ = "json: cannot unmarshal " + json_kind(root) + " into Go value of type " + go_struct_name(type);
       return false;
     }
     return object(root, plan_of(type), nullptr);
@@ -108,21 +108,27 @@ class Conformer {
     if (shaper_.over_budget()) return complain("the object is too large");
     const std::size_t frame = shaper_.open(plan);
     std::size_t expected = 0;
+    Node* others = nullptr;
+    Node** other = &others;
     for (Node* member = node->first; member;) {
       Node* const next = member->next;  // the member may be relinked below
       const std::size_t index = plan.find(key_of(member), expected);
-      if (index == TypePlan::npos) {
-        note_unknown(key_of(member), at);
-      } else {
+      if (index != TypePlan::npos) {
         const FieldPlan& field = plan.fields[index];
-        const Step here{at, field.name, -1, &field, plan.type};
+        const Step here{at, field.name, -1, &field, &plan};
         if (!value(member, field, &here)) return false;
         shaper_.slot(frame, index) = member;
         expected = index + 1;
+      } else if (plan.open) {
+        *other = member;
+        other = &member->next;
+      } else {
+        note_unknown(key_of(member), at);
       }
       member = next;
     }
-    shaper_.close(node, plan, frame);
+    *other = nullptr;
+    shaper_.close(node, plan, frame, others);
     return true;
   }
 
@@ -145,7 +151,7 @@ class Conformer {
     if (node->kind != NodeKind::array) return mismatch(node, go_type_name(field), at);
     std::int64_t index = 0;
     for (Node* item = node->first; item; item = item->next) {
-      const Step here{at, {}, index++, nullptr, kNoType};
+      const Step here{at, {}, index++, nullptr, nullptr};
       if (!element(item, field, &here)) return false;
     }
     return true;
@@ -154,7 +160,7 @@ class Conformer {
   bool map(Node* node, const FieldPlan& field, const Step* at, bool of_lists) {
     if (node->kind != NodeKind::object) return mismatch(node, go_type_name(field), at);
     for (Node* entry = node->first; entry; entry = entry->next) {
-      const Step here{at, key_of(entry), -1, nullptr, kNoType};
+      const Step here{at, key_of(entry), -1, nullptr, nullptr};
       const bool null_list = of_lists && entry->kind == NodeKind::null;  // a nil slice stays null
       if (!null_list && !(of_lists ? list(entry, field, &here) : element(entry, field, &here))) return false;
     }
@@ -203,15 +209,15 @@ class Conformer {
       case Scalar::schema_or_strings:
         return schema_or_other(node, field, at);
       case Scalar::message:
-        return node->kind == NodeKind::object ? object(node, plan_of(field.type), at)
-                                              : mismatch(node, go_struct_name(field.type), at);
+        return node->kind == NodeKind::object ? object(node, plan_of(field), at)
+                                              : mismatch(node, go_struct_name(field.type()), at);
     }
     return false;
   }
 
   /// A CRD schema, or what may stand in its place.
   bool schema_or_other(Node* node, const FieldPlan& field, const Step* at) {
-    if (node->kind == NodeKind::object) return object(node, plan_of(field.type), at);
+    if (node->kind == NodeKind::object) return object(node, plan_of(field), at);
     if (field.scalar == Scalar::schema_or_bool)
       return node->kind == NodeKind::boolean || complain("boolean or JSON schema expected");
     if (node->kind != NodeKind::array) return mismatch(node, go_element_name(field), at);
@@ -219,10 +225,10 @@ class Conformer {
     const bool schemas = field.scalar == Scalar::schema_or_array;
     std::int64_t index = 0;
     for (Node* item = node->first; item; item = item->next) {
-      const Step here{at, {}, index++, nullptr, kNoType};
+      const Step here{at, {}, index++, nullptr, nullptr};
       if (!schemas && item->kind != NodeKind::string) return mismatch(item, "string", &here);
-      if (schemas && item->kind != NodeKind::object) return mismatch(item, go_struct_name(field.type), &here);
-      if (schemas && !object(item, plan_of(field.type), &here)) return false;
+      if (schemas && item->kind != NodeKind::object) return mismatch(item, go_struct_name(field.type()), &here);
+      if (schemas && !object(item, plan_of(field), &here)) return false;
     }
     return true;
   }
@@ -318,7 +324,7 @@ class Conformer {
     append_field_stack(stack, at);
     const Step* field = at;
     while (field && !field->field) field = field->parent;
-    const std::string_view owner = field ? Type(field->owner).short_name() : std::string_view();
+    const std::string_view owner = field ? field->owner->type.short_name() : std::string_view();
     problem_ = "json: cannot unmarshal ";
     problem_.append(found).append(" into Go struct field ").append(owner).append(".").append(stack);
     problem_.append(" of type ").append(go_type);

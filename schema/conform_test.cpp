@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::schema {
 namespace {
@@ -12,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 Type kind(std::string_view group, std::string_view version, std::string_view name) {
-  return Table::builtin().find_kind(group, version, name);
+  return Registry::builtin()->find_kind(group, version, name);
 }
 Type pod() { return kind("", "v1", "Pod"); }
 

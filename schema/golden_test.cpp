@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 #include "sublet/schema/table.h"
 
 namespace sublet::schema {
@@ -32,7 +33,7 @@ std::string first_line_of(const char* command) {
 
 /// "v1.36.3" of kubernetes is v0.36.3 of its staging modules.
 std::string staging_version() {
-  return "v0" + std::string(Table::builtin().release().substr(std::string_view("v1").size()));
+  return "v0" + std::string(Registry::builtin()->release().substr(std::string_view("v1").size()));
 }
 
 fs::path golden_folder() {
@@ -74,7 +75,7 @@ class GoldenFiles : public ::testing::Test {
     const auto slash = api_version.find('/');
     const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
     const std::string version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);
-    golden.type = Table::builtin().find_kind(group, version, (*document)["kind"].text());
+    golden.type = Registry::builtin()->find_kind(group, version, (*document)["kind"].text());
     if (golden.type)
       goldens_.push_back(std::move(golden));
     else
@@ -94,7 +95,7 @@ std::string compact(const std::string& json) {
 TEST_F(GoldenFiles, TableKnowsEveryKindOfAServedVersion) {
   EXPECT_GT(goldens_.size(), 100u);
   for (const std::string& unknown : unknown_)
-    for (const GroupFacts& group : Table::builtin().groups())
+    for (const GroupFacts& group : Registry::builtin()->groups())
       for (const std::string_view version : group.versions) {
         const std::string prefix = (group.name.empty() ? "core" : std::string(group.name)) + "." + std::string(version);
         EXPECT_FALSE(unknown.starts_with(prefix + ".") && unknown != "core.v1.WatchEvent") << unknown;

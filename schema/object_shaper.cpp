@@ -74,15 +74,20 @@ bool plain(Scalar scalar) {
 
 }  // namespace
 
-void ObjectShaper::close(Node* object, const TypePlan& plan, std::size_t frame) {
+void ObjectShaper::close(Node* object, const TypePlan& plan, std::size_t frame, Node* others) {
   clear_node(object, NodeKind::object);
   for (std::size_t i = 0; i < plan.fields.size(); ++i)
     if (Node* member = settle(plan.fields[i], slots_[frame + i])) append_child(object, member);
+  while (others) {
+    Node* const next = others->next;
+    append_child(object, others);
+    others = next;
+  }
   slots_.resize(frame);
 }
 
 Node* ObjectShaper::settle(const FieldPlan& field, Node* member) {
-  if (field.collection()) {
+  if (field.collection() && !field.pointer) {
     if (field.omit_empty && (is_absent(member) || member->size == 0)) return nullptr;
     return member ? member : new_member(field);
   }
@@ -129,7 +134,7 @@ void ObjectShaper::make_zero(Node* node, const FieldPlan& field) {
     case Scalar::duration:
       return set_static_text(node, "0s");
     case Scalar::message:
-      return fill_struct(node, field.type);
+      return fill_struct(node, plan_of(field));
     case Scalar::bytes:
     case Scalar::time:
     case Scalar::micro_time:
@@ -143,10 +148,7 @@ void ObjectShaper::make_zero(Node* node, const FieldPlan& field) {
   }
 }
 
-void ObjectShaper::fill_struct(Node* node, TypeId type) {
-  const TypePlan& plan = plan_of(type);
-  close(node, plan, open(plan));
-}
+void ObjectShaper::fill_struct(Node* node, const TypePlan& plan) { close(node, plan, open(plan)); }
 
 void ObjectShaper::sort_members(Node* map) {
   bool sorted = true;

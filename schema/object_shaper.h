@@ -28,8 +28,9 @@ class ObjectShaper {
     return frame;
   }
   detail::Node*& slot(std::size_t frame, std::size_t field) { return slots_[frame + field]; }
-  /// Links the members into `object` and drops the frame, which must be the last one opened.
-  void close(detail::Node* object, const TypePlan& plan, std::size_t frame);
+  /// Links the members into `object` and drops the frame, which must be the last one opened. `others` are the members
+  /// that are no fields, chained by `next`: an open type's come last, as they came.
+  void close(detail::Node* object, const TypePlan& plan, std::size_t frame, detail::Node* others = nullptr);
 
   /// The node of a null item or map value: Go's zero value of the element.
   void make_zero(detail::Node* node, const FieldPlan& field);
@@ -46,7 +47,7 @@ class ObjectShaper {
   detail::Node* settle(const FieldPlan& field, detail::Node* member);
   detail::Node* settle_single(const FieldPlan& field, detail::Node* member);
   detail::Node* new_member(const FieldPlan& field);
-  void fill_struct(detail::Node* node, TypeId type);
+  void fill_struct(detail::Node* node, const TypePlan& plan);
 
   Arena& arena_;
   std::size_t budget_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "schema/builtin_table.h"
 #include "schema/go_time.h"
 #include "schema/object_shaper.h"
 #include "schema/protobuf_wire.h"
@@ -180,7 +181,7 @@ class Decoder {
       case Scalar::bytes:
         return set_text(node, base64_encode(bytes));
       case Scalar::message:
-        return message(node, bytes, plan_of(plan.type), depth + 1);
+        return message(node, bytes, plan_of(plan), depth + 1);
       case Scalar::schema_or_array:
       case Scalar::schema_or_bool:
       case Scalar::schema_or_strings:
@@ -207,7 +208,7 @@ class Decoder {
         return false;
       } else if (or_bool || tag.number == 1) {
         if (node->kind == NodeKind::array) continue;  // a list wins over the one schema
-        if (!message(node, nested, plan_of(plan.type), depth)) return false;
+        if (!message(node, nested, plan_of(plan), depth)) return false;
       } else if (!other_item(node, nested, plan, depth)) {
         return false;
       }
@@ -221,7 +222,7 @@ class Decoder {
     if (node->kind != NodeKind::array) clear_node(node, NodeKind::array);
     Node* child = shaper_.arena().new_node();
     append_child(node, child);
-    if (schemas) return message(child, bytes, plan_of(plan.type), depth);
+    if (schemas) return message(child, bytes, plan_of(plan), depth);
     set_static_text(child, store_text(bytes));
     return true;
   }
@@ -338,9 +339,9 @@ class Decoder {
     if (!envelope || envelope_depth_ >= kEnvelopeDepthMax) return bad_request("proto: malformed nested object");
     const auto slash = envelope->api_version.find('/');
     const bool core = slash == std::string_view::npos;
-    const Type type = Table::builtin().find_kind(core ? std::string_view() : envelope->api_version.substr(0, slash),
-                                                 core ? envelope->api_version : envelope->api_version.substr(slash + 1),
-                                                 envelope->kind);
+    const Type type =
+        builtin_kind(core ? std::string_view() : envelope->api_version.substr(0, slash),
+                     core ? envelope->api_version : envelope->api_version.substr(slash + 1), envelope->kind);
     if (!type) return bad_request("proto: no kind \"" + std::string(envelope->kind) + "\" is registered");
     auto document = decode(envelope->raw, type, envelope_depth_ + 1);
     if (!document) return document;
@@ -361,9 +362,7 @@ class Decoder {
     return true;
   }
 
-  bool malformed(const TypePlan& plan) {
-    return complain("proto: malformed " + std::string(Type(plan.type).short_name()));
-  }
+  bool malformed(const TypePlan& plan) { return complain("proto: malformed " + std::string(plan.type.short_name())); }
 
   bool complain(std::string problem) {
     problem_ = std::move(problem);

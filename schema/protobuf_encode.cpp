@@ -127,7 +127,7 @@ class Encoder {
     const std::size_t before = out_.size();
     switch (plan.scalar) {
       case Scalar::message:
-        message(node, plan_of(plan.type));
+        message(node, plan_of(plan));
         break;
       case Scalar::quantity: {
         const std::string_view text = text_view(node);
@@ -165,7 +165,7 @@ class Encoder {
     const bool or_bool = plan.scalar == Scalar::schema_or_bool;
     if (has_schema) {
       const std::size_t before = out_.size();
-      message(node, plan_of(plan.type));
+      message(node, plan_of(plan));
       out_.close_message(or_bool ? 2 : 1, before);
     }
     if (or_bool) out_.put_int(1, has_schema || (node && node->kind == NodeKind::boolean && node->boolean));
@@ -176,7 +176,7 @@ class Encoder {
       const Node* item = children_.back();
       children_.pop_back();
       const std::size_t before = out_.size();
-      plan.scalar == Scalar::schema_or_array ? message(item, plan_of(plan.type)) : out_.put_bytes(text_view(item));
+      plan.scalar == Scalar::schema_or_array ? message(item, plan_of(plan)) : out_.put_bytes(text_view(item));
       out_.close_message(2, before);
     }
   }

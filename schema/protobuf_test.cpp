@@ -4,6 +4,7 @@
 #include <random>
 
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::schema {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using namespace std::string_literals;
 
 Type kind_in(std::string_view group, std::string_view version, std::string_view name) {
-  return Table::builtin().find_kind(group, version, name);
+  return Registry::builtin()->find_kind(group, version, name);
 }
 
 std::string encoded(std::string_view json, Type type) {
@@ -101,7 +102,7 @@ TEST(Protobuf, MalformedBytesAreRefused) {
 TEST(Protobuf, MessagesNestedTooDeepAreRefused) {
   // JSONSchemaProps.not (25) of JSONSchemaProps.not ...
   const Type type =
-      Table::builtin().find_type("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps");
+      Registry::builtin()->find_type("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps");
   ASSERT_TRUE(type);
   const auto field = type.field("not");
   ASSERT_TRUE(field);

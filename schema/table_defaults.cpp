@@ -41,24 +41,30 @@ class Defaulter {
     if (node->kind != NodeKind::object) return;
     const std::size_t frame = shaper_.open(plan);
     std::size_t expected = 0;
+    Node* others = nullptr;
+    Node** other = &others;
     for (Node* member = node->first; member;) {
       Node* const next = member->next;
       const std::size_t index = plan.find(key_of(member), expected);
       if (index != TypePlan::npos) {
         shaper_.slot(frame, index) = member;
         expected = index + 1;
+      } else if (plan.open) {
+        *other = member;
+        other = &member->next;
       }
       member = next;
     }
+    *other = nullptr;
     for (std::size_t i = 0; i < plan.fields.size(); ++i) field(plan.fields[i], frame, i);
-    shaper_.close(node, plan, frame);
+    shaper_.close(node, plan, frame, others);
   }
 
  private:
   void field(const FieldPlan& plan, std::size_t frame, std::size_t index) {
-    if (!plan.default_json.empty() && unset(plan, shaper_.slot(frame, index))) {
+    if (plan.has_default && unset(plan, shaper_.slot(frame, index))) {
       // Constants of the table: they parse.
-      const auto constant = Document::parse_json(plan.default_json);
+      const auto constant = Document::parse_json(plan.default_json());
       Node* node = shaper_.slot(frame, index);
       if (!node) {
         node = arena_.new_node();
@@ -71,7 +77,7 @@ class Defaulter {
     // Nested frames may move the slots: only the node is used from here on.
     Node* const node = shaper_.slot(frame, index);
     if (!node) return;
-    const TypePlan& nested = plan_of(plan.type);
+    const TypePlan& nested = plan_of(plan);
     if (!plan.collection()) return object(node, nested);
     for (Node* child = node->first; child; child = child->next) object(child, nested);
   }

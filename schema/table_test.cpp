@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "schema/builtin_table.h"
+#include "sublet/schema/registry.h"
 namespace sublet::schema {
 namespace {
 
@@ -13,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const Table& table() { return Table::builtin(); }
+const Registry& table() { return *Registry::builtin(); }
 
 Field core(std::string_view type, std::string_view field) {
   Type owner = table().find_type("io.k8s.api.core.v1." + std::string(type));
@@ -121,8 +123,8 @@ TEST(Table, TypeMetaIsInlinedAndNotInProtobuf) {
 }
 
 TEST(Table, ProtoFieldsAscend) {
-  for (TypeId id = 0; id < table().type_count(); ++id) {
-    Type type(id);
+  for (std::size_t id = 0; id < builtin_table().type_count(); ++id) {
+    Type type = builtin_table().type_at(id);
     std::uint32_t last = 0;
     for (std::size_t i = 0; i < type.proto_field_count(); ++i) {
       Field field = type.proto_field_at(i);
@@ -288,16 +290,16 @@ TEST(Table, EveryResourceIsWhole) {
   EXPECT_EQ(table().resources().size(), 95u);
   for (const ResourceFacts& facts : table().resources()) {
     std::string name = std::string(facts.group) + "/" + std::string(facts.version) + " " + std::string(facts.resource);
-    EXPECT_TRUE(Type(facts.type)) << name;
-    EXPECT_EQ(Type(facts.type).short_name(), facts.kind) << name;
-    EXPECT_EQ(table().find_kind(facts.group, facts.version, facts.kind).id(), facts.type) << name;
+    EXPECT_TRUE(facts.type) << name;
+    EXPECT_EQ(facts.type.short_name(), facts.kind) << name;
+    EXPECT_EQ(table().find_kind(facts.group, facts.version, facts.kind), facts.type) << name;
     EXPECT_EQ(table().find_resource(facts.group, facts.version, facts.resource), &facts) << name;
     EXPECT_EQ(table().find_resource_of_kind(facts.group, facts.version, facts.kind), &facts) << name;
     EXPECT_NE(table().find_resource(facts.storage_group, facts.storage_version, facts.resource), nullptr) << name;
     if (facts.verbs.contains("list")) {
       Type list = table().find_kind(facts.group, facts.version, facts.list_kind);
       ASSERT_TRUE(list) << name;
-      EXPECT_EQ(list.field("items")->type().id(), facts.type) << name;
+      EXPECT_EQ(list.field("items")->type(), facts.type) << name;
     }
     for (const SubresourceFacts& subresource : facts.subresources)
       EXPECT_TRUE(table().find_kind(subresource.group, subresource.version, subresource.kind)) << name;
@@ -305,8 +307,8 @@ TEST(Table, EveryResourceIsWhole) {
 }
 
 TEST(Table, EveryFieldIsConsistent) {
-  for (TypeId id = 0; id < table().type_count(); ++id) {
-    Type type(id);
+  for (std::size_t id = 0; id < builtin_table().type_count(); ++id) {
+    Type type = builtin_table().type_at(id);
     EXPECT_EQ(table().find_type(type.name()), type);
     std::set<std::string_view> names;
     for (std::size_t i = 0; i < type.field_count(); ++i) {

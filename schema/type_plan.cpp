@@ -17,24 +17,23 @@ std::size_t hash_name(std::string_view name) {
   return hash ^ (hash >> 7);
 }
 
-Shape shape_of(const Field& field) {
-  if (field.map_of_lists()) return Shape::map_of_lists;
-  if (field.map()) return Shape::map;
-  return field.repeated() ? Shape::list : Shape::single;
-}
-
 bool has_type(Scalar scalar) {
   return scalar == Scalar::message || scalar == Scalar::schema_or_array || scalar == Scalar::schema_or_bool ||
          scalar == Scalar::schema_or_strings;
 }
 
-FieldPlan plan_field(const Field& field) {
+FieldPlan plan_field(const TableData& table, const Field& field) {
+  const std::uint32_t index = TableData::index_of(field);
+  const TypeId type = has_type(field.scalar()) ? table.fields[index].type : kNoType;
   return FieldPlan{
       .name = field.name(),
-      .field = field,
-      .type = has_type(field.scalar()) ? field.type().id() : kNoType,
+      .table = &table,
+      .message = type == kNoType ? nullptr : &table.plans[type],
+      .index = index,
+      .type_id = type,
+      .embedded_id = kNoType,
       .scalar = field.scalar(),
-      .shape = shape_of(field),
+      .shape = field.shape(),
       .pointer = field.pointer(),
       .list_message = field.list_message(),
       .omit_empty = field.omit_empty(),
@@ -42,12 +41,11 @@ FieldPlan plan_field(const Field& field) {
       .required = field.required(),
       .constrained =
           !field.enum_values().empty() || field.list_type() == ListType::set || field.list_type() == ListType::map,
-      .default_json = field.default_json(),
-      .embedded = kNoType,
+      .has_default = !field.default_json().empty(),
   };
 }
 
-void flatten(TypePlan& plan, Type type) {
+void flatten(TypePlan& plan, const TableData& table, Type type) {
   for (std::size_t i = 0; i < type.field_count(); ++i) {
     const Field field = type.field_at(i);
     const auto index = static_cast<std::uint16_t>(plan.fields.size());
@@ -55,11 +53,11 @@ void flatten(TypePlan& plan, Type type) {
     if (field.inlined()) {
       inlined = &plan_of(field.type());
       for (FieldPlan below : inlined->fields) {
-        if (below.embedded == kNoType) below.embedded = inlined->type;
+        if (below.embedded_id == kNoType) below.embedded_id = TableData::id_of(inlined->type);
         plan.fields.push_back(below);
       }
     } else {
-      plan.fields.push_back(plan_field(field));
+      plan.fields.push_back(plan_field(table, field));
     }
     if (field.proto_number() != 0) plan.proto.push_back({field.proto_number(), index, inlined});
   }
@@ -75,10 +73,11 @@ void index_names(TypePlan& plan) {
   }
 }
 
-std::unique_ptr<const TypePlan> make_plan(Type type) {
+std::unique_ptr<const TypePlan> lay_out(const TableData& table, Type type) {
   auto plan = std::make_unique<TypePlan>();
-  plan->type = type.id();
-  flatten(*plan, type);
+  plan->type = type;
+  plan->open = type.open();
+  flatten(*plan, table, type);
   plan->fields.shrink_to_fit();
   std::sort(plan->proto.begin(), plan->proto.end(),
             [](const ProtoField& a, const ProtoField& b) { return a.number < b.number; });
@@ -87,27 +86,25 @@ std::unique_ptr<const TypePlan> make_plan(Type type) {
   return plan;
 }
 
-using Slot = std::atomic<const TypePlan*>;
-
-Slot* plan_slots() {
-  // Never destroyed: passes may run in threads that outlive main.
-  static Slot* const slots = new Slot[Table::builtin().type_count()]();
-  return slots;
-}
-
-const TypePlan kEmptyPlan{kNoType, {}, {}, {0}};
+const TypePlan kEmptyPlan{{}, false, {}, {}, {0}};
 
 }  // namespace
 
-const TypePlan& plan_of(TypeId type) {
-  if (type == kNoType) return kEmptyPlan;
-  Slot& slot = plan_slots()[type];
-  if (const TypePlan* plan = slot.load(std::memory_order_acquire)) return *plan;
-  std::unique_ptr<const TypePlan> made = make_plan(Type(type));
+const TypePlan& make_plan(const TableData& table, TypeId id) {
+  if (id == kNoType) return kEmptyPlan;
+  std::atomic<const TypePlan*>& slot = table.plans[id];
+  if (id >= table.types.size()) {  // the plan of another table's type: only remembered here
+    const TypePlan& imported = plan_of(table.type(id));
+    slot.store(&imported, std::memory_order_release);
+    return imported;
+  }
+  std::unique_ptr<const TypePlan> made = lay_out(table, table.type(id));
   const TypePlan* expected = nullptr;
   if (slot.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) return *made.release();
   return *expected;  // another thread was faster
 }
+
+const TypePlan& plan_of(Type type) { return type ? plan_of(*TableData::of(type), TableData::id_of(type)) : kEmptyPlan; }
 
 std::size_t TypePlan::find(std::string_view name, std::size_t expected) const {
   if (expected < fields.size() && fields[expected].name == name) return expected;
@@ -123,9 +120,9 @@ const ProtoField* TypePlan::find_proto(std::uint32_t number) const {
   return found != proto.end() && found->number == number ? &*found : nullptr;
 }
 
-std::string go_struct_name(TypeId type) {
-  if (type == kNoType) return "interface {}";
-  const std::string_view name = Type(type).name();
+std::string go_struct_name(Type type) {
+  if (!type) return "interface {}";
+  const std::string_view name = type.name();
   const auto last = name.rfind('.');
   const auto before = last == std::string_view::npos || last == 0 ? last : name.rfind('.', last - 1);
   return std::string(before == std::string_view::npos ? name : name.substr(before + 1));
@@ -151,7 +148,7 @@ std::string go_element_name(const FieldPlan& field) {
                                                            "v1.JSONSchemaPropsOrBool",
                                                            "v1.JSONSchemaPropsOrStringArray"};
   static_assert(kNames.size() == static_cast<std::size_t>(Scalar::message));
-  if (field.scalar == Scalar::message) return go_struct_name(field.type);
+  if (field.scalar == Scalar::message) return go_struct_name(field.type());
   return std::string(kNames[static_cast<std::size_t>(field.scalar)]);
 }
 

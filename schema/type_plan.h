@@ -2,8 +2,8 @@
 //
 // The table answers questions about one field at a time; a pass over a document asks the same few of every field of
 // every object. A plan holds those answers side by side: the fields in JSON order with inlined structs flattened, a
-// hash from JSON names to them, and the protobuf numbers in ascending order. Plans are made on first use and live for
-// ever. Threads: plan_of is safe from any thread; plans are immutable.
+// hash from JSON names to them, and the protobuf numbers in ascending order. Plans are made on first use and live as
+// long as the table that holds the type. Threads: plan_of is safe from any thread; plans are immutable.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/table_data.h"
 #include "sublet/schema/document.h"
-#include "sublet/schema/table.h"
 
 namespace sublet::schema {
 
-/// How a field holds its scalar().
-enum class Shape : std::uint8_t { single, list, map, map_of_lists };
-
 struct FieldPlan {
   std::string_view name;
-  Field field;  // for the facts that only some passes need
-  TypeId type;  // of a message
+  const TableData* table;                 // of the struct that declares it
+  std::atomic<const TypePlan*>* message;  // where the plan of its type is, once it is made; null: not a message
+  std::uint32_t index;                    // its field there
+  TypeId type_id;                         // of a message, in `table`
+  TypeId embedded_id;                     // the inlined struct that declares it, in `table`; or kNoType
   Scalar scalar;
   Shape shape;
   bool pointer;
@@ -31,10 +31,13 @@ struct FieldPlan {
   bool omit_zero;
   bool required;
   bool constrained;  // has an enum, or is a set or map with unique items
-  std::string_view default_json;
-  TypeId embedded;  // the inlined struct that declares it, or kNoType
+  bool has_default;
 
   bool collection() const { return shape != Shape::single; }
+  Type type() const { return table->type(type_id); }
+  Type embedded() const { return table->type(embedded_id); }
+  std::string_view default_json() const { return has_default ? field().default_json() : std::string_view(); }
+  Field field() const { return table->field(index); }  // for the facts that only some passes need
 };
 
 /// One protobuf field: a FieldPlan, or a whole inlined struct, whose fields stand in the parent's plan.
@@ -45,7 +48,8 @@ struct ProtoField {
 };
 
 struct TypePlan {
-  TypeId type;
+  Type type;
+  bool open = false;  // keeps members that are no fields
   std::vector<FieldPlan> fields;
   std::vector<ProtoField> proto;  // ascending by number
 
@@ -57,12 +61,21 @@ struct TypePlan {
   std::vector<std::uint16_t> buckets;  // open addressing, index + 1; size is a power of two
 };
 
-const TypePlan& plan_of(TypeId type);
-inline const TypePlan& plan_of(Type type) { return plan_of(type.id()); }
+const TypePlan& make_plan(const TableData& table, TypeId type);
+inline const TypePlan& plan_of(const TableData& table, TypeId type) {
+  const TypePlan* made = type == kNoType ? nullptr : table.plans[type].load(std::memory_order_acquire);
+  return made ? *made : make_plan(table, type);
+}
+/// Of a message's type.
+inline const TypePlan& plan_of(const FieldPlan& field) {
+  const TypePlan* made = field.message->load(std::memory_order_acquire);
+  return made ? *made : make_plan(*field.table, field.type_id);
+}
+const TypePlan& plan_of(Type type);
 
 /// The Go spelling of a type in upstream's messages: "v1.Container", "[]v1.Container", "map[string]string", "int32".
 std::string go_type_name(const FieldPlan& field);
 std::string go_element_name(const FieldPlan& field);
-std::string go_struct_name(TypeId type);  // "v1.Container"
+std::string go_struct_name(Type type);  // "v1.Container"
 
 }  // namespace sublet::schema

@@ -43,7 +43,7 @@ constexpr std::array kMayRepeat{
 
 template <std::size_t N>
 bool listed(const std::array<FieldName, N>& names, const TypePlan& owner, const FieldPlan& field) {
-  const Type type(field.embedded != kNoType ? field.embedded : owner.type);
+  const Type embedded = field.embedded(), type = embedded ? embedded : owner.type;
   return std::any_of(names.begin(), names.end(),
                      [&](const FieldName& name) { return name.field == field.name && name.type == type.name(); });
 }
@@ -114,9 +114,9 @@ class Validator {
   }
 
   void single(const Value& value, const FieldPlan& plan, const Place& at) {
-    if (plan.scalar == Scalar::message) return object(value, plan_of(plan.type), &at);
+    if (plan.scalar == Scalar::message) return object(value, plan_of(plan), &at);
     if (!plan.constrained || value.text().empty()) return;
-    const StringList allowed = plan.field.enum_values();
+    const StringList allowed = plan.field().enum_values();
     if (allowed.empty() || allowed.contains(value.text())) return;
     std::string message = "Unsupported value: ";
     append_json_string(message, value.text());
@@ -132,9 +132,9 @@ class Validator {
   }
 
   void unique(const Value& value, const FieldPlan& plan, const TypePlan& owner, const Place& at) {
-    const ListType type = plan.field.list_type();
+    const ListType type = plan.field().list_type();
     if ((type != ListType::set && type != ListType::map) || value.size() < 2 || listed(kMayRepeat, owner, plan)) return;
-    const StringList keys = type == ListType::map ? plan.field.list_map_keys() : StringList();
+    const StringList keys = type == ListType::map ? plan.field().list_map_keys() : StringList();
     std::unordered_set<std::string> met;
     std::size_t index = 0;
     for (const Value item : value) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::schema {
 namespace {
@@ -10,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::vector<Cause> causes_of(std::string_view json, std::string_view group, std::string_view kind) {
-  const Type type = Table::builtin().find_kind(group, "v1", kind);
+  const Type type = Registry::builtin()->find_kind(group, "v1", kind);
   const auto document = decode_json(json, type);
   EXPECT_TRUE(document) << document.error().message;
   std::vector<Cause> causes;
@@ -71,7 +72,7 @@ TEST(ValidateStructure, IsNoStricterThanUpstream) {
 }
 
 std::string defaulted(std::string_view json, std::string_view group, std::string_view kind) {
-  const Type type = Table::builtin().find_kind(group, "v1", kind);
+  const Type type = Registry::builtin()->find_kind(group, "v1", kind);
   auto document = decode_json(json, type);
   EXPECT_TRUE(document) << document.error().message;
   if (!document) return {};

@@ -83,7 +83,7 @@ Result<store::Put> make_put(Value root, const schema::ResourceFacts& storage, co
     root.object("metadata").put("resourceVersion", "0");  // keeps the place; the text has the hole instead
   else
     root.object("metadata").erase("resourceVersion");
-  if (auto outcome = schema::conform(root, schema::Type(storage.type)); !outcome) return fail(outcome.error());
+  if (auto outcome = schema::conform(root, storage.type); !outcome) return fail(outcome.error());
   root.erase("kind");
   root.erase("apiVersion");
   store::Put put;
@@ -143,8 +143,7 @@ Result<schema::Document> served_document(const store::Object& object, const sche
   if (!document) return document;
   if (const auto* conversion = conversion_of(served)) {
     conversion->from_storage(document->root());
-    if (auto outcome = schema::conform(document->root(), schema::Type(served.type)); !outcome)
-      return fail(outcome.error());
+    if (auto outcome = schema::conform(document->root(), served.type); !outcome) return fail(outcome.error());
   }
   return document;
 }

@@ -4,6 +4,7 @@
 #include "apiserver/codec/status_json.h"
 #include "apiserver/codec/table_form.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -70,8 +71,8 @@ std::optional<std::string> json_to_protobuf(std::string_view json) {
   const std::string version = root["apiVersion"].string(), kind = root["kind"].string();
   const auto slash = version.find('/');
   const auto group = slash == std::string::npos ? std::string() : version.substr(0, slash);
-  const Type type =
-      schema::Table::builtin().find_kind(group, slash == std::string::npos ? version : version.substr(slash + 1), kind);
+  const Type type = schema::Registry::builtin()->find_kind(
+      group, slash == std::string::npos ? version : version.substr(slash + 1), kind);
   if (!type) return std::nullopt;
   return schema::seal_protobuf(version, kind, schema::encode_protobuf(root, type));
 }
@@ -149,8 +150,9 @@ Result<std::string> ObjectWriter::protobuf_of(const store::Object& object) const
                                  schema::encode_protobuf(document->root(), route_.type()));
   Document partial = Document::object();
   partial.root().put("metadata", (*document)["metadata"]);
-  return schema::seal_protobuf("meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadata",
-                               schema::encode_protobuf(partial.root(), schema::Table::builtin().find_type(kPartial)));
+  return schema::seal_protobuf(
+      "meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadata",
+      schema::encode_protobuf(partial.root(), schema::Registry::builtin()->find_type(kPartial)));
 }
 
 Result<std::string> ObjectWriter::object(const store::Object& object, WallTime now) const {
@@ -186,7 +188,7 @@ std::string ObjectWriter::list_head(const ListMeta& meta, std::size_t items_byte
 std::string ObjectWriter::protobuf_list_head(const ListMeta& meta, std::size_t items_bytes) const {
   const auto document = Document::parse_json(list_meta_json(meta));
   std::string first;
-  append_field(first, 1, schema::encode_protobuf(document->root(), schema::Table::builtin().find_type(kListMeta)));
+  append_field(first, 1, schema::encode_protobuf(document->root(), schema::Registry::builtin()->find_type(kListMeta)));
   const auto size = first.size() + items_bytes;
   if (output_.form == Form::partial_list)
     return schema::protobuf_seal_head("meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadataList", size) +
@@ -231,7 +233,7 @@ Result<std::string> ObjectWriter::item_message(const store::Object& object) cons
   auto document = served_document(object, *route_.served);
   if (!document) return fail(document.error());
   const bool partial = output_.form == Form::partial_list;
-  const Type type = partial ? schema::Table::builtin().find_type(kPartial) : route_.type();
+  const Type type = partial ? schema::Registry::builtin()->find_type(kPartial) : route_.type();
   std::string message;
   append_field(message, 2, schema::encode_protobuf(document->root(), type));
   return message;

@@ -1,5 +1,7 @@
 #include "apiserver/conversion/conversion.h"
 
+#include "sublet/schema/registry.h"
+
 namespace sublet::apiserver {
 namespace {
 
@@ -55,7 +57,7 @@ const Conversion* conversion_of(const schema::ResourceFacts& served) {
 const schema::ResourceFacts& storage_facts(const schema::ResourceFacts& served) {
   if (served.group == served.storage_group && served.version == served.storage_version) return served;
   const auto* facts =
-      schema::Table::builtin().find_resource(served.storage_group, served.storage_version, served.resource);
+      schema::Registry::builtin()->find_resource(served.storage_group, served.storage_version, served.resource);
   return facts ? *facts : served;
 }
 

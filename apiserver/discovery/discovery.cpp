@@ -5,14 +5,15 @@
 #include <vector>
 
 #include "apiserver/discovery/json_writer.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::GroupFacts;
+using schema::Registry;
 using schema::ResourceFacts;
 using schema::SubresourceFacts;
-using schema::Table;
 
 std::string group_version(std::string_view group, std::string_view version) {
   return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
@@ -20,7 +21,7 @@ std::string group_version(std::string_view group, std::string_view version) {
 
 std::vector<const ResourceFacts*> served_resources(std::string_view group, std::string_view version) {
   std::vector<const ResourceFacts*> found;
-  for (const ResourceFacts& facts : Table::builtin().resources())
+  for (const ResourceFacts& facts : Registry::builtin()->resources())
     if (facts.served && facts.group == group && facts.version == version) found.push_back(&facts);
   return found;
 }
@@ -30,7 +31,7 @@ std::vector<const ResourceFacts*> served_resources(std::string_view group, std::
 std::string api_versions(std::string_view server_address) {
   JsonWriter json;
   json.object([&] {
-    json.member("kind", "APIVersions").key("versions").texts(Table::builtin().groups().front().served);
+    json.member("kind", "APIVersions").key("versions").texts(Registry::builtin()->groups().front().served);
     json.key("serverAddressByClientCIDRs").array([&] {
       json.object([&] { json.member("clientCIDR", "0.0.0.0/0").member("serverAddress", server_address); });
     });
@@ -56,7 +57,7 @@ std::string group_list() {
   JsonWriter json;
   json.object([&] {
     json.member("kind", "APIGroupList").member("apiVersion", "v1").key("groups").array([&] {
-      for (const GroupFacts& group : Table::builtin().groups())
+      for (const GroupFacts& group : Registry::builtin()->groups())
         if (listed(group)) json.object([&] { write_group_members(json, group); });
     });
   });
@@ -174,7 +175,7 @@ std::optional<std::string> legacy_discovery(std::string_view path, std::string_v
   std::size_t slash = path.find('/');
   if (slash == 0) return std::nullopt;  // not another way to say /api
   if (slash != std::string_view::npos) return resource_list(path.substr(0, slash), path.substr(slash + 1));
-  for (const GroupFacts& group : Table::builtin().groups())
+  for (const GroupFacts& group : Registry::builtin()->groups())
     if (group.name == path && listed(group)) return group_document(group);
   return std::nullopt;
 }
@@ -185,7 +186,7 @@ std::string aggregated_discovery(std::string_view path, std::string_view version
     json.member("kind", "APIGroupDiscoveryList");
     json.member("apiVersion", "apidiscovery.k8s.io/" + std::string(version));
     json.key("metadata").object([] {}).key("items").array([&] {
-      for (const GroupFacts& group : Table::builtin().groups())
+      for (const GroupFacts& group : Registry::builtin()->groups())
         if (path.starts_with("/apis") ? listed(group) : group.name.empty()) write_aggregated_group(json, group);
     });
   });

@@ -4,12 +4,14 @@
 #include <array>
 #include <cctype>
 
+#include "sublet/schema/registry.h"
+
 namespace sublet::apiserver {
 namespace {
 
+using schema::Registry;
 using schema::ResourceFacts;
 using schema::SubresourceFacts;
-using schema::Table;
 using schema::Type;
 
 constexpr ApiParameter kDryRun{"dryRun", "string", "All: every step but the last is done, and nothing is stored"};
@@ -103,7 +105,7 @@ std::string id_prefix(std::string_view group, std::string_view version) {
 }
 
 Type kind_type(std::string_view group, std::string_view version, std::string_view kind) {
-  return Table::builtin().find_kind(group, version, kind);
+  return Registry::builtin()->find_kind(group, version, kind);
 }
 
 class Surface {
@@ -112,7 +114,7 @@ class Surface {
       : group_(group), version_(version), root_(api_root(group, version)), id_(id_prefix(group, version)) {}
 
   std::vector<ApiPath> take() {
-    for (const ResourceFacts& facts : Table::builtin().resources())
+    for (const ResourceFacts& facts : Registry::builtin()->resources())
       if (facts.served && facts.group == group_ && facts.version == version_) add(facts);
     std::sort(paths_.begin(), paths_.end(), [](const ApiPath& a, const ApiPath& b) { return a.path < b.path; });
     return std::move(paths_);
@@ -144,7 +146,7 @@ class Surface {
       bool whole = verb.verb == "deletecollection";  // upstream writes deleteAppsV1CollectionNamespacedDeployment
       std::string id = (whole ? "delete" : std::string(verb.id_word)) + id_ + (whole ? "Collection" : "");
       made.operations.push_back(operation(verb, id + scoped_name(facts), facts.group, facts.version, facts.kind));
-      if (verb.verb == "delete" && facts.delete_returns_object) made.operations.back().answer = Type(facts.type);
+      if (verb.verb == "delete" && facts.delete_returns_object) made.operations.back().answer = facts.type;
       if (verb.answer == Answer::list)
         made.operations.back().answer = kind_type(facts.group, facts.version, facts.list_kind);
     }

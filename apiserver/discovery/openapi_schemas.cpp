@@ -5,6 +5,8 @@
 #include <iterator>
 #include <set>
 
+#include "sublet/schema/registry.h"
+
 namespace sublet::apiserver {
 namespace {
 
@@ -13,8 +15,8 @@ using schema::KindFacts;
 using schema::ListType;
 using schema::MapType;
 using schema::PatchStrategy;
+using schema::Registry;
 using schema::Scalar;
-using schema::Table;
 using schema::Type;
 
 /// Scalars that upstream gives a definition of their own, with its content in each dialect.
@@ -186,14 +188,14 @@ void write_group_version_kind(JsonWriter& json, std::string_view group, std::str
 
 /// Every served group version, for kinds that all of them have.
 void write_in_every_group(JsonWriter& json, std::string_view kind) {
-  for (const schema::GroupFacts& group : Table::builtin().groups())
+  for (const schema::GroupFacts& group : Registry::builtin()->groups())
     for (std::string_view version : group.served) write_group_version_kind(json, group.name, version, kind);
 }
 
 void write_kinds(JsonWriter& json, Type type) {
   std::vector<KindFacts> kinds;
-  for (std::size_t i = 0; i < Table::builtin().kind_count(); ++i) {
-    KindFacts facts = Table::builtin().kind_at(i);
+  for (std::size_t i = 0; i < Registry::builtin()->kind_count(); ++i) {
+    KindFacts facts = Registry::builtin()->kind_at(i);
     if (facts.type == type) kinds.push_back(facts);
   }
   if (kinds.empty()) return;
@@ -258,7 +260,7 @@ std::vector<std::string_view> reachable_definitions(const std::vector<Type>& roo
 void write_definition(JsonWriter& json, std::string_view name, OpenApiDialect dialect) {
   auto found = std::find_if(std::begin(kDefinitions), std::end(kDefinitions),
                             [&](const ScalarDefinition* definition) { return definition->name == name; });
-  if (found == std::end(kDefinitions)) return write_type(json, Table::builtin().find_type(name), dialect);
+  if (found == std::end(kDefinitions)) return write_type(json, Registry::builtin()->find_type(name), dialect);
   json.raw(dialect == OpenApiDialect::v2 ? (*found)->v2 : (*found)->v3);
 }
 

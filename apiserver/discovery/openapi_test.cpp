@@ -10,6 +10,7 @@
 #include "apiserver/discovery/gnostic.h"
 #include "apiserver/discovery/openapi_paths.h"
 #include "sublet/schema/document.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -60,7 +61,7 @@ TEST(OpenApiV3, PatchHasWhatKubectlLooksFor) {
 }
 
 TEST(OpenApiV3, EveryPatchableResourceHasItsPatch) {
-  for (const schema::ResourceFacts& facts : schema::Table::builtin().resources()) {
+  for (const schema::ResourceFacts& facts : schema::Registry::builtin()->resources()) {
     if (!facts.served || !facts.verbs.contains("patch")) continue;
     std::string root = api_root(facts.group, facts.version);
     std::string path = root + (facts.namespaced ? "/namespaces/{namespace}/" : "/") + std::string(facts.resource);

@@ -7,12 +7,13 @@
 #include "apiserver/discovery/json_writer.h"
 #include "apiserver/discovery/openapi_paths.h"
 #include "apiserver/discovery/openapi_schemas.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::GroupFacts;
-using schema::Table;
+using schema::Registry;
 using schema::Type;
 
 constexpr OpenApiDialect kDialect = OpenApiDialect::v2;
@@ -90,7 +91,7 @@ void write_path_item(JsonWriter& json, const ApiPath& path, const std::string& t
 /// Calls visit(path, tag) for all paths of all served group versions.
 template <class Visit>
 void for_each_path(Visit visit) {
-  for (const GroupFacts& group : Table::builtin().groups())
+  for (const GroupFacts& group : Registry::builtin()->groups())
     for (std::string_view version : group.served) {
       std::string tag = api_tag(group.name, version);
       for (const ApiPath& path : api_paths(group.name, version)) visit(path, tag);
@@ -106,12 +107,12 @@ std::vector<std::string_view> definitions() {
     }
   });
   for (std::string_view kind : {"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "WatchEvent"})
-    roots.push_back(Table::builtin().find_kind("", "v1", kind));
+    roots.push_back(Registry::builtin()->find_kind("", "v1", kind));
   return reachable_definitions(roots);
 }
 
 void write_info(JsonWriter& json) {
-  json.object([&] { json.member("title", "Kubernetes").member("version", Table::builtin().release()); });
+  json.object([&] { json.member("title", "Kubernetes").member("version", Registry::builtin()->release()); });
 }
 
 }  // namespace

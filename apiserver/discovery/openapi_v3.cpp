@@ -8,12 +8,13 @@
 #include "apiserver/discovery/json_writer.h"
 #include "apiserver/discovery/openapi_paths.h"
 #include "apiserver/discovery/openapi_schemas.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::GroupFacts;
-using schema::Table;
+using schema::Registry;
 using schema::Type;
 
 constexpr OpenApiDialect kDialect = OpenApiDialect::v3;
@@ -104,8 +105,8 @@ std::vector<Type> types_of(const std::vector<ApiPath>& paths, std::string_view g
       types.push_back(operation.body);
       types.push_back(operation.answer);
     }
-  types.push_back(Table::builtin().find_kind(group, version, "APIResourceList"));
-  types.push_back(Table::builtin().find_kind(group, version, "WatchEvent"));
+  types.push_back(Registry::builtin()->find_kind(group, version, "APIResourceList"));
+  types.push_back(Registry::builtin()->find_kind(group, version, "WatchEvent"));
   return types;
 }
 
@@ -115,7 +116,7 @@ std::string document(std::string_view group, std::string_view version) {
   JsonWriter json;
   json.object([&] {
     json.member("openapi", "3.0.0").key("info").object([&] {
-      json.member("title", "Kubernetes").member("version", Table::builtin().release());
+      json.member("title", "Kubernetes").member("version", Registry::builtin()->release());
     });
     json.key("paths").object([&] {
       for (const ApiPath& path : paths) write_path(json, path, tag);
@@ -138,7 +139,7 @@ struct GroupVersion {
 const std::map<std::string, GroupVersion, std::less<>>& served_documents() {
   static const auto* made = [] {
     auto* all = new std::map<std::string, GroupVersion, std::less<>>;
-    for (const GroupFacts& group : Table::builtin().groups())
+    for (const GroupFacts& group : Registry::builtin()->groups())
       for (std::string_view version : group.served)
         all->emplace(api_root(group.name, version).substr(1), GroupVersion{group.name, version});
     return all;

@@ -7,6 +7,7 @@
 #include "apiserver/verbs/verb.h"
 #include "apiserver/watch/watch_hub.h"
 #include "sublet/base/metrics.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -86,7 +87,7 @@ void serve_metrics(const ContextPtr& context) {
 void serve_paths(const ContextPtr& context) {
   std::vector<std::string> paths;
   for (const auto& endpoint : kEndpoints) paths.emplace_back(endpoint.path);
-  for (const auto& group : schema::Table::builtin().groups()) {
+  for (const auto& group : schema::Registry::builtin()->groups()) {
     if (group.served.empty()) continue;
     const std::string root = group.name.empty() ? "/api" : "/apis/" + std::string(group.name);
     if (!group.name.empty()) paths.push_back(root);

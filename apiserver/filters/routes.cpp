@@ -2,6 +2,7 @@
 
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/conversion/conversion.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -22,7 +23,7 @@ Route make_route(const schema::ResourceFacts& served) {
 
 const Routes& builtin_routes() {
   static const Routes routes = [] {
-    const auto& table = schema::Table::builtin();
+    const auto& table = *schema::Registry::builtin();
     std::vector<Route> made;
     for (const auto& facts : table.resources()) made.push_back(make_route(facts));
     return Routes(table, std::move(made));

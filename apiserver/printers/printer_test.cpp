@@ -7,7 +7,7 @@
 #include <string>
 
 #include "apiserver/printers/families.h"
-#include "sublet/schema/table.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -98,7 +98,7 @@ TEST(Printers, EveryRowHasACellForEachColumnEvenOfAnEmptyObject) {
 
 TEST(Printers, AreOfResourcesThatExist) {
   std::set<std::string> stored{"autoscaling/scales"};  // the subresource
-  for (const schema::ResourceFacts& facts : schema::Table::builtin().resources())
+  for (const schema::ResourceFacts& facts : schema::Registry::builtin()->resources())
     stored.insert(std::string(facts.storage_group) + "/" + std::string(facts.resource));
   using Family = std::span<const Printer> (*)();
   for (Family family : {pod_printers, cluster_printers, config_printers, network_printers, workload_printers,

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sublet/schema/table.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 
@@ -25,19 +25,19 @@ struct Route {
   std::string group_resource;              // "pods", "deployments.apps": messages
   std::string storage_resource;            // the same in storage form: keys
 
-  schema::Type type() const { return schema::Type(served->type); }
-  schema::Type storage_type() const { return schema::Type(storage->type); }
+  schema::Type type() const { return served->type; }
+  schema::Type storage_type() const { return storage->type; }
 };
 
 class Routes {
  public:
   /// One per resource of the table, in its order.
-  Routes(const schema::Table& table, std::vector<Route> routes) : table_(table), routes_(std::move(routes)) {}
+  Routes(const schema::Registry& table, std::vector<Route> routes) : table_(table), routes_(std::move(routes)) {}
   /// Null: no such resource.
   const Route* find(std::string_view group, std::string_view version, std::string_view resource) const;
 
  private:
-  const schema::Table& table_;
+  const schema::Registry& table_;
   std::vector<Route> routes_;
 };
 

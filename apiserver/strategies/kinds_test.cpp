@@ -3,6 +3,7 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/kind_testing.h"
 #include "sublet/apiserver/bootstrap.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -244,7 +245,7 @@ TEST(Event, HasTwoForms) {
   EXPECT_EQ(causes_text(bench.create("events", R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"other"}})")),
             "involvedObject.namespace: Invalid value: \"other\": does not match event.namespace");
   auto context = bench.context("events");
-  const schema::ResourceFacts* served = schema::Table::builtin().find_resource("events.k8s.io", "v1", "events");
+  const schema::ResourceFacts* served = schema::Registry::builtin()->find_resource("events.k8s.io", "v1", "events");
   context.served = served;
   auto event = parse(R"({"metadata":{"name":"e"},"type":"Odd","count":3})");
   auto outcome = strategy_for("", "events").prepare_create(context, event.root());

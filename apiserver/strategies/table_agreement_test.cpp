@@ -4,13 +4,13 @@
 #include <string>
 
 #include "apiserver/strategies/strategy.h"
-#include "sublet/schema/table.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
 
 TEST(StrategiesAndTable, AgreeOnWhatTheFinalDeleteAnswers) {
-  for (const schema::ResourceFacts& facts : schema::Table::builtin().resources()) {
+  for (const schema::ResourceFacts& facts : schema::Registry::builtin()->resources()) {
     if (!facts.served || !facts.verbs.contains("delete") || facts.group != facts.storage_group) continue;
     // OpenAPI says Status for namespaces, whose own DELETE upstream overrides; the object comes back all the same.
     if (facts.resource == "namespaces") continue;

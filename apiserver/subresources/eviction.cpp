@@ -4,6 +4,7 @@
 #include "apiserver/subresources/functions.h"
 #include "apiserver/validation/field_errors.h"
 #include "sublet/kube/selectors.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -92,7 +93,7 @@ Outcome spend(WriteContext& context, Budget& budget, const Value& pod) {
   status.put("disruptionsAllowed", status["disruptionsAllowed"].integer() - 1);
   status.object("disruptedPods").put(pod["metadata"]["name"].text(), format_time(context.clock.now()));
   if (context.dry_run) return {};
-  const auto* facts = schema::Table::builtin().find_resource("policy", "v1", "poddisruptionbudgets");
+  const auto* facts = schema::Registry::builtin()->find_resource("policy", "v1", "poddisruptionbudgets");
   auto put = make_put(budget.document.root(), *facts, strategy_for("policy", "poddisruptionbudgets"));
   if (!put) return fail(put.error());
   context.txn.guards.push_back({budget.stored->key, budget.stored->revision});

@@ -96,8 +96,8 @@ TEST(ListSource, ProtobufOfMoreThanIsKeptIsWholeToo) {
   const auto list = rig.get(kConfigMaps, {{"Accept", "application/vnd.kubernetes.protobuf"}});
   const auto envelope = schema::open_protobuf(list.body);
   ASSERT_TRUE(envelope);
-  const auto decoded =
-      schema::decode_protobuf(envelope->raw, schema::Table::builtin().find_type("io.k8s.api.core.v1.ConfigMapList"));
+  const auto decoded = schema::decode_protobuf(
+      envelope->raw, schema::Registry::builtin()->find_type("io.k8s.api.core.v1.ConfigMapList"));
   ASSERT_TRUE(decoded) << decoded.error().message;
   ASSERT_EQ((*decoded)["items"].size(), 40u);
   EXPECT_EQ((*decoded)["items"].at(39)["data"]["k"].text().size(), 60'000u);

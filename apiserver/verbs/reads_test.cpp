@@ -6,6 +6,7 @@
 #include "apiserver/server_testing.h"
 #include "apiserver/verbs/read_steps.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -171,7 +172,7 @@ TEST(Encoding, ProtobufObjectAndList) {  // 6
   ASSERT_TRUE(list_envelope);
   EXPECT_EQ(list_envelope->kind, "ConfigMapList");
   auto decoded =
-      schema::decode_protobuf(list_envelope->raw, schema::Table::builtin().find_kind("", "v1", "ConfigMapList"));
+      schema::decode_protobuf(list_envelope->raw, schema::Registry::builtin()->find_kind("", "v1", "ConfigMapList"));
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_EQ((*decoded)["items"].at(0)["data"]["k"].text(), "v");
 }
@@ -179,7 +180,7 @@ TEST(Encoding, ProtobufObjectAndList) {  // 6
 TEST(Encoding, ProtobufBodiesAreTaken) {  // 5
   Rig rig;
   auto object = schema::Document::parse_json(R"({"metadata":{"name":"p"},"data":{"a":"b"}})");
-  const auto type = schema::Table::builtin().find_kind("", "v1", "ConfigMap");
+  const auto type = schema::Registry::builtin()->find_kind("", "v1", "ConfigMap");
   const auto made = rig.call("POST", kConfigMaps,
                              schema::seal_protobuf("v1", "ConfigMap", schema::encode_protobuf(object->root(), type)),
                              {{"Content-Type", "application/vnd.kubernetes.protobuf"}});

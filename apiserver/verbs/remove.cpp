@@ -5,6 +5,7 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/codec/status_json.h"
 #include "apiserver/verbs/phases.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -255,7 +256,7 @@ Result<DeleteRequest> read_delete_request(RequestContext& context) {
     if (auto valid = check_request(*request); !valid) return fail(valid.error());
     return request;
   }
-  const ExpectedKind expected{"", "v1", "DeleteOptions", schema::Table::builtin().find_type(kDeleteOptions), true};
+  const ExpectedKind expected{"", "v1", "DeleteOptions", schema::Registry::builtin()->find_type(kDeleteOptions), true};
   auto options = decode_body({context.request.headers.get("Content-Type"), context.request.body}, expected,
                              FieldValidation::ignore, context.warnings);
   if (!options) return fail(options.error());

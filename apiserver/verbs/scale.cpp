@@ -6,6 +6,7 @@
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/verbs/patch_steps.h"
 #include "apiserver/verbs/phases.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -15,7 +16,7 @@ using schema::Value;
 
 constexpr std::string_view kGroup = "autoscaling", kVersion = "v1", kKind = "Scale";
 
-schema::Type scale_type() { return schema::Table::builtin().find_kind(kGroup, kVersion, kKind); }
+schema::Type scale_type() { return schema::Registry::builtin()->find_kind(kGroup, kVersion, kKind); }
 
 /// A ReplicationController's selector is the labels themselves; the others have a LabelSelector.
 std::string selector_of(const Value& workload) {

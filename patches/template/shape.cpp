@@ -6,21 +6,22 @@
 #include "sublet/base/nearest.h"
 #include "sublet/kube/selectors.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::patches {
 
 using cel::Kind;
 using schema::Field;
+using schema::Registry;
 using schema::Scalar;
-using schema::Table;
 using schema::Type;
 
 namespace {
 
 const schema::ResourceFacts* resource_of_kind(std::string_view kind) {
-  for (const schema::ResourceFacts& resource : Table::builtin().resources())
+  for (const schema::ResourceFacts& resource : Registry::builtin()->resources())
     if (resource.kind == kind && resource.version == resource.storage_version) return &resource;
-  for (const schema::ResourceFacts& resource : Table::builtin().resources())
+  for (const schema::ResourceFacts& resource : Registry::builtin()->resources())
     if (resource.kind == kind) return &resource;
   return nullptr;
 }
@@ -66,7 +67,7 @@ bool Shape::known_kind(std::string_view kind) { return resource_of_kind(kind) !=
 
 std::vector<std::string_view> Shape::kinds() {
   std::vector<std::string_view> names;
-  for (const schema::ResourceFacts& resource : Table::builtin().resources())
+  for (const schema::ResourceFacts& resource : Registry::builtin()->resources())
     if (std::find(names.begin(), names.end(), resource.kind) == names.end()) names.push_back(resource.kind);
   return names;
 }
@@ -76,7 +77,7 @@ Shape Shape::of_kind(std::string_view kind) {
   const auto* resource = resource_of_kind(kind);
   if (resource == nullptr) return shape;
   shape.form_ = Form::record;
-  shape.type_ = Type(resource->type);
+  shape.type_ = resource->type;
   return shape;
 }
 

@@ -4,14 +4,14 @@
 #include <map>
 #include <set>
 
-#include "sublet/schema/table.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::syncer {
 namespace {
 
 using schema::Field;
+using schema::Registry;
 using schema::Scalar;
-using schema::Table;
 using schema::Type;
 
 using FieldsByName = std::map<std::string, Field, std::less<>>;
@@ -54,7 +54,7 @@ class Check {
   }
 
   void check_type(const TypeRows& rows) {
-    const Type type = Table::builtin().find_type(schema_name(rows));
+    const Type type = Registry::builtin()->find_type(schema_name(rows));
     if (!type) return report(rows.type, "", "is no type of the schema");
     if (std::ranges::count(types_, rows.type, &TypeRows::type) > 1) report(rows.type, "", "stands in the table twice");
     FieldsByName fields;

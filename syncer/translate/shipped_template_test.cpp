@@ -3,6 +3,7 @@
 
 #include "sublet/base/files.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 #include "sublet/syncer/border_facts.h"
 #include "sublet/syncer/translate.h"
 
@@ -10,7 +11,7 @@ namespace sublet::syncer {
 namespace {
 
 using schema::Document;
-using schema::Table;
+using schema::Registry;
 using schema::Value;
 
 std::string shipped_file(const std::string& path) {
@@ -38,7 +39,7 @@ Document stored_demo_pod() {
   Document pod = schema::parse_yaml(shipped_file("examples/gpu-sharing-pod.yaml")).value();
   pod["metadata"].put("namespace", "default");
   pod["metadata"].put("uid", "pod-uid");
-  EXPECT_TRUE(schema::conform(pod.root(), Table::builtin().find_kind("", "v1", "Pod")));
+  EXPECT_TRUE(schema::conform(pod.root(), Registry::builtin()->find_kind("", "v1", "Pod")));
   return pod;
 }
 

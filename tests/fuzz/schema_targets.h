@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::schema {
 
@@ -27,7 +28,7 @@ inline Type fuzzed_type(std::uint8_t choice) {
       {"resource.k8s.io", "v1", "ResourceSlice"},
   };
   const Kind& kind = kKinds[choice % (sizeof kKinds / sizeof kKinds[0])];
-  return Table::builtin().find_kind(kind.group, kind.version, kind.name);
+  return Registry::builtin()->find_kind(kind.group, kind.version, kind.name);
 }
 
 /// Fuzzers stop at the first broken promise.

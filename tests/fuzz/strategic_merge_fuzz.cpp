@@ -1,14 +1,14 @@
 // Strategic merge of anything into a pod or a deployment: the tree stays sound, the patch is not changed.
 #include "patch_input.h"
 #include "sublet/patches/patch.h"
-#include "sublet/schema/table.h"
+#include "sublet/schema/registry.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sublet;
   auto input = fuzz::split(fuzz::text_of(data, size));
   if (!input) return 0;
   auto& [document, patch] = *input;
-  const schema::Table& table = schema::Table::builtin();
+  const schema::Registry& table = *schema::Registry::builtin();
   const std::string patch_text = patch.to_json();
   for (const schema::Type type :
        {table.find_kind("", "v1", "Pod"), table.find_kind("apps", "v1", "Deployment"), schema::Type()}) {

@@ -1,23 +1,25 @@
-// Table: the facts about every built-in type, resource and field, generated from a pinned Kubernetes release.
+// Table: what Kubernetes types look like: every struct type, its fields, and the kinds and resources made of them.
 //
-// tools/schema writes the data (schema/generated/), pointer-free and index-based, so that it is read-only memory shared
-// by all processes; this header is the only way to read it. Only the rows of groups and resources (a few tens of KiB)
-// are made on first use. CRDs will be compiled at run time into the same node form:
-// everything below works on Type and Field views, never on the generated arrays.
-// Lifecycle: Table::builtin() is static data. Threads: immutable.
+// A table is compact rows that refer to each other by number. The built-in one is generated from a pinned Kubernetes
+// release by tools/schema (schema/generated/), pointer-free, so that it is read-only memory shared by all processes;
+// others are compiled at run time into the same rows (table_builder.h), as CRDs are. Type, Field and StringList are
+// handles that know their table, so everything works on all of them alike; which kinds a server has says its Registry
+// (registry.h). Lifecycle: a handle is valid as long as its table; the built-in one lives for ever, others as long as a
+// Registry (or whoever else) holds them. Threads: immutable.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace sublet::schema {
 
-using TypeId = std::uint16_t;
-inline constexpr TypeId kNoType = 0xffff;
+struct TableData;  // the rows; private to schema/
 
 /// What one value on the wire is. Collections are flags of the Field, not kinds.
 enum class Scalar : std::uint8_t {
@@ -42,55 +44,65 @@ enum class Scalar : std::uint8_t {
   message,            // a struct: see Field::type()
 };
 
+/// How a field holds its scalar.
+enum class Shape : std::uint8_t { single, list, map, map_of_lists };
 enum class ListType : std::uint8_t { none, atomic, set, map };
 enum class MapType : std::uint8_t { none, atomic, granular };
 enum class PatchStrategy : std::uint8_t { none, merge, replace, retain_keys, merge_retain_keys };
 
 class Type;
 
-/// A list of strings of the table; a handle into static data, so copying is free and nothing is allocated.
+/// A list of strings of a table; a handle, so copying is free and nothing is allocated.
 class StringList {
  public:
   StringList() = default;
-  explicit StringList(std::uint32_t place) : place_(place) {}
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   std::string_view operator[](std::size_t i) const;
   bool contains(std::string_view text) const;
 
   using value_type = std::string_view;
-  class iterator {
-   public:
-    using value_type = std::string_view;
-    using difference_type = std::ptrdiff_t;
-    using reference = std::string_view;
-    using pointer = void;
-    using iterator_category = std::forward_iterator_tag;
-    iterator() = default;
-    iterator(std::uint32_t place, std::size_t at) : place_(place), at_(at) {}
-    std::string_view operator*() const { return StringList(place_)[at_]; }
-    iterator& operator++() {
-      ++at_;
-      return *this;
-    }
-    iterator operator++(int) {
-      iterator old = *this;
-      ++at_;
-      return old;
-    }
-    bool operator==(const iterator&) const = default;
-
-   private:
-    std::uint32_t place_ = 0;
-    std::size_t at_ = 0;
-  };
+  class iterator;
   using const_iterator = iterator;
-  iterator begin() const { return {place_, 0}; }
-  iterator end() const { return {place_, size()}; }
+  iterator begin() const;
+  iterator end() const;
 
  private:
+  friend struct TableData;
+  StringList(const TableData* data, std::uint32_t place) : data_(data), place_(place) {}
+  const TableData* data_ = nullptr;  // null: empty
   std::uint32_t place_ = 0;
 };
+
+class StringList::iterator {
+ public:
+  using value_type = std::string_view;
+  using difference_type = std::ptrdiff_t;
+  using reference = std::string_view;
+  using pointer = void;
+  using iterator_category = std::forward_iterator_tag;
+  iterator() = default;
+  std::string_view operator*() const { return list_[at_]; }
+  iterator& operator++() {
+    ++at_;
+    return *this;
+  }
+  iterator operator++(int) {
+    iterator old = *this;
+    ++at_;
+    return old;
+  }
+  bool operator==(const iterator& other) const { return at_ == other.at_; }
+
+ private:
+  friend class StringList;
+  iterator(StringList list, std::size_t at) : list_(list), at_(at) {}
+  StringList list_;
+  std::size_t at_ = 0;
+};
+
+inline StringList::iterator StringList::begin() const { return {*this, 0}; }
+inline StringList::iterator StringList::end() const { return {*this, size()}; }
 
 /// One field of a struct, in upstream's order.
 class Field {
@@ -98,6 +110,7 @@ class Field {
   std::string_view name() const;  // JSON name; "" for an inlined struct, whose fields belong to the parent in JSON
   Scalar scalar() const;
   Type type() const;                   // when scalar() == message
+  Shape shape() const;                 // what the next three say
   bool repeated() const;               // a list of scalar()
   bool map() const;                    // a map from string to scalar()
   bool map_of_lists() const;           // map from string to a list of scalar() (e.g. userInfo.extra: ExtraValue)
@@ -121,9 +134,9 @@ class Field {
   std::string_view format() const;  // OpenAPI's format of the scalar: "int32", "date-time"; empty: none
 
  private:
-  friend class Type;
-  friend class Table;
-  explicit Field(std::uint32_t index) : index_(index) {}
+  friend struct TableData;
+  Field(const TableData* data, std::uint32_t index) : data_(data), index_(index) {}
+  const TableData* data_;
   std::uint32_t index_;
 };
 
@@ -131,13 +144,13 @@ class Field {
 class Type {
  public:
   Type() = default;
-  explicit Type(TypeId id) : id_(id) {}
-  bool missing() const { return id_ == kNoType; }
-  explicit operator bool() const { return id_ != kNoType; }
-  TypeId id() const { return id_; }
+  bool missing() const { return data_ == nullptr; }
+  explicit operator bool() const { return data_ != nullptr; }
   std::string_view name() const;        // OpenAPI v2 definition name: "io.k8s.api.core.v1.PodSpec"
   std::string_view short_name() const;  // "PodSpec"
   bool atomic() const;                  // declared +structType=atomic
+  /// Has members beside its fields, which are kept as they come (x-kubernetes-preserve-unknown-fields).
+  bool open() const;
   std::size_t field_count() const;
   Field field_at(std::size_t i) const;
   /// The fields that protobuf has, by ascending number: the order in which gogo-proto writes them.
@@ -149,7 +162,10 @@ class Type {
   bool operator==(const Type&) const = default;
 
  private:
-  TypeId id_ = kNoType;
+  friend struct TableData;
+  Type(const TableData* data, std::uint16_t index) : data_(data), index_(index) {}
+  const TableData* data_ = nullptr;
+  std::uint16_t index_ = 0;
 };
 
 /// A subresource as discovery lists it.
@@ -163,8 +179,8 @@ struct SubresourceFacts {
 struct ResourceFacts {
   std::string_view group, version, resource, kind, list_kind, singular;
   bool namespaced = true;
-  TypeId type = kNoType;  // of the kind in this version
-  StringList verbs;       // sorted, as discovery lists them
+  Type type;         // of the kind in this version
+  StringList verbs;  // sorted, as discovery lists them
   StringList short_names, categories;
   std::span<const SubresourceFacts> subresources;
   std::string_view storage_version;  // version in which this group/resource is stored
@@ -177,13 +193,15 @@ struct ResourceFacts {
   bool served = false;
   /// OpenAPI says that DELETE answers with the object instead of a Status (pods, services, quotas ...).
   bool delete_returns_object = false;
+  /// Made at run time: has neither a protobuf form nor strategic merge, as upstream's custom resources.
+  bool custom = false;
 };
 
 struct GroupFacts {
-  std::string_view name;  // "" is core
-  StringList versions;    // every known one, preferred first
-  StringList served;      // those that are served by default; empty: the group is not listed
-  int priority = 0;       // discovery order, ascending
+  std::string_view name;                   // "" is core
+  std::vector<std::string_view> versions;  // every known one, preferred first
+  std::vector<std::string_view> served;    // those that are served by default; empty: the group is not listed
+  int priority = 0;                        // discovery order, ascending
 };
 
 /// A kind of one group version, lists and meta kinds included. Group and version "*" stand for every group version:
@@ -193,23 +211,25 @@ struct KindFacts {
   Type type;
 };
 
+/// The rows of one table, built in or compiled. What they say of kinds is asked through a Registry, which merges
+/// tables.
 class Table {
  public:
-  static const Table& builtin();
-  std::string_view release() const;                  // "v1.36.3"
-  std::span<const GroupFacts> groups() const;        // in discovery order
-  std::span<const ResourceFacts> resources() const;  // in discovery order
-  const ResourceFacts* find_resource(std::string_view group, std::string_view version, std::string_view resource) const;
-  /// The resource whose kind this is; null for kinds that are no resource (Status, DeleteOptions, lists).
-  const ResourceFacts* find_resource_of_kind(std::string_view group, std::string_view version,
-                                             std::string_view kind) const;
-  /// The type of any known kind, lists and meta kinds included. kNoType: unknown.
-  Type find_kind(std::string_view group, std::string_view version, std::string_view kind) const;
-  Type find_type(std::string_view definition_name) const;
+  explicit Table(std::unique_ptr<TableData> data);  // for schema/: builtin_table() and TableBuilder make tables
+  ~Table();
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  std::string_view release() const;  // "v1.36.3"; empty: compiled at run time
+  std::size_t type_count() const;
+  Type type_at(std::size_t i) const;
   /// Every kind, ordered by kind, group, version.
   std::size_t kind_count() const;
   KindFacts kind_at(std::size_t i) const;
-  std::size_t type_count() const;
+  const TableData& data() const { return *data_; }
+
+ private:
+  std::unique_ptr<TableData> data_;
 };
 
 }  // namespace sublet::schema
