@@ -70,7 +70,8 @@ WriteContext KindBench::context(std::string_view resource, std::string_view name
   txn = {};
   warnings.clear();
   const auto& facts = facts_of(resource);
-  return {.resource = facts,
+  return {.kinds = *schema::Registry::builtin(),
+          .resource = facts,
           .namespace_name = facts.namespaced ? namespace_name : std::string_view(),
           .subresource = subresource,
           .user = user,

@@ -1,9 +1,7 @@
 #include "sublet/apiserver/server.h"
 
 #include "apiserver/admission/call_out.h"
-#include "apiserver/endpoints/document_cache.h"
 #include "apiserver/filters/pipeline.h"
-#include "apiserver/filters/routes.h"
 #include "apiserver/system_objects.h"
 #include "apiserver/watch/watch_hub.h"
 
@@ -15,10 +13,9 @@ struct Parts {
   Parts(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
       : watches(loop, store),
         call_outs(loop),
-        core(store, loop, std::move(options), clock, random, builtin_routes(), watches, documents, call_outs) {}
+        core(store, loop, std::move(options), clock, random, watches, call_outs) {}
 
   WatchHub watches;
-  DocumentCache documents;
   CallOuts call_outs;
   ServerCore core;
 };
@@ -48,6 +45,10 @@ net::Handler Server::handler() {
     handle_request(core, std::move(request), std::move(sink));
   };
 }
+
+std::shared_ptr<const schema::Registry> Server::kinds() const { return impl_->core->kinds.get(); }
+
+void Server::install_kinds(std::shared_ptr<const schema::Registry> kinds) { impl_->core->kinds.set(std::move(kinds)); }
 
 void Server::stop() {
   impl_->core->stopping = true;

@@ -36,7 +36,7 @@ bool is_ours(const BootstrapObject& object) {
 
 ContextPtr context_for(const std::shared_ptr<ServerCore>& core, const BootstrapObject& object) {
   auto context = std::make_shared<RequestContext>(core, net::Request{}, std::make_shared<NullSink>());
-  context->route = core->routes.find(object.group, object.version, object.resource);
+  context->route = context->routes().find(object.group, object.version, object.resource);
   context->info.namespace_name = object.namespace_name;
   context->info.name = object.name;
   context->user = {"system:apiserver", "", {"system:masters"}, {}};

@@ -48,7 +48,8 @@ struct World {
 struct Write {
   explicit Write(World& world)
       : pending(world.store->pending()),
-        context{.resource = *schema::Registry::builtin()->find_resource("", "v1", "pods"),
+        context{.kinds = *schema::Registry::builtin(),
+                .resource = *schema::Registry::builtin()->find_resource("", "v1", "pods"),
                 .namespace_name = "default",
                 .subresource = {},
                 .user = world.user,

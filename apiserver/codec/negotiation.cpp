@@ -49,14 +49,15 @@ std::optional<Media> media_of(std::string_view type) {
 }
 
 // The form that a clause asks for; nullopt when it asks for something we have not.
-std::optional<Output> output_of(const AcceptClause& clause, bool meta_forms) {
+std::optional<Output> output_of(const AcceptClause& clause, Servable servable) {
   const auto media = media_of(clause.type);
   if (!media) return std::nullopt;
   Output output{.media = *media};
   const auto as = clause.parameter("as");
+  if (as.empty() && output.media == Media::protobuf && !servable.protobuf) return std::nullopt;
   if (as.empty()) return output;
   const auto version = clause.parameter("v");
-  if (!meta_forms || clause.parameter("g") != "meta.k8s.io" || (version != "v1" && version != "v1beta1"))
+  if (!servable.meta_forms || clause.parameter("g") != "meta.k8s.io" || (version != "v1" && version != "v1beta1"))
     return std::nullopt;
   output.meta_v1beta1 = version == "v1beta1";
   for (const auto& facts : kForms) {
@@ -106,11 +107,11 @@ std::vector<AcceptClause> parse_accept(std::string_view header) {
   return clauses;
 }
 
-Result<Output> negotiate(std::string_view accept, bool meta_forms) {
+Result<Output> negotiate(std::string_view accept, Servable servable) {
   if (accept.empty() || accept == kJsonType) return Output{};
   for (const auto& clause : parse_accept(accept))
     if (clause.quality > 0)
-      if (const auto output = output_of(clause, meta_forms)) return *output;
+      if (const auto output = output_of(clause, servable)) return *output;
   return fail(Reason::not_acceptable, "only the following media types are accepted: " + std::string(kAcceptedTypes));
 }
 

@@ -17,9 +17,13 @@ inline constexpr std::string_view kJsonType = "application/json";
 inline constexpr std::string_view kYamlType = "application/yaml";
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 
-/// not_acceptable when nothing in `accept` can be served. `meta_forms`: the resource can be shown as Table and
-/// metadata.
-Result<Output> negotiate(std::string_view accept, bool meta_forms);
+/// What of a resource can be served.
+struct Servable {
+  bool meta_forms = false;  // as Table and metadata
+  bool protobuf = true;     // the object itself; its metadata always can
+};
+/// not_acceptable when nothing in `accept` can be served.
+Result<Output> negotiate(std::string_view accept, Servable servable);
 /// Whether people are likely to read the answer: ?pretty, or a browser's or curl's User-Agent.
 bool wants_pretty(std::optional<std::string_view> parameter, std::string_view user_agent);
 

@@ -94,12 +94,6 @@ Result<store::Put> make_put(Value root, const schema::ResourceFacts& storage, co
   return put;
 }
 
-std::string type_meta_prefix(std::string_view group, std::string_view version, std::string_view kind) {
-  std::string text = "{\"kind\":\"";
-  text.append(kind).append("\",\"apiVersion\":\"").append(api_version(group, version)).append("\",");
-  return text;
-}
-
 void append_typed_json(std::string& out, std::string_view prefix, const store::Object& object) {
   out += prefix;
   const std::size_t brace = out.size();
@@ -135,15 +129,15 @@ Result<schema::Document> stored_document(const store::Object& object) {
   return schema::Document::parse_json(object.json());
 }
 
-Result<schema::Document> served_document(const store::Object& object, const schema::ResourceFacts& served) {
+Result<schema::Document> served_document(const store::Object& object, const Route& route) {
   std::string text;
   text.reserve(object.bytes.size() + 96);
-  append_typed_json(text, type_meta_prefix(served.group, served.version, served.kind), object);
+  append_typed_json(text, route.type_prefix, object);
   auto document = schema::Document::parse_json(text);
   if (!document) return document;
-  if (const auto* conversion = conversion_of(served)) {
+  if (const auto* conversion = conversion_of(route)) {
     conversion->from_storage(document->root());
-    if (auto outcome = schema::conform(document->root(), served.type); !outcome) return fail(outcome.error());
+    if (auto outcome = schema::conform(document->root(), route.type()); !outcome) return fail(outcome.error());
   }
   return document;
 }

@@ -25,8 +25,6 @@ Result<store::Put> make_put(schema::Value root, const schema::ResourceFacts& sto
 /// A selectable field's value in an object, as its selector would spell it.
 std::string field_text(const schema::Value& object, const SelectableField& field);
 
-/// `{"kind":"Pod","apiVersion":"v1",`: what stands in front of the stored bytes (without their brace).
-std::string type_meta_prefix(std::string_view group, std::string_view version, std::string_view kind);
 /// The JSON text of `object` with kind and apiVersion of `served` in front, which must have the stored shape.
 void append_typed_json(std::string& out, std::string_view prefix, const store::Object& object);
 /// The text of the metadata object within the stored bytes, with the revision filled in.
@@ -35,6 +33,6 @@ std::string metadata_json(const store::Object& object);
 /// The stored object as a tree, without kind and apiVersion, resourceVersion filled in.
 Result<schema::Document> stored_document(const store::Object& object);
 /// The stored object as a tree in the served version, with kind and apiVersion in front.
-Result<schema::Document> served_document(const store::Object& object, const schema::ResourceFacts& served);
+Result<schema::Document> served_document(const store::Object& object, const Route& route);
 
 }  // namespace sublet::apiserver

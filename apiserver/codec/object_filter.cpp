@@ -9,8 +9,8 @@ namespace sublet::apiserver {
 namespace {
 
 std::string_view stored_label(const Route& route, std::string_view label) {
-  if (route.conversion)
-    for (const auto& alias : route.conversion->field_aliases)
+  if (const auto* conversion = conversion_of(route))
+    for (const auto& alias : conversion->field_aliases)
       if (alias.served == label) return alias.stored;
   return label;
 }
@@ -18,13 +18,13 @@ std::string_view stored_label(const Route& route, std::string_view label) {
 bool is_selectable(const Route& route, std::string_view label) {
   if (label == "metadata.name") return true;
   if (label == "metadata.namespace") return route.served->namespaced;
-  const auto& fields = route.strategy->selectable_fields;
+  const auto& fields = strategy_of(route).selectable_fields;
   return std::any_of(fields.begin(), fields.end(), [&](const auto& field) { return field.label == label; });
 }
 
 // In upstream's words: a kind without selectable fields of its own says which two there are.
 std::string unselectable(const Route& route, const std::string& label) {
-  if (!route.strategy->selectable_fields.empty()) return "field label not supported: " + label;
+  if (!strategy_of(route).selectable_fields.empty()) return "field label not supported: " + label;
   return "\"" + label + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"";
 }
 
@@ -45,7 +45,7 @@ std::string translated_selector(const Route& route, const kube::FieldSelector& s
 Result<kube::FieldSelector> parse_fields(const Route& route, std::string_view text) {
   auto selector = kube::FieldSelector::parse(text);
   if (!selector) return selector;
-  if (route.conversion) selector = kube::FieldSelector::parse(translated_selector(route, *selector));
+  if (conversion_of(route)) selector = kube::FieldSelector::parse(translated_selector(route, *selector));
   if (!selector) return selector;
   for (const auto& term : selector->terms())
     if (!is_selectable(route, term.path)) return bad_request(unselectable(route, term.path));
@@ -56,7 +56,7 @@ Result<kube::FieldSelector> parse_fields(const Route& route, std::string_view te
 
 Result<ObjectFilter> ObjectFilter::parse(const Route& route, const Query& query, std::string_view name) {
   ObjectFilter filter;
-  filter.strategy_ = route.strategy;
+  filter.strategy_ = &strategy_of(route);
   auto labels = kube::LabelSelector::parse(query.get("labelSelector"));
   if (!labels) return fail(labels.error());
   std::string field_text(query.get("fieldSelector"));

@@ -3,6 +3,7 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/codec/status_json.h"
 #include "apiserver/codec/table_form.h"
+#include "apiserver/conversion/conversion.h"
 #include "sublet/schema/engine.h"
 #include "sublet/schema/registry.h"
 
@@ -64,25 +65,24 @@ std::string json_frame(std::string_view type, std::string_view object) {
 }
 
 // A JSON text of any known kind as sealed protobuf; nullopt when its kind has no protobuf form.
-std::optional<std::string> json_to_protobuf(std::string_view json) {
+std::optional<std::string> json_to_protobuf(std::string_view json, const schema::Registry& kinds) {
   auto document = Document::parse_json(json);
   if (!document) return std::nullopt;
   const Value root = document->root();
   const std::string version = root["apiVersion"].string(), kind = root["kind"].string();
   const auto slash = version.find('/');
   const auto group = slash == std::string::npos ? std::string() : version.substr(0, slash);
-  const Type type = schema::Registry::builtin()->find_kind(
-      group, slash == std::string::npos ? version : version.substr(slash + 1), kind);
+  const Type type = kinds.find_kind(group, slash == std::string::npos ? version : version.substr(slash + 1), kind);
   if (!type) return std::nullopt;
   return schema::seal_protobuf(version, kind, schema::encode_protobuf(root, type));
 }
 
 }  // namespace
 
-std::string render_json(std::string json, const Output& output) {
+std::string render_json(std::string json, const Output& output, const schema::Registry& kinds) {
   if (output.media == Media::json && !output.pretty) return std::move(json) + "\n";
   if (output.media == Media::protobuf) {
-    if (auto sealed = json_to_protobuf(json)) return std::move(*sealed);
+    if (auto sealed = json_to_protobuf(json, kinds)) return std::move(*sealed);
     return json + "\n";
   }
   auto document = Document::parse_json(json);
@@ -100,13 +100,13 @@ std::string_view ObjectWriter::stream_content_type() const {
 }
 
 Result<std::string> ObjectWriter::object_json(const store::Object& object) const {
-  if (!route_.conversion) {
+  if (!conversion_of(route_)) {
     std::string text;
     text.reserve(route_.type_prefix.size() + object.bytes.size() + 24);
     append_typed_json(text, route_.type_prefix, object);
     return text;
   }
-  auto document = served_document(object, *route_.served);
+  auto document = served_document(object, route_);
   if (!document) return fail(document.error());
   return document->to_json();
 }
@@ -122,7 +122,7 @@ Result<std::string> ObjectWriter::json_of(const store::Object& object, bool with
       break;
   }
   std::string out = table_head(meta_version(), "{\"resourceVersion\":\"" + std::to_string(object.revision) + "\"}");
-  if (with_columns) append_table_columns(out, printer_for(route_.storage->group, route_.storage->resource));
+  if (with_columns) append_table_columns(out, printer_of(route_));
   out += with_columns ? "\"rows\":[" : "\"columnDefinitions\":null,\"rows\":[";
   append_row(out, object, true, now);
   return out + "]}";
@@ -135,7 +135,7 @@ std::string ObjectWriter::row_object(const store::Object& object) const {
 }
 
 void ObjectWriter::append_row(std::string& out, const store::Object& object, bool first, WallTime now) const {
-  const Printer& printer = printer_for(route_.storage->group, route_.storage->resource);
+  const Printer& printer = printer_of(route_);
   const auto document = stored_document(object);
   if (!document) return;
   if (!first) out += ',';
@@ -143,16 +143,15 @@ void ObjectWriter::append_row(std::string& out, const store::Object& object, boo
 }
 
 Result<std::string> ObjectWriter::protobuf_of(const store::Object& object) const {
-  auto document = served_document(object, *route_.served);
+  auto document = served_document(object, route_);
   if (!document) return fail(document.error());
   if (output_.form == Form::object)
     return schema::seal_protobuf(api_version(route_.served->group, route_.served->version), route_.served->kind,
                                  schema::encode_protobuf(document->root(), route_.type()));
   Document partial = Document::object();
   partial.root().put("metadata", (*document)["metadata"]);
-  return schema::seal_protobuf(
-      "meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadata",
-      schema::encode_protobuf(partial.root(), schema::Registry::builtin()->find_type(kPartial)));
+  return schema::seal_protobuf("meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadata",
+                               schema::encode_protobuf(partial.root(), route_.kinds->find_type(kPartial)));
 }
 
 Result<std::string> ObjectWriter::object(const store::Object& object, WallTime now) const {
@@ -162,7 +161,7 @@ Result<std::string> ObjectWriter::object(const store::Object& object, WallTime n
   if (output_.media == Media::protobuf) return protobuf_of(object);
   auto json = json_of(object, true, now);
   if (!json) return json;
-  return render_json(std::move(*json), output_);
+  return render_json(std::move(*json), output_, *route_.kinds);
 }
 
 Outcome ObjectWriter::check_list() const {
@@ -176,7 +175,7 @@ std::string ObjectWriter::list_head(const ListMeta& meta, std::size_t items_byte
   std::string out;
   if (output_.form == Form::table) {
     out = table_head(meta_version(), list_meta_json(meta));
-    append_table_columns(out, printer_for(route_.storage->group, route_.storage->resource));
+    append_table_columns(out, printer_of(route_));
     return out += "\"rows\":[";
   }
   out = partial ? type_meta_prefix("meta.k8s.io", meta_version(), "PartialObjectMetadataList")
@@ -188,7 +187,7 @@ std::string ObjectWriter::list_head(const ListMeta& meta, std::size_t items_byte
 std::string ObjectWriter::protobuf_list_head(const ListMeta& meta, std::size_t items_bytes) const {
   const auto document = Document::parse_json(list_meta_json(meta));
   std::string first;
-  append_field(first, 1, schema::encode_protobuf(document->root(), schema::Registry::builtin()->find_type(kListMeta)));
+  append_field(first, 1, schema::encode_protobuf(document->root(), route_.kinds->find_type(kListMeta)));
   const auto size = first.size() + items_bytes;
   if (output_.form == Form::partial_list)
     return schema::protobuf_seal_head("meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadataList", size) +
@@ -212,10 +211,10 @@ Outcome ObjectWriter::append_item(std::string& out, const store::Object& object,
   if (!first) out += ',';
   if (output_.form == Form::partial_list) {
     out += partial_json(meta_version(), metadata_json(object));
-  } else if (!route_.conversion) {
+  } else if (!conversion_of(route_)) {
     object.append_json(out);
   } else {
-    auto document = served_document(object, *route_.served);
+    auto document = served_document(object, route_);
     if (!document) return fail(document.error());
     document->root().erase("kind");
     document->root().erase("apiVersion");
@@ -230,16 +229,22 @@ std::string_view ObjectWriter::list_tail() const {
 }
 
 Result<std::string> ObjectWriter::item_message(const store::Object& object) const {
-  auto document = served_document(object, *route_.served);
+  auto document = served_document(object, route_);
   if (!document) return fail(document.error());
   const bool partial = output_.form == Form::partial_list;
-  const Type type = partial ? schema::Registry::builtin()->find_type(kPartial) : route_.type();
+  const Type type = partial ? route_.kinds->find_type(kPartial) : route_.type();
   std::string message;
   append_field(message, 2, schema::encode_protobuf(document->root(), type));
   return message;
 }
 
-std::string ObjectWriter::render(std::string json) const { return render_json(std::move(json), output_); }
+bool ObjectWriter::splices_items() const {
+  return !is_protobuf() && output_.form == Form::object && !conversion_of(route_);
+}
+
+std::string ObjectWriter::render(std::string json) const {
+  return render_json(std::move(json), output_, *route_.kinds);
+}
 
 Result<std::string> ObjectWriter::frame(std::string_view type, const store::Object& object, bool with_columns,
                                         WallTime now) const {
@@ -271,13 +276,13 @@ std::string ObjectWriter::bookmark_json(store::Revision revision, bool initial_e
 std::string ObjectWriter::bookmark(store::Revision revision, bool initial_events_end) const {
   const std::string json = bookmark_json(revision, initial_events_end);
   if (output_.media != Media::protobuf) return json_frame("BOOKMARK", json);
-  return protobuf_frame("BOOKMARK", json_to_protobuf(json).value_or(std::string()));
+  return protobuf_frame("BOOKMARK", json_to_protobuf(json, *route_.kinds).value_or(std::string()));
 }
 
 std::string ObjectWriter::error_frame(const Status& status) const {
   const std::string json = status_json(status);
   if (output_.media != Media::protobuf) return json_frame("ERROR", json);
-  return protobuf_frame("ERROR", json_to_protobuf(json).value_or(std::string()));
+  return protobuf_frame("ERROR", json_to_protobuf(json, *route_.kinds).value_or(std::string()));
 }
 
 }  // namespace sublet::apiserver

@@ -52,7 +52,7 @@ class ObjectWriter {
   bool is_protobuf() const { return output_.media == Media::protobuf; }
   bool is_rendered_whole() const { return output_.media == Media::yaml || output_.pretty; }
   /// Items cost next to nothing but their bytes.
-  bool splices_items() const { return !is_protobuf() && output_.form == Form::object && !route_.conversion; }
+  bool splices_items() const;
 
   const Output& output() const { return output_; }
   const Route& route() const { return route_; }
@@ -72,7 +72,7 @@ class ObjectWriter {
 };
 
 /// A JSON body in the asked media: as it is, indented, YAML, or protobuf of its kind (JSON when that kind has none).
-std::string render_json(std::string json, const Output& output);
+std::string render_json(std::string json, const Output& output, const schema::Registry& kinds);
 /// The content type that render_json() gave.
 std::string_view rendered_type(std::string_view body, const Output& output);
 

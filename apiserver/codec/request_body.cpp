@@ -105,6 +105,8 @@ Result<Document> decode_body(const RequestBody& body, const ExpectedKind& expect
                              std::vector<std::string>& warnings) {
   const auto media = body_media(body.content_type);
   if (!media) return fail(unsupported_media_status({}));
+  if (*media == Media::protobuf && !expected.protobuf)
+    return fail(unsupported_media_status("application/json, application/yaml"));
   schema::DecodeNotes notes;
   auto document = decode_media(*media, body.bytes, expected, notes);
   if (!document) return document;

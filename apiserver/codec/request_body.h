@@ -24,6 +24,7 @@ struct ExpectedKind {
   std::string_view group, version, kind;
   schema::Type type;
   bool any_group = false;  // DeleteOptions is accepted under every group
+  bool protobuf = true;    // has a protobuf form
 };
 
 struct RequestBody {

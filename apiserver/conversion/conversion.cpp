@@ -1,7 +1,5 @@
 #include "apiserver/conversion/conversion.h"
 
-#include "sublet/schema/registry.h"
-
 namespace sublet::apiserver {
 namespace {
 
@@ -46,19 +44,12 @@ constexpr Conversion kConversions[] = {
 
 }  // namespace
 
-const Conversion* conversion_of(const schema::ResourceFacts& served) {
+const Conversion* Conversion::row_of(const schema::ResourceFacts& served) {
   for (const auto& conversion : kConversions)
     if (conversion.resource == served.resource && conversion.group == served.group &&
         conversion.version == served.version)
       return &conversion;
   return nullptr;
-}
-
-const schema::ResourceFacts& storage_facts(const schema::ResourceFacts& served) {
-  if (served.group == served.storage_group && served.version == served.storage_version) return served;
-  const auto* facts =
-      schema::Registry::builtin()->find_resource(served.storage_group, served.storage_version, served.resource);
-  return facts ? *facts : served;
 }
 
 }  // namespace sublet::apiserver

@@ -1,4 +1,5 @@
-// Conversion: served versions whose JSON differs from the stored version, as pairs of in-place functions.
+// Conversion: served versions whose JSON differs from the stored version, as pairs of in-place functions; a column of
+// the Registry.
 //
 // Most versions have the stored shape and no entry here. events.k8s.io/v1 is the stored core/v1 Event under other
 // field names. Pure; any thread.
@@ -7,8 +8,9 @@
 #include <span>
 #include <string_view>
 
+#include "apiserver/request/route.h"
+#include "sublet/base/hook.h"
 #include "sublet/schema/document.h"
-#include "sublet/schema/table.h"
 
 namespace sublet::apiserver {
 
@@ -18,15 +20,15 @@ struct FieldAlias {
 
 struct Conversion {
   std::string_view group, version, resource;
-  void (*from_storage)(schema::Value object);
-  void (*to_storage)(schema::Value object);
+  Hook<void(schema::Value object)> from_storage;
+  Hook<void(schema::Value object)> to_storage;
   std::span<const FieldAlias> field_aliases;
+
+  /// Null when the served version has the stored shape.
+  static const Conversion* row_of(const schema::ResourceFacts& served);
 };
 
-/// Null when the served version has the stored shape.
-const Conversion* conversion_of(const schema::ResourceFacts& served);
-
-/// The resource's facts in its storage version (the served one itself when it is stored as it is).
-const schema::ResourceFacts& storage_facts(const schema::ResourceFacts& served);
+/// Null when the route's version has the stored shape.
+inline const Conversion* conversion_of(const Route& route) { return route.kinds->entry<Conversion>(*route.served); }
 
 }  // namespace sublet::apiserver

@@ -1,4 +1,4 @@
-// Legacy and aggregated discovery, straight from the table's rows.
+// Legacy and aggregated discovery, straight from the snapshot's facts.
 #include "apiserver/discovery/discovery.h"
 
 #include <algorithm>
@@ -19,19 +19,20 @@ std::string group_version(std::string_view group, std::string_view version) {
   return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
 }
 
-std::vector<const ResourceFacts*> served_resources(std::string_view group, std::string_view version) {
+std::vector<const ResourceFacts*> served_resources(const Registry& kinds, std::string_view group,
+                                                   std::string_view version) {
   std::vector<const ResourceFacts*> found;
-  for (const ResourceFacts& facts : Registry::builtin()->resources())
+  for (const ResourceFacts& facts : kinds.resources())
     if (facts.served && facts.group == group && facts.version == version) found.push_back(&facts);
   return found;
 }
 
 // Legacy documents.
 
-std::string api_versions(std::string_view server_address) {
+std::string api_versions(const Registry& kinds, std::string_view server_address) {
   JsonWriter json;
   json.object([&] {
-    json.member("kind", "APIVersions").key("versions").texts(Registry::builtin()->groups().front().served);
+    json.member("kind", "APIVersions").key("versions").texts(kinds.groups().front().served);
     json.key("serverAddressByClientCIDRs").array([&] {
       json.object([&] { json.member("clientCIDR", "0.0.0.0/0").member("serverAddress", server_address); });
     });
@@ -53,11 +54,11 @@ void write_group_members(JsonWriter& json, const GroupFacts& group) {
 
 bool listed(const GroupFacts& group) { return !group.name.empty() && !group.served.empty(); }
 
-std::string group_list() {
+std::string group_list(const Registry& kinds) {
   JsonWriter json;
   json.object([&] {
     json.member("kind", "APIGroupList").member("apiVersion", "v1").key("groups").array([&] {
-      for (const GroupFacts& group : Registry::builtin()->groups())
+      for (const GroupFacts& group : kinds.groups())
         if (listed(group)) json.object([&] { write_group_members(json, group); });
     });
   });
@@ -94,8 +95,8 @@ void write_subresource(JsonWriter& json, const ResourceFacts& parent, const Subr
   });
 }
 
-std::optional<std::string> resource_list(std::string_view group, std::string_view version) {
-  auto resources = served_resources(group, version);
+std::optional<std::string> resource_list(const Registry& kinds, std::string_view group, std::string_view version) {
+  auto resources = served_resources(kinds, group, version);
   if (resources.empty()) return std::nullopt;
   JsonWriter json;
   json.object([&] {
@@ -143,51 +144,54 @@ void write_aggregated_resource(JsonWriter& json, const ResourceFacts& facts) {
   });
 }
 
-void write_aggregated_version(JsonWriter& json, std::string_view group, std::string_view version) {
+void write_aggregated_version(JsonWriter& json, const Registry& kinds, std::string_view group,
+                              std::string_view version) {
   json.object([&] {
     json.member("version", version).key("resources").array([&] {
-      for (const ResourceFacts* facts : served_resources(group, version)) write_aggregated_resource(json, *facts);
+      for (const ResourceFacts* facts : served_resources(kinds, group, version))
+        write_aggregated_resource(json, *facts);
     });
     json.member("freshness", "Current");
   });
 }
 
-void write_aggregated_group(JsonWriter& json, const GroupFacts& group) {
+void write_aggregated_group(JsonWriter& json, const Registry& kinds, const GroupFacts& group) {
   json.object([&] {
     json.key("metadata").object([&] {
       if (!group.name.empty()) json.member("name", group.name);
     });
     json.key("versions").array([&] {
-      for (std::string_view version : group.served) write_aggregated_version(json, group.name, version);
+      for (std::string_view version : group.served) write_aggregated_version(json, kinds, group.name, version);
     });
   });
 }
 
 }  // namespace
 
-std::optional<std::string> legacy_discovery(std::string_view path, std::string_view server_address) {
+std::optional<std::string> legacy_discovery(const Registry& kinds, std::string_view path,
+                                            std::string_view server_address) {
   if (path.ends_with('/')) path.remove_suffix(1);
-  if (path == "/api") return api_versions(server_address);
-  if (path == "/apis") return group_list();
-  if (path.starts_with("/api/")) return resource_list("", path.substr(5));
+  if (path == "/api") return api_versions(kinds, server_address);
+  if (path == "/apis") return group_list(kinds);
+  if (path.starts_with("/api/")) return resource_list(kinds, "", path.substr(5));
   if (!path.starts_with("/apis/")) return std::nullopt;
   path.remove_prefix(6);
   std::size_t slash = path.find('/');
   if (slash == 0) return std::nullopt;  // not another way to say /api
-  if (slash != std::string_view::npos) return resource_list(path.substr(0, slash), path.substr(slash + 1));
-  for (const GroupFacts& group : Registry::builtin()->groups())
+  if (slash != std::string_view::npos) return resource_list(kinds, path.substr(0, slash), path.substr(slash + 1));
+  for (const GroupFacts& group : kinds.groups())
     if (group.name == path && listed(group)) return group_document(group);
   return std::nullopt;
 }
 
-std::string aggregated_discovery(std::string_view path, std::string_view version) {
+std::string aggregated_discovery(const Registry& kinds, std::string_view path, std::string_view version) {
   JsonWriter json;
   json.object([&] {
     json.member("kind", "APIGroupDiscoveryList");
     json.member("apiVersion", "apidiscovery.k8s.io/" + std::string(version));
     json.key("metadata").object([] {}).key("items").array([&] {
-      for (const GroupFacts& group : Registry::builtin()->groups())
-        if (path.starts_with("/apis") ? listed(group) : group.name.empty()) write_aggregated_group(json, group);
+      for (const GroupFacts& group : kinds.groups())
+        if (path.starts_with("/apis") ? listed(group) : group.name.empty()) write_aggregated_group(json, kinds, group);
     });
   });
   return json.take();

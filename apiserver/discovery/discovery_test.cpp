@@ -29,13 +29,13 @@ Value named(const Value& list, std::string_view key, std::string_view name) {
 }
 
 TEST(LegacyDiscovery, NamesTheServersAddress) {
-  EXPECT_EQ(*legacy_discovery("/api", "10.0.0.1:6443"),
+  EXPECT_EQ(*legacy_discovery(*schema::Registry::builtin(), "/api", "10.0.0.1:6443"),
             R"({"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":)"
             R"([{"clientCIDR":"0.0.0.0/0","serverAddress":"10.0.0.1:6443"}]})");
 }
 
 TEST(LegacyDiscovery, ListsStableGroupsWithAPreferredVersionOfTheirs) {
-  Document list = parsed(legacy_discovery("/apis", ""));
+  Document list = parsed(legacy_discovery(*schema::Registry::builtin(), "/apis", ""));
   EXPECT_EQ(list["kind"].text(), "APIGroupList");
   Value autoscaling = named(list["groups"], "name", "autoscaling");
   EXPECT_EQ(autoscaling.to_json(),
@@ -47,13 +47,14 @@ TEST(LegacyDiscovery, ListsStableGroupsWithAPreferredVersionOfTheirs) {
 }
 
 TEST(LegacyDiscovery, EveryListedGroupAndVersionHasItsDocument) {
-  Document list = parsed(legacy_discovery("/apis", ""));
+  Document list = parsed(legacy_discovery(*schema::Registry::builtin(), "/apis", ""));
   EXPECT_GE(list["groups"].size(), 18u);
   for (Value group : list["groups"]) {
-    Document own = parsed(legacy_discovery("/apis/" + group["name"].string(), ""));
+    Document own = parsed(legacy_discovery(*schema::Registry::builtin(), "/apis/" + group["name"].string(), ""));
     EXPECT_EQ(own["kind"].text(), "APIGroup");
     for (Value version : group["versions"]) {
-      Document resources = parsed(legacy_discovery("/apis/" + version["groupVersion"].string(), ""));
+      Document resources =
+          parsed(legacy_discovery(*schema::Registry::builtin(), "/apis/" + version["groupVersion"].string(), ""));
       EXPECT_EQ(resources["groupVersion"].text(), version["groupVersion"].text());
       EXPECT_FALSE(resources["resources"].empty());
     }
@@ -61,7 +62,7 @@ TEST(LegacyDiscovery, EveryListedGroupAndVersionHasItsDocument) {
 }
 
 TEST(LegacyDiscovery, PodsAndTheirSubresources) {
-  Document core = parsed(legacy_discovery("/api/v1", ""));
+  Document core = parsed(legacy_discovery(*schema::Registry::builtin(), "/api/v1", ""));
   EXPECT_EQ(named(core["resources"], "name", "pods").to_json(),
             R"({"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod",)"
             R"("verbs":["create","delete","deletecollection","get","list","patch","update","watch"],)"
@@ -76,12 +77,12 @@ TEST(LegacyDiscovery, PodsAndTheirSubresources) {
 TEST(LegacyDiscovery, UnknownPathsHaveNone) {
   for (std::string_view path : {"/api/v2", "/apis/nonsense", "/apis/apps/v9", "/apis/scheduling.k8s.io/v1alpha2",
                                 "/apis/internal.apiserver.k8s.io", "/version", "", "/apis//v1"})
-    EXPECT_FALSE(legacy_discovery(path, "")) << path;
-  EXPECT_TRUE(legacy_discovery("/apis/", ""));
+    EXPECT_FALSE(legacy_discovery(*schema::Registry::builtin(), path, "")) << path;
+  EXPECT_TRUE(legacy_discovery(*schema::Registry::builtin(), "/apis/", ""));
 }
 
 TEST(AggregatedDiscovery, CoreStandsAloneAndHasNoName) {
-  Document core = parsed(aggregated_discovery("/api", "v2"));
+  Document core = parsed(aggregated_discovery(*schema::Registry::builtin(), "/api", "v2"));
   EXPECT_EQ(core["apiVersion"].text(), "apidiscovery.k8s.io/v2");
   ASSERT_EQ(core["items"].size(), 1u);
   Value group = core["items"].at(0);
@@ -94,15 +95,16 @@ TEST(AggregatedDiscovery, CoreStandsAloneAndHasNoName) {
 }
 
 TEST(AggregatedDiscovery, ListsTheSameAsTheLegacyDocuments) {
-  Document all = parsed(aggregated_discovery("/apis", "v2beta1"));
+  Document all = parsed(aggregated_discovery(*schema::Registry::builtin(), "/apis", "v2beta1"));
   EXPECT_EQ(all["apiVersion"].text(), "apidiscovery.k8s.io/v2beta1");
-  Document legacy = parsed(legacy_discovery("/apis", ""));
+  Document legacy = parsed(legacy_discovery(*schema::Registry::builtin(), "/apis", ""));
   ASSERT_EQ(all["items"].size(), legacy["groups"].size());
   for (Value group : all["items"]) {
     std::string name = group["metadata"]["name"].string();
     for (Value version : group["versions"]) {
       EXPECT_EQ(version["freshness"].text(), "Current");
-      Document flat = parsed(legacy_discovery("/apis/" + name + "/" + version["version"].string(), ""));
+      Document flat = parsed(
+          legacy_discovery(*schema::Registry::builtin(), "/apis/" + name + "/" + version["version"].string(), ""));
       std::size_t entries = 0;
       for (Value resource : version["resources"]) entries += 1 + resource["subresources"].size();
       EXPECT_EQ(entries, flat["resources"].size()) << name;

@@ -104,17 +104,17 @@ std::string id_prefix(std::string_view group, std::string_view version) {
   return made + capitalized(version);
 }
 
-Type kind_type(std::string_view group, std::string_view version, std::string_view kind) {
-  return Registry::builtin()->find_kind(group, version, kind);
-}
-
 class Surface {
  public:
-  Surface(std::string_view group, std::string_view version)
-      : group_(group), version_(version), root_(api_root(group, version)), id_(id_prefix(group, version)) {}
+  Surface(const Registry& kinds, std::string_view group, std::string_view version)
+      : kinds_(kinds),
+        group_(group),
+        version_(version),
+        root_(api_root(group, version)),
+        id_(id_prefix(group, version)) {}
 
   std::vector<ApiPath> take() {
-    for (const ResourceFacts& facts : Registry::builtin()->resources())
+    for (const ResourceFacts& facts : kinds_.resources())
       if (facts.served && facts.group == group_ && facts.version == version_) add(facts);
     std::sort(paths_.begin(), paths_.end(), [](const ApiPath& a, const ApiPath& b) { return a.path < b.path; });
     return std::move(paths_);
@@ -122,6 +122,13 @@ class Surface {
 
  private:
   void add(const ResourceFacts& facts) {
+    const std::size_t first = paths_.size();
+    add_paths(facts);
+    for (std::size_t i = first; i < paths_.size(); ++i)
+      for (ApiOperation& operation : paths_[i].operations) operation.custom = facts.custom;
+  }
+
+  void add_paths(const ResourceFacts& facts) {
     std::string resource(facts.resource);
     std::string collection = root_ + (facts.namespaced ? "/namespaces/{namespace}/" : "/") + resource;
     std::vector<std::string_view> scope;
@@ -148,7 +155,7 @@ class Surface {
       made.operations.push_back(operation(verb, id + scoped_name(facts), facts.group, facts.version, facts.kind));
       if (verb.verb == "delete" && facts.delete_returns_object) made.operations.back().answer = facts.type;
       if (verb.answer == Answer::list)
-        made.operations.back().answer = kind_type(facts.group, facts.version, facts.list_kind);
+        made.operations.back().answer = kinds_.find_kind(facts.group, facts.version, facts.list_kind);
     }
     if (!made.operations.empty()) paths_.push_back(std::move(made));
   }
@@ -157,18 +164,18 @@ class Surface {
     ApiPath made{root_ + "/" + std::string(facts.resource), {}, {}};
     std::string id = "list" + id_ + std::string(facts.kind) + "ForAllNamespaces";
     made.operations.push_back(operation(kVerbs[0], id, facts.group, facts.version, facts.kind));
-    made.operations.back().answer = kind_type(facts.group, facts.version, facts.list_kind);
+    made.operations.back().answer = kinds_.find_kind(facts.group, facts.version, facts.list_kind);
     paths_.push_back(std::move(made));
   }
 
-  static ApiOperation operation(const Verb& verb, std::string id, std::string_view group, std::string_view version,
-                                std::string_view kind) {
-    Type type = kind_type(group, version, kind);
+  ApiOperation operation(const Verb& verb, std::string id, std::string_view group, std::string_view version,
+                         std::string_view kind) const {
+    Type type = kinds_.find_kind(group, version, kind);
     ApiOperation made{verb.method,     verb.action, std::move(id), group,     version, kind,
                       verb.parameters, {},          type,          verb.codes};
     if (verb.body == Body::kind) made.body = type;
-    if (verb.body == Body::delete_options) made.body = kind_type("", "v1", "DeleteOptions");
-    if (verb.answer == Answer::status) made.answer = kind_type("", "v1", "Status");
+    if (verb.body == Body::delete_options) made.body = kinds_.find_kind("", "v1", "DeleteOptions");
+    if (verb.answer == Answer::status) made.answer = kinds_.find_kind("", "v1", "Status");
     return made;
   }
 
@@ -216,6 +223,7 @@ class Surface {
     return made;
   }
 
+  const Registry& kinds_;
   std::string_view group_, version_;
   std::string root_, id_;
   std::vector<ApiPath> paths_;
@@ -225,11 +233,15 @@ constexpr std::string_view kMediaTypes[] = {"application/json", "application/yam
                                             "application/vnd.kubernetes.protobuf"};
 constexpr std::string_view kPatchTypes[] = {"application/apply-patch+yaml", "application/json-patch+json",
                                             "application/merge-patch+json", "application/strategic-merge-patch+json"};
+// Of kinds made at run time.
+constexpr std::string_view kCustomMediaTypes[] = {"application/json", "application/yaml"};
+constexpr std::string_view kCustomPatchTypes[] = {"application/apply-patch+yaml", "application/json-patch+json",
+                                                  "application/merge-patch+json"};
 
 }  // namespace
 
-std::vector<ApiPath> api_paths(std::string_view group, std::string_view version) {
-  return Surface(group, version).take();
+std::vector<ApiPath> api_paths(const Registry& kinds, std::string_view group, std::string_view version) {
+  return Surface(kinds, group, version).take();
 }
 
 std::string api_root(std::string_view group, std::string_view version) {
@@ -249,7 +261,14 @@ std::string_view path_parameter_description(std::string_view name) {
   return "the rest of the path, handed on as it is";
 }
 
-std::span<const std::string_view> api_media_types() { return kMediaTypes; }
-std::span<const std::string_view> api_patch_types() { return kPatchTypes; }
+std::span<const std::string_view> api_media_types(bool custom) {
+  if (custom) return kCustomMediaTypes;
+  return kMediaTypes;
+}
+
+std::span<const std::string_view> api_patch_types(bool custom) {
+  if (custom) return kCustomPatchTypes;
+  return kPatchTypes;
+}
 
 }  // namespace sublet::apiserver

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sublet/schema/table.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 
@@ -25,6 +25,7 @@ struct ApiOperation {
   schema::Type body;                         // missing: none, or any patch when the action is "patch"
   schema::Type answer;                       // missing: text
   std::span<const std::string_view> codes;   // of success
+  bool custom = false;                       // of a kind made at run time
 };
 
 struct ApiPath {
@@ -34,7 +35,7 @@ struct ApiPath {
 };
 
 /// All paths of a served group version, in order of path.
-std::vector<ApiPath> api_paths(std::string_view group, std::string_view version);
+std::vector<ApiPath> api_paths(const schema::Registry& kinds, std::string_view group, std::string_view version);
 
 /// "/api/v1" or "/apis/apps/v1".
 std::string api_root(std::string_view group, std::string_view version);
@@ -44,7 +45,7 @@ std::string api_tag(std::string_view group, std::string_view version);
 std::string_view path_parameter_description(std::string_view name);
 
 /// Content types of bodies that the server reads and writes, and of patches.
-std::span<const std::string_view> api_media_types();
-std::span<const std::string_view> api_patch_types();
+std::span<const std::string_view> api_media_types(bool custom);
+std::span<const std::string_view> api_patch_types(bool custom);
 
 }  // namespace sublet::apiserver

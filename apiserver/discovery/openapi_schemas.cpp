@@ -187,29 +187,29 @@ void write_group_version_kind(JsonWriter& json, std::string_view group, std::str
 }
 
 /// Every served group version, for kinds that all of them have.
-void write_in_every_group(JsonWriter& json, std::string_view kind) {
-  for (const schema::GroupFacts& group : Registry::builtin()->groups())
+void write_in_every_group(JsonWriter& json, const Registry& kinds, std::string_view kind) {
+  for (const schema::GroupFacts& group : kinds.groups())
     for (std::string_view version : group.served) write_group_version_kind(json, group.name, version, kind);
 }
 
-void write_kinds(JsonWriter& json, Type type) {
-  std::vector<KindFacts> kinds;
-  for (std::size_t i = 0; i < Registry::builtin()->kind_count(); ++i) {
-    KindFacts facts = Registry::builtin()->kind_at(i);
-    if (facts.type == type) kinds.push_back(facts);
+void write_kinds(JsonWriter& json, const Registry& kinds, Type type) {
+  std::vector<KindFacts> named;
+  for (std::size_t i = 0; i < kinds.kind_count(); ++i) {
+    KindFacts facts = kinds.kind_at(i);
+    if (facts.type == type) named.push_back(facts);
   }
-  if (kinds.empty()) return;
+  if (named.empty()) return;
   json.key("x-kubernetes-group-version-kind").array([&] {
-    for (const KindFacts& facts : kinds) {
+    for (const KindFacts& facts : named) {
       if (facts.group == "*")
-        write_in_every_group(json, facts.kind);
+        write_in_every_group(json, kinds, facts.kind);
       else
         write_group_version_kind(json, facts.group, facts.version, facts.kind);
     }
   });
 }
 
-void write_type(JsonWriter& json, Type type, OpenApiDialect dialect) {
+void write_type(JsonWriter& json, const Registry& kinds, Type type, OpenApiDialect dialect) {
   json.object([&] {
     json.member("type", "object");
     std::vector<std::string_view> required;
@@ -227,7 +227,8 @@ void write_type(JsonWriter& json, Type type, OpenApiDialect dialect) {
         });
       });
     if (type.atomic()) json.member("x-kubernetes-map-type", "atomic");
-    write_kinds(json, type);
+    if (type.open()) json.member("x-kubernetes-preserve-unknown-fields", true);
+    write_kinds(json, kinds, type);
   });
 }
 
@@ -257,10 +258,10 @@ std::vector<std::string_view> reachable_definitions(const std::vector<Type>& roo
   return reachable.names();
 }
 
-void write_definition(JsonWriter& json, std::string_view name, OpenApiDialect dialect) {
+void write_definition(JsonWriter& json, const Registry& kinds, std::string_view name, OpenApiDialect dialect) {
   auto found = std::find_if(std::begin(kDefinitions), std::end(kDefinitions),
                             [&](const ScalarDefinition* definition) { return definition->name == name; });
-  if (found == std::end(kDefinitions)) return write_type(json, Registry::builtin()->find_type(name), dialect);
+  if (found == std::end(kDefinitions)) return write_type(json, kinds, kinds.find_type(name), dialect);
   json.raw(dialect == OpenApiDialect::v2 ? (*found)->v2 : (*found)->v3);
 }
 

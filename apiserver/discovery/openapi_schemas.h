@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apiserver/discovery/json_writer.h"
-#include "sublet/schema/table.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 
@@ -17,7 +17,7 @@ enum class OpenApiDialect { v2, v3 };
 std::vector<std::string_view> reachable_definitions(const std::vector<schema::Type>& roots);
 
 /// Writes the definition (the value only) of a name that reachable_definitions() gave.
-void write_definition(JsonWriter& json, std::string_view name, OpenApiDialect dialect);
+void write_definition(JsonWriter& json, const schema::Registry& kinds, std::string_view name, OpenApiDialect dialect);
 
 /// {"$ref": ...} in the dialect's place.
 void write_reference(JsonWriter& json, std::string_view name, OpenApiDialect dialect);

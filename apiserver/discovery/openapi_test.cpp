@@ -28,7 +28,9 @@ Document parsed(std::string_view text) {
 const Document& v3(std::string_view path) {
   static auto* cache = new std::map<std::string, Document, std::less<>>;
   auto found = cache->find(path);
-  if (found == cache->end()) found = cache->emplace(std::string(path), parsed(openapi_v3(path).value_or("{}"))).first;
+  if (found == cache->end())
+    found =
+        cache->emplace(std::string(path), parsed(openapi_v3(*schema::Registry::builtin(), path).value_or("{}"))).first;
   return found->second;
 }
 
@@ -39,17 +41,19 @@ std::vector<std::string> names(const Value& list) {
 }
 
 TEST(OpenApiV3, IndexNamesEveryDocumentWithItsHash) {
-  Document index = parsed(openapi_v3_index());
+  Document index = parsed(openapi_v3_index(*schema::Registry::builtin()));
   EXPECT_GE(index["paths"].size(), 20u);
   for (Value entry : index["paths"]) {
     std::string path(entry.key());
-    EXPECT_EQ(entry["serverRelativeURL"].text(), "/openapi/v3/" + path + "?hash=" + openapi_v3_hash(path));
-    EXPECT_TRUE(openapi_v3(path)) << path;
+    EXPECT_EQ(entry["serverRelativeURL"].text(),
+              "/openapi/v3/" + path + "?hash=" + openapi_v3_hash(*schema::Registry::builtin(), path));
+    EXPECT_TRUE(openapi_v3(*schema::Registry::builtin(), path)) << path;
   }
-  EXPECT_FALSE(openapi_v3("apis/nonsense/v1"));
-  EXPECT_FALSE(openapi_v3("apis/scheduling.k8s.io/v1alpha2"));
-  EXPECT_EQ(openapi_v3_hash("apis/nonsense/v1"), "");
-  EXPECT_NE(openapi_v3_hash("api/v1"), openapi_v3_hash("apis/apps/v1"));
+  EXPECT_FALSE(openapi_v3(*schema::Registry::builtin(), "apis/nonsense/v1"));
+  EXPECT_FALSE(openapi_v3(*schema::Registry::builtin(), "apis/scheduling.k8s.io/v1alpha2"));
+  EXPECT_EQ(openapi_v3_hash(*schema::Registry::builtin(), "apis/nonsense/v1"), "");
+  EXPECT_NE(openapi_v3_hash(*schema::Registry::builtin(), "api/v1"),
+            openapi_v3_hash(*schema::Registry::builtin(), "apis/apps/v1"));
 }
 
 TEST(OpenApiV3, PatchHasWhatKubectlLooksFor) {
@@ -117,7 +121,7 @@ TEST(OpenApiV3, ForeignBodiesKeepTheirGroup) {
 
 TEST(OpenApiPaths, OperationsAreNamedAsUpstreamNamesThem) {
   std::set<std::string> ids;
-  for (const ApiPath& path : api_paths("rbac.authorization.k8s.io", "v1"))
+  for (const ApiPath& path : api_paths(*schema::Registry::builtin(), "rbac.authorization.k8s.io", "v1"))
     for (const ApiOperation& operation : path.operations) ids.insert(operation.id);
   EXPECT_TRUE(ids.contains("listRbacAuthorizationV1RoleForAllNamespaces"));
   EXPECT_TRUE(ids.contains("deleteRbacAuthorizationV1CollectionNamespacedRole"));
@@ -127,7 +131,7 @@ TEST(OpenApiPaths, OperationsAreNamedAsUpstreamNamesThem) {
 }
 
 TEST(OpenApiV2, IsOneWholeDocument) {
-  Document document = parsed(openapi_v2_json());
+  Document document = parsed(openapi_v2_json(*schema::Registry::builtin()));
   EXPECT_EQ(document["swagger"].text(), "2.0");
   EXPECT_GT(document["paths"].size(), 200u);
   EXPECT_GT(document["definitions"].size(), 500u);
@@ -211,8 +215,8 @@ TEST(Gnostic, WritesASchema) {
 }
 
 TEST(Gnostic, HoldsAllThatTheJsonHolds) {
-  Document json = parsed(openapi_v2_json());
-  std::string document = openapi_v2_protobuf();
+  Document json = parsed(openapi_v2_json(*schema::Registry::builtin()));
+  std::string document = openapi_v2_protobuf(*schema::Registry::builtin());
   std::size_t paths = 0, patches = 0;
   for (const WireField& path : wire(only(document, 8))) {
     ++paths;

@@ -67,8 +67,8 @@ void write_operation(JsonWriter& json, const ApiOperation& operation, const std:
   json.key(operation.method).object([&] {
     json.key("tags").array([&] { json.value(tag); });
     json.member("operationId", operation.id);
-    json.key("produces").texts(api_media_types()).key("consumes");
-    json.texts(operation.action == "patch" ? api_patch_types() : api_media_types());
+    json.key("produces").texts(api_media_types(operation.custom)).key("consumes");
+    json.texts(operation.action == "patch" ? api_patch_types(operation.custom) : api_media_types(operation.custom));
     write_parameters(json, operation);
     write_responses(json, operation);
     json.member("x-kubernetes-action", operation.action);
@@ -90,62 +90,62 @@ void write_path_item(JsonWriter& json, const ApiPath& path, const std::string& t
 
 /// Calls visit(path, tag) for all paths of all served group versions.
 template <class Visit>
-void for_each_path(Visit visit) {
-  for (const GroupFacts& group : Registry::builtin()->groups())
+void for_each_path(const Registry& kinds, Visit visit) {
+  for (const GroupFacts& group : kinds.groups())
     for (std::string_view version : group.served) {
       std::string tag = api_tag(group.name, version);
-      for (const ApiPath& path : api_paths(group.name, version)) visit(path, tag);
+      for (const ApiPath& path : api_paths(kinds, group.name, version)) visit(path, tag);
     }
 }
 
-std::vector<std::string_view> definitions() {
+std::vector<std::string_view> definitions(const Registry& kinds) {
   std::vector<Type> roots;
-  for_each_path([&](const ApiPath& path, const std::string&) {
+  for_each_path(kinds, [&](const ApiPath& path, const std::string&) {
     for (const ApiOperation& operation : path.operations) {
       roots.push_back(operation.body);
       roots.push_back(operation.answer);
     }
   });
   for (std::string_view kind : {"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "WatchEvent"})
-    roots.push_back(Registry::builtin()->find_kind("", "v1", kind));
+    roots.push_back(kinds.find_kind("", "v1", kind));
   return reachable_definitions(roots);
 }
 
-void write_info(JsonWriter& json) {
-  json.object([&] { json.member("title", "Kubernetes").member("version", Registry::builtin()->release()); });
+void write_info(JsonWriter& json, const Registry& kinds) {
+  json.object([&] { json.member("title", "Kubernetes").member("version", kinds.release()); });
 }
 
 }  // namespace
 
-std::string openapi_v2_json() {
+std::string openapi_v2_json(const Registry& kinds) {
   JsonWriter json;
   json.object([&] {
     json.member("swagger", "2.0").key("info");
-    write_info(json);
+    write_info(json, kinds);
     json.key("paths").object([&] {
       for_each_path(
-          [&](const ApiPath& path, const std::string& tag) { write_path_item(json.key(path.path), path, tag); });
+          kinds, [&](const ApiPath& path, const std::string& tag) { write_path_item(json.key(path.path), path, tag); });
     });
     json.key("definitions").object([&] {
-      for (std::string_view name : definitions()) write_definition(json.key(name), name, kDialect);
+      for (std::string_view name : definitions(kinds)) write_definition(json.key(name), kinds, name, kDialect);
     });
   });
   return json.take();
 }
 
-std::string openapi_v2_protobuf() {
+std::string openapi_v2_protobuf(const Registry& kinds) {
   gnostic::DocumentWriter document;
   JsonWriter info;
-  write_info(info);
+  write_info(info, kinds);
   document.begin("2.0", info.take());
-  for_each_path([&](const ApiPath& path, const std::string& tag) {
+  for_each_path(kinds, [&](const ApiPath& path, const std::string& tag) {
     JsonWriter json;
     write_path_item(json, path, tag);
     document.add_path(path.path, json.take());
   });
-  for (std::string_view name : definitions()) {
+  for (std::string_view name : definitions(kinds)) {
     JsonWriter json;
-    write_definition(json, name, kDialect);
+    write_definition(json, kinds, name, kDialect);
     document.add_definition(name, json.take());
   }
   return document.take();

@@ -50,7 +50,7 @@ void write_responses(JsonWriter& json, const ApiOperation& operation) {
       json.key(code).object([&] {
         json.member("description", describe(code));
         if (operation.answer)
-          write_content(json, api_media_types(), operation.answer.name());
+          write_content(json, api_media_types(operation.custom), operation.answer.name());
         else
           write_text_content(json);
       });
@@ -63,9 +63,9 @@ void write_body(JsonWriter& json, const ApiOperation& operation) {
   if (!patch && !operation.body) return;
   json.key("requestBody").object([&] {
     if (patch)
-      write_content(json, api_patch_types(), kPatchDefinition);
+      write_content(json, api_patch_types(operation.custom), kPatchDefinition);
     else
-      write_content(json, api_media_types(), operation.body.name());
+      write_content(json, api_media_types(operation.custom), operation.body.name());
     if (operation.method != "delete") json.member("required", true);
   });
 }
@@ -98,33 +98,34 @@ void write_path(JsonWriter& json, const ApiPath& path, const std::string& tag) {
   });
 }
 
-std::vector<Type> types_of(const std::vector<ApiPath>& paths, std::string_view group, std::string_view version) {
+std::vector<Type> types_of(const Registry& kinds, const std::vector<ApiPath>& paths, std::string_view group,
+                           std::string_view version) {
   std::vector<Type> types;
   for (const ApiPath& path : paths)
     for (const ApiOperation& operation : path.operations) {
       types.push_back(operation.body);
       types.push_back(operation.answer);
     }
-  types.push_back(Registry::builtin()->find_kind(group, version, "APIResourceList"));
-  types.push_back(Registry::builtin()->find_kind(group, version, "WatchEvent"));
+  types.push_back(kinds.find_kind(group, version, "APIResourceList"));
+  types.push_back(kinds.find_kind(group, version, "WatchEvent"));
   return types;
 }
 
-std::string document(std::string_view group, std::string_view version) {
-  std::vector<ApiPath> paths = api_paths(group, version);
+std::string document(const Registry& kinds, std::string_view group, std::string_view version) {
+  std::vector<ApiPath> paths = api_paths(kinds, group, version);
   std::string tag = api_tag(group, version);
   JsonWriter json;
   json.object([&] {
     json.member("openapi", "3.0.0").key("info").object([&] {
-      json.member("title", "Kubernetes").member("version", Registry::builtin()->release());
+      json.member("title", "Kubernetes").member("version", kinds.release());
     });
     json.key("paths").object([&] {
       for (const ApiPath& path : paths) write_path(json, path, tag);
     });
     json.key("components").object([&] {
       json.key("schemas").object([&] {
-        for (std::string_view name : reachable_definitions(types_of(paths, group, version)))
-          write_definition(json.key(name), name, kDialect);
+        for (std::string_view name : reachable_definitions(types_of(kinds, paths, group, version)))
+          write_definition(json.key(name), kinds, name, kDialect);
       });
     });
   });
@@ -135,18 +136,6 @@ struct GroupVersion {
   std::string_view group, version;
 };
 
-/// Index key ("api/v1", "apis/apps/v1") -> group version; all that are served.
-const std::map<std::string, GroupVersion, std::less<>>& served_documents() {
-  static const auto* made = [] {
-    auto* all = new std::map<std::string, GroupVersion, std::less<>>;
-    for (const GroupFacts& group : Registry::builtin()->groups())
-      for (std::string_view version : group.served)
-        all->emplace(api_root(group.name, version).substr(1), GroupVersion{group.name, version});
-    return all;
-  }();
-  return *made;
-}
-
 /// FNV-1a, in hexadecimal: clients only compare it, and keep the document for as long as it stays the same.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 14695981039346656037u;
@@ -156,41 +145,52 @@ std::string hash_of(std::string_view text) {
   return made;
 }
 
-/// Documents are made for their hashes once; only the hashes are kept.
-const std::map<std::string, std::string, std::less<>>& hashes() {
-  static const auto* made = [] {
-    auto* all = new std::map<std::string, std::string, std::less<>>;
-    for (const auto& [path, served] : served_documents())
-      all->emplace(path, hash_of(document(served.group, served.version)));
-    return all;
-  }();
-  return *made;
-}
+/// Index key ("api/v1", "apis/apps/v1") -> group version, and the hash of its document; all that are served. A part of
+/// the snapshot: documents are made for their hashes once, and only the hashes are kept.
+struct DocumentIndex {
+  struct Entry {
+    GroupVersion served;
+    std::string hash;
+  };
+  std::map<std::string, Entry, std::less<>> entries;
+
+  explicit DocumentIndex(const Registry& kinds) {
+    for (const GroupFacts& group : kinds.groups())
+      for (std::string_view version : group.served)
+        entries.emplace(api_root(group.name, version).substr(1),
+                        Entry{{group.name, version}, hash_of(document(kinds, group.name, version))});
+  }
+
+  const Entry* find(std::string_view path) const {
+    const auto found = entries.find(path);
+    return found == entries.end() ? nullptr : &found->second;
+  }
+};
 
 }  // namespace
 
-std::string openapi_v3_index() {
+std::string openapi_v3_index(const Registry& kinds) {
   JsonWriter json;
   json.object([&] {
     json.key("paths").object([&] {
-      for (const auto& entry : hashes())
+      for (const auto& entry : kinds.part<DocumentIndex>().entries)
         json.key(entry.first).object([&] {
-          json.member("serverRelativeURL", "/openapi/v3/" + entry.first + "?hash=" + entry.second);
+          json.member("serverRelativeURL", "/openapi/v3/" + entry.first + "?hash=" + entry.second.hash);
         });
     });
   });
   return json.take();
 }
 
-std::optional<std::string> openapi_v3(std::string_view group_version_path) {
-  auto found = served_documents().find(group_version_path);
-  if (found == served_documents().end()) return std::nullopt;
-  return document(found->second.group, found->second.version);
+std::optional<std::string> openapi_v3(const Registry& kinds, std::string_view group_version_path) {
+  const auto* entry = kinds.part<DocumentIndex>().find(group_version_path);
+  if (!entry) return std::nullopt;
+  return document(kinds, entry->served.group, entry->served.version);
 }
 
-std::string openapi_v3_hash(std::string_view group_version_path) {
-  auto found = hashes().find(group_version_path);
-  return found == hashes().end() ? std::string() : found->second;
+std::string openapi_v3_hash(const Registry& kinds, std::string_view group_version_path) {
+  const auto* entry = kinds.part<DocumentIndex>().find(group_version_path);
+  return entry ? entry->hash : std::string();
 }
 
 }  // namespace sublet::apiserver

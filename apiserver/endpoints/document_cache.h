@@ -1,4 +1,5 @@
-// DocumentCache: large derived bodies (discovery, OpenAPI) kept in a small budget, compressed, with their ETags.
+// DocumentCache: large derived bodies (discovery, OpenAPI) kept in a small budget, compressed, with their ETags; a part
+// of the snapshot of kinds that they are made from.
 //
 // Nothing is built before it is asked for, and the least recently used goes when the budget is full, so an idle virtual
 // cluster holds little. Any thread; two at once may build the same body twice.
@@ -11,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "sublet/schema/registry.h"
+
 namespace sublet::apiserver {
 
 struct CachedDocument {
@@ -21,7 +24,9 @@ struct CachedDocument {
 
 class DocumentCache {
  public:
-  explicit DocumentCache(std::size_t budget_bytes = 4u << 20) : budget_(budget_bytes) {}
+  explicit DocumentCache(std::size_t budget_bytes) : budget_(budget_bytes) {}
+  /// The part of a snapshot whose documents it holds.
+  explicit DocumentCache(const schema::Registry&) : DocumentCache(4u << 20) {}
   std::shared_ptr<const CachedDocument> get(const std::string& key, const std::function<std::string()>& make);
   std::size_t bytes() const;
 

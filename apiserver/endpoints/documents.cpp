@@ -72,14 +72,15 @@ void serve_discovery(const ContextPtr& context) {
   const std::string path(without_slash(context->info.path));
   if (path == "/api" || path == "/apis") {
     if (const auto version = aggregated_version(context->request.headers.get("Accept")); !version.empty()) {
-      const auto document = context->core->documents.get("discovery:" + std::string(version) + path,
-                                                         [&] { return aggregated_discovery(path, version); });
+      const auto document = context->kinds->part<DocumentCache>().get("discovery:" + std::string(version) + path, [&] {
+        return aggregated_discovery(*context->kinds, path, version);
+      });
       return serve_cached(
           *context, *document,
           "application/json;g=apidiscovery.k8s.io;v=" + std::string(version) + ";as=APIGroupDiscoveryList", "public");
     }
   }
-  auto body = legacy_discovery(path, server_address(context->core->options));
+  auto body = legacy_discovery(*context->kinds, path, server_address(context->core->options));
   if (!body) return reply_status(*context, no_such_path());
   reply_text(*context, 200, kJsonType, std::move(*body));
 }
@@ -87,8 +88,8 @@ void serve_discovery(const ContextPtr& context) {
 void serve_openapi_v2(const ContextPtr& context) {
   const auto accept = context->request.headers.get("Accept");
   const bool protobuf = accept.find("proto-openapi.spec.v2") != std::string_view::npos;
-  const auto document = context->core->documents.get(protobuf ? "openapi/v2.pb" : "openapi/v2.json", [&] {
-    return protobuf ? openapi_v2_protobuf() : openapi_v2_json();
+  const auto document = context->kinds->part<DocumentCache>().get(protobuf ? "openapi/v2.pb" : "openapi/v2.json", [&] {
+    return protobuf ? openapi_v2_protobuf(*context->kinds) : openapi_v2_json(*context->kinds);
   });
   serve_cached(*context, *document, protobuf ? kV2Protobuf : kJsonType, "");
 }
@@ -97,11 +98,12 @@ void serve_openapi_v3(const ContextPtr& context) {
   constexpr std::string_view kRoot = "/openapi/v3";
   const std::string path(without_slash(context->info.path));
   if (path == kRoot) {
-    const auto document = context->core->documents.get("openapi/v3", [] { return openapi_v3_index(); });
+    const auto document =
+        context->kinds->part<DocumentCache>().get("openapi/v3", [&] { return openapi_v3_index(*context->kinds); });
     return serve_cached(*context, *document, kJsonType, "");
   }
   const std::string name = path.substr(kRoot.size() + 1);
-  const std::string hash = openapi_v3_hash(name);
+  const std::string hash = openapi_v3_hash(*context->kinds, name);
   if (hash.empty()) return reply_status(*context, no_such_path());
   const auto asked = context->query.find("hash");
   if (asked && *asked != hash) {
@@ -110,7 +112,8 @@ void serve_openapi_v3(const ContextPtr& context) {
     context->record(301);
     return context->sink->respond(301, std::move(headers), {});
   }
-  const auto document = context->core->documents.get(path, [&] { return openapi_v3(name).value_or("{}"); });
+  const auto document =
+      context->kinds->part<DocumentCache>().get(path, [&] { return openapi_v3(*context->kinds, name).value_or("{}"); });
   serve_cached(*context, *document, kJsonType, asked ? "public, immutable" : "");
 }
 

@@ -87,7 +87,7 @@ void serve_metrics(const ContextPtr& context) {
 void serve_paths(const ContextPtr& context) {
   std::vector<std::string> paths;
   for (const auto& endpoint : kEndpoints) paths.emplace_back(endpoint.path);
-  for (const auto& group : schema::Registry::builtin()->groups()) {
+  for (const auto& group : context->kinds->groups()) {
     if (group.served.empty()) continue;
     const std::string root = group.name.empty() ? "/api" : "/apis/" + std::string(group.name);
     if (!group.name.empty()) paths.push_back(root);

@@ -137,7 +137,7 @@ void post_binding(const ContextPtr& context) {
   auto body = decode_body({context->request.headers.get("Content-Type"), context->request.body},
                           expected_kind(*context->route), FieldValidation::ignore, context->warnings);
   if (!body) return reply_status(*context, body.error());
-  context->route = context->core->routes.find("", "v1", "pods");
+  context->route = context->routes().find("", "v1", "pods");
   context->info.resource = "pods";
   context->info.name = (*body)["metadata"]["name"].string();
   context->info.subresource = "binding";
@@ -162,7 +162,7 @@ void dispatch_verb(const ContextPtr& context) {
 
 bool negotiate_output(RequestContext& context) {
   const bool stored = context.served().verbs.contains("get");
-  auto output = negotiate(context.request.headers.get("Accept"), stored);
+  auto output = negotiate(context.request.headers.get("Accept"), {stored, !context.served().custom});
   if (!output) {
     reply_status(context, output.error());
     return false;
@@ -183,7 +183,7 @@ bool negotiate_output(RequestContext& context) {
 
 void handle_resource(const ContextPtr& context) {
   const RequestInfo& info = context->info;
-  context->route = context->core->routes.find(info.group, info.version, info.resource);
+  context->route = context->routes().find(info.group, info.version, info.resource);
   if (!context->route) return reply_status(*context, no_such_resource());
   if (!negotiate_output(*context)) return;
   if (auto fits = check_scope(*context); !fits) return reply_status(*context, fits.error());

@@ -16,6 +16,13 @@ void plain_cells(const Value& object, WallTime now, Value row) {
 
 constexpr Printer kPlain{"", "", kPlainColumns, plain_cells};
 
+// As upstream shows custom resources that name no columns.
+constexpr Column kCustomColumns[] = {kNameColumn, {"Age", "date", "", "When the object was created"}};
+
+void custom_cells(const Value& object, WallTime now, Value row) { Cells(object, now, row).name().age(); }
+
+constexpr Printer kCustom{"", "", kCustomColumns, custom_cells};
+
 using Family = std::span<const Printer> (*)();
 constexpr Family kFamilies[] = {pod_printers,      cluster_printers, config_printers, network_printers,
                                 workload_printers, storage_printers, access_printers, device_printers};
@@ -29,6 +36,10 @@ std::string with_rest(std::int64_t large, std::string_view large_unit, std::int6
 }
 
 }  // namespace
+
+const Printer* Printer::row_of(const schema::ResourceFacts& facts) {
+  return facts.custom ? &kCustom : &printer_for(facts.storage_group, facts.resource);
+}
 
 const Printer& printer_for(std::string_view group, std::string_view resource) {
   for (Family family : kFamilies)

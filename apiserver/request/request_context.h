@@ -18,10 +18,15 @@ namespace sublet::apiserver {
 
 struct RequestContext {
   RequestContext(std::shared_ptr<ServerCore> core_, net::Request request_, std::shared_ptr<net::ResponseSink> sink_)
-      : core(std::move(core_)), request(std::move(request_)), sink(std::move(sink_)), query(request.query()) {}
+      : core(std::move(core_)),
+        kinds(core->kinds.get()),
+        request(std::move(request_)),
+        sink(std::move(sink_)),
+        query(request.query()) {}
   ~RequestContext();
 
   std::shared_ptr<ServerCore> core;
+  std::shared_ptr<const schema::Registry> kinds;  // the snapshot that this request began with, to its end
   net::Request request;
   std::shared_ptr<net::ResponseSink> sink;
   Query query;
@@ -36,7 +41,7 @@ struct RequestContext {
 
   const schema::ResourceFacts& served() const { return *route->served; }
   const schema::ResourceFacts& storage() const { return *route->storage; }
-  const Strategy& strategy() const { return *route->strategy; }
+  const Routes& routes() const { return kinds->part<Routes>(); }
   std::string key() const;
   bool dry_run() const { return query.find("dryRun").has_value(); }
 

@@ -1,5 +1,5 @@
-// ServerCore: what every part of one server shares: store, loop, options, clock, random, routes, and by name the parts
-// that stand in higher rooms (who uses one includes its header).
+// ServerCore: what every part of one server shares: store, loop, options, clock, random, current kinds, and by name the
+// parts that stand in higher rooms (who uses one includes its header).
 //
 // Lives as long as any request or watch does (held by shared_ptr, with the parts behind it: server.cpp), so an answer
 // that comes after stop() is harmless. Threads: immutable but for the atomics and the parts that lock themselves.
@@ -8,7 +8,7 @@
 #include <atomic>
 #include <utility>
 
-#include "apiserver/request/route.h"
+#include "apiserver/request/current_kinds.h"
 #include "sublet/apiserver/options.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/random.h"
@@ -18,31 +18,28 @@
 
 namespace sublet::apiserver {
 
-class CallOuts;       // admission/call_out.h
-class DocumentCache;  // endpoints/document_cache.h
-class WatchHub;       // watch/watch_hub.h
+class CallOuts;  // admission/call_out.h
+class WatchHub;  // watch/watch_hub.h
 
 struct ServerCore {
   ServerCore(store::Store& store_, net::Loop& loop_, ServerOptions options_, Clock& clock_, Random& random_,
-             const Routes& routes_, WatchHub& watches_, DocumentCache& documents_, CallOuts& call_outs_)
+             WatchHub& watches_, CallOuts& call_outs_)
       : store(store_),
         loop(loop_),
+        kinds(std::move(options_.kinds)),
         options(std::move(options_)),
         clock(clock_),
         random(random_),
-        routes(routes_),
         watches(watches_),
-        documents(documents_),
         call_outs(call_outs_) {}
 
   store::Store& store;
   net::Loop& loop;
-  const ServerOptions options;
+  CurrentKinds kinds;
+  const ServerOptions options;  // without its kinds, which are the first of the current ones
   Clock& clock;
   Random& random;
-  const Routes& routes;
   WatchHub& watches;
-  DocumentCache& documents;
   CallOuts& call_outs;
   WorkerPool compressors{{.name = "gzip", .threads_max = 2, .queue_max = 256}};  // of large answers; until stop()
   std::atomic<bool> ready{false};                                                // start() succeeded

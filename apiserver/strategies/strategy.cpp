@@ -33,7 +33,24 @@ Strategy make_generic() {
   return row;
 }
 
+// As upstream's custom resources: /status changes status alone, all else that is not metadata counts as spec.
+Strategy make_custom() {
+  Strategy row = make_generic();
+  row.generation = true;
+  row.prepare_status_update = keep_all_but_status;
+  return row;
+}
+
 }  // namespace
+
+const Strategy& custom_strategy() {
+  static const Strategy row = make_custom();
+  return row;
+}
+
+const Strategy* Strategy::row_of(const schema::ResourceFacts& facts) {
+  return facts.custom ? &custom_strategy() : &strategy_for(facts.storage_group, facts.resource);
+}
 
 UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource) {
   if (subresource == "status") return {strategy.prepare_status_update, strategy.validate_status_update};

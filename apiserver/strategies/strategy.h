@@ -1,4 +1,5 @@
-// Strategy: what is particular to one kind, as one row of functions over documents; everything else is generic.
+// Strategy: what is particular to one kind, as one row of functions over documents; everything else is generic. A
+// column of the Registry: rows of built-in kinds are constant, a kind made at run time may bring one with state (Hook).
 //
 // The verbs call a strategy's functions in upstream's order (k8s.io/apiserver registry/rest): create = defaults,
 // admission, prepare_create, validation, claim_create; update = defaults, admission, prepare_update (or
@@ -13,9 +14,11 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/request/route.h"
 #include "apiserver/validation/object_meta.h"
 #include "sublet/apiserver/options.h"
 #include "sublet/base/clock.h"
+#include "sublet/base/hook.h"
 #include "sublet/base/random.h"
 #include "sublet/schema/document.h"
 #include "sublet/schema/table.h"
@@ -25,6 +28,7 @@ namespace sublet::apiserver {
 
 /// What a strategy or admission plugin may know and add while a write is prepared.
 struct WriteContext {
+  const schema::Registry& kinds;  // the request's snapshot
   const schema::ResourceFacts& resource;
   std::string_view namespace_name;  // "" for cluster scope
   std::string_view subresource;
@@ -58,42 +62,50 @@ struct Strategy {
   bool unconditional_update = true;    // PUT without resourceVersion is allowed
   bool delete_returns_object = false;  // final delete answers with the object instead of a Status
   bool generation = false;             // metadata.generation 1 at create, +1 when spec changes
-  void (*defaults)(schema::Value object) = nullptr;
-  Outcome (*prepare_create)(WriteContext& context, schema::Value object) = nullptr;
-  Outcome (*prepare_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
+  Hook<void(schema::Value object)> defaults;
+  Hook<Outcome(WriteContext& context, schema::Value object)> prepare_create;
+  Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_update;
   /// What must be claimed in the same Txn (addresses, ports): after validation, and again with every Txn that is tried.
-  Outcome (*claim_create)(WriteContext& context, schema::Value object) = nullptr;
-  Outcome (*claim_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
-  Outcome (*prepare_status_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
-  void (*validate)(const schema::Value& object, std::vector<Cause>& causes) = nullptr;  // create and update
-  void (*validate_update)(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes) = nullptr;
-  void (*validate_status_update)(const schema::Value& object, const schema::Value& old,
-                                 std::vector<Cause>& causes) = nullptr;
+  Hook<Outcome(WriteContext& context, schema::Value object)> claim_create;
+  Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> claim_update;
+  Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_status_update;
+  Hook<void(const schema::Value& object, std::vector<Cause>& causes)> validate;  // create and update
+  Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_update;
+  Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_status_update;
   // /approval, which only CertificateSigningRequest has.
-  Outcome (*prepare_approval_update)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
-  void (*validate_approval_update)(const schema::Value& object, const schema::Value& old,
-                                   std::vector<Cause>& causes) = nullptr;
+  Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_approval_update;
+  Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)>
+      validate_approval_update;
   /// Grace in seconds for a delete, 0 for at once; null: the kind has no graceful deletion.
-  std::int64_t (*grace_seconds)(const schema::Value& object, std::optional<std::int64_t> requested) = nullptr;
+  Hook<std::int64_t(const schema::Value& object, std::optional<std::int64_t> requested)> grace_seconds;
   /// Something beyond metadata.finalizers still holds the object (Namespace: spec.finalizers): a delete only marks it,
   /// and the update that lets go removes it.
-  bool (*holds_deletion)(const schema::Value& object) = nullptr;
+  Hook<bool(const schema::Value& object)> holds_deletion;
   /// Called when a delete marks the object (metadata.deletionTimestamp is set): Namespace turns Terminating.
-  void (*mark_deleting)(schema::Value object) = nullptr;
+  Hook<void(schema::Value object)> mark_deleting;
   /// Called when the object is really removed (releases IP allocations and the like).
-  void (*on_removed)(WriteContext& context, const schema::Value& object) = nullptr;
+  Hook<void(WriteContext& context, const schema::Value& object)> on_removed;
   std::vector<SelectableField> selectable_fields = {};  // beyond metadata.name and metadata.namespace
+
+  /// The row of a built-in resource, by its storage form; the generic row for kinds without one, another for kinds made
+  /// at run time without a Strategy of their own.
+  static const Strategy* row_of(const schema::ResourceFacts& facts);
 };
+
+/// What is particular to the route's resource, as it is stored.
+inline const Strategy& strategy_of(const Route& route) { return *route.kinds->entry<Strategy>(*route.storage); }
 
 /// The steps of an update that depend on the endpoint: null ones included.
 struct UpdateSteps {
-  Outcome (*prepare)(WriteContext& context, schema::Value object, const schema::Value& old);
-  void (*validate)(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes);
-  Outcome (*claim)(WriteContext& context, schema::Value object, const schema::Value& old) = nullptr;
+  Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare;
+  Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate;
+  Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> claim = nullptr;
 };
 UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource);
 
-/// The row of a resource; the generic row for kinds without one. `group` and `resource` of the storage form.
+/// The row of a built-in resource; the generic row for kinds without one. `group` and `resource` of the storage form.
 const Strategy& strategy_for(std::string_view group, std::string_view resource);
+/// What kinds made at run time are like; a Strategy of their own begins as a copy of it.
+const Strategy& custom_strategy();
 
 }  // namespace sublet::apiserver

@@ -93,8 +93,8 @@ Outcome spend(WriteContext& context, Budget& budget, const Value& pod) {
   status.put("disruptionsAllowed", status["disruptionsAllowed"].integer() - 1);
   status.object("disruptedPods").put(pod["metadata"]["name"].text(), format_time(context.clock.now()));
   if (context.dry_run) return {};
-  const auto* facts = schema::Registry::builtin()->find_resource("policy", "v1", "poddisruptionbudgets");
-  auto put = make_put(budget.document.root(), *facts, strategy_for("policy", "poddisruptionbudgets"));
+  const auto* facts = context.kinds.find_resource("policy", "v1", "poddisruptionbudgets");
+  auto put = make_put(budget.document.root(), *facts, *context.kinds.entry<Strategy>(*facts));
   if (!put) return fail(put.error());
   context.txn.guards.push_back({budget.stored->key, budget.stored->revision});
   store::Op op;

@@ -47,7 +47,7 @@ Outcome mutate_new(Write& write, Draft& draft) {
   apply_defaults(request, object);
   draft.named_here = generate_name(write, object);
   if (auto admitted = admit_mutating(write.context, WriteVerb::create, object, Value()); !admitted) return admitted;
-  const auto prepare = request.strategy().prepare_create;
+  const auto prepare = strategy_of(*request.route).prepare_create;
   return prepare ? prepare(write.context, object) : Outcome();
 }
 
@@ -64,7 +64,7 @@ Outcome validate_new(Write& write, Draft& draft) {
 
 Result<Plan> plan_new(Write& write, Draft& draft) {
   RequestContext& request = write.request;
-  const auto claim = request.strategy().claim_create;
+  const auto claim = strategy_of(*request.route).claim_create;
   schema::Document claimed;  // what was claimed for one Txn is not kept for the next
   if (claim) claimed = draft.object.clone();
   const Value object = claim ? claimed.root() : draft.object.root();

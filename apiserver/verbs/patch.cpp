@@ -20,19 +20,25 @@ Outcome apply_merge(Value target, const Value& patch, schema::Type) {
 struct PatchFacts {
   std::string_view content_type;
   Outcome (*apply)(Value target, const Value& patch, schema::Type type);
+  bool builtin_only = false;  // custom resources have no patch strategies
 };
 constexpr PatchFacts kPatches[] = {
     {"application/json-patch+json", apply_json},
     {"application/merge-patch+json", apply_merge},
-    {"application/strategic-merge-patch+json", patches::apply_strategic_merge},
+    {"application/strategic-merge-patch+json", patches::apply_strategic_merge, true},
 };
-constexpr std::string_view kPatchTypes =
-    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
 
-const PatchFacts* patch_facts(std::string_view content_type) {
+std::string patch_types(bool custom) {
+  std::string types;
+  for (const auto& facts : kPatches)
+    if (!custom || !facts.builtin_only) types.append(types.empty() ? "" : ", ").append(facts.content_type);
+  return types;
+}
+
+const PatchFacts* patch_facts(std::string_view content_type, bool custom) {
   const auto end = content_type.find_first_of("; ");
   for (const auto& facts : kPatches)
-    if (facts.content_type == content_type.substr(0, end)) return &facts;
+    if (facts.content_type == content_type.substr(0, end) && !(custom && facts.builtin_only)) return &facts;
   return nullptr;
 }
 
@@ -54,7 +60,7 @@ class PatchRun final : public WriteRun {
     RequestContext& request = write.request;
     auto current = find_current(request, write.pending);
     if (!current) return fail(current.error());
-    auto object = served_document(**current, request.served());
+    auto object = served_document(**current, *request.route);
     if (!object) return fail(object.error());
     const Value root = object->root();
     if (auto applied = apply_patch(request, patch_, root, request.route->type()); !applied)
@@ -69,8 +75,9 @@ class PatchRun final : public WriteRun {
 }  // namespace
 
 Result<PatchRequest> read_patch(const RequestContext& context) {
-  const auto* facts = patch_facts(context.request.headers.get("Content-Type"));
-  if (!facts) return fail(unsupported_media_status(kPatchTypes));
+  const bool custom = context.served().custom;
+  const auto* facts = patch_facts(context.request.headers.get("Content-Type"), custom);
+  if (!facts) return fail(unsupported_media_status(patch_types(custom)));
   auto validation = check_write_options(context, "PatchOptions");
   if (!validation) return fail(validation.error());
   PatchRequest request;

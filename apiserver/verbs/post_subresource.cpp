@@ -65,7 +65,7 @@ void post_to_subresource(const ContextPtr& context) {
   auto validation = check_write_options(*context, "CreateOptions");
   if (!validation) return reply_status(*context, validation.error());
   const ExpectedKind expected{facts->group, facts->version, facts->kind,
-                              schema::Registry::builtin()->find_kind(facts->group, facts->version, facts->kind)};
+                              context->kinds->find_kind(facts->group, facts->version, facts->kind)};
   auto decoded = decode_body({context->request.headers.get("Content-Type"), context->request.body}, expected,
                              *validation, context->warnings);
   if (!decoded) return reply_status(*context, decoded.error());

@@ -233,12 +233,12 @@ TEST(Encoding, PrettyAndYaml) {
 }
 
 TEST(Negotiation, TakesTheBestClause) {
-  EXPECT_EQ(negotiate("application/json;q=0.5,application/yaml", true)->media, Media::yaml);
-  EXPECT_EQ(negotiate("application/xml, */*", true)->media, Media::json);
-  EXPECT_EQ(negotiate("application/json;as=Table;v=v1;g=meta.k8s.io", true)->form, Form::table);
-  EXPECT_FALSE(negotiate("application/json;as=Table;v=v1;g=meta.k8s.io", false));
-  EXPECT_FALSE(negotiate("application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io", true));
-  EXPECT_FALSE(negotiate("application/json;q=0", true));
+  EXPECT_EQ(negotiate("application/json;q=0.5,application/yaml", {true})->media, Media::yaml);
+  EXPECT_EQ(negotiate("application/xml, */*", {true})->media, Media::json);
+  EXPECT_EQ(negotiate("application/json;as=Table;v=v1;g=meta.k8s.io", {true})->form, Form::table);
+  EXPECT_FALSE(negotiate("application/json;as=Table;v=v1;g=meta.k8s.io", {false}));
+  EXPECT_FALSE(negotiate("application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io", {true}));
+  EXPECT_FALSE(negotiate("application/json;q=0", {true}));
 }
 
 TEST(Paths, FollowTheUrlGrammar) {

@@ -108,7 +108,7 @@ Grace shorten_grace(Value meta, std::optional<std::int64_t> requested) {
 }
 
 Grace begin_grace(Write& write, Value object, std::optional<std::int64_t> requested) {
-  const auto grace_seconds = write.request.strategy().grace_seconds;
+  const auto grace_seconds = strategy_of(*write.request.route).grace_seconds;
   Value meta = object["metadata"];
   if (meta.has("deletionTimestamp")) return grace_seconds ? shorten_grace(meta, requested) : Grace::none;
   if (!grace_seconds) return Grace::none;
@@ -127,7 +127,7 @@ void mark_deleting(Write& write, Value object) {
   const auto deadline = parse_time(meta["deletionTimestamp"].text());
   if (!deadline || *deadline > now) meta.put("deletionTimestamp", format_time(now));
   // What holds its own deletion (a namespace) has a way of ending and no grace period.
-  if (!write.request.strategy().holds_deletion) meta.put("deletionGracePeriodSeconds", 0);
+  if (!strategy_of(*write.request.route).holds_deletion) meta.put("deletionGracePeriodSeconds", 0);
 }
 
 Outcome check_preconditions(const RequestContext& context, const store::Object& current, const DeleteRequest& request) {
@@ -159,7 +159,7 @@ void warn_without_collector(RequestContext& context, std::string_view finalizer)
 
 // A final delete answers with a Status, or the last object for the kinds that say so.
 void answer_removed(const RequestContext& context, const store::Object& current, Plan& plan) {
-  if (context.strategy().delete_returns_object) return;
+  if (strategy_of(*context.route).delete_returns_object) return;
   plan.answer.op.reset();
   plan.answer.object.reset();
   plan.answer.json =
@@ -167,7 +167,7 @@ void answer_removed(const RequestContext& context, const store::Object& current,
 }
 
 Result<Plan> remove_now(Write& write, const store::ObjectPtr& current, Value object) {
-  const Strategy& strategy = write.request.strategy();
+  const Strategy& strategy = strategy_of(*write.request.route);
   if (strategy.on_removed) strategy.on_removed(write.context, object);
   auto put = make_put(object, write.request.storage(), strategy);
   if (!put) return fail(put.error());
@@ -179,7 +179,7 @@ Result<Plan> remove_now(Write& write, const store::ObjectPtr& current, Value obj
 // What a removal does once nothing forbids it. `object` is changed.
 Result<Plan> plan_removal(Write& write, const store::ObjectPtr& current, Value object, const DeleteRequest& request) {
   RequestContext& context = write.request;
-  const Strategy& strategy = context.strategy();
+  const Strategy& strategy = strategy_of(*context.route);
   const Grace grace = begin_grace(write, object, request.grace_seconds);
   if (grace == Grace::running) return write.keep(current);
   const std::string finalizer(collection_finalizer(request, object));
@@ -256,7 +256,7 @@ Result<DeleteRequest> read_delete_request(RequestContext& context) {
     if (auto valid = check_request(*request); !valid) return fail(valid.error());
     return request;
   }
-  const ExpectedKind expected{"", "v1", "DeleteOptions", schema::Registry::builtin()->find_type(kDeleteOptions), true};
+  const ExpectedKind expected{"", "v1", "DeleteOptions", context.kinds->find_type(kDeleteOptions), true};
   auto options = decode_body({context.request.headers.get("Content-Type"), context.request.body}, expected,
                              FieldValidation::ignore, context.warnings);
   if (!options) return fail(options.error());

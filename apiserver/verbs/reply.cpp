@@ -57,7 +57,7 @@ void reply_in_steps(const ContextPtr& context, std::string_view content_type, st
 }
 
 void reply_json(RequestContext& context, int code, std::string json) {
-  std::string body = render_json(std::move(json), context.output);
+  std::string body = render_json(std::move(json), context.output, *context.kinds);
   const auto type = rendered_type(body, context.output);
   reply_body(context, code, type, std::move(body));
 }
@@ -67,7 +67,7 @@ void reply_text(RequestContext& context, int code, std::string_view content_type
 }
 
 void reply_status(RequestContext& context, const Status& status) {
-  std::string body = render_json(status_json(status), context.output);
+  std::string body = render_json(status_json(status), context.output, *context.kinds);
   net::Headers headers = context.headers(rendered_type(body, context.output));
   if (status.retry_after_seconds > 0) headers.add("Retry-After", std::to_string(status.retry_after_seconds));
   if (status.is(Reason::unauthorized)) headers.add("WWW-Authenticate", "Bearer realm=\"sublet\"");

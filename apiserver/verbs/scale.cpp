@@ -16,7 +16,7 @@ using schema::Value;
 
 constexpr std::string_view kGroup = "autoscaling", kVersion = "v1", kKind = "Scale";
 
-schema::Type scale_type() { return schema::Registry::builtin()->find_kind(kGroup, kVersion, kKind); }
+schema::Type scale_type(const RequestContext& context) { return context.kinds->find_kind(kGroup, kVersion, kKind); }
 
 /// A ReplicationController's selector is the labels themselves; the others have a LabelSelector.
 std::string selector_of(const Value& workload) {
@@ -120,7 +120,7 @@ class ScalePatch final : public ScaleRun {
 
  private:
   Outcome change(RequestContext& context, Value scale) override {
-    return apply_patch(context, patch_, scale, scale_type());
+    return apply_patch(context, patch_, scale, scale_type(context));
   }
   const PatchRequest patch_;
 };
@@ -138,7 +138,7 @@ void update_scale(const ContextPtr& context) {
   auto validation = check_write_options(*context, "UpdateOptions");
   if (!validation) return reply_status(*context, validation.error());
   auto decoded = decode_body({context->request.headers.get("Content-Type"), context->request.body},
-                             {kGroup, kVersion, kKind, scale_type()}, *validation, context->warnings);
+                             {kGroup, kVersion, kKind, scale_type(*context)}, *validation, context->warnings);
   if (!decoded) return reply_status(*context, decoded.error());
   std::make_shared<ScaleUpdate>(context, std::move(*decoded))->start();
 }

@@ -25,7 +25,7 @@ Outcome check_preconditions(const RequestContext& context, const store::Object& 
   const auto uid = meta["uid"].text(), version = meta["resourceVersion"].text();
   if (!uid.empty() && uid != current.index.uid) return fail(precondition_conflict(context, uid, current.index.uid));
   if (version.empty() || version == "0") {
-    if (context.strategy().unconditional_update) return {};
+    if (strategy_of(*context.route).unconditional_update) return {};
     return fail(missing_version(context));
   }
   if (version == std::to_string(current.revision)) return {};
@@ -67,7 +67,7 @@ void keep_all_but_spec_finalizers(Value object, const Value& old) {
 
 // +1 when something beside metadata and status changed.
 void count_generation(const RequestContext& context, Value object, const Value& old) {
-  if (!context.strategy().generation || context.info.subresource == "status") return;
+  if (!strategy_of(*context.route).generation || context.info.subresource == "status") return;
   bool same = true;
   for (Value member : object)
     if (member.key() != "metadata" && member.key() != "status" && member.key() != "kind" &&
@@ -78,7 +78,7 @@ void count_generation(const RequestContext& context, Value object, const Value& 
 }
 
 std::vector<Cause> causes_of(const RequestContext& context, const Value& object, const Value& old) {
-  const Strategy& strategy = context.strategy();
+  const Strategy& strategy = strategy_of(*context.route);
   std::vector<Cause> causes;
   validate_object_meta_update(object["metadata"], old["metadata"], causes);
   // The fields of the other endpoint are as they were, so a whole check can only speak of what changed.
@@ -99,7 +99,8 @@ class UpdateRun final : public WriteRun {
     if (auto matched = match_url(request, object->root()); !matched) return fail(matched.error());
     auto current = find_current(request, write.pending);
     if (current) return draft_of_change(std::move(*current), std::move(*object));
-    if (!request.strategy().create_on_update || !request.info.subresource.empty()) return fail(current.error());
+    if (!strategy_of(*request.route).create_on_update || !request.info.subresource.empty())
+      return fail(current.error());
     Draft draft;
     draft.object = std::move(*object);
     return draft;
@@ -131,7 +132,7 @@ Outcome mutate_change(Write& write, Draft& draft) {
   keep_metadata(object, old);
   apply_defaults(request, object);
   if (auto admitted = admit_mutating(write.context, WriteVerb::update, object, old); !admitted) return admitted;
-  if (const auto prepare = update_steps(request.strategy(), request.info.subresource).prepare)
+  if (const auto prepare = update_steps(strategy_of(*request.route), request.info.subresource).prepare)
     if (auto prepared = prepare(write.context, object, old); !prepared) return prepared;
   count_generation(request, object, old);
   return {};
@@ -148,7 +149,7 @@ Outcome validate_change(Write& write, Draft& draft) {
 
 Result<Plan> plan_change(Write& write, Draft& draft) {
   const RequestContext& request = write.request;
-  const Strategy& strategy = request.strategy();
+  const Strategy& strategy = strategy_of(*request.route);
   const auto claim = update_steps(strategy, request.info.subresource).claim;
   schema::Document claimed;  // what was claimed for one Txn is not kept for the next
   if (claim) claimed = draft.object.clone();

@@ -37,7 +37,8 @@ Status unsupported_option(std::string_view kind, std::string_view field, std::st
 Write::Write(RequestContext& request_, const store::Snapshot& pending_)
     : request(request_),
       pending(pending_),
-      context{.resource = request_.storage(),
+      context{.kinds = *request_.kinds,
+              .resource = request_.storage(),
               .namespace_name = request_.info.namespace_name,
               .subresource = request_.info.subresource,
               .user = request_.user,
@@ -53,7 +54,7 @@ Write::Write(RequestContext& request_, const store::Snapshot& pending_)
 Result<Plan> Write::put(int code, std::string key, const store::ObjectPtr& current, Value object) {
   // What would be created has no revision yet, as upstream answers it.
   const auto version = context.dry_run && !current ? StoredVersion::none : StoredVersion::hole;
-  auto made = make_put(object, request.storage(), request.strategy(), version);
+  auto made = make_put(object, request.storage(), strategy_of(*request.route), version);
   if (!made) return fail(made.error());
   if (current && made->bytes == current->bytes) return keep(current);
   Plan plan;
@@ -103,11 +104,11 @@ Result<FieldValidation> check_write_options(const RequestContext& context, std::
 }
 
 ExpectedKind expected_kind(const Route& route) {
-  return {route.served->group, route.served->version, route.served->kind, route.type()};
+  return {route.served->group, route.served->version, route.served->kind, route.type(), false, !route.served->custom};
 }
 
 void to_storage(const Route& route, Value object) {
-  if (route.conversion) route.conversion->to_storage(object);
+  if (const auto* conversion = conversion_of(route)) conversion->to_storage(object);
 }
 
 Result<schema::Document> decode_object(RequestContext& context, FieldValidation validation) {
@@ -151,7 +152,7 @@ void begin_metadata(Write& write, Value object) {
     meta.erase(field);
   meta.put("uid", uuid_v4(write.context.random));
   meta.put("creationTimestamp", format_time(write.context.clock.now()));
-  if (write.request.strategy().generation) meta.put("generation", 1);
+  if (strategy_of(*write.request.route).generation) meta.put("generation", 1);
 }
 
 bool generate_name(Write& write, Value object) {
@@ -193,11 +194,11 @@ void keep_metadata(Value object, const Value& old) {
 
 void apply_defaults(const RequestContext& context, Value object) {
   schema::apply_table_defaults(object, context.route->storage_type());
-  if (context.strategy().defaults) context.strategy().defaults(object);
+  if (strategy_of(*context.route).defaults) strategy_of(*context.route).defaults(object);
 }
 
 void collect_causes(const RequestContext& context, const Value& object, std::vector<Cause>& causes) {
-  const Strategy& strategy = context.strategy();
+  const Strategy& strategy = strategy_of(*context.route);
   validate_object_meta(object["metadata"], context.served().namespaced, strategy.name_rule, causes);
   if (strategy.validate) strategy.validate(object, causes);
   std::vector<Cause> structural;

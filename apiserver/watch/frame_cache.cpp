@@ -18,10 +18,11 @@ FrameCache::Frame FrameCache::find(const Key& key) const {
   return found == frames_.end() ? nullptr : found->second.frame;
 }
 
-void FrameCache::keep(const Key& key, store::EventPtr event, Frame frame) {
+void FrameCache::keep(const Key& key, store::EventPtr event, std::shared_ptr<const schema::Registry> kinds,
+                      Frame frame) {
   if (bytes_ + frame->size() > kFrameCacheBytesMax) clear();
   bytes_ += frame->size();
-  frames_[key] = {std::move(event), std::move(frame)};
+  frames_[key] = {std::move(event), std::move(kinds), std::move(frame)};
 }
 
 void FrameCache::clear() {

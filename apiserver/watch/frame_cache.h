@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "sublet/schema/registry.h"
 #include "sublet/store/store.h"
 
 namespace sublet::apiserver {
@@ -24,7 +25,8 @@ class FrameCache {
   };
   using Frame = std::shared_ptr<const std::string>;
   Frame find(const Key& key) const;
-  void keep(const Key& key, store::EventPtr event, Frame frame);
+  /// `kinds`: the snapshot that the route is of.
+  void keep(const Key& key, store::EventPtr event, std::shared_ptr<const schema::Registry> kinds, Frame frame);
   void clear();
 
  private:
@@ -32,7 +34,9 @@ class FrameCache {
     std::size_t operator()(const Key& key) const;
   };
   struct Entry {
-    store::EventPtr event;  // keeps the key's address from being given to another event
+    // Keep the key's addresses from being given to another event, another route.
+    store::EventPtr event;
+    std::shared_ptr<const schema::Registry> kinds;
     Frame frame;
   };
   std::unordered_map<Key, Entry, Hash> frames_;

@@ -200,7 +200,7 @@ FrameCache::Frame WatchStream::frame_of(FrameCache& frames, const store::EventPt
                   : writer_.frame(type, *event->object, with_columns, now);
   if (!text) return nullptr;
   auto frame = std::make_shared<const std::string>(std::move(*text));
-  frames.keep(key, event, frame);
+  frames.keep(key, event, kinds_, frame);
   return frame;
 }
 

@@ -37,6 +37,7 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
  public:
   WatchStream(const RequestContext& context, WatchRequest request, ObjectFilter filter)
       : core_(context.core),
+        kinds_(context.kinds),
         sink_(context.sink),
         request_(request),
         filter_(std::move(filter)),
@@ -77,6 +78,7 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
   void expire(Status status);
 
   const std::shared_ptr<ServerCore> core_;
+  const std::shared_ptr<const schema::Registry> kinds_;  // what the filter and the writer know of the resource
   const std::shared_ptr<net::ResponseSink> sink_;
   const WatchRequest request_;
   const ObjectFilter filter_;

@@ -14,6 +14,7 @@
 #include "sublet/base/status.h"
 #include "sublet/net/http.h"
 #include "sublet/schema/document.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 
@@ -54,6 +55,8 @@ struct ServerOptions : ClusterFacts {
   PodLogs pod_logs;                                   // empty: 501 with the reason
   /// Kinds whose controller runs (in-process); create of another controller-driven kind answers with a Warning.
   std::vector<std::string> controlled_kinds;
+  /// The kinds that the server begins with; Server::install_kinds() changes them.
+  std::shared_ptr<const schema::Registry> kinds = schema::Registry::builtin();
 };
 
 }  // namespace sublet::apiserver

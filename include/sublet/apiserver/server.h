@@ -28,6 +28,11 @@ class Server {
   /// Creates what every cluster has. Idempotent.
   Outcome start();
   net::Handler handler();
+  /// The kinds with which the next request begins.
+  std::shared_ptr<const schema::Registry> kinds() const;
+  /// Serves these kinds from the next request on; requests and watches that run go on with what they began with.
+  /// Objects of kinds that are gone stay stored. Any thread.
+  void install_kinds(std::shared_ptr<const schema::Registry> kinds);
   /// /readyz turns 500; watches end cleanly.
   void stop();
 
