@@ -62,6 +62,7 @@ int remove(cluster::Driver& driver, const DeleteOptions& options);
 struct VersionOptions {
   std::string output;
 };
-int version(const VersionOptions& options);
+/// `release`: of Kubernetes, as it is served.
+int version(const VersionOptions& options, const std::string& release);
 
 }  // namespace sublet::cli

@@ -12,6 +12,7 @@
 #include "sublet/base/log.h"
 #include "sublet/base/nearest.h"
 #include "sublet/cluster/local_driver.h"
+#include "sublet/schema/registry.h"
 
 namespace {
 
@@ -109,7 +110,7 @@ int run(const CLI::App& app, Parsed& parsed) {
   if (app.got_subcommand("connect")) return connect(*driver, parsed.connect);
   if (app.got_subcommand("disconnect")) return disconnect(parsed.disconnect);
   if (app.got_subcommand("delete")) return remove(*driver, parsed.remove);
-  return version(parsed.version);
+  return version(parsed.version, std::string(sublet::schema::Registry::builtin()->release()));
 }
 
 // What stands behind "--" is the command's, whatever it looks like: it never reaches the flag parser. nullopt: no "--".

@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "controllers/manual_executor_testing.h"
+#include "controllers/namespace_content.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/schema/registry.h"
+#include "sublet/schema/table_builder.h"
 #include "sublet/store/sqlite_log.h"
 
 namespace sublet::controllers {
@@ -42,6 +44,7 @@ class ControllersTest : public testing::Test {
     server.ca_certificate_pem = "PEM";
     options_.cluster = server;
     server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), server);
+    options_.kinds = [this] { return server_->kinds(); };
     EXPECT_TRUE(server_->start());
     net::PeerIdentity identity;
     identity.kind = net::PeerIdentity::Kind::in_process;
@@ -188,17 +191,25 @@ TEST_F(ControllersTest, OldEventsEnd) {
 }
 
 TEST_F(ControllersTest, KindsThatCameAtRunTimeGoWithTheNamespace) {
-  const kube::Resource leases{"coordination.k8s.io", "v1", "leases"};
-  auto known = builtin_namespaced_kinds();
-  ASSERT_EQ(std::erase(known, leases), 1u);
-  options_.namespaced_kinds = [&known] { return known; };
+  const kube::Resource widgets{"example.com", "v1", "widgets"};
+  schema::TableBuilder builder;
+  builder.add_resource({.group = widgets.group,
+                        .version = widgets.version,
+                        .resource = widgets.resource,
+                        .kind = "Widget",
+                        .list_kind = "WidgetList",
+                        .singular = "widget",
+                        .type = builder.add_object("com.example.v1.Widget", {}),
+                        .storage_version = widgets.version});
+  auto kinds = schema::Registry::with({schema::KindSet(*builder.build())});
+  ASSERT_TRUE(kinds);
   start();
   make_namespace("a");
-  create(leases, "a", R"({"metadata":{"name":"l"},"spec":{}})");
-  known.push_back(leases);
+  server_->install_kinds(*kinds);
+  create(widgets, "a", R"({"metadata":{"name":"w"}})");
   ASSERT_TRUE(client_->remove(kNamespaces, "", "a"));
   EXPECT_TRUE(eventually([&] { return !exists(kNamespaces, "", "a"); }));
-  EXPECT_EQ(store_->snapshot().count("leases.coordination.k8s.io/a/"), 0u);
+  EXPECT_EQ(store_->snapshot().count("widgets.example.com/a/"), 0u);
 }
 
 TEST_F(ControllersTest, AnAnnotationIsNoDeletion) {
@@ -287,7 +298,7 @@ TEST_F(ControllersTest, StopsInTheMiddle) {
 }
 
 TEST(NamespacedKinds, NamesEachStoredKindOnceByAPathThatIsServed) {
-  const auto resources = builtin_namespaced_kinds();
+  const auto resources = namespaced_kinds(*schema::Registry::builtin());
   ASSERT_GT(resources.size(), 20u);
   int events = 0;
   for (const auto& resource : resources) {

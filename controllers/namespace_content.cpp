@@ -52,10 +52,10 @@ Result<Remains> clear(const Context& context, const kube::Resource& resource, co
 
 }  // namespace
 
-std::vector<kube::Resource> builtin_namespaced_kinds() {
+std::vector<kube::Resource> namespaced_kinds(const schema::Registry& kinds) {
   std::vector<kube::Resource> found;
   std::set<kube::Resource> seen;  // versions of one stored resource hold the same objects
-  for (const auto& facts : schema::Registry::builtin()->resources()) {
+  for (const auto& facts : kinds.resources()) {
     if (!facts.served || !facts.namespaced || !facts.verbs.contains("list") || !facts.verbs.contains("delete"))
       continue;
     kube::Resource stored{std::string(facts.storage_group), std::string(facts.storage_version),
@@ -66,7 +66,7 @@ std::vector<kube::Resource> builtin_namespaced_kinds() {
 }
 
 DeletionReport delete_content(const Context& context, const std::string& namespace_name) {
-  auto resources = context.options().namespaced_kinds();
+  auto resources = namespaced_kinds(*context.options().kinds());
   // Pods may need their configuration and services while they say goodbye.
   std::stable_partition(resources.begin(), resources.end(), is_pods);
   DeletionReport report;

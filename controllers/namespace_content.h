@@ -7,6 +7,7 @@
 
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/client.h"
+#include "sublet/schema/registry.h"
 #include "sublet/store/store.h"
 
 namespace sublet::controllers {
@@ -27,5 +28,9 @@ struct DeletionReport {
 /// Deletes pods, and once none is left all other content of every kind that has any. Objects that are still going
 /// (grace, finalizers) are reported, not waited for.
 DeletionReport delete_content(const Context& context, const std::string& namespace_name);
+
+/// The resources whose objects live in namespaces and can be listed and deleted, each stored kind once. `group` and
+/// `version` are those under which it is stored.
+std::vector<kube::Resource> namespaced_kinds(const schema::Registry& kinds);
 
 }  // namespace sublet::controllers

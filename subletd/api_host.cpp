@@ -140,6 +140,7 @@ void ApiHost::start_controllers() {
   executor_ = controllers::make_pool_executor(loop_.loop(), kControllerWorkers);
   controllers::ControllersOptions options;
   options.cluster = config_.server;
+  options.kinds = [server = server_.get()] { return server->kinds(); };
   controllers_ =
       std::make_unique<controllers::Controllers>(*store_, *controllers_client_, *executor_, std::move(options));
   controllers_->start();

@@ -14,24 +14,22 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "sublet/apiserver/bootstrap.h"
 #include "sublet/controllers/executor.h"
 #include "sublet/kube/client.h"
+#include "sublet/schema/registry.h"
 #include "sublet/store/store.h"
 
 namespace sublet::controllers {
 
-/// The resources whose objects live in namespaces and can be listed and deleted, each stored kind once. `group` and
-/// `version` are those under which it is stored.
-using NamespacedKinds = std::function<std::vector<kube::Resource>()>;
-std::vector<kube::Resource> builtin_namespaced_kinds();
+/// The kinds that the server has at present (Server::kinds).
+using CurrentKinds = std::function<std::shared_ptr<const schema::Registry>()>;
 
 struct ControllersOptions {
   apiserver::ClusterFacts cluster;  // as the server has them
   /// Asked whenever a namespace is emptied, so that kinds which came at run time go with it.
-  NamespacedKinds namespaced_kinds = builtin_namespaced_kinds;
+  CurrentKinds kinds = schema::Registry::builtin;
   std::chrono::seconds event_age_max{3600};
   std::chrono::milliseconds event_sweep_interval{600'000};  // events are removed at most this late
 };
