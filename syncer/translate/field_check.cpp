@@ -4,13 +4,10 @@
 #include <map>
 #include <set>
 
-#include "sublet/schema/registry.h"
-
 namespace sublet::syncer {
 namespace {
 
 using schema::Field;
-using schema::Registry;
 using schema::Scalar;
 using schema::Type;
 
@@ -33,8 +30,8 @@ bool any_json(Scalar scalar) {
 
 class Check {
  public:
-  Check(std::span<const TypeRows> types, std::span<const std::string_view> roots)
-      : types_(types), reached_(roots.begin(), roots.end()) {}
+  Check(const schema::Registry& kinds, std::span<const TypeRows> types, std::span<const std::string_view> roots)
+      : kinds_(kinds), types_(types), reached_(roots.begin(), roots.end()) {}
 
   std::vector<std::string> run() {
     for (const TypeRows& type : types_) check_type(type);
@@ -54,7 +51,7 @@ class Check {
   }
 
   void check_type(const TypeRows& rows) {
-    const Type type = Registry::builtin()->find_type(schema_name(rows));
+    const Type type = kinds_.find_type(schema_name(rows));
     if (!type) return report(rows.type, "", "is no type of the schema");
     if (std::ranges::count(types_, rows.type, &TypeRows::type) > 1) report(rows.type, "", "stands in the table twice");
     FieldsByName fields;
@@ -95,6 +92,7 @@ class Check {
     reached_.insert(row.into);
   }
 
+  const schema::Registry& kinds_;
   std::span<const TypeRows> types_;
   std::set<std::string_view> reached_;
   std::vector<std::string> problems_;
@@ -102,14 +100,15 @@ class Check {
 
 }  // namespace
 
-std::vector<std::string> check_fields(std::span<const TypeRows> types, std::span<const std::string_view> roots) {
-  return Check(types, roots).run();
+std::vector<std::string> check_fields(const schema::Registry& kinds, std::span<const TypeRows> types,
+                                      std::span<const std::string_view> roots) {
+  return Check(kinds, types, roots).run();
 }
 
-std::vector<std::string> check_field_table() {
+std::vector<std::string> check_field_table(const schema::Registry& kinds) {
   std::vector<std::string_view> roots(from_host_roots().begin(), from_host_roots().end());
   for (const HostKind& kind : host_kinds()) roots.push_back(kind.kind);
-  return check_fields(field_table(), roots);
+  return check_fields(kinds, field_table(), roots);
 }
 
 }  // namespace sublet::syncer

@@ -9,13 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "sublet/schema/registry.h"
 #include "syncer/translate/field_table.h"
 
 namespace sublet::syncer {
 
 /// `roots` are the types that nothing has to lead into.
-std::vector<std::string> check_fields(std::span<const TypeRows> types, std::span<const std::string_view> roots);
+std::vector<std::string> check_fields(const schema::Registry& kinds, std::span<const TypeRows> types,
+                                      std::span<const std::string_view> roots);
 /// The border's own table.
-std::vector<std::string> check_field_table();
+std::vector<std::string> check_field_table(const schema::Registry& kinds);
 
 }  // namespace sublet::syncer

@@ -5,7 +5,7 @@
 #include "syncer/translate/field_check.h"
 
 int main() {
-  const auto problems = sublet::syncer::check_field_table();
+  const auto problems = sublet::syncer::check_field_table(*sublet::schema::Registry::builtin());
   for (const std::string& problem : problems) std::fprintf(stderr, "field_check: %s\n", problem.c_str());
   return problems.empty() ? 0 : 1;
 }

@@ -363,14 +363,15 @@ TEST(CarryBack, LeavesOutWhatIsTheHostsOwnAndWhatNobodyKnows) {
 }
 
 TEST(FieldTable, HasARowForEveryLeafOfEveryTypeThatCrosses) {
-  EXPECT_EQ(check_field_table(), std::vector<std::string>());
+  EXPECT_EQ(check_field_table(*schema::Registry::builtin()), std::vector<std::string>());
 }
 
 TEST(FieldTable, ItsCheckFindsWhatIsForgotten) {
   const auto check = [](std::vector<FieldRow> emptyDir, std::vector<TypeRows> more = {}) {
     std::vector<TypeRows> types{{"EmptyDirVolumeSource", std::move(emptyDir)}};
     types.insert(types.end(), more.begin(), more.end());
-    return check_fields(types, std::vector<std::string_view>{"EmptyDirVolumeSource", "LabelSelector"});
+    return check_fields(*schema::Registry::builtin(), types,
+                        std::vector<std::string_view>{"EmptyDirVolumeSource", "LabelSelector"});
   };
   const auto labels = [&](std::vector<FieldRow> rows) {
     return check({copy("medium sizeLimit")},
