@@ -11,9 +11,9 @@ constexpr Plugin kMutating[] = {
     namespace_lifecycle,        limit_defaults, service_account, taint_nodes_by_condition, priority,
     default_toleration_seconds, runtime_class};
 // The border comes last: it sees the object as it would be stored.
-constexpr Plugin kValidating[] = {limit_bounds, single_default_priority_class, certificate_subject, border};
+constexpr Plugin kValidating[] = {from_host, limit_bounds, single_default_priority_class, certificate_subject, border};
 // A removal has nothing to mutate, so it meets only these, in the validating pass.
-constexpr Plugin kRemoving[] = {namespace_lifecycle};
+constexpr Plugin kRemoving[] = {namespace_lifecycle, from_host};
 
 template <std::size_t N>
 Outcome run(const Plugin (&plugins)[N], const Attempt& attempt) {

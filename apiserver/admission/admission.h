@@ -2,9 +2,10 @@
 //
 // admit_mutating() may change the object; admit_validating() may only refuse. Plugins: NamespaceLifecycle,
 // LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, RuntimeClass,
-// CertificateSubjectRestriction, and the border (the syncer's translation, so that a refusal reaches the tenant before
-// anything is stored). One file per plugin. Threads: any; state only through the WriteContext's snapshot. Plugins that
-// ask outside the process come after those of their kind: call_out.h.
+// CertificateSubjectRestriction, what comes from the host (read-only but for the syncer), and the border (the syncer's
+// translation, so that a refusal reaches the tenant before anything is stored). One file per plugin. Threads: any;
+// state only through the WriteContext's snapshot. Plugins that ask outside the process come after those of their kind:
+// call_out.h.
 #pragma once
 
 #include "apiserver/strategies/strategy.h"

@@ -40,6 +40,7 @@ Outcome default_toleration_seconds(const Attempt& attempt);
 Outcome runtime_class(const Attempt& attempt);
 
 // Validating.
+Outcome from_host(const Attempt& attempt);     // of a removal too
 Outcome limit_bounds(const Attempt& attempt);  // LimitRanger
 Outcome single_default_priority_class(const Attempt& attempt);
 Outcome certificate_subject(const Attempt& attempt);

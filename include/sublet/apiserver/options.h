@@ -35,6 +35,14 @@ struct AdmissionVerdict {
 using BorderAdmission =
     std::function<AdmissionVerdict(std::string_view kind, const schema::Value& object, const schema::Value& old)>;
 
+/// A kind whose objects a syncer brings from a host: those with the label are written by the syncer alone
+/// (ServerOptions::unix_socket_user), and nobody else may set the label. Objects of the kind without it are anybody's.
+struct MirroredKind {
+  std::string group, resource;  // of the storage form
+  std::string label;
+  std::string next_step;  // what somebody who is refused can do instead
+};
+
 /// Fetches a log on behalf of a pod (the syncer's tunnel in a tenant, the simulated kubelet in simhost). `query` is the
 /// request's query string. The implementation answers through the sink.
 using PodLogs = std::function<void(const std::string& namespace_name, const std::string& pod_name,
@@ -49,6 +57,7 @@ struct ServerOptions : ClusterFacts {
   std::vector<std::pair<std::string, User>> static_tokens;  // bearer token -> user
   std::string unix_socket_user = "system:sublet:syncer";  // identity of peers on the unix socket (group system:masters)
   BorderAdmission border;
+  std::vector<MirroredKind> mirrored_from_host;  // empty where no syncer writes
   std::vector<std::shared_ptr<const CallOutPlugin>>
       call_outs;                                      // admission that asks outside, after the built-in plugins
   std::chrono::milliseconds request_timeout{60'000};  // for a write, with all that it asks outside

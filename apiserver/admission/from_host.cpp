@@ -1,0 +1,35 @@
+#include <algorithm>
+
+#include "apiserver/admission/plugins.h"
+
+namespace sublet::apiserver {
+namespace {
+
+// By the resource alone: what /status of it stores is the host's too.
+const MirroredKind* mirrored_kind(const WriteContext& context) {
+  const auto& kinds = context.options.mirrored_from_host;
+  const auto found = std::ranges::find_if(kinds, [&](const MirroredKind& kind) {
+    return kind.resource == context.resource.resource && kind.group == context.resource.group;
+  });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+bool bears(const schema::Value& object, std::string_view label) { return object["metadata"]["labels"].has(label); }
+
+}  // namespace
+
+/// What the syncer brings from the host stays as it is there: a write that it would soon undo is refused. Whoever
+/// impersonates the syncer gets through, and has it undone.
+Outcome from_host(const Attempt& attempt) {
+  const MirroredKind* const kind = mirrored_kind(attempt.context);
+  if (!kind || attempt.context.user.name == attempt.context.options.unix_socket_user) return {};
+  if (bears(attempt.old, kind->label))
+    return attempt.forbid("it comes from the host cluster, and only there it can be changed: " + kind->next_step);
+  // The syncer would take it for its own, and remove it.
+  if (bears(attempt.object, kind->label))
+    return attempt.forbid("the label " + kind->label +
+                          " marks what comes from the host cluster, and only the syncer sets it: leave it out");
+  return {};
+}
+
+}  // namespace sublet::apiserver
