@@ -43,6 +43,7 @@ class ApiServerRole final : public RoleProgram {
     config_.unix_socket = cluster->socket_path();
     config_.admin_kubeconfig = cluster->admin_kubeconfig_path();
     config_.context_name = cluster->name;
+    config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.border = border_admission(std::move(*context));
     return {};
   }

@@ -1,5 +1,7 @@
 #include "subletd/border_admission.h"
 
+#include "sublet/syncer/mirrored_kinds.h"
+
 namespace sublet::subletd {
 namespace {
 
@@ -32,6 +34,13 @@ apiserver::BorderAdmission border_admission(syncer::TranslateContext context) {
     for (auto& cause : frozen_changes(context, kind, object, old)) verdict.denials.push_back(std::move(cause));
     return verdict;
   };
+}
+
+std::vector<apiserver::MirroredKind> mirrored_from_host(const syncer::TranslateContext& context) {
+  std::vector<apiserver::MirroredKind> kinds;
+  for (auto& [resource, next_step] : syncer::mirrored_kinds(context))
+    kinds.push_back({resource.group, resource.resource, std::string(syncer::kLabelFromHost), std::move(next_step)});
+  return kinds;
 }
 
 }  // namespace sublet::subletd

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sublet/syncer/host_footprint.h"
+#include "sublet/syncer/mirrored_kinds.h"
 #include "syncer/to_host/host_patch.h"
 
 namespace sublet::syncer {
@@ -126,7 +127,7 @@ std::vector<SyncedKind> all_kinds() {
           .direction = Direction::from_host,
           .crosses = "every node, unless the template says otherwise",
           .host_allocates = "all",
-          .wins = "the host: what a tenant changes is put back",
+          .wins = "the host: a tenant's writes are refused",
           .status = "the host's, by the same rows",
           .host_copy = HostCopy::cluster,
           .host_verbs = kReadVerbs,
@@ -135,6 +136,8 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile = reconcile_mirror,
           .resync = resync_host,
           .wanted = [](const patches::SyncConfig& config) { return config.nodes_from_host; },
+          .next_step = "ask whoever runs the host cluster; to choose the nodes of your own pods, give the pods a "
+                       "nodeSelector or node affinity",
       },
       {
           .kind = "RuntimeClass",
@@ -142,7 +145,7 @@ std::vector<SyncedKind> all_kinds() {
           .direction = Direction::from_host,
           .crosses = "every class, unless the template says otherwise; a tenant's first pods may name them",
           .host_allocates = "all",
-          .wins = "the host: what a tenant changes is put back",
+          .wins = "the host: a tenant's writes are refused",
           .status = "it has none",
           .host_copy = HostCopy::cluster,
           .host_verbs = kReadVerbs,
@@ -152,6 +155,7 @@ std::vector<SyncedKind> all_kinds() {
           .resync = resync_host,
           .before_others = true,
           .wanted = [](const patches::SyncConfig& config) { return config.runtime_classes_from_host; },
+          .next_step = "ask whoever runs the host cluster",
       },
   };
 }
@@ -171,6 +175,18 @@ std::vector<std::string> words(std::string_view text) {
 std::span<const SyncedKind> synced_kinds() {
   static const std::vector<SyncedKind> kinds = all_kinds();
   return kinds;
+}
+
+bool is_wanted(const SyncedKind& kind, const TranslateContext& context) {
+  return !kind.wanted || !context.resolved_template || kind.wanted(context.resolved_template->config());
+}
+
+std::vector<MirroredKind> mirrored_kinds(const TranslateContext& context) {
+  std::vector<MirroredKind> mirrored;
+  for (const SyncedKind& kind : synced_kinds())
+    if (kind.reconcile == reconcile_mirror && is_wanted(kind, context))
+      mirrored.push_back({kind.resource, std::string(kind.next_step)});
+  return mirrored;
 }
 
 std::vector<Swept> swept_from_host() {

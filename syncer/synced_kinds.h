@@ -15,6 +15,7 @@
 #include "sublet/base/status.h"
 #include "sublet/kube/client.h"
 #include "sublet/patches/template.h"
+#include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
 
@@ -71,11 +72,15 @@ struct SyncedKind {
   std::string_view status_rows{};  // rows (fields_from_host.cpp) by which reconcile_copied() brings status back
   // From the host (reconcile_mirror()).
   bool (*wanted)(const patches::SyncConfig& config) = nullptr;
+  std::string_view next_step{};  // for a tenant that may not change what came: what to do instead
 
   std::string api_version() const {
     return resource.group.empty() ? resource.version : resource.group + "/" + resource.version;
   }
 };
+
+/// Whether a mirrored kind comes at all, by the template; without one it does.
+bool is_wanted(const SyncedKind& kind, const TranslateContext& context);
 
 /// In the order in which a sweep goes: what runs before what it uses.
 std::span<const SyncedKind> synced_kinds();
@@ -99,8 +104,9 @@ Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::
 /// On the host exactly while a pod of the tenant uses it (to_host/reference_sync.cpp).
 Result<Requeue> reconcile_used(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                const std::string& name);
-/// A cluster-scoped tenant object equal to the host's, read-only in effect: what tenants change is put back. Mirrored
-/// objects carry the label sublet.dev/from-host, and only those are ever removed (from_host/mirror.cpp).
+/// A cluster-scoped tenant object equal to the host's. Mirrored objects carry the label kLabelFromHost: only those are
+/// ever removed (from_host/mirror.cpp), and the tenant's API server refuses everybody else's writes to them
+/// (mirrored_kinds.h); a difference that is there all the same is put back.
 Result<Requeue> reconcile_mirror(Border& border, const Sides& sides, const std::string& unused,
                                  const std::string& name);
 

@@ -8,6 +8,7 @@
 
 #include "sublet/base/files.h"
 #include "sublet/syncer/host_footprint.h"
+#include "sublet/syncer/mirrored_kinds.h"
 #include "syncer/synced_kinds_page.h"
 #include "syncer/translate/field_table.h"
 
@@ -33,6 +34,7 @@ TEST(SyncedKinds, EveryRowSaysAllThatItsDirectionNeeds) {
     EXPECT_EQ(kind.direction == Direction::to_host, kind.swept) << kind.kind;
     EXPECT_TRUE(kind.status_rows.empty() || plan_of(kind.status_rows) != nullptr) << kind.kind;
     EXPECT_TRUE(kind.reconcile != reconcile_mirror || plan_of(kind.kind) != nullptr) << kind.kind;
+    EXPECT_EQ(kind.next_step.empty(), kind.reconcile != reconcile_mirror) << kind.kind;
     if (kind.reconcile == reconcile_copied || kind.reconcile == reconcile_used) {
       EXPECT_NE(find_host_kind(kind.kind), nullptr) << kind.kind;
       EXPECT_NE(kind.patch_content, nullptr) << kind.kind;
@@ -65,6 +67,27 @@ TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
             "/events list watch\n"
             "/nodes everywhere list watch\n"
             "node.k8s.io/runtimeclasses everywhere list watch\n");
+}
+
+std::vector<std::string> mirrored_resources(const TranslateContext& context) {
+  std::vector<std::string> resources;
+  for (const MirroredKind& kind : mirrored_kinds(context)) resources.push_back(kind.resource.resource);
+  return resources;
+}
+
+TEST(SyncedKinds, AKindThatTheTemplateSwitchesOffIsNotMirrored) {
+  using Resources = std::vector<std::string>;
+  TranslateContext context;
+  EXPECT_EQ(mirrored_resources(context), (Resources{"nodes", "runtimeclasses"}));
+  const auto by_template = [&](std::string_view config) {
+    const auto loaded = patches::Template::load("sync: {fromHost: " + std::string(config) + "}\n", "t.yaml");
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    context.resolved_template = loaded ? loaded->resolve({}, "rag", "team").value_or(nullptr) : nullptr;
+    return mirrored_resources(context);
+  };
+  EXPECT_EQ(by_template("{}"), (Resources{"nodes", "runtimeclasses"}));
+  EXPECT_EQ(by_template("{nodes: {enabled: false}}"), Resources{"runtimeclasses"});
+  EXPECT_EQ(by_template("{runtimeClasses: {enabled: false}}"), Resources{"nodes"});
 }
 
 TEST(SyncedKinds, TheDocumentationIsTheTables) {

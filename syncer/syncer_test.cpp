@@ -90,6 +90,31 @@ TEST_F(SyncerTest, RuntimeClassesAreThereForTheFirstPod) {
   EXPECT_EQ(text(tenant.get(kRuntimeClasses, "", "nvidia"), "handler"), "nvidia");
 }
 
+// The tenant's server refuses such writes by anybody else.
+TEST_F(SyncerTest, WhatComesFromTheHostFollowsIt) {
+  host.create(kRuntimeClasses, R"({"metadata":{"name":"nvidia"},"handler":"nvidia"})");
+  tenant.create(kRuntimeClasses, R"({"metadata":{"name":"mine"},"handler":"mine"})");
+  start_syncer();
+  eventually([&] { return tenant.get(kNodes, "", "node-1").root().is_object(); }, "the node is there");
+  const auto refused =
+      tenant.client().patch(kNodes, "", "node-1", kube::PatchType::merge, R"({"spec":{"unschedulable":true}})");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Reason::forbidden)) << refused.error().message;
+
+  host.patch(kNodes, "", "node-1", R"({"metadata":{"labels":{"a":"b"}},"spec":{"unschedulable":true}})");
+  host.patch(kNodes, "", "node-1", R"({"status":{"nodeInfo":{"kernelVersion":"6.1"}}})", "status");
+  host.remove(kRuntimeClasses, "", "nvidia");
+  eventually(
+      [&] {
+        const auto node = tenant.get(kNodes, "", "node-1");
+        return text(node, "metadata.labels.a") == "b" && node["spec"]["unschedulable"].boolean() &&
+               text(node, "status.nodeInfo.kernelVersion") == "6.1" &&
+               !tenant.get(kRuntimeClasses, "", "nvidia").root().is_object();
+      },
+      "the tenant shows the host's node, and no class that the host no longer has");
+  EXPECT_EQ(text(tenant.get(kRuntimeClasses, "", "mine"), "handler"), "mine");
+}
+
 TEST_F(SyncerTest, AHundredResyncsWriteNothing) {
   start_syncer();
   full_pod("web");

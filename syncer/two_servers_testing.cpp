@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sublet/net/tls_context.h"
+#include "sublet/syncer/mirrored_kinds.h"
 
 namespace sublet::syncer {
 
@@ -17,6 +18,8 @@ constexpr seconds kPatience{60};
 constexpr seconds kRetriesMax{61};      // what failed is tried again within it; tokens last longer
 constexpr milliseconds kLookAgain{20};  // for conditions that no store tells of
 
+constexpr const char* kSyncerUser = "syncer";
+
 const kube::Resource kNamespaces{"", "v1", "namespaces"};
 
 net::PeerIdentity member(std::string name) {
@@ -24,6 +27,16 @@ net::PeerIdentity member(std::string name) {
   identity.kind = net::PeerIdentity::Kind::in_process;
   identity.common_name = std::move(name);
   return identity;
+}
+
+// As subletd has it: what comes from the host is the syncer's alone.
+apiserver::ServerOptions tenant_options() {
+  apiserver::ServerOptions options;
+  options.unix_socket_user = kSyncerUser;
+  for (const MirroredKind& kind : mirrored_kinds({}))
+    options.mirrored_from_host.push_back(
+        {kind.resource.group, kind.resource.resource, std::string(kLabelFromHost), kind.next_step});
+  return options;
 }
 
 bool is_watch(const net::Request& request) { return request.query().find("watch=") != std::string_view::npos; }
@@ -143,9 +156,9 @@ Faults::Answer Faults::status(int code, std::string reason, net::Headers headers
   };
 }
 
-Cluster::Cluster(const char* name, Clock& clock, std::function<void()> on_change) : loop_(name) {
+Cluster::Cluster(const char* name, Clock& clock, std::function<void()> on_change, apiserver::ServerOptions options)
+    : loop_(name) {
   store_ = store::Store::open(store::make_memory_log()).value();
-  apiserver::ServerOptions options;
   options.service_account_key_pem = net::make_key().value();
   server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options), clock);
   EXPECT_TRUE(server_->start());
@@ -161,7 +174,7 @@ Cluster::~Cluster() {
 }
 
 kube::Client Cluster::client_through(Faults& faults) {
-  return kube::Client(net::make_in_process_transport(faults.in_front_of(server_->handler()), member("syncer")));
+  return kube::Client(net::make_in_process_transport(faults.in_front_of(server_->handler()), member(kSyncerUser)));
 }
 
 Document Cluster::get(const kube::Resource& resource, const std::string& namespace_name, const std::string& name) {
@@ -192,7 +205,10 @@ void Cluster::remove(const kube::Resource& resource, const std::string& namespac
 }
 
 TwoServers::TwoServers()
-    : tenant("tenant", clock, [this] { ring(); }), host("host", clock, [this] { ring(); }), syncer_loop("syncer") {
+    : tenant(
+          "tenant", clock, [this] { ring(); }, tenant_options()),
+      host("host", clock, [this] { ring(); }),
+      syncer_loop("syncer") {
   host.create(kNamespaces, R"({"metadata":{"name":"team"}})");
   host.create(kServiceAccounts, R"({"metadata":{"name":"workload","namespace":"team"}})");
   host.create(kNodes, R"({"metadata":{"name":"node-1"}})");

@@ -98,7 +98,7 @@ class Faults {
 /// One API server over a store in memory.
 class Cluster {
  public:
-  Cluster(const char* name, Clock& clock, std::function<void()> on_change);
+  Cluster(const char* name, Clock& clock, std::function<void()> on_change, apiserver::ServerOptions options = {});
   ~Cluster();
 
   /// Present state; a missing root when there is none.

@@ -1,5 +1,6 @@
 // Mirrors: cluster-scoped objects of the host in the tenant (contract: reconcile_mirror() in synced_kinds.h).
 #include "sublet/patches/patch.h"
+#include "sublet/syncer/mirrored_kinds.h"
 #include "syncer/border.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
@@ -9,8 +10,6 @@ namespace {
 
 using schema::Document;
 using schema::Value;
-
-constexpr std::string_view kLabelFromHost = "sublet.dev/from-host";
 
 // By the rows: the status then goes through an endpoint of its own.
 bool has_status(const SyncedKind& kind) {
@@ -82,8 +81,7 @@ Result<Requeue> create_mirror(Border& border, const SyncedKind& kind, const Docu
 
 Result<Requeue> reconcile_mirror(Border& border, const Sides& sides, const std::string&, const std::string& name) {
   const SyncedKind& kind = sides.kind;
-  const auto& resolved = border.context().resolved_template;
-  const bool wanted = !kind.wanted || !resolved || kind.wanted(resolved->config());
+  const bool wanted = is_wanted(kind, border.context());
   const auto tenant_cached = sides.tenant->get("", name);
   const auto host_cached = sides.host->get("", name);
   if (host_cached && wanted) {
