@@ -9,13 +9,16 @@ class Feed::Ear final : public store::Watcher {
  public:
   explicit Ear(Feed& feed) : feed_(feed) {}
   void on_events(const std::vector<store::EventPtr>& events) override {
-    const std::lock_guard order(feed_.order_);
+    feed_.told_.wait();
     for (const auto& event : events) {
       const bool gone = event->type == store::Event::Type::deleted;
       feed_.tell(gone && !event->previous ? event->object : event->previous, gone ? nullptr : event->object);
     }
   }
-  void on_progress(store::Revision revision) override { feed_.advance(revision); }
+  void on_progress(store::Revision revision) override {
+    feed_.told_.wait();  // a batch of other kinds has no events here, but moves revision()
+    feed_.advance(revision);
+  }
 
  private:
   Feed& feed_;
@@ -26,9 +29,9 @@ void Feed::add_index(By by) {
 }
 
 // What happens meanwhile waits on the commit thread for as long as it takes to go through what is there: once, at the
-// start of the process.
+// start of the process. A latch, not a mutex: the commit thread waits for it with the watch's lock held, which this
+// thread takes to begin the watch.
 void Feed::start(store::Store& store) {
-  const std::lock_guard order(order_);
   auto [snapshot, subscription] = store.snapshot_and_watch(prefix_, std::make_shared<Ear>(*this));
   subscription_ = std::move(subscription);
   snapshot.scan(prefix_, {}, [this](const store::ObjectPtr& object) {
@@ -36,6 +39,7 @@ void Feed::start(store::Store& store) {
     return true;
   });
   advance(snapshot.revision());
+  told_.count_down();
 }
 
 void Feed::tell(const store::ObjectPtr& before, const store::ObjectPtr& after) {

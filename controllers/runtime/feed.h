@@ -1,13 +1,14 @@
 // Feed: the one watch of a kind, from which its indexes and all controllers that it concerns are told.
 //
-// Lifecycle: indexes and handlers are added, then start() tells them what is there and follows the store; stop() (or
-// the destructor) ends that: afterwards no handler runs. Threads: add and start from one thread; handlers run on the
-// thread of start() for what is there, then on the store's commit thread, in order, never two at once. find() and
+// Lifecycle: indexes and handlers are added, then start(), once, tells them what is there and follows the store; stop()
+// (or the destructor) ends that: afterwards no handler runs. Threads: add and start from one thread; handlers run on
+// the thread of start() for what is there, then on the store's commit thread, in order, never two at once. find() and
 // revision() from any thread.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,7 +47,7 @@ class Feed {
   const std::string prefix_;
   const std::function<void()> on_progress_;
   std::vector<ChangeHandler> handlers_;  // fixed once started
-  std::mutex order_;                     // one at a time: what is there comes before what happens
+  std::latch told_{1};                   // what is there; what happens comes after it
   mutable std::mutex mutex_;
   std::vector<ObjectIndex> indexes_;  // which ones is fixed once started; their content guarded by mutex_
   std::atomic<store::Revision> revision_{0};

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
 #include <set>
+#include <thread>
 
 #include "controllers/runtime/feed.h"
 #include "sublet/store/sqlite_log.h"
@@ -75,6 +79,29 @@ TEST_F(ListerTest, FindsByOwnerNodeAndUid) {
   EXPECT_EQ(names(pods.owned_by("other")), (Names{"x"}));
   EXPECT_EQ(names(pods.on_node("n")), Names{});
   EXPECT_EQ(pods.by_uid("u2"), nullptr);
+}
+
+// A watch is told of revisions in which nothing of its kind happened, and is told by the commit thread.
+TEST_F(ListerTest, AFeedsRevisionWaitsUntilItHasToldWhatIsThere) {
+  put("pods/a/x", {});
+  std::promise<void> early;
+  std::atomic<bool> telling{false};
+  std::thread writer;
+  Feed feed("pods/", [&] {
+    if (telling.exchange(false)) early.set_value();
+  });
+  feed.add_handler([&](const Change&) {
+    telling = true;
+    const auto before = store_->snapshot().revision();
+    writer = std::thread([&] { put("services/a/web", {}); });
+    while (store_->snapshot().revision() == before) std::this_thread::yield();
+    EXPECT_EQ(early.get_future().wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+    telling = false;
+  });
+  feed.start(*store_);
+  writer.join();
+  feed.stop();
+  EXPECT_EQ(feed.revision(), store_->snapshot().revision());
 }
 
 TEST_F(ListerTest, SelectsByLabels) {
