@@ -14,7 +14,7 @@ Records LocalDriver::list() const { return read_records(state_folder_); }
 
 std::vector<ClusterStatus> LocalDriver::status(std::span<const VirtualCluster> clusters,
                                                std::chrono::milliseconds patience) const {
-  return ask_all(clusters, embedded_host_.runs(), patience);
+  return ask_all(clusters, embedded_host_.runs(), connect_host_, patience);
 }
 
 Result<kube::ClusterAccess> LocalDriver::access(const VirtualCluster& cluster) const {

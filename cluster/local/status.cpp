@@ -1,36 +1,66 @@
 #include "cluster/local/status.h"
 
-#include <latch>
+#include <condition_variable>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "cluster/local/daemon.h"
+#include "sublet/base/files.h"
+#include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::cluster {
 namespace {
 
-// Takes the answer to GET /version of one of them.
-class VersionAnswer final : public net::ResponseObserver {
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Answers that are waited for together.
+class Open {
  public:
-  VersionAnswer(ClusterStatus& status, std::latch& all) : status_(status), all_(all) {}
-  void on_head(int code, const net::Headers&) override { code_ = code; }
-  void on_body(std::string_view chunk) override { body_.append(chunk); }
-  void on_end(Outcome outcome) override {
-    if (outcome && code_ == 200) take();
-    all_.count_down();
+  void add() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  void answered() {
+    const std::lock_guard lock(mutex_);
+    if (--count_ == 0) none_.notify_all();
+  }
+  void wait_until(steady_clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    none_.wait_until(lock, deadline, [&] { return count_ == 0; });
   }
 
  private:
-  void take() {
-    status_.status = "Running";
-    if (const auto version = schema::Document::parse_json(body_))
-      status_.version = version->root()["gitVersion"].string("-");
+  std::mutex mutex_;
+  std::condition_variable none_;
+  int count_ = 0;  // guarded by mutex_
+};
+
+// The answer to GET /version. Written until its exchange is gone, read after that.
+class VersionAnswer final : public net::ResponseObserver {
+ public:
+  explicit VersionAnswer(Open& open) : open_(open) { open_.add(); }
+  void on_head(int code, const net::Headers&) override { code_ = code; }
+  void on_body(std::string_view chunk) override { body_.append(chunk); }
+  void on_end(Outcome outcome) override {
+    answered_ = outcome.has_value();
+    open_.answered();
   }
 
-  ClusterStatus& status_;
-  std::latch& all_;
+  bool anything() const { return answered_; }
+  bool good() const { return answered_ && code_ == 200; }
+  std::string version() const {
+    const auto version = schema::Document::parse_json(body_);
+    return version ? std::string(version->root()["gitVersion"].string("-")) : "-";
+  }
+
+ private:
+  Open& open_;
   int code_ = 0;
+  bool answered_ = false;
   std::string body_;
 };
 
@@ -42,29 +72,87 @@ net::Request version_request() {
   return request;
 }
 
+// Everybody who is asked, and what came.
+class Round {
+ public:
+  explicit Round(milliseconds patience) : patience_(patience), deadline_(steady_clock::now() + patience) {}
+
+  std::shared_ptr<const VersionAnswer> ask(std::shared_ptr<net::Transport> transport) {
+    auto answer = std::make_shared<VersionAnswer>(open_);
+    exchanges_.push_back(transport->start(version_request(), answer, patience_));
+    transports_.push_back(std::move(transport));
+    return answer;
+  }
+  net::Loop& loop() { return loop_.loop(); }
+  // Whoever has not answered by then does not.
+  void end() {
+    open_.wait_until(deadline_);
+    exchanges_.clear();
+  }
+
+ private:
+  const milliseconds patience_;
+  const steady_clock::time_point deadline_;
+  Open open_;
+  net::LoopThread loop_{"status"};
+  std::vector<std::shared_ptr<net::Transport>> transports_;
+  std::vector<std::unique_ptr<net::Exchange>> exchanges_;
+};
+
+// The hosts that are no embedded one, each asked once: all that came with the same kubeconfig have the same text of it.
+class Hosts {
+ public:
+  Hosts(const HostConnector& connect, Round& round) : connect_(connect), round_(round) {}
+  void ask_for(const VirtualCluster& cluster) {
+    auto text = read_file(cluster.host_kubeconfig_path());
+    if (!text) return;
+    const auto [host, is_new] = by_kubeconfig_.try_emplace(std::move(*text));
+    by_cluster_[cluster.folder] = &host->second;
+    if (is_new) host->second = ask(cluster);
+  }
+  bool is_away(const VirtualCluster& cluster) const {
+    const auto found = by_cluster_.find(cluster.folder);
+    return found == by_cluster_.end() || !*found->second || !(*found->second)->anything();
+  }
+
+ private:
+  using Answer = std::shared_ptr<const VersionAnswer>;  // null: it cannot even be asked
+  Answer ask(const VirtualCluster& cluster) {
+    const auto access = kube::load_kubeconfig(cluster.host_kubeconfig_path());
+    if (!access) return nullptr;
+    auto transport = connect_(*access);
+    return transport ? round_.ask(std::move(*transport)) : nullptr;
+  }
+
+  const HostConnector& connect_;
+  Round& round_;
+  std::map<std::string, Answer> by_kubeconfig_;
+  std::map<std::string, const Answer*> by_cluster_;  // by folder
+};
+
 }  // namespace
 
-std::vector<ClusterStatus> ask_all(std::span<const VirtualCluster> clusters, bool host_runs,
-                                   std::chrono::milliseconds patience) {
-  std::vector<ClusterStatus> out(clusters.size());
-  std::vector<std::size_t> alive;
-  for (std::size_t i = 0; i < clusters.size(); ++i)
-    if (daemon_runs(clusters[i].daemon_lock_path())) alive.push_back(i);
-  std::latch all(static_cast<std::ptrdiff_t>(alive.size()));
-  net::LoopThread loop("status");
-  std::vector<std::shared_ptr<net::Transport>> transports;
-  std::vector<std::unique_ptr<net::Exchange>> exchanges;
-  for (const std::size_t i : alive) {
-    out[i].status = "Starting";
+std::vector<ClusterStatus> ask_all(std::span<const VirtualCluster> clusters, bool embedded_host_runs,
+                                   const HostConnector& connect_host, milliseconds patience) {
+  Round round(patience);
+  Hosts hosts(connect_host, round);
+  std::map<std::size_t, std::shared_ptr<const VersionAnswer>> answers;
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    if (!daemon_runs(clusters[i].daemon_lock_path())) continue;
     net::Endpoint socket;
     socket.unix_path = clusters[i].socket_path();
-    transports.push_back(net::make_http_client(loop.loop(), std::move(socket)));
-    exchanges.push_back(
-        transports.back()->start(version_request(), std::make_shared<VersionAnswer>(out[i], all), patience));
+    answers[i] = round.ask(net::make_http_client(round.loop(), std::move(socket)));
+    if (!clusters[i].embedded_host) hosts.ask_for(clusters[i]);
   }
-  all.wait();
-  for (const std::size_t i : alive)
-    if (out[i].status == "Running" && clusters[i].embedded_host && !host_runs) out[i].status = "HostDown";
+  round.end();
+  std::vector<ClusterStatus> out(clusters.size());
+  for (const auto& [i, answer] : answers) {
+    out[i].status = "Starting";
+    if (!answer->good()) continue;
+    const bool away = clusters[i].embedded_host ? !embedded_host_runs : hosts.is_away(clusters[i]);
+    out[i].status = away ? "HostDown" : "Running";
+    out[i].version = answer->version();
+  }
   return out;
 }
 

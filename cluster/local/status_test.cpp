@@ -33,12 +33,51 @@ class Living {
     EXPECT_TRUE(server_->listen_unix(cluster.socket_path()));
   }
   ~Living() { server_->stop(std::chrono::milliseconds(0)); }
+  // Stands on a host of its own choice, with that kubeconfig.
+  void stand_on(const std::string& server) {
+    kube::ClusterAccess host;
+    host.context_name = host.cluster_name = host.user_name = "prod";
+    host.server = server;
+    EXPECT_TRUE(write_private_file(cluster.host_kubeconfig_path(), kube::render_kubeconfig(host)));
+  }
   VirtualCluster cluster;
 
  private:
   const Descriptor lock_;
   std::vector<std::shared_ptr<net::ResponseSink>> held_;
   std::unique_ptr<net::HttpServer> server_;
+};
+
+// The commands' connector is another; this one counts how often a host was asked for.
+struct BySocket {
+  net::LoopThread& loop;
+  std::shared_ptr<int> asked = std::make_shared<int>(0);
+  Result<std::shared_ptr<net::Transport>> operator()(const kube::ClusterAccess& access) const {
+    ++*asked;
+    return kube::connect(loop.loop(), access);
+  }
+};
+BySocket by_socket(net::LoopThread& loop) { return {loop}; }
+
+// A host: answers as it is told to, or not at all.
+class RealHost {
+ public:
+  RealHost(net::Loop& loop, const std::string& socket, int code)
+      : server_(loop, [this, code](const net::Request&, const std::shared_ptr<net::ResponseSink>& sink) {
+          if (code)
+            sink->respond(code, {}, "{}");
+          else
+            held_.push_back(sink);
+        }) {
+    EXPECT_TRUE(server_.listen_unix(socket));
+    address = "unix://" + socket;
+  }
+  ~RealHost() { server_.stop(std::chrono::milliseconds(0)); }
+  std::string address;
+
+ private:
+  std::vector<std::shared_ptr<net::ResponseSink>> held_;
+  net::HttpServer server_;
 };
 
 TEST(Status, AllAreAskedAtOnceAndOneThatHangsCostsItsPatienceOnce) {
@@ -48,6 +87,7 @@ TEST(Status, AllAreAskedAtOnceAndOneThatHangsCostsItsPatienceOnce) {
   std::vector<VirtualCluster> clusters;
   for (int i = 0; i < 20; ++i) {
     living.push_back(std::make_unique<Living>(loop.loop(), folder.path + "/" + std::to_string(i), i % 2 == 0));
+    living.back()->cluster.embedded_host = true;
     clusters.push_back(living.back()->cluster);
   }
   VirtualCluster stopped;
@@ -55,7 +95,7 @@ TEST(Status, AllAreAskedAtOnceAndOneThatHangsCostsItsPatienceOnce) {
   clusters.push_back(stopped);
   constexpr std::chrono::milliseconds kPatience{500};
   const auto begun = steady_clock::now();
-  const auto statuses = ask_all(clusters, true, kPatience);
+  const auto statuses = ask_all(clusters, true, by_socket(loop), kPatience);
   EXPECT_LT(steady_clock::now() - begun, 4 * kPatience) << "ten that hang were waited for one after the other";
   ASSERT_EQ(statuses.size(), clusters.size());
   for (std::size_t i = 0; i < 20; ++i) {
@@ -69,12 +109,39 @@ TEST(Status, OneThatRunsWithoutItsEmbeddedHostSaysSo) {
   const testing_support::TestFolder folder;
   net::LoopThread loop("servers");
   Living one(loop.loop(), folder.path + "/one", true), other(loop.loop(), folder.path + "/other", true);
+  const RealHost host(loop.loop(), folder.path + "/host.sock", 200);
   one.cluster.embedded_host = true;
+  other.stand_on(host.address);
   const std::vector<VirtualCluster> clusters{one.cluster, other.cluster};
-  const auto statuses = ask_all(clusters, false, std::chrono::seconds(10));
+  const auto statuses = ask_all(clusters, false, by_socket(loop), std::chrono::seconds(10));
   EXPECT_EQ(statuses[0].status, "HostDown");
   EXPECT_EQ(statuses[1].status, "Running");
-  EXPECT_EQ(ask_all(clusters, true, std::chrono::seconds(10))[0].status, "Running");
+  EXPECT_EQ(ask_all(clusters, true, by_socket(loop), std::chrono::seconds(10))[0].status, "Running");
+}
+
+TEST(Status, OneWhoseRealHostIsAwaySaysSoToo) {
+  const testing_support::TestFolder folder;
+  net::LoopThread loop("servers");
+  const RealHost unfriendly(loop.loop(), folder.path + "/unfriendly.sock", 401);
+  const RealHost hanging(loop.loop(), folder.path + "/hanging.sock", 0);
+  const std::string servers[] = {unfriendly.address, hanging.address, "unix://" + folder.path + "/nobody.sock"};
+  std::vector<std::unique_ptr<Living>> living;
+  std::vector<VirtualCluster> clusters;
+  for (int i = 0; i < 9; ++i) {
+    living.push_back(std::make_unique<Living>(loop.loop(), folder.path + "/" + std::to_string(i), true));
+    living.back()->stand_on(servers[i % 3]);
+    clusters.push_back(living.back()->cluster);
+  }
+  const BySocket connect = by_socket(loop);
+  constexpr std::chrono::milliseconds kPatience{500};
+  const auto begun = steady_clock::now();
+  const auto statuses = ask_all(clusters, true, connect, kPatience);
+  EXPECT_LT(steady_clock::now() - begun, 4 * kPatience);
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    EXPECT_EQ(statuses[i].status, i % 3 == 0 ? "Running" : "HostDown") << i << ": an answer of any kind is one";
+    EXPECT_EQ(statuses[i].version, "v1.35.0");
+  }
+  EXPECT_EQ(*connect.asked, 3) << "a host was asked more than once";
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ struct Records {
 };
 
 struct ClusterStatus {
-  std::string status = "Stopped";  // Running, Starting, HostDown, Stopped
+  std::string status = "Stopped";  // Running, Starting, HostDown (its API answers, its host does not), Stopped
   std::string version = "-";       // Kubernetes version it serves; "-" when it does not answer
 };
 
