@@ -23,6 +23,7 @@ struct CreateOptions {
   std::chrono::seconds timeout{60};
   bool connect = false;
   cluster::EmbeddedHostShape shape;
+  std::string output = "text";
 };
 int create(cluster::Driver& driver, const CreateOptions& options);
 
@@ -40,22 +41,25 @@ struct ConnectOptions {
   bool update_current = true;
   std::string kubeconfig;  // file to change; empty: as kubectl would
   std::vector<std::string> command;
+  std::string output = "text";
 };
 int connect(cluster::Driver& driver, const ConnectOptions& options);
 
 struct DisconnectOptions {
   std::string kubeconfig;
+  std::string output = "text";
 };
 int disconnect(const DisconnectOptions& options);
 
 struct DeleteOptions {
-  std::string name;
+  std::vector<std::string> names;  // also as `list -o name` prints them
   std::string host_namespace;
   bool yes = false;
   bool ignore_not_found = false;
-  bool force = false;      // go on when the host cannot be reached
-  bool keep_host = false;  // leave the embedded host running when the last one goes
-  std::chrono::seconds timeout{120};
+  bool force = false;                 // go on when the host cannot be reached
+  bool keep_host = false;             // leave the embedded host running when the last one goes
+  std::chrono::seconds timeout{120};  // for each
+  std::string output = "text";
 };
 int remove(cluster::Driver& driver, const DeleteOptions& options);
 
@@ -64,5 +68,6 @@ struct VersionOptions {
 };
 /// `release`: of Kubernetes, as it is served.
 int version(const VersionOptions& options, const std::string& release);
+std::string version_text(const std::string& release);
 
 }  // namespace sublet::cli

@@ -1,8 +1,12 @@
 // The commands over a driver that does as the test says: what they ask of it, and what they print.
 #include "cli/commands.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -23,6 +27,7 @@ class FakeDriver final : public Driver {
   cluster::Records records;
   std::vector<cluster::ClusterStatus> statuses;
   std::optional<Status> failure;  // of whatever is called
+  std::string failing;            // the one that remove() fails for; empty: all
   std::vector<std::string> calls;
   cluster::RemoveOptions remove_options;
 
@@ -58,7 +63,7 @@ class FakeDriver final : public Driver {
     calls.push_back("remove " + cluster.name);
     remove_options = options;
     progress.begin("remove its objects from the host");
-    if (failure) return fail(*failure);
+    if (failure && (failing.empty() || failing == cluster.name)) return fail(*failure);
     progress.leaving(cluster.name, cluster.host_namespace);
     return {};
   }
@@ -78,6 +83,49 @@ VirtualCluster cluster_of(const std::string& name, const std::string& host_names
   out.listen = "127.0.0.1:7443";
   return out;
 }
+
+// What stands in for stdin while a test runs.
+class Stdin {
+ public:
+  explicit Stdin(int fd) : kept_(::dup(STDIN_FILENO)) {
+    ::dup2(fd, STDIN_FILENO);
+    ::close(fd);
+  }
+  ~Stdin() {
+    ::dup2(kept_, STDIN_FILENO);
+    ::close(kept_);
+  }
+  Stdin(const Stdin&) = delete;
+  Stdin& operator=(const Stdin&) = delete;
+
+ private:
+  const int kept_;
+};
+
+// A terminal with somebody at it who types that.
+class Terminal {
+ public:
+  explicit Terminal(const std::string& typed) : person_(::posix_openpt(O_RDWR | O_NOCTTY)), stdin_(open_ours()) {
+    EXPECT_EQ(::write(person_, typed.data(), typed.size()), static_cast<ssize_t>(typed.size()));
+  }
+  ~Terminal() { ::close(person_); }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+ private:
+  int open_ours() const {
+    EXPECT_EQ(::grantpt(person_), 0);
+    EXPECT_EQ(::unlockpt(person_), 0);
+    return ::open(::ptsname(person_), O_RDWR | O_NOCTTY);
+  }
+  const int person_;
+  const Stdin stdin_;
+};
+
+constexpr const char* kMine =
+    "# mine\napiVersion: v1\nkind: Config\nusers:\n- name: mine  # the laptop's\n  user: {token: t}\nclusters:\n"
+    "- cluster:\n    server: https://x\n  name: mine\ncontexts:\n- context:\n    user: mine\n    cluster: mine\n"
+    "  name: mine\ncurrent-context: mine\n# the end\n";
 
 class Commands : public testing::Test {
  protected:
@@ -106,16 +154,31 @@ class Commands : public testing::Test {
   }
   int run_delete(const std::string& name, bool force = false) {
     DeleteOptions options;
-    options.name = name;
+    options.names = {name};
     options.yes = true;
     options.force = force;
+    return run_delete(options);
+  }
+  int run_delete(const DeleteOptions& options) {
     return run([&] { return remove(driver_, options); });
+  }
+  int run_create(const std::string& name, const std::string& host_namespace = {}, const std::string& output = "text") {
+    CreateOptions options;
+    options.name = name;
+    options.host_namespace = host_namespace;
+    options.output = output;
+    return run([&] { return create(driver_, options); });
   }
   int run_connect(const std::string& name) {
     ConnectOptions options;
     options.name = name;
     return run([&] { return connect(driver_, options); });
   }
+  void write_mine(mode_t mode) {
+    ASSERT_TRUE(write_private_file(home_.path + "/config", kMine));
+    ASSERT_EQ(::chmod((home_.path + "/config").c_str(), mode), 0);
+  }
+  std::string current_context() { return kube::kubeconfig_current_context(home_.path + "/config").value_or("<none>"); }
   std::string kubeconfig() const { return read_file(home_.path + "/config").value_or("<none>"); }
 
   const testing_support::TestFolder home_;
@@ -215,12 +278,183 @@ TEST_F(Commands, DeleteOfADamagedOneWantsForce) {
   EXPECT_EQ(run_delete("nothing"), kNotFound);
 }
 
+TEST_F(Commands, CreateBesideANamesakeAsksWhichIsMeant) {
+  EXPECT_EQ(run_create("rag"), kUsage);
+  EXPECT_TRUE(driver_.calls.empty());
+  EXPECT_THAT(err_, HasSubstr("there is a virtual cluster rag in namespace team-a"));
+  EXPECT_THAT(err_, HasSubstr("sublet create rag -n team-a"));
+  EXPECT_THAT(err_, HasSubstr("sublet create rag -n sublet-rag"));
+  driver_.records.damaged = {{"broken", "team-c", "/folder", "its record is broken"}};
+  EXPECT_EQ(run_create("broken"), kUsage);
+  EXPECT_THAT(err_, HasSubstr("sublet create broken -n team-c"));
+  EXPECT_TRUE(driver_.calls.empty());
+}
+
+TEST_F(Commands, CreateWithItsNamespaceOrThereAlreadyIsClear) {
+  EXPECT_EQ(run_create("rag", "sublet-rag"), kOk);
+  driver_.records.clusters.push_back(cluster_of("rag", "sublet-rag"));
+  EXPECT_EQ(run_create("rag"), kOk) << "the one of the default namespace is meant";
+  EXPECT_EQ(driver_.calls.size(), 2u);
+}
+
+TEST_F(Commands, CreateInJson) {
+  ASSERT_EQ(run_create("new", "team-n", "json"), kOk);
+  const auto document = nlohmann::json::parse(out_);
+  EXPECT_EQ(document["kind"], "VirtualCluster");
+  EXPECT_EQ(document["name"], "new");
+  EXPECT_EQ(document["namespace"], "team-n");
+  EXPECT_EQ(document["result"], "created");
+}
+
+TEST_F(Commands, DeleteTakesSeveralAlsoAsListNamesThem) {
+  DeleteOptions options;
+  options.names = {"virtualcluster/rag", "train", "rag"};
+  options.yes = true;
+  EXPECT_EQ(run_delete(options), kOk);
+  EXPECT_EQ(out_, "virtualcluster/rag deleted\nvirtualcluster/train deleted\n");
+  EXPECT_THAT(driver_.calls, testing::ElementsAre("remove rag", "remove train"));
+}
+
+TEST_F(Commands, DeleteOfAListWithAMistakeDeletesNothing) {
+  DeleteOptions options;
+  options.yes = true;
+  options.names = {"rag", "trian"};
+  EXPECT_EQ(run_delete(options), kNotFound);
+  EXPECT_THAT(err_, HasSubstr("did you mean train"));
+  options.names = {"rag", "pod/train"};
+  EXPECT_EQ(run_delete(options), kUsage);
+  EXPECT_TRUE(driver_.calls.empty());
+  options.names = {"rag", "nothing"};
+  options.ignore_not_found = true;
+  EXPECT_EQ(run_delete(options), kOk);
+  EXPECT_THAT(driver_.calls, testing::ElementsAre("remove rag"));
+}
+
+TEST_F(Commands, DeleteGoesOnBehindOneThatFails) {
+  driver_.failure = fail(Reason::timeout, "not in time").value();
+  driver_.failing = "rag";
+  DeleteOptions options;
+  options.names = {"rag", "train"};
+  options.yes = true;
+  options.output = "json";
+  EXPECT_EQ(run_delete(options), kTimeout);
+  const auto results = nlohmann::json::parse(out_);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0]["name"], "rag");
+  EXPECT_EQ(results[0]["result"], "failed");
+  EXPECT_EQ(results[0]["message"], "not in time");
+  EXPECT_EQ(results[1]["name"], "train");
+  EXPECT_EQ(results[1]["result"], "deleted");
+}
+
+TEST_F(Commands, DeleteWithoutATerminalWantsYes) {
+  const Stdin none(::open("/dev/null", O_RDONLY));
+  DeleteOptions options;
+  options.names = {"rag"};
+  EXPECT_EQ(run_delete(options), kRefused);
+  EXPECT_THAT(err_, HasSubstr("--yes"));
+  EXPECT_TRUE(driver_.calls.empty());
+}
+
+TEST_F(Commands, DeleteAsksOnATerminalAndPromisesNothingOfTheNamespace) {
+  DeleteOptions options;
+  options.names = {"rag"};
+  {
+    const Terminal terminal("n\n");
+    EXPECT_EQ(run_delete(options), kRefused);
+    EXPECT_THAT(err_, HasSubstr("Delete virtual cluster rag (host namespace team-a) with everything in it, and what it "
+                                "has on the host? [y/N] "));
+    EXPECT_TRUE(driver_.calls.empty());
+  }
+  options.names = {"rag", "train"};
+  const Terminal terminal("y\n");
+  EXPECT_EQ(run_delete(options), kOk);
+  EXPECT_THAT(err_, HasSubstr("Delete 2 virtual clusters"));
+  EXPECT_EQ(driver_.calls.size(), 2u);
+}
+
+TEST_F(Commands, WideListAndJsonSayWhereTheLogsAre) {
+  driver_.records.clusters[0].folder = "/state/clusters/team-a/rag";
+  ASSERT_EQ(run_list("wide"), kOk);
+  EXPECT_THAT(out_, HasSubstr("/state/clusters/team-a/rag/*.log"));
+  ASSERT_EQ(run_list("json"), kOk);
+  const auto logs = nlohmann::json::parse(out_)[0]["logs"];
+  EXPECT_EQ(logs["syncer"], "/state/clusters/team-a/rag/syncer.log");
+  EXPECT_EQ(logs.size(), 3u);
+}
+
+TEST_F(Commands, DisconnectGoesBackOneStepAtATime) {
+  write_mine(0600);
+  ASSERT_EQ(run_connect("rag"), kOk);
+  ASSERT_EQ(run_connect("train"), kOk);
+  ASSERT_EQ(run_connect("train"), kOk);
+  EXPECT_EQ(run([] { return disconnect({}); }), kOk);
+  EXPECT_EQ(current_context(), "sublet_rag_team-a_prod");
+  EXPECT_EQ(run([] { return disconnect({}); }), kOk);
+  EXPECT_EQ(current_context(), "mine");
+  EXPECT_EQ(run([] { return disconnect({}); }), kNotFound);
+}
+
+TEST_F(Commands, DisconnectPassesOverWhatIsGone) {
+  write_mine(0600);
+  ASSERT_EQ(run_connect("rag"), kOk);
+  ASSERT_EQ(run_connect("train"), kOk);
+  ASSERT_EQ(run_delete("rag"), kOk);
+  EXPECT_EQ(current_context(), "sublet_train_team-b_prod");
+  EXPECT_EQ(run([] { return disconnect({}); }), kOk);
+  EXPECT_EQ(current_context(), "mine");
+}
+
+TEST_F(Commands, WhatAnEarlierVersionRememberedIsGoneBackTo) {
+  write_mine(0600);
+  ASSERT_EQ(run_connect("rag"), kOk);
+  ASSERT_TRUE(write_private_file(home_.path + "/state/previous-contexts.json",
+                                 nlohmann::json{{home_.path + "/config", "mine"}}.dump()));
+  EXPECT_EQ(run([] { return disconnect({}); }), kOk);
+  EXPECT_EQ(current_context(), "mine");
+}
+
+TEST_F(Commands, TheUsersKubeconfigIsAsItWasAfterwards) {
+  write_mine(0640);
+  ASSERT_EQ(run_connect("rag"), kOk);
+  ASSERT_EQ(run_connect("train"), kOk);
+  ASSERT_EQ(run([] { return disconnect({}); }), kOk);
+  ASSERT_EQ(run([] { return disconnect({}); }), kOk);
+  EXPECT_EQ(kubeconfig(), kMine);
+  struct stat status {};
+  ASSERT_EQ(::stat((home_.path + "/config").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+TEST_F(Commands, AKeyInAFileThatOthersReadIsTold) {
+  write_mine(0644);
+  ASSERT_EQ(run_connect("rag"), kOk);
+  EXPECT_THAT(err_, HasSubstr("open to others (mode 0644)"));
+  write_mine(0600);
+  ASSERT_EQ(run_connect("rag"), kOk);
+  EXPECT_THAT(err_, testing::Not(HasSubstr("open to others")));
+}
+
+TEST_F(Commands, ConnectAndDisconnectInJson) {
+  write_mine(0600);
+  ConnectOptions options;
+  options.name = "rag";
+  options.output = "json";
+  ASSERT_EQ(run([&] { return connect(driver_, options); }), kOk);
+  auto document = nlohmann::json::parse(out_);
+  EXPECT_EQ(document["context"], "sublet_rag_team-a_prod");
+  EXPECT_EQ(document["kubeconfig"], home_.path + "/config");
+  EXPECT_EQ(document["current"], true);
+  DisconnectOptions back;
+  back.output = "json";
+  ASSERT_EQ(run([&] { return disconnect(back); }), kOk);
+  document = nlohmann::json::parse(out_);
+  EXPECT_EQ(document["removed"], "sublet_rag_team-a_prod");
+  EXPECT_EQ(document["current"], "mine");
+}
+
 TEST_F(Commands, DisconnectGoesBack) {
-  ASSERT_TRUE(
-      write_private_file(home_.path + "/config",
-                         "apiVersion: v1\nkind: Config\ncurrent-context: mine\nclusters: [{name: mine, cluster: "
-                         "{server: \"https://x\"}}]\nusers: [{name: mine, user: {token: t}}]\ncontexts: [{name: "
-                         "mine, context: {cluster: mine, user: mine}}]\n"));
+  write_mine(0600);
   ASSERT_EQ(run_connect("rag"), kOk);
   EXPECT_EQ(run([] { return disconnect({}); }), kOk);
   EXPECT_THAT(kubeconfig(), HasSubstr("current-context: mine"));

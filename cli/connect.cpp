@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/context_name.h"
 #include "cli/exit_code.h"
+#include "cli/json_output.h"
 #include "cli/previous_context.h"
 #include "cli/steps.h"
 #include "sublet/base/files.h"
@@ -87,15 +89,38 @@ int connect_command(const VirtualCluster& cluster, const kube::ClusterAccess& ac
   return run_command(command, kubeconfig.path());
 }
 
+// The user's file keeps the mode that it has: an administrator's key in one that others read is theirs to hear of.
+void tell_readers(const std::string& path, const kube::ClusterAccess& access) {
+  const auto file = kube::kubeconfig_file_of(path, access.context_name);
+  struct stat status;
+  if (!file || ::stat(file->c_str(), &status) != 0 || (status.st_mode & 077) == 0) return;
+  std::fprintf(stderr,
+               "sublet: %s now has an administrator's key in it and is open to others (mode %04o); "
+               "chmod 600 makes it yours alone\n",
+               file->c_str(), status.st_mode & 07777);
+}
+
 int connect_kubeconfig(const ConnectOptions& options, const kube::ClusterAccess& access) {
   const std::string path = options.kubeconfig.empty() ? kube::default_kubeconfig_path() : options.kubeconfig;
   if (options.update_current)
-    if (auto noted = remember_context(path, kube::kubeconfig_current_context(path).value_or("")); !noted)
+    if (auto noted = remember_context(path, kube::kubeconfig_current_context(path).value_or(""), access.context_name);
+        !noted)
       return report(noted.error());
   if (auto merged = kube::merge_context(path, access, options.update_current); !merged) return report(merged.error());
   std::fprintf(stderr, "added context %s to %s%s\n", access.context_name.c_str(), path.c_str(),
                options.update_current ? ", and made it the current one; `sublet disconnect` goes back" : "");
+  tell_readers(path, access);
   return kOk;
+}
+
+void print_connection(const ConnectOptions& options, const VirtualCluster& cluster, const kube::ClusterAccess& access) {
+  auto document = json_object("Connection");
+  document["name"] = cluster.name;
+  document["namespace"] = cluster.host_namespace;
+  document["context"] = access.context_name;
+  document["kubeconfig"] = options.kubeconfig.empty() ? kube::default_kubeconfig_path() : options.kubeconfig;
+  document["current"] = options.update_current;
+  print_json(document);
 }
 
 }  // namespace
@@ -110,7 +135,9 @@ int connect(cluster::Driver& driver, const ConnectOptions& options) {
     std::fputs(kube::render_kubeconfig(*access).c_str(), stdout);
     return kOk;
   }
-  return connect_kubeconfig(options, *access);
+  const int code = connect_kubeconfig(options, *access);
+  if (code == kOk && options.output == "json") print_connection(options, *cluster, *access);
+  return code;
 }
 
 }  // namespace sublet::cli

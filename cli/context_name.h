@@ -16,6 +16,11 @@ inline std::string context_prefix(const std::string& name, const std::string& ho
   return kContextPrefix + name + "_" + host_namespace + "_";
 }
 
+/// Where it stands, for people.
+inline std::string host_text(const cluster::VirtualCluster& cluster) {
+  return cluster.embedded_host ? "embedded" : cluster.host_context;
+}
+
 inline std::string context_name(const cluster::VirtualCluster& cluster) {
   return context_prefix(cluster.name, cluster.host_namespace) + cluster.host_context;
 }

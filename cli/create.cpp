@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt_hint.h"
+#include "cli/json_output.h"
 #include "cli/steps.h"
 
 namespace sublet::cli {
@@ -40,6 +42,30 @@ Result<cluster::Plan> plan_of(const CreateOptions& options) {
   return cluster::make_plan({options.name, options.host_namespace, options.template_file, std::move(*parameters)});
 }
 
+// Without -n a name means the one that there is. A new one of that name elsewhere has to be asked for: whoever wants
+// the stopped one back would else get an empty one beside it.
+Outcome refuse_namesake(const cluster::Records& records, const CreateOptions& options, const cluster::Plan& plan) {
+  if (!options.host_namespace.empty()) return {};
+  const std::string& name = plan.cluster.name;
+  const std::string& wanted = plan.cluster.host_namespace;
+  const auto has = [&](const auto& all) {
+    return std::ranges::any_of(all,
+                               [&](const auto& other) { return other.name == name && other.host_namespace == wanted; });
+  };
+  if (has(records.clusters) || has(records.damaged)) return {};
+  std::string there;
+  const auto note = [&](const auto& all) {
+    for (const auto& other : all)
+      if (other.name == name) there += (there.empty() ? "" : ", ") + other.host_namespace;
+  };
+  note(records.clusters);
+  note(records.damaged);
+  if (there.empty()) return {};
+  return bad_request("there is a virtual cluster " + name + " in namespace " + there +
+                     "; for that one: sublet create " + name + " -n " + there.substr(0, there.find(',')) +
+                     "; for a new one beside it: sublet create " + name + " -n " + wanted);
+}
+
 const char* word_of(Created::How how) {
   switch (how) {
     case Created::How::created:
@@ -52,11 +78,16 @@ const char* word_of(Created::How how) {
   return "";
 }
 
-void print_result(const Created& created, const Steps& steps) {
+void print_result(const Created& created, const Steps& steps, bool json) {
   const auto& [how, cluster] = created;
   std::fprintf(stderr, "virtual cluster %s in namespace %s %s in %s; use it: sublet connect %s -n %s\n",
                cluster.name.c_str(), cluster.host_namespace.c_str(), word_of(how), seconds_text(steps.total()).c_str(),
                cluster.name.c_str(), cluster.host_namespace.c_str());
+  if (json) {
+    auto document = cluster_json(cluster);
+    document["result"] = word_of(how);
+    return print_json(document);
+  }
   std::printf("virtualcluster/%s %s\n", cluster.name.c_str(), word_of(how));
   std::fflush(stdout);
 }
@@ -66,6 +97,7 @@ void print_result(const Created& created, const Steps& steps) {
 int create(cluster::Driver& driver, const CreateOptions& options) {
   const auto plan = plan_of(options);
   if (!plan) return report(plan.error());
+  if (auto clear = refuse_namesake(driver.list(), options, *plan); !clear) return report(clear.error());
   std::optional<Created> created;
   {
     CreateSteps steps;
@@ -73,7 +105,7 @@ int create(cluster::Driver& driver, const CreateOptions& options) {
         driver.create(*plan, {options.host_kubeconfig, options.host_context, options.shape}, options.timeout, steps);
     if (!made) return steps.give_up(made.error());
     steps.done();
-    print_result(*made, steps);
+    print_result(*made, steps, options.output == "json");
     created = std::move(*made);
   }
   if (!options.connect) return kOk;

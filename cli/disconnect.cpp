@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <cstdio>
 
 #include "cli/commands.h"
 #include "cli/context_name.h"
 #include "cli/exit_code.h"
+#include "cli/json_output.h"
 #include "cli/previous_context.h"
 #include "cli/steps.h"
 #include "sublet/kube/kubeconfig.h"
@@ -21,12 +21,17 @@ int disconnect(const DisconnectOptions& options) {
                      ") is not a virtual cluster's; nothing to disconnect";
     return report(status);
   }
-  std::string previous = take_previous_context(path);
-  const auto contexts = kube::kubeconfig_contexts(path);
-  if (contexts && std::find(contexts->begin(), contexts->end(), previous) == contexts->end()) previous.clear();
+  const std::string previous = take_previous_context(path);
   if (auto removed = kube::remove_context(path, *current, previous); !removed) return report(removed.error());
   std::fprintf(stderr, "removed context %s; the current context is %s\n", current->c_str(),
                previous.empty() ? "not set" : previous.c_str());
+  if (options.output == "json") {
+    auto document = json_object("Disconnection");
+    document["kubeconfig"] = path;
+    document["removed"] = *current;
+    document["current"] = previous;
+    print_json(document);
+  }
   return kOk;
 }
 

@@ -1,9 +1,9 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/context_name.h"
 #include "cli/exit_code.h"
+#include "cli/json_output.h"
 #include "cli/output_table.h"
 #include "cli/steps.h"
 #include "sublet/base/clock.h"
@@ -23,40 +23,29 @@ struct Row {
   bool connected = false;  // the current kubeconfig context is its
 };
 
-std::string host_text(const VirtualCluster& cluster) {
-  return cluster.embedded_host ? "embedded" : cluster.host_context;
-}
-
 // All that is known of it is where it lies.
 VirtualCluster damaged_row(const cluster::DamagedRecord& record) {
   VirtualCluster cluster;
   cluster.name = record.name;
   cluster.host_namespace = record.host_namespace;
+  cluster.folder = record.folder;
   return cluster;
 }
 
 nlohmann::json to_json(const std::vector<Row>& rows) {
   auto items = nlohmann::json::array();
-  for (const Row& row : rows)
-    items.push_back({{"apiVersion", "cli.sublet.dev/v1"},
-                     {"kind", "VirtualCluster"},
-                     {"name", row.cluster.name},
-                     {"namespace", row.cluster.host_namespace},
-                     {"status", row.status.status},
-                     {"version", row.status.version},
-                     {"connected", row.connected},
-                     {"created", row.cluster.created},
-                     {"host", host_text(row.cluster)},
-                     {"endpoint", "https://" + row.cluster.listen},
-                     {"context", context_name(row.cluster)},
-                     {"template", row.cluster.template_file},
-                     {"uid", row.cluster.uid}});
+  for (const Row& row : rows) {
+    items.push_back(cluster_json(row.cluster));
+    items.back()["status"] = row.status.status;
+    items.back()["version"] = row.status.version;
+    items.back()["connected"] = row.connected;
+  }
   return items;
 }
 
 void print_table(const std::vector<Row>& rows, bool wide) {
   OutputTable table({"NAME", "NAMESPACE", "STATUS", "VERSION", "CONNECTED", "AGE"});
-  if (wide) table.add_columns({"HOST", "ENDPOINT", "TEMPLATE"});
+  if (wide) table.add_columns({"HOST", "ENDPOINT", "TEMPLATE", "LOGS"});
   const auto now = Clock::system().now();
   for (const Row& row : rows) {
     const auto created = parse_time(row.cluster.created);
@@ -67,6 +56,7 @@ void print_table(const std::vector<Row>& rows, bool wide) {
       cells.push_back(host_text(row.cluster));
       cells.push_back("https://" + row.cluster.listen);
       cells.push_back(row.cluster.template_file.empty() ? "<none>" : row.cluster.template_file);
+      cells.push_back(row.cluster.log_path("*"));
     }
     table.add_row(std::move(cells));
   }
@@ -99,7 +89,7 @@ int print(const std::vector<Row>& rows, const std::string& output) {
   if (output == "name") {
     for (const Row& row : rows) std::printf("virtualcluster/%s\n", row.cluster.name.c_str());
   } else if (output == "json") {
-    std::printf("%s\n", to_json(rows).dump(2).c_str());
+    print_json(to_json(rows));
   } else if (output == "yaml") {
     const auto document = schema::Document::parse_json(to_json(rows).dump());
     std::fputs(schema::to_yaml(document->root()).c_str(), stdout);

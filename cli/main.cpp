@@ -32,6 +32,10 @@ struct Parsed {
   int create_timeout = 60, delete_timeout = 120;
 };
 
+CLI::Option* declare_output(CLI::App* command, std::string& output) {
+  return command->add_option("-o,--output", output, "text or json")->check(CLI::IsMember({"text", "json"}));
+}
+
 void declare_create(CLI::App& app, Parsed& parsed) {
   auto* command = app.add_subcommand("create", "Create a virtual cluster, or start one again that was stopped");
   auto& options = parsed.create;
@@ -52,6 +56,13 @@ void declare_create(CLI::App& app, Parsed& parsed) {
   shape("--nodes", options.shape.nodes, "embedded host: CPU nodes, when this command makes it (1)");
   shape("--gpu-nodes", options.shape.gpu_nodes, "embedded host: GPU nodes (1)");
   shape("--gpus-per-node", options.shape.gpus_per_node, "embedded host: GPUs on each GPU node (1)");
+  declare_output(command, options.output);
+  command->footer(
+      "Examples:\n"
+      "  sublet create rag                       # on the embedded host, in its namespace sublet-rag\n"
+      "  sublet create rag -n team-rag -f templates/gpu-fraction.yaml --set queue=research\n"
+      "  sublet create rag -n team-rag --context prod --connect\n"
+      "  sublet create rag -n team-rag           # later: starts it again as it was");
 }
 
 void declare_list(CLI::App& app, Parsed& parsed) {
@@ -60,6 +71,11 @@ void declare_list(CLI::App& app, Parsed& parsed) {
   command->add_option("-o,--output", parsed.list.output, "table, wide, json, yaml or name")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
   command->add_flag("-A,--all-namespaces", parsed.list.all_namespaces, "all namespaces (the default)");
+  command->footer(
+      "Examples:\n"
+      "  sublet list\n"
+      "  sublet list -n team-rag -o wide          # with host, endpoint, template and logs\n"
+      "  sublet list -o json | jq -r '.[] | select(.status != \"Running\") | .name'");
 }
 
 void declare_connect(CLI::App& app, Parsed& parsed) {
@@ -69,35 +85,59 @@ void declare_connect(CLI::App& app, Parsed& parsed) {
   auto& options = parsed.connect;
   command->add_option("NAME", options.name, "name of the virtual cluster")->required();
   command->add_option("-n,--namespace", options.host_namespace, "its namespace on the host");
-  command->add_flag("--print", options.print, "write a kubeconfig to stdout and change nothing");
+  auto* print = command->add_flag("--print", options.print, "write a kubeconfig to stdout and change nothing");
   command->add_option("--update-current", options.update_current, "make its context the current one")
       ->capture_default_str();
   command->add_option("--kube-config,--kubeconfig", options.kubeconfig, "kubeconfig file to change");
+  declare_output(command, options.output)->excludes(print);
+  command->footer(
+      "Examples:\n"
+      "  sublet connect rag                       # kubectl is in it until: sublet disconnect\n"
+      "  sublet connect rag -- kubectl get pods   # this one command, and no kubeconfig changed\n"
+      "  sublet connect rag --print > rag.kubeconfig");
 }
 
 void declare_disconnect(CLI::App& app, Parsed& parsed) {
   auto* command = app.add_subcommand("disconnect", "Go back to the context that was current before connect");
   command->add_option("--kube-config,--kubeconfig", parsed.disconnect.kubeconfig, "kubeconfig file to change");
+  declare_output(command, parsed.disconnect.output);
+  command->footer(
+      "Examples:\n"
+      "  sublet disconnect                        # after two connects: first to the one before, then to your own\n"
+      "  sublet disconnect --kubeconfig other.yaml");
 }
 
 void declare_delete(CLI::App& app, Parsed& parsed) {
   auto* command =
-      app.add_subcommand("delete", "Delete a virtual cluster and everything that it has on the host")->alias("rm");
+      app.add_subcommand("delete", "Delete virtual clusters and everything that they have on the host")->alias("rm");
   auto& options = parsed.remove;
-  command->add_option("NAME", options.name, "name of the virtual cluster")->required();
-  command->add_option("-n,--namespace", options.host_namespace, "its namespace on the host");
-  command->add_flag("-y,--yes", options.yes, "do not ask");
+  command->add_option("NAME", options.names, "names, also as `list -o name` prints them")->required();
+  command->add_option("-n,--namespace", options.host_namespace, "their namespace on the host");
+  command->add_flag("-y,--yes", options.yes, "do not ask; needed where there is no terminal to ask on");
   command->add_flag("--ignore-not-found", options.ignore_not_found, "succeed when there is none");
   command->add_flag("--force", options.force, "forget it also when the host cannot be reached");
   command->add_flag("--keep-host", options.keep_host, "leave the embedded host running when the last one goes");
-  command->add_option("--timeout", parsed.delete_timeout, "how long to wait, e.g. 120s")
+  command->add_option("--timeout", parsed.delete_timeout, "how long to wait for each, e.g. 120s")
       ->transform(kSeconds)
       ->check(kTimeouts);
+  declare_output(command, options.output);
+  command->footer(
+      "Examples:\n"
+      "  sublet delete rag\n"
+      "  sublet delete rag train -n team-rag --yes\n"
+      "  sublet delete --yes $(sublet list -n team-rag -o name) -n team-rag\n"
+      "  sublet delete rag --force                # its host is gone for good");
 }
+
+std::string kubernetes_release() { return std::string(sublet::schema::Registry::builtin()->release()); }
 
 void declare_version(CLI::App& app, Parsed& parsed) {
   auto* command = app.add_subcommand("version", "Print the versions");
-  command->add_option("-o,--output", parsed.version.output, "json")->check(CLI::IsMember({"json", "text"}));
+  declare_output(command, parsed.version.output);
+  command->footer(
+      "Examples:\n"
+      "  sublet version\n"
+      "  sublet version -o json");
 }
 
 int run(const CLI::App& app, Parsed& parsed) {
@@ -110,7 +150,7 @@ int run(const CLI::App& app, Parsed& parsed) {
   if (app.got_subcommand("connect")) return connect(*driver, parsed.connect);
   if (app.got_subcommand("disconnect")) return disconnect(parsed.disconnect);
   if (app.got_subcommand("delete")) return remove(*driver, parsed.remove);
-  return version(parsed.version, std::string(sublet::schema::Registry::builtin()->release()));
+  return version(parsed.version, kubernetes_release());
 }
 
 // What stands behind "--" is the command's, whatever it looks like: it never reaches the flag parser. nullopt: no "--".
@@ -145,6 +185,7 @@ std::string misplaced_command(const CLI::App& app, const Parsed& parsed) {
   if (!app.got_subcommand("connect")) return "only connect takes a command behind --";
   if (parsed.connect.command.empty()) return "a command is missing behind --";
   if (parsed.connect.print) return "--print and a command behind -- exclude each other";
+  if (parsed.connect.output == "json") return "-o json and a command behind -- exclude each other";
   return "";
 }
 
@@ -155,6 +196,8 @@ int main(int argc, char** argv) {
   sublet::log::set_level(sublet::log::Level::warning);
   CLI::App app("sublet: virtual Kubernetes clusters, each with its own API server, on one shared host");
   app.require_subcommand(1);
+  app.set_version_flag(
+      "--version", [] { return version_text(kubernetes_release()); }, "print the versions");
   app.footer(
       "Examples:\n  sublet create rag --namespace team-rag -f templates/gpu-fraction.yaml\n"
       "  sublet connect rag -- kubectl get pods\n  sublet delete rag");

@@ -1,15 +1,18 @@
 #include "cli/previous_context.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <vector>
 
-#include "cli/context_name.h"
 #include "sublet/base/files.h"
 #include "sublet/cluster/local_driver.h"
+#include "sublet/kube/kubeconfig.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::cli {
 namespace {
 
+// By kubeconfig file, the oldest first. A string is what a file had when only one was kept.
 std::string file_path() { return cluster::default_state_folder() + "/previous-contexts.json"; }
 
 schema::Document load() {
@@ -24,22 +27,50 @@ std::string key_of(const std::string& kubeconfig) {
   return std::filesystem::absolute(kubeconfig).lexically_normal().string();
 }
 
+std::vector<std::string> contexts_of(const schema::Value& kept) {
+  if (kept.is_string()) return {kept.string()};
+  std::vector<std::string> out;
+  for (const schema::Value context : kept) out.push_back(context.string());
+  return out;
+}
+
+Outcome save(schema::Document& document, const std::string& key, const std::vector<std::string>& contexts) {
+  document.root().erase(key);
+  if (!contexts.empty()) {
+    schema::Value kept = document.root().array(key);
+    for (const std::string& context : contexts) kept.push(context);
+  }
+  return write_private_file(file_path(), document.root().to_pretty_json());
+}
+
 }  // namespace
 
-Outcome remember_context(const std::string& kubeconfig, const std::string& context) {
-  if (context.starts_with(kContextPrefix)) return {};
+Outcome remember_context(const std::string& kubeconfig, const std::string& current, const std::string& next) {
+  if (current == next) return {};
   if (auto made = make_private_folder(cluster::default_state_folder()); !made) return made;
   schema::Document document = load();
-  document.root().put(key_of(kubeconfig), context);
-  return write_private_file(file_path(), document.root().to_pretty_json());
+  const std::string key = key_of(kubeconfig);
+  auto contexts = contexts_of(document[key]);
+  std::erase_if(contexts, [&](const std::string& context) { return context == current || context == next; });
+  if (!current.empty()) contexts.push_back(current);
+  return save(document, key, contexts);
 }
 
 std::string take_previous_context(const std::string& kubeconfig) {
   schema::Document document = load();
   const std::string key = key_of(kubeconfig);
-  std::string context = document[key].string();
-  if (document.root().erase(key)) (void)write_private_file(file_path(), document.root().to_pretty_json());
-  return context;
+  auto contexts = contexts_of(document[key]);
+  if (contexts.empty()) return "";
+  const auto there = kube::kubeconfig_contexts(kubeconfig).value_or(std::vector<std::string>());
+  const std::string leaving = kube::kubeconfig_current_context(kubeconfig).value_or("");
+  std::string previous;
+  while (previous.empty() && !contexts.empty()) {
+    if (contexts.back() != leaving && std::ranges::find(there, contexts.back()) != there.end())
+      previous = contexts.back();
+    contexts.pop_back();
+  }
+  (void)save(document, key, contexts);
+  return previous;
 }
 
 }  // namespace sublet::cli

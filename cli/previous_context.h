@@ -1,5 +1,6 @@
-// PreviousContext: which context a kubeconfig file had before `connect` switched it; what `disconnect` goes back to.
-// Kept in the state folder, by file, so that the user's kubeconfig carries nothing of ours but the context itself.
+// PreviousContext: which contexts a kubeconfig file had before each `connect` switched it; what `disconnect` goes back
+// to, one step at a time. Kept in the state folder, by file, so that the user's kubeconfig carries nothing of ours but
+// the context itself.
 #pragma once
 
 #include <string>
@@ -8,9 +9,10 @@
 
 namespace sublet::cli {
 
-/// Contexts of ours are not remembered: two connects in a row still go back to where the user was.
-Outcome remember_context(const std::string& kubeconfig, const std::string& context);
-/// "" when nothing is remembered; forgets it.
+/// Before the current context of that file becomes `next`. One that is connected to again is not gone back to twice.
+Outcome remember_context(const std::string& kubeconfig, const std::string& current, const std::string& next);
+/// Where to go when the current context of that file goes: the last remembered that is still there, "" when none is;
+/// forgets it, and those after it.
 std::string take_previous_context(const std::string& kubeconfig);
 
 }  // namespace sublet::cli

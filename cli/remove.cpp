@@ -1,11 +1,14 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <variant>
 
 #include "cli/commands.h"
 #include "cli/context_name.h"
 #include "cli/exit_code.h"
+#include "cli/json_output.h"
 #include "cli/previous_context.h"
 #include "cli/steps.h"
 #include "sublet/kube/kubeconfig.h"
@@ -13,15 +16,68 @@
 namespace sublet::cli {
 namespace {
 
+using cluster::DamagedRecord;
 using cluster::VirtualCluster;
 
-bool confirmed(const VirtualCluster& cluster) {
-  if (::isatty(STDIN_FILENO) != 1) return true;
-  std::fprintf(stderr, "Delete virtual cluster %s (host namespace %s) with everything in it? [y/N] ",
-               cluster.name.c_str(), cluster.host_namespace.c_str());
+// One that is to go, found before any goes.
+struct Target {
+  std::string name, host_namespace;
+  std::variant<VirtualCluster, DamagedRecord> record;
+};
+
+// "rag", or as `list -o name` prints it.
+Result<std::string> bare_name(const std::string& word) {
+  const auto slash = word.find('/');
+  if (slash == std::string::npos) return word;
+  if (word.substr(0, slash) != "virtualcluster")
+    return bad_request(word + " is no virtual cluster; only virtualcluster/NAME, or NAME");
+  return word.substr(slash + 1);
+}
+
+Result<Target> find_target(const cluster::Records& records, const DeleteOptions& options, const std::string& word) {
+  const auto name = bare_name(word);
+  if (!name) return fail(name.error());
+  const auto cluster = find_cluster(records, *name, options.host_namespace);
+  if (cluster) return Target{cluster->name, cluster->host_namespace, *cluster};
+  const auto* damaged = find_damaged(records, *name, options.host_namespace);
+  if (!damaged || cluster.error().is(Reason::bad_request)) return fail(cluster.error());
+  if (!options.force) return internal_error(damaged->why + "; --force gives it up and leaves its host objects");
+  return Target{damaged->name, damaged->host_namespace, *damaged};
+}
+
+// All of them, each once; an error when one of them cannot be meant, so that a mistyped list deletes nothing.
+Result<std::vector<Target>> find_targets(const cluster::Records& records, const DeleteOptions& options) {
+  std::vector<Target> targets;
+  for (const std::string& word : options.names) {
+    auto target = find_target(records, options, word);
+    if (!target && options.ignore_not_found && target.error().is(Reason::not_found)) continue;
+    if (!target) return fail(target.error());
+    const bool again = std::ranges::any_of(targets, [&](const Target& other) {
+      return other.name == target->name && other.host_namespace == target->host_namespace;
+    });
+    if (!again) targets.push_back(std::move(*target));
+  }
+  return targets;
+}
+
+// The namespace itself may well stay: it is not what is asked about.
+std::string question_of(const std::vector<Target>& targets) {
+  std::string which;
+  for (const Target& target : targets)
+    which += (which.empty() ? "" : ", ") + target.name + " (host namespace " + target.host_namespace + ")";
+  return targets.size() == 1
+             ? "Delete virtual cluster " + which + " with everything in it, and what it has on the host?"
+             : "Delete " + std::to_string(targets.size()) + " virtual clusters with everything in them: " + which + "?";
+}
+
+Outcome confirm(const std::vector<Target>& targets) {
+  if (::isatty(STDIN_FILENO) != 1)
+    return fail(Reason::forbidden, "delete asks before it deletes, and there is no terminal to ask on: --yes says so");
+  std::fprintf(stderr, "%s [y/N] ", question_of(targets).c_str());
   std::string answer;
   std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
+  if (answer == "y" || answer == "Y" || answer == "yes") return {};
+  return fail(Reason::forbidden, "nothing was deleted");
 }
 
 // Only entries that are ours by name, also when one of them is current.
@@ -44,35 +100,46 @@ class DeleteSteps final : public Steps {
   }
 };
 
-int finish(const Outcome& removed, DeleteSteps& steps, const std::string& name) {
-  if (!removed) return steps.give_up(removed.error());
-  steps.done();
-  std::printf("virtualcluster/%s deleted\n", name.c_str());
-  return kOk;
+Outcome take_away(cluster::Driver& driver, const DeleteOptions& options, const Target& target, DeleteSteps& steps) {
+  if (const auto* damaged = std::get_if<DamagedRecord>(&target.record)) return driver.remove_damaged(*damaged, steps);
+  return driver.remove(std::get<VirtualCluster>(target.record), {options.force, options.keep_host, options.timeout},
+                       steps);
 }
 
-int remove_damaged(const DeleteOptions& options, cluster::Driver& driver, const cluster::DamagedRecord& record) {
-  if (!options.force)
-    return report(internal_error(record.why + "; --force gives it up and leaves its host objects").value());
-  DeleteSteps steps;
-  return finish(driver.remove_damaged(record, steps), steps, record.name);
+nlohmann::json result_json(const Target& target, const Outcome& removed) {
+  auto document = json_object("VirtualCluster");
+  document["name"] = target.name;
+  document["namespace"] = target.host_namespace;
+  document["result"] = removed ? "deleted" : "failed";
+  if (!removed) document["message"] = removed.error().message;
+  return document;
 }
 
 }  // namespace
 
 int remove(cluster::Driver& driver, const DeleteOptions& options) {
-  const auto records = driver.list();
-  const auto cluster = find_cluster(records, options.name, options.host_namespace);
-  if (!cluster) {
-    if (const auto* damaged = find_damaged(records, options.name, options.host_namespace))
-      return remove_damaged(options, driver, *damaged);
-    if (options.ignore_not_found && cluster.error().is(Reason::not_found)) return kOk;
-    return report(cluster.error());
+  const auto targets = find_targets(driver.list(), options);
+  if (!targets) return report(targets.error());
+  if (!targets->empty() && !options.yes)
+    if (auto agreed = confirm(*targets); !agreed) return report(agreed.error());
+  const bool json = options.output == "json";
+  auto results = nlohmann::json::array();
+  int code = kOk;  // the first failure's; the others are deleted all the same
+  for (const Target& target : *targets) {
+    DeleteSteps steps;
+    const Outcome removed = take_away(driver, options, target, steps);
+    results.push_back(result_json(target, removed));
+    if (!removed) {
+      const int failure = steps.give_up(removed.error());
+      code = code == kOk ? failure : code;
+      continue;
+    }
+    steps.done();
+    if (!json) std::printf("virtualcluster/%s deleted\n", target.name.c_str());
+    std::fflush(stdout);
   }
-  if (!options.yes && !confirmed(*cluster)) return kRefused;
-  DeleteSteps steps;
-  return finish(driver.remove(*cluster, {options.force, options.keep_host, options.timeout}, steps), steps,
-                cluster->name);
+  if (json) print_json(results);
+  return code;
 }
 
 }  // namespace sublet::cli

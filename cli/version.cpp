@@ -1,8 +1,8 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/json_output.h"
 
 #if __has_include("commit.h")  // made by the build; a linter works without one
 #include "commit.h"
@@ -17,13 +17,15 @@
 
 namespace sublet::cli {
 
+std::string version_text(const std::string& release) {
+  return std::string("sublet ") + SUBLET_VERSION + " (commit " + SUBLET_COMMIT + "), serving Kubernetes " + release;
+}
+
 int version(const VersionOptions& options, const std::string& release) {
-  if (options.output == "json") {
-    const nlohmann::json document{{"version", SUBLET_VERSION}, {"commit", SUBLET_COMMIT}, {"kubernetes", release}};
-    std::printf("%s\n", document.dump(2).c_str());
-  } else {
-    std::printf("sublet %s (commit %s), serving Kubernetes %s\n", SUBLET_VERSION, SUBLET_COMMIT, release.c_str());
-  }
+  if (options.output == "json")
+    print_json({{"version", SUBLET_VERSION}, {"commit", SUBLET_COMMIT}, {"kubernetes", release}});
+  else
+    std::printf("%s\n", version_text(release).c_str());
   return kOk;
 }
 

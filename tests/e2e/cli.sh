@@ -4,6 +4,10 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 . tests/e2e/cli_testing.sh
 
+contains "--version" "$(sublet --version)" "serving Kubernetes v"
+for command in create list connect disconnect delete version; do
+  contains "$command --help has examples" "$(sublet "$command" --help | sed -n '/^Examples:/,$p')" "sublet $command"
+done
 check "an empty list is []" "$(sublet list -o json)" "[]"
 check "connect to nothing" "$(code sublet connect nothing)" 3
 contains "says what to do" "$(cat "$work/err")" "sublet create nothing"
@@ -24,6 +28,14 @@ check "its last line is for machines" "$(tail -n 1 "$work/out")" "virtualcluster
 check "create again changes nothing" "$(sublet create rag -n team 2>/dev/null)" "virtualcluster/rag unchanged"
 check "list -o name" "$(sublet list -o name)" "virtualcluster/rag"
 check "list -o json" "$(sublet list -o json | python3 -c 'import json,sys; c=json.load(sys.stdin)[0]; print(c["name"], c["namespace"], c["status"])')" "rag team Running"
+check "list -o wide says where the logs are" "$(sublet list -o wide | awk 'NR == 2 {print $NF}')" "$SUBLET_STATE_DIR/clusters/team/rag/*.log"
+check "and they are there" "$(cd "$SUBLET_STATE_DIR/clusters/team/rag" && echo *.log)" "apiserver.log run.log syncer.log"
+check "create without -n beside one elsewhere" "$(code sublet create rag)" 2
+contains "asks which is meant" "$(cat "$work/err")" "sublet create rag -n team"
+contains "or a new one" "$(cat "$work/err")" "sublet create rag -n sublet-rag"
+check "and makes none" "$(ls "$SUBLET_STATE_DIR/clusters")" "team"
+key() { python3 -c 'import json,sys; print(eval("d" + sys.argv[1], {"d": json.load(sys.stdin)}))' "$1"; }
+check "create -o json" "$(sublet create rag -n team -o json 2>/dev/null | key '["result"], d["context"]')" "('unchanged', 'sublet_rag_team_embedded')"
 contains "a near miss is suggested" "$(sublet connect rga 2>&1)" "did you mean rag"
 check "files are private" "$(find "$SUBLET_STATE_DIR" -type f ! -perm 600 | head -n 3)" ""
 check "folders are private" "$(find "$SUBLET_STATE_DIR" -type d ! -perm 700 | head -n 3)" ""
@@ -37,18 +49,32 @@ sublet connect rag --print >"$work/printed" 2>/dev/null
 check "--print is a kubeconfig and nothing else" "$("$KUBECTL" --kubeconfig "$work/printed" get namespace default -o name)" "namespace/default"
 
 cat >"$KUBECONFIG" <<'K'
+# mine, with a word of my own
 apiVersion: v1
 kind: Config
 current-context: mine
-clusters: [{name: mine, cluster: {server: "https://example.invalid"}}]
-users: [{name: mine, user: {token: t}}]
-contexts: [{name: mine, context: {cluster: mine, user: mine}}]
+clusters:
+- name: mine
+  cluster: {server: "https://example.invalid"}
+users:
+- name: mine  # on this laptop
+  user: {token: t}
+contexts:
+- name: mine
+  context: {cluster: mine, user: mine}
 K
+chmod 644 "$KUBECONFIG"
+cp "$KUBECONFIG" "$work/kubeconfig-before"
 check "connect" "$(code sublet connect rag)" 0
+contains "a key where others read is told" "$(cat "$work/err")" "open to others (mode 0644)"
 check "switches the context" "$("$KUBECTL" config current-context)" "sublet_rag_team_embedded"
 check "and works" "$("$KUBECTL" get namespace default -o name)" "namespace/default"
 check "disconnect" "$(code sublet disconnect)" 0
 check "goes back" "$("$KUBECTL" config current-context)" "mine"
+check "with the mode that it had" "$(stat -c %a "$KUBECONFIG")" 644
+check "and every word in its place" "$(diff "$work/kubeconfig-before" "$KUBECONFIG")" ""
+check "connect -o json" "$(sublet connect rag -o json 2>/dev/null | key '["context"]')" "sublet_rag_team_embedded"
+check "disconnect -o json" "$(sublet disconnect -o json 2>/dev/null | key '["removed"], d["current"]')" "('sublet_rag_team_embedded', 'mine')"
 for i in 1 2 3 4 5 6; do sublet connect rag 2>/dev/null & done
 wait
 check "connects at once leave a whole file" "$("$KUBECTL" config get-contexts -o name | sort | tr '\n' ' ')" "mine sublet_rag_team_embedded "
@@ -61,11 +87,29 @@ check "a killed one is Stopped" "$(sublet list -o json | python3 -c 'import json
 check "create starts it again" "$(sublet create rag -n team 2>/dev/null)" "virtualcluster/rag started"
 sublet connect rag -- "$KUBECTL" create configmap kept --from-literal=a=b >/dev/null
 kill -9 "$(cat "$SUBLET_STATE_DIR/clusters/team/rag/daemon.lock")" "$(cat "$SUBLET_STATE_DIR/host/daemon.lock")"
+check "delete without a terminal wants --yes" "$(code sublet delete rag </dev/null)" 5
+contains "and says so" "$(cat "$work/err")" "--yes"
+check "and deletes nothing" "$(sublet list -o name)" "virtualcluster/rag"
 check "delete works with dead daemons" "$(code sublet delete rag --yes)" 0
 check "and forgets the context" "$("$KUBECTL" config get-contexts -o name)" mine
 check "nothing is left" "$(find "$SUBLET_STATE_DIR" -name '*.json' ! -name previous-contexts.json; ls "$SUBLET_STATE_DIR/host" 2>/dev/null)" ""
 check "delete of nothing" "$(code sublet delete rag --yes)" 3
 check "delete --ignore-not-found" "$(code sublet delete rag --yes --ignore-not-found)" 0
+
+# Two at once: connects in a row, and what list prints is what delete takes.
+check "one" "$(code sublet create one -n team)" 0
+check "and another" "$(code sublet create two -n team)" 0
+sublet connect one 2>/dev/null
+sublet connect two 2>/dev/null
+sublet disconnect 2>/dev/null
+check "disconnect goes back one step" "$("$KUBECTL" config current-context)" "sublet_one_team_embedded"
+sublet disconnect 2>/dev/null
+check "and another" "$("$KUBECTL" config current-context)" "mine"
+check "a list with a mistake" "$(code sublet delete one tow --yes)" 3
+check "deletes nothing" "$(sublet list -o name | tr '\n' ' ')" "virtualcluster/one virtualcluster/two "
+check "delete of what list prints" "$(code sublet delete --yes -o json $(sublet list -o name))" 0
+check "says what went" "$(key '[0]["result"], d[1]["name"]' <"$work/out")" "('deleted', 'two')"
+check "nothing is there" "$(sublet list -o json)" "[]"
 
 echo "$failures failed"
 [ "$failures" -eq 0 ]

@@ -30,7 +30,7 @@ check "nothing was started" "$(ls "$SUBLET_STATE_DIR" 2>/dev/null)" ""
 long_name=$(printf 'v%.0s' {1..40}) long_namespace=$(printf 'n%.0s' {1..63})
 check "the longest names run" "$(code sublet create "$long_name" -n "$long_namespace")" 0
 check "and answer" "$(sublet connect "$long_name" -- "$KUBECTL" get namespace default -o name)" "namespace/default"
-check "and go" "$(code sublet delete "$long_name" --keep-host)" 0
+check "and go" "$(code sublet delete "$long_name" --yes --keep-host)" 0
 
 # ^C as soon as the record is there: what there is is known, can be gone on with, and can be deleted.
 interrupted() {  # prints create's exit code and its last line
@@ -55,7 +55,7 @@ case $(interrupted) in
 esac
 check "create goes on" "$(code sublet create rag -n team)" 0
 check "it runs" "$(status rag)" Running
-check "delete after ^C" "$(sublet delete rag -n team --keep-host >/dev/null 2>&1; interrupted >/dev/null; code sublet delete rag -n team --keep-host)" 0
+check "delete after ^C" "$(sublet delete rag -n team --yes --keep-host >/dev/null 2>&1; interrupted >/dev/null; code sublet delete rag -n team --yes --keep-host)" 0
 check "leaves no namespace on the host" \
   "$("$KUBECTL" --kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig" get namespace team --ignore-not-found -o name)" ""
 
@@ -65,7 +65,7 @@ check "leaves no namespace on the host" \
   export SUBLET_STATE_DIR=relative/state
   code sublet create near >"$work/near"
   (cd relative && SUBLET_STATE_DIR=state sublet list -o name) >"$work/near-list"
-  code sublet delete near >>"$work/near"
+  code sublet delete near --yes >>"$work/near"
 )
 check "a relative state folder" "$(tr '\n' ' ' <"$work/near")" "0 0 "
 check "is the same from elsewhere" "$(cat "$work/near-list")" "virtualcluster/near"
@@ -75,7 +75,7 @@ for i in 1 2 3 4; do sublet create rag -n team >"$work/at-once-$i" 2>/dev/null &
 wait
 check "four creates at once" "$(sort "$work"/at-once-* | uniq -c | awk '{print $1, $2, $3}' | tr '\n' ';')" \
   "1 virtualcluster/rag created;3 virtualcluster/rag unchanged;"
-check "delete" "$(code sublet delete rag -n team --keep-host)" 0
+check "delete" "$(code sublet delete rag -n team --yes --keep-host)" 0
 check "leaves nothing on the host" \
   "$("$KUBECTL" --kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig" get namespace team --ignore-not-found -o name)" ""
 check "a create that reaches no host" "$(code sublet create lost -n nowhere --host-kubeconfig "$work/none")" 3
@@ -85,9 +85,15 @@ check "create" "$(code sublet create rag -n team --nodes 3)" 0
 contains "a shape that comes too late is named" "$(cat "$work/err")" "--nodes 3 has no effect"
 host_server() { sed -n 's/ *server: //p' "$SUBLET_STATE_DIR/host/admin.kubeconfig"; }
 before=$(host_server)
+# For the second one that host is a host like any other.
+check "one on a real host" "$(code sublet create far -n far --host-kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig")" 0
+check "runs" "$(status far)" Running
 kill_host HostDown
+check "a real host that is away is told as well" "$(status far)" HostDown
 check "create brings the host back" "$(sublet create rag -n team 2>/dev/null)" "virtualcluster/rag unchanged"
 check "where it was" "$(host_server)" "$before"
+check "the one on a real host runs" "$(status far)" Running
+check "and goes" "$(code sublet delete far --yes)" 0
 check "the virtual cluster runs" "$(status rag)" Running
 check "and carries" "$(sublet connect rag -- "$KUBECTL" create configmap carried --from-literal=a=b -o name)" "configmap/carried"
 check "another host is refused" "$(code sublet create rag -n team --host-kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig")" 1
@@ -126,8 +132,8 @@ echo '{}' >"$SUBLET_STATE_DIR/clusters/team/rag/virtual-cluster.json"
 check "a damaged record is listed" "$(status rag)" Damaged
 check "connect refuses it" "$(code sublet connect rag)" 1
 contains "and says how to give it up" "$(cat "$work/err")" "sublet delete rag -n team --force"
-check "delete wants --force" "$(code sublet delete rag -n team)" 1
-check "delete --force" "$(code sublet delete rag -n team --force)" 0
+check "delete wants --force" "$(code sublet delete rag -n team --yes)" 1
+check "delete --force" "$(code sublet delete rag -n team --yes --force)" 0
 check "it is gone" "$(sublet list -o json)" "[]"
 
 echo "$failures failed"

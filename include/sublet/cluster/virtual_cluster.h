@@ -21,6 +21,9 @@
 
 namespace sublet::cluster {
 
+/// What runs for each; each has a log.
+inline constexpr const char* kDaemons[] = {"run", "apiserver", "syncer"};
+
 struct VirtualCluster {
   std::string name, uid;
   std::string host_namespace;
@@ -42,7 +45,7 @@ struct VirtualCluster {
   std::string socket_path() const { return folder + "/api.sock"; }
   std::string daemon_lock_path() const { return daemon_lock_path_in(folder); }
   std::string syncer_ready_path() const { return folder + "/syncer.ready"; }
-  /// `daemon`: run, apiserver, syncer.
+  /// `daemon`: one of kDaemons.
   std::string log_path(const std::string& daemon) const { return folder + "/" + daemon + ".log"; }
   static std::string record_path_in(const std::string& folder) { return folder + "/virtual-cluster.json"; }
   static std::string daemon_lock_path_in(const std::string& folder) { return folder + "/daemon.lock"; }

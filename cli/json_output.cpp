@@ -1,0 +1,32 @@
+#include "cli/json_output.h"
+
+#include <cstdio>
+
+#include "cli/context_name.h"
+
+namespace sublet::cli {
+
+using nlohmann::json;
+
+json json_object(const std::string& kind) { return {{"apiVersion", "cli.sublet.dev/v1"}, {"kind", kind}}; }
+
+json cluster_json(const cluster::VirtualCluster& cluster) {
+  json out = json_object("VirtualCluster");
+  out["name"] = cluster.name;
+  out["namespace"] = cluster.host_namespace;
+  out["created"] = cluster.created;
+  out["host"] = host_text(cluster);
+  out["endpoint"] = "https://" + cluster.listen;
+  out["context"] = context_name(cluster);
+  out["template"] = cluster.template_file;
+  out["uid"] = cluster.uid;
+  for (const char* daemon : cluster::kDaemons) out["logs"][daemon] = cluster.log_path(daemon);
+  return out;
+}
+
+void print_json(const json& document) {
+  std::printf("%s\n", document.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace sublet::cli
