@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "base/durable_writes_testing.h"
@@ -221,6 +222,27 @@ TEST_F(KubeconfigTest, EveryLayoutSurvives) {
     EXPECT_EQ(read(file).find("Q0VSVCBuZXc="), std::string::npos) << read(file);
   }
   EXPECT_EQ(read(write("same", crlf)), crlf);
+}
+
+// A list in brackets was reason enough to write the whole file anew, without its comments and in another order.
+TEST_F(KubeconfigTest, BracketsCostNoComments) {
+  const std::string file =
+      write("config",
+            "# my clusters\nusers: [{name: admin, user: {token: '123456'}}]\n# on the way\n"
+            "current-context: prod\ncontexts: [\n  {name: prod,\n  context: {cluster: prod, user: "
+            "admin}}]\n\nclusters: [{name: prod, cluster: {server: https://prod:6443}}]\n# the end\n");
+  ASSERT_TRUE(merge_context(file, access_of("new"), true));
+  ASSERT_TRUE(load_kubeconfig(file)) << read(file);
+  EXPECT_EQ(load_kubeconfig(file)->context_name, "new");
+  ASSERT_TRUE(remove_context(file, "new", "prod"));
+  EXPECT_EQ(load_kubeconfig(file).value().bearer_token, "123456");
+  std::vector<std::string> outer;  // comments and keys
+  std::istringstream lines(read(file));
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty() && line[0] != ' ' && line[0] != '-') outer.push_back(line);
+  EXPECT_EQ(outer, (std::vector<std::string>{"# my clusters", "users:", "# on the way", "current-context: prod",
+                                             "contexts:", "clusters:", "# the end"}))
+      << read(file);
 }
 
 TEST_F(KubeconfigTest, MakesAFileThatIsMissing) {

@@ -88,6 +88,7 @@ class TextEditor {
       if (key->value.IsDefined() && !key->value.IsNull() && !key->value.IsSequence()) throw CannotCut{};
       return replace({key->line, key->line + 1}, entry.section + ":\n" + item_text(entry, 0));
     }
+    if (is_flow(*key)) return replace_section(*key, with(key->value, entry));
     const int indent = dash_column(*key, 0);
     for (std::size_t i = 0; i < key->value.size(); ++i)
       if (yaml_member(key->value[i], "name") == entry.name)
@@ -99,6 +100,7 @@ class TextEditor {
   void erase(const KubeconfigEdit::Entry& entry) {
     const Key* key = find(entry.section);
     if (!key || !key->value.IsSequence()) return;
+    if (is_flow(*key)) return replace_section(*key, without(key->value, entry.name));
     std::size_t erased = 0;
     for (std::size_t i = 0; i < key->value.size(); ++i) {
       if (yaml_member(key->value[i], "name") != entry.name) continue;
@@ -153,6 +155,12 @@ class TextEditor {
     return found == keys_.end() ? nullptr : &*found;
   }
 
+  /// Blank, or a comment alone.
+  static bool is_idle(const std::string& line) {
+    const std::size_t first = line.find_first_not_of(" \t\r\n");
+    return first == std::string::npos || line[first] == '#';
+  }
+
   /// Line behind the section's last: that of the next key, or the end of the text.
   std::size_t section_end(const Key& key) const {
     std::size_t end = lines_.size();
@@ -161,8 +169,17 @@ class TextEditor {
     return end;
   }
 
+  static bool is_flow(const Key& key) { return key.value.Style() == YAML::EmitterStyle::Flow; }
+
+  /// A list in brackets has no lines of its own to cut: it is written anew, and all that is around it stays.
+  void replace_section(const Key& key, const YAML::Node& list) {
+    Range range{key.line, section_end(key)};
+    while (range.end > range.begin + 1 && is_idle(lines_.at(range.end - 1))) --range.end;
+    replace(range, key.name + ":" + (list.size() == 0 ? " []\n" : "\n" + yaml_text(unshared(list), 0)));
+  }
+
   int dash_column(const Key& key, std::size_t item) const {
-    if (key.value.Style() == YAML::EmitterStyle::Flow) throw CannotCut{};
+    if (is_flow(key)) throw CannotCut{};
     const std::string& line = lines_.at(line_of(key.value[item]));
     const std::size_t column = line.find_first_not_of(' ');
     if (column == std::string::npos || line.compare(column, 2, "- ") != 0) throw CannotCut{};
@@ -173,11 +190,7 @@ class TextEditor {
   Range item_range(const Key& key, std::size_t item) const {
     dash_column(key, item);
     Range out{line_of(key.value[item]), item + 1 < key.value.size() ? line_of(key.value[item + 1]) : section_end(key)};
-    const auto idle = [&](const std::string& line) {
-      const std::size_t first = line.find_first_not_of(" \t\r\n");
-      return first == std::string::npos || line[first] == '#';
-    };
-    while (out.end > out.begin + 1 && idle(lines_.at(out.end - 1))) --out.end;
+    while (out.end > out.begin + 1 && is_idle(lines_.at(out.end - 1))) --out.end;
     return out;
   }
 
