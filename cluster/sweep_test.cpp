@@ -97,8 +97,8 @@ class SweepTest : public testing::Test {
   }
   std::vector<std::string> names(const kube::Resource& resource) const {
     std::vector<std::string> out;
-    for (const auto item : own_->list(resource, "team").value()["items"])
-      out.push_back(item["metadata"]["name"].string());
+    const auto list = own_->list(resource, "team");  // outlives the loop; a temporary would not
+    for (const auto item : list.value()["items"]) out.push_back(item["metadata"]["name"].string());
     return out;
   }
   Outcome sweep(seconds patience = seconds(60)) { return sweep_host(*host_, cluster_, false, patience, told_); }
