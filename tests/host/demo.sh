@@ -114,7 +114,9 @@ until_is "a new syncer goes on" 30 pod/after-x-default-x-rag-legal host get pod 
 check "and fights KAI over nothing" "$(host_pod "$pod" team-legal '{.metadata.resourceVersion}')" "$before"
 check "nor over the waiting pod" "$(host_pod third-x-default-x-rag-legal team-legal '{.metadata.annotations.pod-group-name}' | grep -o '^pg-third')" pg-third
 
-left() { host get pods,services,configmaps,secrets,serviceaccounts,podgroups,bindrequests -A -l "sublet.dev/managed-by${1:+=$1}" -o name; }
+left() { host get pods,services,configmaps,secrets,serviceaccounts -A -l "sublet.dev/managed-by${1:+=$1}" -o name; }
+# KAI's own, with our pods' labels: they go with the pods that own them, when the host's garbage collector comes by.
+left_of_kai() { host get podgroups,bindrequests -A -l "sublet.dev/managed-by${1:+=$1}" -o name; }
 tenant rag-sales delete pod gpu-sharing-pod >/dev/null
 until_is "the half that the second team gives up goes to the third pod" 60 "Running $gpu" tenant rag-legal get pod third -o jsonpath="{.status.phase} $group"
 
@@ -127,10 +129,12 @@ until_is "who is told" 10 HostPodDeleted tenant rag-legal get events --field-sel
 first=$(host_pod after-x-default-x-rag-legal team-legal '{.metadata.uid}')
 check "deleting the second team's" "$(sublet delete rag-sales --namespace team-sales --yes 2>>"$work/err")" "virtualcluster/rag-sales deleted"
 check "leaves nothing of it" "$(left rag-sales)" ""
+until_is "nor, soon, of what KAI made for it" 60 "" left_of_kai rag-sales
 until_is "and the host ends its namespace" 60 "" host get namespace team-sales --ignore-not-found -o name
 check "and does not touch the first" "$(host_pod after-x-default-x-rag-legal team-legal '{.metadata.uid}{.metadata.deletionTimestamp}')" "${first:-a pod}"
 check "deleting the first" "$(sublet delete rag-legal --namespace team-legal --yes 2>>"$work/err")" "virtualcluster/rag-legal deleted"
 check "leaves nothing at all" "$(left)" ""
+until_is "nor, soon, anything of KAI's" 60 "" left_of_kai
 until_is "and the host ends that namespace too" 60 "" host get namespace team-legal --ignore-not-found -o name
 until_is "and KAI gives the GPU back" 60 "" host get pods,podgroups.scheduling.run.ai,bindrequests -A -o name
 [ "$failed" -eq 0 ] || cat "$work/err" >&2
