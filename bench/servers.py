@@ -223,8 +223,7 @@ class VirtualClusters:
 
 
 def medians(runs: list[dict]) -> dict:
-    return {key: statistics.median(run[key] for run in runs if key in run) for key in runs[0]
-}
+    return {key: statistics.median(run[key] for run in runs if key in run) for key in runs[0]}
 
 
 def commit() -> str:
