@@ -16,8 +16,7 @@ def _below(limit, unit):
 
 
 NO_GOAL = ("", None)
-#key, label, unit, scale, whether more is better, \
-    (goal in words, its test of sublet 's median and a function of a peer' s)
+# key, label, unit, scale, whether more is better, (goal in words, its test of sublet's median and a function of a peer's)
 ROWS = [("idle_pss_kib", "idle memory, all processes", "MiB", 1 / 1024, False, _below(20, "MiB")),
         ("idle_cpu_percent", "idle CPU, of one core", "%", 1, False, _below(0.1, "%")),
         ("start_s", "start to first answer", "s", 1, False, _below(1, "s"))]
@@ -56,7 +55,7 @@ class Rounds:
         out = []
         for line in self.lines:
             ours, theirs = (line["figures"].get(name, {}).get(key) for name in ("sublet", peer))
-#In parts that do not hold both(start), each round stands against the median of the peer.
+            # In parts that do not hold both (start), each round stands against the median of the peer.
             if ours is not None and theirs is None and self.values(peer, key):
                 theirs = statistics.median(self.values(peer, key))
             if ours is not None and theirs is not None and min(ours, theirs) > 0:
@@ -92,10 +91,8 @@ def write(lines: list[dict], folder: Path, stem: str) -> str:
     rounds = Rounds(lines)
     count = {part: sum(line["part"] == part for line in lines) for part in dict.fromkeys(line["part"] for line in lines)}
     options = lines[-1]["options"]
-#Other builds of sublet stand behind the peers.
-    peers = PEERS | {
-name: f"sublet {name}" for line in lines for name in line["figures"] if name not in PEERS
-}
+    # Other builds of sublet stand behind the peers.
+    peers = PEERS | {name: f"sublet {name}" for line in lines for name in line["figures"] if name not in PEERS}
     text = [f"# sublet beside its peers, {lines[0]['date']} to {lines[-1]['date']}, commit {', '.join(dict.fromkeys(l['commit'] for l in lines))}", "",
             f"{lines[0]['machine']} (then {', '.join(l['machine'].rsplit(' ', 1)[1] for l in lines[1:])}). Rounds: {', '.join(f'{n} of {p}' for p, n in count.items())}, alternating; "
             f"closed loops of {options['seconds']:g} s, ConfigMaps of 1 KiB, HTTP/1.1 over TLS for all, idle CPU over {options['idle window']:g} s, burst of {options['burst']} pods; "
