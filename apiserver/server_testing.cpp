@@ -26,13 +26,13 @@ net::Request request_of(std::string method, std::string target, std::string body
 }  // namespace
 
 void Tap::on_head(int code, const net::Headers&) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   code_ = code;
   changed_.notify_all();
 }
 
 void Tap::on_body(std::string_view chunk) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   raw_ += chunk;
   partial_ += chunk;
   for (auto end = partial_.find('\n'); end != std::string::npos; end = partial_.find('\n')) {
@@ -43,14 +43,14 @@ void Tap::on_body(std::string_view chunk) {
 }
 
 void Tap::on_end(Outcome) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   over_ = true;
   changed_.notify_all();
 }
 
 schema::Document Tap::event(std::size_t n) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kPatience, [&] { return lines_.size() > n || over_; });
+  MutexLock lock(mutex_);
+  changed_.wait_for(lock, kPatience, [&]() SUBLET_REQUIRES(mutex_) { return lines_.size() > n || over_; });
   if (lines_.size() <= n) return {};
   auto document = schema::Document::parse_json(lines_[n]);
   EXPECT_TRUE(document) << lines_[n];
@@ -58,23 +58,23 @@ schema::Document Tap::event(std::size_t n) {
 }
 
 bool Tap::ended(std::chrono::seconds limit) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, [&] { return over_; });
+  MutexLock lock(mutex_);
+  return changed_.wait_for(lock, limit, [&]() SUBLET_REQUIRES(mutex_) { return over_; });
 }
 
 std::size_t Tap::count() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return lines_.size();
 }
 
 int Tap::code() {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kPatience, [&] { return code_ != 0; });
+  MutexLock lock(mutex_);
+  changed_.wait_for(lock, kPatience, [&]() SUBLET_REQUIRES(mutex_) { return code_ != 0; });
   return code_;
 }
 
 std::string Tap::raw() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return raw_;
 }
 

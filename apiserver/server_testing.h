@@ -1,14 +1,13 @@
 // A server over a store in memory, spoken to in process: request in, response out. For the tests of this folder.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sublet/apiserver/server.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 #include "sublet/schema/document.h"
@@ -45,12 +44,12 @@ class Tap final : public net::ResponseObserver {
   std::string raw();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int code_ = 0;
-  std::string partial_, raw_;
-  std::vector<std::string> lines_;
-  bool over_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  int code_ SUBLET_GUARDED_BY(mutex_) = 0;
+  std::string partial_ SUBLET_GUARDED_BY(mutex_), raw_ SUBLET_GUARDED_BY(mutex_);
+  std::vector<std::string> lines_ SUBLET_GUARDED_BY(mutex_);
+  bool over_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 struct Watching {

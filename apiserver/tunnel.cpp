@@ -3,8 +3,8 @@
 #include <chrono>
 #include <deque>
 #include <map>
-#include <mutex>
 
+#include "sublet/base/mutex.h"
 #include "sublet/kube/client.h"
 #include "sublet/schema/document.h"
 
@@ -62,7 +62,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
             std::shared_ptr<net::ResponseSink> client) {
     std::string id;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (waiting.size() < kWaitingJobsMax) {
         id = std::to_string(++last_id);
         streams[id].client = client;
@@ -88,7 +88,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     std::shared_ptr<net::ResponseSink> poll;
     Job job;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (!parked || waiting.empty()) return;
       poll = std::move(parked);
       parked = nullptr;
@@ -101,7 +101,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   void give_up_if_waiting(const std::string& id) {
     std::shared_ptr<net::ResponseSink> client;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       for (auto job = waiting.begin(); job != waiting.end(); ++job) {
         if (job->id != id) continue;
         waiting.erase(job);
@@ -118,7 +118,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   void client_closed(const std::string& id) {
     std::shared_ptr<net::ResponseSink> post;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       const auto found = streams.find(id);
       if (found == streams.end()) return;
       post = std::move(found->second.unacknowledged);
@@ -131,7 +131,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   void client_drained(const std::string& id) {
     std::shared_ptr<net::ResponseSink> post;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       const auto found = streams.find(id);
       if (found != streams.end()) post = std::move(found->second.unacknowledged);
     }
@@ -143,14 +143,14 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   void poll(std::shared_ptr<net::ResponseSink> sink) {
     std::shared_ptr<net::ResponseSink> previous;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       previous = std::exchange(parked, sink);
     }
     if (previous) answer_empty(*previous, 204);  // a restarted syncer polls anew: the newest poll counts
     sink->on_close([weak = weak_from_this(), raw = sink.get()] {
       const auto self = weak.lock();
       if (!self) return;
-      const std::lock_guard lock(self->mutex);
+      const MutexLock lock(self->mutex);
       if (self->parked.get() == raw) self->parked = nullptr;
     });
     hand_out();
@@ -161,7 +161,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     bool first = false;
     const bool end = !query_value(request, "end").empty();
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (const auto found = streams.find(id); found != streams.end()) {
         client = found->second.client;
         first = !std::exchange(found->second.started, true);
@@ -188,7 +188,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     }
     if (client->backlog() < kBacklogHigh) return answer_empty(*post, 200);
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (const auto found = streams.find(id); found != streams.end())
         found->second.unacknowledged = std::exchange(post, nullptr);
     }
@@ -209,11 +209,11 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   }
 
   net::Loop& loop;
-  std::mutex mutex;
-  std::uint64_t last_id = 0;                  // guarded by mutex
-  std::deque<Job> waiting;                    // guarded by mutex; no poll has taken them yet
-  std::map<std::string, Stream> streams;      // guarded by mutex
-  std::shared_ptr<net::ResponseSink> parked;  // guarded by mutex; the syncer's poll
+  Mutex mutex;
+  std::uint64_t last_id SUBLET_GUARDED_BY(mutex) = 0;
+  std::deque<Job> waiting SUBLET_GUARDED_BY(mutex);  // no poll has taken them yet
+  std::map<std::string, Stream> streams SUBLET_GUARDED_BY(mutex);
+  std::shared_ptr<net::ResponseSink> parked SUBLET_GUARDED_BY(mutex);  // the syncer's poll
 };
 
 Tunnel::Tunnel(net::Loop& loop) : impl_(std::make_shared<Impl>(loop)) {}

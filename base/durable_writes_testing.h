@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet::testing_support {
 
@@ -26,18 +27,18 @@ class DurableWrites {
   DurableWrites& operator=(const DurableWrites&) = delete;
 
   std::vector<std::string> calls() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return calls_;
   }
   /// From now on, instead of the one named before.
   void fail_sync_of(const std::string& path) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     failing_ = path;
   }
 
   /// For fsync() and rename() below. False: it is to fail.
   bool note(const std::string& call, std::string path) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto dot = path.rfind('.'); path.size() - dot == 7) path.replace(dot, 7, ".*");  // mkostemp's XXXXXX
     calls_.push_back(call + " " + path);
     return call != "sync" || path != failing_;
@@ -48,9 +49,9 @@ class DurableWrites {
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> calls_;
-  std::string failing_;
+  mutable Mutex mutex_;
+  std::vector<std::string> calls_ SUBLET_GUARDED_BY(mutex_);
+  std::string failing_ SUBLET_GUARDED_BY(mutex_);
 };
 
 }  // namespace sublet::testing_support

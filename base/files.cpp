@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sublet/base/descriptor.h"
+
 namespace sublet {
 namespace {
 
@@ -37,7 +39,8 @@ tl::unexpected<Status> file_failure(const std::string& doing, const std::string&
 Outcome sync_folder_of(const std::filesystem::path& path) {
   const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
   const Descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (opened.fd >= 0 ? ::fsync(opened.fd) == 0 || errno == EINVAL || errno == ENOTSUP : errno == EACCES) return {};
+  if (opened.get() >= 0 ? ::fsync(opened.get()) == 0 || errno == EINVAL || errno == ENOTSUP : errno == EACCES)
+    return {};
   return file_failure("cannot sync the folder", folder, errno);
 }
 
@@ -52,11 +55,11 @@ bool take_after(int fd, const struct stat& like) {
 
 Result<std::string> read_file(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return file_failure("cannot read", path, errno);
+  if (file.get() < 0) return file_failure("cannot read", path, errno);
   std::string out;
   char buffer[16 * 1024];
   for (;;) {
-    const ssize_t got = ::read(file.fd, buffer, sizeof(buffer));
+    const ssize_t got = ::read(file.get(), buffer, sizeof(buffer));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return file_failure("cannot read", path, errno);
     if (got == 0) return out;
@@ -78,9 +81,9 @@ bool write_all(int fd, std::string_view content) {
 Outcome replace_file(const std::string& path, std::string_view content, const struct stat* like) {
   std::string temporary = path + ".XXXXXX";
   const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};  // mode 0600
-  if (file.fd < 0) return file_failure("cannot make a file beside", path, errno);
-  const bool renamed = write_all(file.fd, content) && (!like || take_after(file.fd, *like)) && ::fsync(file.fd) == 0 &&
-                       ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (file.get() < 0) return file_failure("cannot make a file beside", path, errno);
+  const bool renamed = write_all(file.get(), content) && (!like || take_after(file.get(), *like)) &&
+                       ::fsync(file.get()) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
   const int error = errno;
   if (!renamed) ::unlink(temporary.c_str());
   if (!renamed) return file_failure("cannot write", path, error);
@@ -99,10 +102,6 @@ Outcome make_private_folder(const std::string& path) {
   }
   if (::chmod(path.c_str(), 0700) != 0) return file_failure("cannot close to others the folder", path, errno);
   return {};
-}
-
-Descriptor::~Descriptor() {
-  if (fd >= 0) ::close(fd);
 }
 
 bool lock_while_there(int fd, const std::string& path) {

@@ -86,10 +86,6 @@ TEST_F(Files, AReplacedFileKeepsItsMode) {
   EXPECT_EQ(mode(folder_ + "/file"), 0600u);
 }
 
-TEST_F(Files, ADescriptorHasOneOwner) {
-  static_assert(!std::is_copy_constructible_v<Descriptor> && !std::is_copy_assignable_v<Descriptor>);
-}
-
 TEST_F(Files, FoldersArePrivateAlsoWhenTheyWereNot) {
   ASSERT_TRUE(make_private_folder(folder_ + "/a/b"));
   EXPECT_EQ(mode(folder_ + "/a"), 0700u);

@@ -37,7 +37,7 @@ std::uint64_t Random::next() {
 }
 
 void SeededRandom::fill(std::span<std::uint8_t> out) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& byte : out) byte = static_cast<std::uint8_t>(engine_());
 }
 

@@ -2,12 +2,12 @@
 
 #include <pthread.h>
 
-#include <condition_variable>
 #include <deque>
 #include <list>
-#include <mutex>
 #include <system_error>
 #include <thread>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet {
 
@@ -16,21 +16,22 @@ struct WorkerPool::Impl {
 
   explicit Impl(WorkerPoolOptions options_) : options(std::move(options_)) {}
 
-  bool start_thread();
+  /// The new thread finds itself in `running`.
+  bool start_thread() SUBLET_REQUIRES(mutex);
   void work(Threads::iterator self);
-  bool next(std::unique_lock<std::mutex>& lock, std::function<void()>& task);
+  /// Waits for a task; false when this thread is to end.
+  bool next(MutexLock& lock, std::function<void()>& task) SUBLET_REQUIRES(mutex);
 
   const WorkerPoolOptions options;
-  mutable std::mutex mutex;  // guards what follows
-  std::condition_variable work_or_stop;
-  std::deque<std::function<void()>> queue;
-  Threads running;
-  Threads ended;  // returned or about to; joined by the next submit() or by stop()
-  std::size_t idle = 0;
-  bool stopped = false;
+  mutable Mutex mutex;
+  CondVar work_or_stop;
+  std::deque<std::function<void()>> queue SUBLET_GUARDED_BY(mutex);
+  Threads running SUBLET_GUARDED_BY(mutex);
+  Threads ended SUBLET_GUARDED_BY(mutex);  // returned or about to; joined by the next submit() or by stop()
+  std::size_t idle SUBLET_GUARDED_BY(mutex) = 0;
+  bool stopped SUBLET_GUARDED_BY(mutex) = false;
 };
 
-// With the mutex held, so that the new thread finds itself in `running`.
 bool WorkerPool::Impl::start_thread() {
   const auto self = running.emplace(running.end());
   try {
@@ -41,10 +42,9 @@ bool WorkerPool::Impl::start_thread() {
   return !running.empty();
 }
 
-// Waits for a task; false when this thread is to end.
-bool WorkerPool::Impl::next(std::unique_lock<std::mutex>& lock, std::function<void()>& task) {
+bool WorkerPool::Impl::next(MutexLock& lock, std::function<void()>& task) {
   ++idle;
-  work_or_stop.wait_for(lock, options.idle, [this] { return stopped || !queue.empty(); });
+  work_or_stop.wait_for(lock, options.idle, [this]() SUBLET_REQUIRES(mutex) { return stopped || !queue.empty(); });
   --idle;
   if (queue.empty()) return false;
   task = std::move(queue.front());
@@ -54,7 +54,7 @@ bool WorkerPool::Impl::next(std::unique_lock<std::mutex>& lock, std::function<vo
 
 void WorkerPool::Impl::work(Threads::iterator self) {
   ::pthread_setname_np(::pthread_self(), options.name.substr(0, 15).c_str());
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   std::function<void()> task;
   while (next(lock, task)) {
     lock.unlock();
@@ -73,7 +73,7 @@ bool WorkerPool::submit(std::function<void()> task) {
   Impl::Threads ended;
   bool taken = false;
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     ended.swap(impl_->ended);
     const bool room = !impl_->stopped && impl_->queue.size() < impl_->options.queue_max;
     const bool needs_thread = impl_->idle <= impl_->queue.size() && impl_->running.size() < impl_->options.threads_max;
@@ -89,7 +89,7 @@ void WorkerPool::stop() {
   Impl::Threads threads;
   std::deque<std::function<void()>> dropped;
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     impl_->stopped = true;
     threads.splice(threads.end(), impl_->running);
     threads.splice(threads.end(), impl_->ended);
@@ -100,12 +100,12 @@ void WorkerPool::stop() {
 }
 
 std::size_t WorkerPool::threads() const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->running.size();
 }
 
 std::size_t WorkerPool::waiting() const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->queue.size();
 }
 

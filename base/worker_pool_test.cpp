@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <set>
 #include <thread>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet {
 namespace {
@@ -15,30 +15,30 @@ namespace {
 class Gate {
  public:
   void pass() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     ++came_;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return open_; });
+    changed_.wait(lock, [this]() SUBLET_REQUIRES(mutex_) { return open_; });
     ++passed_;
     changed_.notify_all();
   }
   void open() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     open_ = true;
     changed_.notify_all();
   }
-  void wait_came(int count) { wait(came_, count); }
-  void wait_passed(int count) { wait(passed_, count); }
+  void wait_came(int count) { wait(&Gate::came_, count); }
+  void wait_passed(int count) { wait(&Gate::passed_, count); }
 
  private:
-  void wait(const int& what, int count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return what >= count; });
+  void wait(int Gate::*what, int count) {
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [&]() SUBLET_REQUIRES(mutex_) { return this->*what >= count; });
   }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int came_ = 0, passed_ = 0;
-  bool open_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  int came_ SUBLET_GUARDED_BY(mutex_) = 0, passed_ SUBLET_GUARDED_BY(mutex_) = 0;
+  bool open_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 TEST(WorkerPool, RunsAtOnceWhatItHasThreadsForAndRefusesWhatItCannotKeep) {
@@ -60,12 +60,12 @@ TEST(WorkerPool, ReusesAnIdleThreadAndEndsOneThatHasNothingToDo) {
   WorkerPool pool({.name = "test", .threads_max = 4, .queue_max = 4, .idle = std::chrono::milliseconds(20)});
   Gate open;
   open.open();
-  std::mutex mutex;
+  Mutex mutex;
   std::set<std::thread::id> ids;
   for (int round = 1; round <= 3; ++round) {
     ASSERT_TRUE(pool.submit([&] {
       {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         ids.insert(std::this_thread::get_id());
       }
       open.pass();

@@ -16,11 +16,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "sublet/base/mutex.h"
 #include "sublet/net/http_server.h"
 #include "sublet/net/openssl_ptr.h"
 
@@ -187,7 +187,7 @@ class Bench {
       if (request.target == "/o") return sink->respond(200, {{"Content-Type", "application/json"}}, object_);
       if (request.target == "/l") return sink->respond(200, {{"Content-Type", "application/json"}}, list_);
       sink->start(200, {{"Content-Type", "application/json"}});
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       sinks_.push_back(std::move(sink));
     };
   }
@@ -206,7 +206,7 @@ class Bench {
   }
 
   std::size_t sinks() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return sinks_.size();
   }
 
@@ -248,8 +248,8 @@ class Bench {
   long idle_pss_ = 0;
   const std::string object_ = std::string(kObjectSize, 'o');
   const std::string list_ = std::string(kListSize, 'l');
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<ResponseSink>> sinks_;
+  Mutex mutex_;
+  std::vector<std::shared_ptr<ResponseSink>> sinks_ SUBLET_GUARDED_BY(mutex_);
   LoopThread loop_;
   HttpServer server_;
 };

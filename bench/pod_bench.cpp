@@ -3,14 +3,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <random>
 #include <thread>
 #include <unordered_map>
 
 #include "bench/connection.h"
 #include "bench/figures.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::bench {
 namespace {
@@ -52,7 +51,7 @@ class Ledger {
     std::string_view name = value_of(frame, "\"name\":\"");
     name = name.substr(0, name.find("-x-"));
     if (!name.starts_with(prefix_)) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     PodTimes& times = pods_[std::string(name)];
     if (host && times.on_host == Clock::time_point{}) times.on_host = now;
     if (tenant && times.running == Clock::time_point{} &&
@@ -70,7 +69,7 @@ class Ledger {
   bool await_running(int count) { return await(running_, count); }
   bool await_gone(int count) { return await(gone_, count); }
   std::unordered_map<std::string, PodTimes> pods() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return pods_;
   }
   int running() const { return running_; }
@@ -79,18 +78,18 @@ class Ledger {
 
  private:
   void set(const std::string& name, Clock::time_point PodTimes::*field, Clock::time_point at) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pods_[name].*field = at;
   }
   bool await(const std::atomic<int>& counter, int count) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return counter >= count; });
+    MutexLock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&]() SUBLET_REQUIRES(mutex_) { return counter >= count; });
   }
 
   const std::string prefix_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unordered_map<std::string, PodTimes> pods_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::unordered_map<std::string, PodTimes> pods_ SUBLET_GUARDED_BY(mutex_);
   std::atomic<int> running_ = 0, gone_ = 0, resumes_ = 0;
 };
 

@@ -5,7 +5,8 @@
 
 #include <boost/asio/ssl/context.hpp>
 #include <map>
-#include <mutex>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet::cli {
 namespace {
@@ -58,7 +59,7 @@ class Call {
   const pplx::cancellation_token_source& cancellation() const { return cancellation_; }
 
   void tell(const http_response& answer, const std::vector<unsigned char>& body) {
-    const std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     const auto observer = std::exchange(observer_, nullptr);
     if (!observer) return;
     net::Headers headers;
@@ -68,21 +69,21 @@ class Call {
     observer->on_end({});
   }
   void tell_failure(const char* why) {
-    const std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     if (const auto observer = std::exchange(observer_, nullptr))
       observer->on_end(fail(Reason::service_unavailable, "cannot reach " + server_ + ": " + why));
   }
   void abandon() {
     {
-      const std::lock_guard lock(mutex_);
+      const RecursiveLock lock(mutex_);
       if (!std::exchange(observer_, nullptr)) return;
     }
     cancellation_.cancel();
   }
 
  private:
-  std::recursive_mutex mutex_;  // held while the observer is called, which may abandon the call
-  std::shared_ptr<net::ResponseObserver> observer_;
+  RecursiveMutex mutex_;  // held while the observer is called, which may abandon the call
+  std::shared_ptr<net::ResponseObserver> observer_ SUBLET_GUARDED_BY(mutex_);
   const std::string server_;
   pplx::cancellation_token_source cancellation_;
 };
@@ -140,13 +141,13 @@ class CpprestTransport final : public net::Transport {
  private:
   // A client keeps its connections and has one timeout; few timeouts are in use.
   http_client& client_for(std::chrono::milliseconds timeout) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return clients_.try_emplace(timeout, access_.server, config_of(access_, timeout)).first->second;
   }
 
   const kube::ClusterAccess access_;
-  std::mutex mutex_;
-  std::map<std::chrono::milliseconds, http_client> clients_;  // guarded by mutex_; entries stay
+  Mutex mutex_;
+  std::map<std::chrono::milliseconds, http_client> clients_ SUBLET_GUARDED_BY(mutex_);  // entries stay
 };
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <mutex>
 #include <set>
 
 #include "sublet/base/clock.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/http_server.h"
 #include "sublet/net/loop.h"
 #include "sublet/net/tls_context.h"
@@ -36,7 +36,7 @@ class Server {
     tls.key_pem = pair.key_pem;
     http_ = std::make_unique<net::HttpServer>(
         loop_.loop(), [this](const net::Request& seen, std::shared_ptr<net::ResponseSink> sink) {
-          const std::lock_guard lock(mutex_);
+          const MutexLock lock(mutex_);
           peers_.insert(seen.peer.address);
           if (seen.target == "/held")
             held_.push_back(std::move(sink));
@@ -50,15 +50,15 @@ class Server {
   }
   ~Server() { http_->stop(std::chrono::milliseconds(0)); }
   std::size_t connections() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return peers_.size();
   }
   bool holds_one() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return !held_.empty();
   }
   void answer_held() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& sink : held_) sink->respond(200, {}, "late");
     held_.clear();
   }
@@ -68,9 +68,9 @@ class Server {
 
  private:
   net::LoopThread loop_;
-  std::mutex mutex_;  // guards what follows
-  std::set<std::string> peers_;
-  std::vector<std::shared_ptr<net::ResponseSink>> held_;
+  Mutex mutex_;
+  std::set<std::string> peers_ SUBLET_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<net::ResponseSink>> held_ SUBLET_GUARDED_BY(mutex_);
   std::unique_ptr<net::HttpServer> http_;
 };
 

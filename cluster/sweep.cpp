@@ -1,14 +1,13 @@
 #include "cluster/sweep.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <set>
 #include <span>
 #include <thread>
 
 #include "cluster/wait_until.h"
+#include "sublet/base/mutex.h"
 #include "sublet/kube/pipeline.h"
 #include "sublet/syncer/host_footprint.h"
 
@@ -56,24 +55,27 @@ class Deletions {
   Outcome ask(const std::vector<Item>& items, const std::string& host_namespace, std::optional<int> grace,
               const std::function<void(std::size_t)>& on_answers);
   /// What the host said last when it was too busy; "" when it never was.
-  const std::string& trouble() const { return trouble_; }
+  std::string trouble() const {
+    const MutexLock lock(mutex_);
+    return trouble_;
+  }
 
  private:
   void answered(const std::string& key, const Result<std::string>& answer);
 
   const Host& host_;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable came_;
-  std::size_t waiting_ = 0;
-  std::set<std::string> asked_;
-  std::string trouble_;
-  Outcome failure_;
+  mutable Mutex mutex_;
+  CondVar came_;
+  std::size_t waiting_ SUBLET_GUARDED_BY(mutex_) = 0;
+  std::set<std::string> asked_ SUBLET_GUARDED_BY(mutex_);
+  std::string trouble_ SUBLET_GUARDED_BY(mutex_);
+  Outcome failure_ SUBLET_GUARDED_BY(mutex_);
   net::LoopThread loop_{"sweep"};
   kube::Pipeline pipeline_;  // last: its callbacks use all of the above
 };
 
 void Deletions::answered(const std::string& key, const Result<std::string>& answer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // conflict: another object has that name by now, which is not ours to delete.
   if (answer || answer.error().is(Reason::not_found) || answer.error().is(Reason::conflict))
     asked_.insert(key);
@@ -94,7 +96,7 @@ Outcome Deletions::ask(const std::vector<Item>& items, const std::string& host_n
     options.uid = item.uid;
     options.grace_period_seconds = grace;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if ((item.going && !grace) || asked_.contains(key)) continue;
       ++waiting_;
     }
@@ -102,8 +104,9 @@ Outcome Deletions::ask(const std::vector<Item>& items, const std::string& host_n
     pipeline_.send(host_.client.remove_request(item.resource, host_namespace, item.name, options),
                    [this, key](const Result<std::string>& answer) { answered(key, answer); });
   }
-  std::unique_lock lock(mutex_);
-  while (!came_.wait_for(lock, milliseconds(100), [&] { return waiting_ == 0; })) on_answers(sent - waiting_);
+  MutexLock lock(mutex_);
+  while (!came_.wait_for(lock, milliseconds(100), [&]() SUBLET_REQUIRES(mutex_) { return waiting_ == 0; }))
+    on_answers(sent - waiting_);
   return failure_;
 }
 

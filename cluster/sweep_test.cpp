@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <mutex>
 
 #include "sublet/apiserver/server.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/loop.h"
 #include "sublet/net/tls_context.h"
 #include "sublet/store/sqlite_log.h"
@@ -70,7 +70,7 @@ class SweepTest : public testing::Test {
   bool met(const net::Request& request, net::ResponseSink& sink) {
     Interference interfere;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (request.method == "DELETE") deletes_.push_back(request.target + " " + request.body);
       interfere = interference_;
     }
@@ -110,9 +110,14 @@ class SweepTest : public testing::Test {
   std::unique_ptr<Host> host_;
   VirtualCluster cluster_;
   Told told_;
-  std::mutex mutex_;  // guards what follows
+  std::vector<std::string> seen_deletes() {
+    const MutexLock lock(mutex_);
+    return deletes_;
+  }
+
+  Mutex mutex_;
   Interference interference_;
-  std::vector<std::string> deletes_;
+  std::vector<std::string> deletes_ SUBLET_GUARDED_BY(mutex_);
 };
 
 TEST_F(SweepTest, TakesWhatCarriesTheLabelAndNothingElse) {
@@ -135,10 +140,11 @@ TEST_F(SweepTest, TakesWhatCarriesTheLabelAndNothingElse) {
   EXPECT_THAT(told_.updates, testing::Contains(HasSubstr("3 pods left")));
   EXPECT_THAT(told_.updates,
               testing::Contains(HasSubstr("3 configmaps, 3 secrets, 1 serviceaccounts, 1 services left")));
-  ASSERT_EQ(deletes_.size(), 11u);
-  for (std::size_t i = 0; i < deletes_.size(); ++i) {
-    EXPECT_EQ(i < 3, deletes_[i].find("/pods/") != std::string::npos) << "pods go first: " << deletes_[i];
-    EXPECT_THAT(deletes_[i], HasSubstr("\"uid\":"));
+  const auto deletes = seen_deletes();
+  ASSERT_EQ(deletes.size(), 11u);
+  for (std::size_t i = 0; i < deletes.size(); ++i) {
+    EXPECT_EQ(i < 3, deletes[i].find("/pods/") != std::string::npos) << "pods go first: " << deletes[i];
+    EXPECT_THAT(deletes[i], HasSubstr("\"uid\":"));
   }
 }
 

@@ -61,14 +61,6 @@ if(BUILD_TESTING OR NOT DEFINED BUILD_TESTING)
   include(GoogleTest)
 endif()
 
-# On in the sanitizers' builds, so that CI sees every wall.
-if(SUBLET_SANITIZE)
-  set(walls_default ON)
-else()
-  set(walls_default OFF)
-endif()
-option(SUBLET_WALLS "Compile every target with include paths of its own" ${walls_default})
-
 # The walls. A target is compiled with include paths that hold nothing but what it may see: its own folder's private headers,
 # and the contracts (include/sublet/<folder>/) of its folder and of the folders that it links. The paths are folders of links
 # in the build tree, so that "store/tree.h" names the same file everywhere, where it can be seen at all.
@@ -84,10 +76,6 @@ endfunction()
 
 # sublet_private_headers(TARGET folder...): TARGET (a test, a benchmark, a main file) may include these folders' private headers.
 function(sublet_private_headers TARGET)
-  if(NOT SUBLET_WALLS)
-    target_include_directories(${TARGET} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
-    return()
-  endif()
   foreach(folder ${ARGN})
     sublet_wall(path private ${folder} ${CMAKE_SOURCE_DIR}/${folder})
     target_include_directories(${TARGET} PRIVATE ${path})
@@ -111,9 +99,7 @@ function(sublet_library NAME)
   string(REGEX REPLACE "/.*" "" room ${folder})
   add_library(sublet_${NAME} STATIC ${sources})
   sublet_private_headers(sublet_${NAME} ${folder})
-  if(NOT SUBLET_WALLS)
-    target_include_directories(sublet_${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
-  elseif(EXISTS ${CMAKE_SOURCE_DIR}/include/sublet/${room})
+  if(EXISTS ${CMAKE_SOURCE_DIR}/include/sublet/${room})
     sublet_wall(contracts contracts sublet/${room} ${CMAKE_SOURCE_DIR}/include/sublet/${room})
     target_include_directories(sublet_${NAME} PUBLIC ${contracts})
   endif()

@@ -4,9 +4,9 @@
 
 #include <deque>
 #include <map>
-#include <mutex>
 #include <utility>
 
+#include "sublet/base/mutex.h"
 #include "sublet/controllers/executor.h"
 
 namespace sublet::controllers {
@@ -16,18 +16,18 @@ class ManualExecutor final : public Executor {
   explicit ManualExecutor(Clock& clock) : clock_(clock) {}
 
   bool run(std::function<void()> task) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (refuses) return false;
     tasks_.push_back(std::move(task));
     return true;
   }
   TimerId at(SteadyTime due, std::function<void()> task) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     timers_.emplace(std::pair(due, ++last_), std::move(task));
     return last_;
   }
   void cancel(TimerId id) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(timers_, [id](const auto& timer) { return timer.first.second == id; });
   }
 
@@ -41,15 +41,15 @@ class ManualExecutor final : public Executor {
     return ran;
   }
   std::size_t tasks() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return tasks_.size();
   }
   std::size_t timers() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return timers_.size();
   }
   SteadyTime next_timer() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return timers_.begin()->first.first;
   }
 
@@ -57,7 +57,7 @@ class ManualExecutor final : public Executor {
 
  private:
   std::function<void()> take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!timers_.empty() && timers_.begin()->first.first <= clock_.steady_now()) {
       auto node = timers_.extract(timers_.begin());
       return std::move(node.mapped());
@@ -69,10 +69,10 @@ class ManualExecutor final : public Executor {
   }
 
   Clock& clock_;
-  mutable std::mutex mutex_;
-  std::deque<std::function<void()>> tasks_;
-  std::map<std::pair<SteadyTime, TimerId>, std::function<void()>> timers_;
-  TimerId last_ = 0;
+  mutable Mutex mutex_;
+  std::deque<std::function<void()>> tasks_ SUBLET_GUARDED_BY(mutex_);
+  std::map<std::pair<SteadyTime, TimerId>, std::function<void()>> timers_ SUBLET_GUARDED_BY(mutex_);
+  TimerId last_ SUBLET_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sublet::controllers

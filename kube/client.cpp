@@ -1,7 +1,7 @@
 #include "sublet/kube/client.h"
 
 #include "kube/answer.h"
-#include "kube/watch_stream.h"
+#include "kube/watch_reader.h"
 
 namespace sublet::kube {
 namespace {
@@ -183,7 +183,7 @@ std::unique_ptr<net::Exchange> Client::watch(const Resource& resource, std::stri
   if (options.bookmarks) query.add("allowWatchBookmarks", "true");
   query.add("timeoutSeconds", options.timeout.count());
   return transport_->start(request("GET", resource.path(namespace_name) + query.text()),
-                           std::make_shared<WatchStream>(std::move(observer)), std::chrono::milliseconds(0));
+                           std::make_shared<WatchReader>(std::move(observer)), std::chrono::milliseconds(0));
 }
 
 }  // namespace sublet::kube

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <unordered_set>
 #include <variant>
 
@@ -13,9 +11,9 @@
 #include "kube/object_cache.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/log.h"
+#include "sublet/base/mutex.h"
 #include "sublet/base/random.h"
 #include "sublet/kube/json_scan.h"
-#include "sublet/net/loop_strand.h"
 
 namespace sublet::kube {
 namespace {
@@ -144,61 +142,62 @@ struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
   void post(Message message);
   void stop();
 
-  // --- on the strand, under `turn` ---
-  /// Runs one step unless stopped.
+  // --- on the strand ---
+  /// Runs one step, which says SUBLET_REQUIRES(turn), unless stopped.
   void take_turn(const std::function<void()>& step);
-  void work_off_inbox();
-  void begin_list();
-  void request_page();
-  void page_arrived(Result<std::string> body);
-  void add_page(std::string_view body);
-  void apply_list();
-  void begin_watch();
-  void event_arrived(WatchEventType type, std::string object);
-  void watch_ended(const Outcome& outcome);
-  void recover(const Status& status, bool relist);
-  void later(milliseconds delay, void (Impl::*step)());
-  void upsert(const CachedPtr& object);
-  void remove(const CachedPtr& last_state);
-  void notify(const CachedPtr& before, const CachedPtr& after);
+
+  // --- the steps, under `turn` ---
+  void work_off_inbox() SUBLET_REQUIRES(turn);
+  void begin_list() SUBLET_REQUIRES(turn);
+  void request_page() SUBLET_REQUIRES(turn);
+  void page_arrived(Result<std::string> body) SUBLET_REQUIRES(turn);
+  void add_page(std::string_view body) SUBLET_REQUIRES(turn);
+  void apply_list() SUBLET_REQUIRES(turn);
+  void begin_watch() SUBLET_REQUIRES(turn);
+  void event_arrived(WatchEventType type, std::string object) SUBLET_REQUIRES(turn);
+  void watch_ended(const Outcome& outcome) SUBLET_REQUIRES(turn);
+  void recover(const Status& status, bool relist) SUBLET_REQUIRES(turn);
+  void later(milliseconds delay, void (Impl::*step)()) SUBLET_REQUIRES(turn);
+  void upsert(const CachedPtr& object) SUBLET_REQUIRES(turn);
+  void remove(const CachedPtr& last_state) SUBLET_REQUIRES(turn);
+  void notify(const CachedPtr& before, const CachedPtr& after) SUBLET_REQUIRES(turn);
   Post poster();
 
-  std::shared_ptr<Strand> own_strand;  // when it was given a loop
   Strand& strand;
   const Client client;
   const InformerOptions options;
   std::vector<InformerHandler> handlers;
   ObjectCache cache;
 
-  std::mutex turn;  // held while the machine moves and handlers run; everything down to `inbox_mutex` is guarded by it
-  bool stopped = false;
-  std::uint64_t generation = 0;
-  std::unique_ptr<net::Exchange> exchange;
-  Strand::TimerId timer = 0;
-  std::string resource_version, continue_token;
-  std::vector<CachedPtr> listed;  // pages so far
-  int failures = 0;
-  bool watch_was_fruitful = false;
-  SteadyTime watch_started;
+  Mutex turn;  // held while the machine moves and handlers run
+  bool stopped SUBLET_GUARDED_BY(turn) = false;
+  std::uint64_t generation SUBLET_GUARDED_BY(turn) = 0;
+  std::unique_ptr<net::Exchange> exchange SUBLET_GUARDED_BY(turn);
+  Strand::TimerId timer SUBLET_GUARDED_BY(turn) = 0;
+  std::string resource_version SUBLET_GUARDED_BY(turn), continue_token SUBLET_GUARDED_BY(turn);
+  std::vector<CachedPtr> listed SUBLET_GUARDED_BY(turn);  // pages so far
+  int failures SUBLET_GUARDED_BY(turn) = 0;
+  bool watch_was_fruitful SUBLET_GUARDED_BY(turn) = false;
+  SteadyTime watch_started SUBLET_GUARDED_BY(turn);
 
-  std::mutex inbox_mutex;
-  std::vector<Message> inbox;  // guarded by inbox_mutex
-  bool wake_pending = false;   // guarded by inbox_mutex
+  Mutex inbox_mutex;
+  std::vector<Message> inbox SUBLET_GUARDED_BY(inbox_mutex);
+  bool wake_pending SUBLET_GUARDED_BY(inbox_mutex) = false;
 
-  mutable std::mutex synced_mutex;
-  mutable std::condition_variable synced_changed;
-  bool synced = false;  // guarded by synced_mutex
+  mutable Mutex synced_mutex;
+  mutable CondVar synced_changed;
+  bool synced SUBLET_GUARDED_BY(synced_mutex) = false;
   std::atomic<std::size_t> lists{0}, events{0};
 };
 
 void Informer::Impl::post(Message message) {
   {
-    const std::lock_guard lock(inbox_mutex);
+    const MutexLock lock(inbox_mutex);
     inbox.push_back(std::move(message));
     if (std::exchange(wake_pending, true)) return;
   }
   strand.post([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->take_turn([&] { self->work_off_inbox(); });
+    if (const auto self = weak.lock()) self->take_turn([&]() SUBLET_REQUIRES(self->turn) { self->work_off_inbox(); });
   });
 }
 
@@ -209,14 +208,14 @@ Post Informer::Impl::poster() {
 }
 
 void Informer::Impl::take_turn(const std::function<void()>& step) {
-  const std::lock_guard lock(turn);
+  const MutexLock lock(turn);
   if (!stopped) step();
 }
 
 void Informer::Impl::stop() {
   std::unique_ptr<net::Exchange> running;
   {
-    const std::lock_guard lock(turn);
+    const MutexLock lock(turn);
     stopped = true;
     strand.cancel(timer);
     running = std::move(exchange);
@@ -227,7 +226,7 @@ void Informer::Impl::stop() {
 void Informer::Impl::work_off_inbox() {
   std::vector<Message> messages;
   {
-    const std::lock_guard lock(inbox_mutex);
+    const MutexLock lock(inbox_mutex);
     wake_pending = false;
     messages.swap(inbox);
   }
@@ -297,7 +296,7 @@ void Informer::Impl::apply_list() {
     if (!present.contains(object->namespace_name + "/" + object->name)) remove(object);
   for (const CachedPtr& object : listed) upsert(object);
   listed = {};
-  const std::lock_guard lock(synced_mutex);
+  const MutexLock lock(synced_mutex);
   synced = true;
   synced_changed.notify_all();
 }
@@ -317,7 +316,7 @@ void Informer::Impl::begin_watch() {
   timer = strand.after(watch.timeout + kWatchTimeoutGrace, [weak = weak_from_this(), started = generation] {
     const auto self = weak.lock();
     if (!self) return;
-    self->take_turn([&] {
+    self->take_turn([&]() SUBLET_REQUIRES(self->turn) {
       if (self->generation == started)
         self->watch_ended(fail(Reason::timeout, "the watch was not ended by the server in time"));
     });
@@ -376,7 +375,7 @@ void Informer::Impl::later(milliseconds delay, void (Impl::*step)()) {
   timer = 0;
   if (delay.count() == 0) return (this->*step)();
   timer = strand.after(delay, [weak = weak_from_this(), step] {
-    if (const auto self = weak.lock()) self->take_turn([&] { ((*self).*step)(); });
+    if (const auto self = weak.lock()) self->take_turn([&]() SUBLET_REQUIRES(self->turn) { ((*self).*step)(); });
   });
 }
 
@@ -402,12 +401,6 @@ void Informer::Impl::notify(const CachedPtr& before, const CachedPtr& after) {
 Informer::Informer(Strand& strand, const Client& client, InformerOptions options)
     : impl_(std::make_shared<Impl>(strand, client, std::move(options))) {}
 
-Informer::Informer(net::Loop& loop, const Client& client, InformerOptions options) {
-  auto strand = std::make_shared<net::LoopStrand>(loop);
-  impl_ = std::make_shared<Impl>(*strand, client, std::move(options));
-  impl_->own_strand = std::move(strand);
-}
-
 Informer::~Informer() { stop(); }
 
 void Informer::stop() { impl_->stop(); }
@@ -420,18 +413,19 @@ void Informer::add_index(std::string name, std::function<std::vector<std::string
 
 void Informer::start() {
   impl_->strand.post([weak = impl_->weak_from_this()] {
-    if (const auto self = weak.lock()) self->take_turn([&] { self->begin_list(); });
+    if (const auto self = weak.lock()) self->take_turn([&]() SUBLET_REQUIRES(self->turn) { self->begin_list(); });
   });
 }
 
 bool Informer::synced() const {
-  const std::lock_guard lock(impl_->synced_mutex);
+  const MutexLock lock(impl_->synced_mutex);
   return impl_->synced;
 }
 
 bool Informer::wait_synced(milliseconds timeout) const {
-  std::unique_lock lock(impl_->synced_mutex);
-  return impl_->synced_changed.wait_for(lock, timeout, [&] { return impl_->synced; });
+  MutexLock lock(impl_->synced_mutex);
+  return impl_->synced_changed.wait_for(lock, timeout,
+                                        [&]() SUBLET_REQUIRES(impl_->synced_mutex) { return impl_->synced; });
 }
 
 CachedPtr Informer::get(std::string_view namespace_name, std::string_view name) const {
@@ -449,7 +443,7 @@ Result<bool> Informer::up_to_date() const {
   all.field_selector = impl_->options.field_selector;
   const auto list = impl_->client.list(impl_->options.resource, impl_->options.namespace_name, all);
   if (!list) return fail(list.error());
-  const std::lock_guard lock(impl_->turn);  // no handler is in the middle of an event
+  const MutexLock lock(impl_->turn);  // no handler is in the middle of an event
   const schema::Value items = (*list)["items"];
   if (items.size() != impl_->cache.list().size()) return false;
   for (const schema::Value item : items) {

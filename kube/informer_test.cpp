@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "kube/scripted_transport_testing.h"
+#include "sublet/base/mutex.h"
+#include "sublet/net/loop.h"
 
 namespace sublet::kube {
 namespace {
@@ -37,7 +39,7 @@ class InformerTest : public testing::Test {
         std::make_unique<Informer>(loop_.loop(), client_, InformerOptions{{"", "v1", "configmaps"}, "", "", ""});
     informer_->add_index("uid", [](const CachedObject& o) { return std::vector<std::string>{o.uid}; });
     informer_->add_handler([this](const CachedPtr& before, const CachedPtr& after) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       seen_.push_back((before ? before->name + before->resource_version : "-") + ">" +
                       (after ? after->name + after->resource_version : "-"));
       changed_.notify_all();
@@ -45,8 +47,9 @@ class InformerTest : public testing::Test {
   }
   /// What the handler saw since the last call, once it is that much.
   std::vector<std::string> seen(std::size_t count) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, seconds(60), [&] { return seen_.size() >= count; })) << seen_.size();
+    MutexLock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, seconds(60), [&]() SUBLET_REQUIRES(mutex_) { return seen_.size() >= count; }))
+        << seen_.size();
     return std::exchange(seen_, {});
   }
   /// Lists `a` at revision 10 and gives the running watch.
@@ -64,9 +67,9 @@ class InformerTest : public testing::Test {
   net::LoopThread loop_;
   std::shared_ptr<ScriptedTransport> transport_;
   Client client_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> seen_;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<std::string> seen_ SUBLET_GUARDED_BY(mutex_);
   std::unique_ptr<Informer> informer_;
 };
 
@@ -145,7 +148,7 @@ TEST_F(InformerTest, ExpiredAsHttpCodeRelists) {
   list->answer(200, list_of(50, {object("a", "ua", 5)}));
   transport_->next();
   EXPECT_EQ(informer_->lists(), 2u);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   EXPECT_TRUE(seen_.empty()) << "an unchanged object is no event";
 }
 
@@ -247,7 +250,7 @@ TEST_F(InformerTest, NoHandlerRunsAfterDestruction) {
   informer_.reset();
   std::size_t count = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     count = seen_.size();
   }
   EXPECT_TRUE(watch->cancelled());
@@ -256,7 +259,7 @@ TEST_F(InformerTest, NoHandlerRunsAfterDestruction) {
   turned.get_future().wait();
   stop = true;
   sender.join();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   EXPECT_EQ(seen_.size(), count);
 }
 

@@ -1,11 +1,11 @@
 #include "sublet/kube/pipeline.h"
 
 #include <deque>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "kube/answer.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::kube {
 namespace {
@@ -45,28 +45,28 @@ struct Pipeline::Impl : std::enable_shared_from_this<Impl> {
   /// On the loop: takes in what was answered, then starts what has room.
   void turn();
   void wake();
-  void finish_answered();
-  void start_waiting();
-  void start(Job job);
+  void finish_answered() SUBLET_REQUIRES(turn_mutex);
+  void start_waiting() SUBLET_REQUIRES(turn_mutex);
+  void start(Job job) SUBLET_REQUIRES(turn_mutex);
 
   net::Loop& loop;
   const Client client;
   const std::size_t in_flight_max;
 
-  std::mutex turn_mutex;  // held while the loop works here; guards what follows
-  bool stopped = false;
+  Mutex turn_mutex;  // held while the loop works here
+  bool stopped SUBLET_GUARDED_BY(turn_mutex) = false;
   struct Running {
     std::unique_ptr<net::Exchange> exchange;
     Done done;
   };
-  std::unordered_map<std::uint64_t, Running> running;
-  std::uint64_t last_id = 0;
+  std::unordered_map<std::uint64_t, Running> running SUBLET_GUARDED_BY(turn_mutex);
+  std::uint64_t last_id SUBLET_GUARDED_BY(turn_mutex) = 0;
 
-  mutable std::mutex mutex;  // guards what follows; never held while calling out
-  std::deque<Job> lines[2];
-  std::vector<std::pair<std::uint64_t, Result<std::string>>> answered;
-  std::size_t unfinished = 0;
-  bool wake_pending = false;
+  mutable Mutex mutex;  // never held while calling out
+  std::deque<Job> lines[2] SUBLET_GUARDED_BY(mutex);
+  std::vector<std::pair<std::uint64_t, Result<std::string>>> answered SUBLET_GUARDED_BY(mutex);
+  std::size_t unfinished SUBLET_GUARDED_BY(mutex) = 0;
+  bool wake_pending SUBLET_GUARDED_BY(mutex) = false;
 };
 
 void Pipeline::Impl::wake() {
@@ -76,10 +76,10 @@ void Pipeline::Impl::wake() {
 }
 
 void Pipeline::Impl::turn() {
-  const std::lock_guard lock(turn_mutex);
+  const MutexLock lock(turn_mutex);
   if (stopped) return;
   {
-    const std::lock_guard inner(mutex);
+    const MutexLock inner(mutex);
     wake_pending = false;
   }
   finish_answered();
@@ -89,7 +89,7 @@ void Pipeline::Impl::turn() {
 void Pipeline::Impl::finish_answered() {
   std::vector<std::pair<std::uint64_t, Result<std::string>>> batch;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     batch.swap(answered);
     unfinished -= batch.size();
   }
@@ -105,7 +105,7 @@ void Pipeline::Impl::start_waiting() {
   while (running.size() < in_flight_max) {
     Job job;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       auto& line = lines[0].empty() ? lines[1] : lines[0];
       if (line.empty()) return;
       job = std::move(line.front());
@@ -121,7 +121,7 @@ void Pipeline::Impl::start(Job job) {
     const auto self = weak.lock();
     if (!self) return;
     {
-      const std::lock_guard lock(self->mutex);
+      const MutexLock lock(self->mutex);
       self->answered.emplace_back(id, std::move(result));
       if (std::exchange(self->wake_pending, true)) return;
     }
@@ -138,7 +138,7 @@ Pipeline::Pipeline(net::Loop& loop, const Client& client, std::size_t in_flight_
 Pipeline::~Pipeline() {
   std::unordered_map<std::uint64_t, Impl::Running> running;
   {
-    const std::lock_guard lock(impl_->turn_mutex);
+    const MutexLock lock(impl_->turn_mutex);
     impl_->stopped = true;
     running.swap(impl_->running);
   }
@@ -147,7 +147,7 @@ Pipeline::~Pipeline() {
 
 void Pipeline::send(net::Request request, Done done, Line line) {
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     impl_->lines[static_cast<std::size_t>(line)].push_back({std::move(request), std::move(done)});
     ++impl_->unfinished;
     if (std::exchange(impl_->wake_pending, true)) return;
@@ -156,7 +156,7 @@ void Pipeline::send(net::Request request, Done done, Line line) {
 }
 
 std::size_t Pipeline::depth() const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->unfinished;
 }
 

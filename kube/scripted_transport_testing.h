@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "sublet/base/mutex.h"
 #include "sublet/net/http.h"
 
 namespace sublet::kube {
@@ -21,15 +20,15 @@ class ScriptedCall {
       : request(std::move(sent)), observer_(std::move(observer)) {}
 
   void head(int code, net::Headers headers = {}) {
-    const std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     if (observer_) observer_->on_head(code, headers);
   }
   void body(std::string_view chunk) {
-    const std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     if (observer_) observer_->on_body(chunk);
   }
   void end(Outcome outcome = {}) {
-    const std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     if (observer_) observer_->on_end(std::move(outcome));
     observer_ = nullptr;
   }
@@ -39,11 +38,11 @@ class ScriptedCall {
     end();
   }
   void cancel() {
-    const std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     observer_ = nullptr;
   }
   bool cancelled() {
-    const std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     return observer_ == nullptr;
   }
 
@@ -51,8 +50,8 @@ class ScriptedCall {
   const std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
 
  private:
-  std::recursive_mutex mutex_;
-  std::shared_ptr<net::ResponseObserver> observer_;
+  RecursiveMutex mutex_;
+  std::shared_ptr<net::ResponseObserver> observer_ SUBLET_GUARDED_BY(mutex_);
 };
 
 class ScriptedTransport final : public net::Transport {
@@ -66,7 +65,7 @@ class ScriptedTransport final : public net::Transport {
       std::shared_ptr<ScriptedCall> call;
     };
     auto call = std::make_shared<ScriptedCall>(std::move(request), std::move(observer));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     calls_.push_back(call);
     arrived_.notify_all();
     return std::make_unique<Handle>(std::move(call));
@@ -74,8 +73,8 @@ class ScriptedTransport final : public net::Transport {
 
   /// The next request; fails the test after a minute.
   std::shared_ptr<ScriptedCall> next() {
-    std::unique_lock lock(mutex_);
-    if (!arrived_.wait_for(lock, std::chrono::seconds(60), [&] { return !calls_.empty(); })) {
+    MutexLock lock(mutex_);
+    if (!arrived_.wait_for(lock, std::chrono::seconds(60), [&]() SUBLET_REQUIRES(mutex_) { return !calls_.empty(); })) {
       ADD_FAILURE() << "no request arrived";
       return std::make_shared<ScriptedCall>(net::Request{}, nullptr);
     }
@@ -85,14 +84,14 @@ class ScriptedTransport final : public net::Transport {
   }
   /// True when no request waits within the time.
   bool quiet_for(std::chrono::milliseconds time) {
-    std::unique_lock lock(mutex_);
-    return !arrived_.wait_for(lock, time, [&] { return !calls_.empty(); });
+    MutexLock lock(mutex_);
+    return !arrived_.wait_for(lock, time, [&]() SUBLET_REQUIRES(mutex_) { return !calls_.empty(); });
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<std::shared_ptr<ScriptedCall>> calls_;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar arrived_;
+  std::deque<std::shared_ptr<ScriptedCall>> calls_;
 };
 
 }  // namespace sublet::kube

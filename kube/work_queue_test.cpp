@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet::kube {
 namespace {
@@ -160,7 +161,7 @@ TEST(WorkQueue, ShutDownWakesWaiters) {
 
 TEST(WorkQueue, NeverOnTwoWorkersAndNeverLost) {
   WorkQueue queue;
-  std::mutex mutex;
+  Mutex mutex;
   std::map<std::string, int> in_work, seen_version;
   std::map<std::string, int> version;  // latest added, guarded by mutex
   std::vector<std::thread> workers;
@@ -168,13 +169,13 @@ TEST(WorkQueue, NeverOnTwoWorkersAndNeverLost) {
     workers.emplace_back([&] {
       while (const auto key = queue.get()) {
         {
-          const std::lock_guard lock(mutex);
+          const MutexLock lock(mutex);
           EXPECT_EQ(in_work[*key]++, 0) << *key;
           seen_version[*key] = version[*key];
         }
         std::this_thread::yield();
         {
-          const std::lock_guard lock(mutex);
+          const MutexLock lock(mutex);
           --in_work[*key];
         }
         queue.done(*key);
@@ -183,7 +184,7 @@ TEST(WorkQueue, NeverOnTwoWorkersAndNeverLost) {
   for (int i = 0; i < 20'000; ++i) {
     const std::string key = std::to_string(i % 7);
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       ++version[key];
     }
     i % 5 == 0 ? queue.add_after(key, milliseconds(1)) : queue.add(key);

@@ -63,7 +63,7 @@ void ClientConnection::connect_next(const std::string& last_error) {
   std::string error = last_error;
   while (next_address_ < addresses_.size()) {
     const auto& address = addresses_[next_address_++];
-    connecting_ = Fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    connecting_ = Descriptor(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (connecting_ && address.storage.ss_family != AF_UNIX) set_tcp_options(connecting_.get());
     if (connecting_ && ::connect(connecting_.get(), address.get(), address.size) == 0) return on_connected();
     if (connecting_ && errno == EINPROGRESS) {

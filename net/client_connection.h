@@ -93,7 +93,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   ResolveTicket resolving_;
   std::vector<SocketAddress> addresses_;
   std::size_t next_address_ = 0;
-  Fd connecting_;
+  Descriptor connecting_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<ResponseParser> parser_;
   std::string in_;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "net/answer.h"
+#include "net/h1_answer.h"
 #include "net/h1_parser.h"
 #include "net/handler_call.h"
 #include "net/output_queue.h"
@@ -27,7 +27,7 @@ constexpr std::size_t kLingerBytesMax = 32 * 1024 * 1024;
 
 class H1Connection final : public ServerConnection, public std::enable_shared_from_this<H1Connection> {
  public:
-  H1Connection(std::shared_ptr<ServerCore> core, std::unique_ptr<Stream> stream)
+  H1Connection(std::shared_ptr<ServingLoop> core, std::unique_ptr<Stream> stream)
       : core_(std::move(core)), stream_(std::move(stream)), peer_(stream_->take_peer()) {}
 
   void start();
@@ -61,15 +61,15 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
   void on_timer();
   void expire();
 
-  const std::shared_ptr<ServerCore> core_;
+  const std::shared_ptr<ServingLoop> core_;
   std::unique_ptr<Stream> stream_;
   const PeerIdentity peer_;
 
   std::unique_ptr<RequestParser> parser_;  // while a message is being read
   std::string in_;                         // bytes behind the running message
   OutputQueue output_;
-  std::shared_ptr<Answer> answer_;  // while a request is being answered
-  Answer::Drained answer_state_;
+  std::shared_ptr<H1Answer> answer_;  // while a request is being answered
+  H1Answer::Drained answer_state_;
 
   bool parsing_ = false;
   bool body_begun_ = false;
@@ -186,13 +186,13 @@ void H1Connection::on_body_begun() {
 
 void H1Connection::dispatch() {
   auto request = parser_->take();
-  const Answer::Shape shape{request.method == "HEAD", parser_->is_http_1_0(),
-                            parser_->keep_alive() && !finishing_ && !core_->stopping};
+  const H1Answer::Shape shape{request.method == "HEAD", parser_->is_http_1_0(),
+                              parser_->keep_alive() && !finishing_ && !core_->stopping};
   parser_.reset();
   body_begun_ = false;
   ++turn_;
   request.peer = peer_;
-  answer_ = std::make_shared<Answer>(core_, shared_from_this(), shape);
+  answer_ = std::make_shared<H1Answer>(core_, shared_from_this(), shape);
   const auto handler = core_->handler;  // it may stop the server, which drops it
   call_handler(*handler, std::move(request), answer_);
   flush_answers();
@@ -209,7 +209,7 @@ void H1Connection::refuse(int code, Reason reason, std::string_view message) {
   parser_.reset();
   refused_ = true;
   ++turn_;
-  answer_ = std::make_shared<Answer>(core_, shared_from_this(), Answer::Shape{false, false, false});
+  answer_ = std::make_shared<H1Answer>(core_, shared_from_this(), H1Answer::Shape{false, false, false});
   answer_->respond(code, {{"Content-Type", "application/json"}}, status_body(code, reason, message));
   flush_answers();
 }
@@ -374,7 +374,7 @@ void H1Connection::close() {
 
 }  // namespace
 
-void start_h1_connection(std::shared_ptr<ServerCore> core, std::unique_ptr<Stream> stream) {
+void start_h1_connection(std::shared_ptr<ServingLoop> core, std::unique_ptr<Stream> stream) {
   std::make_shared<H1Connection>(std::move(core), std::move(stream))->start();
 }
 

@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "net/server_core.h"
+#include "net/serving_loop.h"
 #include "net/stream.h"
 
 namespace sublet::net {
 
 /// Registers itself with the core and serves until the peer, a limit or the core ends it. The stream's handshake is
 /// done.
-void start_h1_connection(std::shared_ptr<ServerCore> core, std::unique_ptr<Stream> stream);
+void start_h1_connection(std::shared_ptr<ServingLoop> core, std::unique_ptr<Stream> stream);
 
 }  // namespace sublet::net

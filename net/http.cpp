@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
-#include <mutex>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet::net {
 namespace {
@@ -74,31 +74,31 @@ constexpr std::array kReasonPhrases = std::to_array<ReasonPhrase>({
 class Collector final : public ResponseObserver {
  public:
   void on_head(int code, const Headers& headers) override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     response_.code = code;
     response_.headers = headers;
   }
   void on_body(std::string_view chunk) override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     response_.body.append(chunk);
   }
   void on_end(Outcome outcome) override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     outcome_ = std::move(outcome);
     ended_.notify_all();
   }
   Result<Response> wait() {
-    std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return outcome_.has_value(); });
+    MutexLock lock(mutex_);
+    ended_.wait(lock, [this]() SUBLET_REQUIRES(mutex_) { return outcome_.has_value(); });
     if (!*outcome_) return fail(outcome_->error());
     return std::move(response_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  Response response_;
-  std::optional<Outcome> outcome_;
+  Mutex mutex_;
+  CondVar ended_;
+  Response response_ SUBLET_GUARDED_BY(mutex_);
+  std::optional<Outcome> outcome_ SUBLET_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
 #include <unordered_set>
 #include <utility>
 #include <vector>

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "net/test_support.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::net {
 namespace {
@@ -22,7 +23,7 @@ class ScriptedServer {
   explicit ScriptedServer(std::vector<std::vector<Step>> connections) : script_(std::move(connections)) {
     path_ = folder_.file("scripted.sock");
     const auto address = unix_address(path_).value();
-    listener_ = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    listener_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     EXPECT_EQ(::bind(listener_.get(), address.get(), address.size), 0);
     EXPECT_EQ(::listen(listener_.get(), 16), 0);
     thread_ = std::thread([this] { serve(); });
@@ -34,7 +35,7 @@ class ScriptedServer {
   }
   Endpoint endpoint() const { return {{}, 0, path_, nullptr}; }
   std::vector<std::string> requests() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return requests_;
   }
   std::size_t accepted() const { return accepted_; }
@@ -43,14 +44,14 @@ class ScriptedServer {
  private:
   void serve() {
     for (auto& steps : script_) {
-      Fd fd(::accept(listener_.get(), nullptr, nullptr));
+      Descriptor fd(::accept(listener_.get(), nullptr, nullptr));
       if (!fd) return;
       ++accepted_;
       connections_.emplace_back(
-          [this, steps, shared_fd = std::make_shared<Fd>(std::move(fd))] { converse(*shared_fd, steps); });
+          [this, steps, shared_fd = std::make_shared<Descriptor>(std::move(fd))] { converse(*shared_fd, steps); });
     }
   }
-  void converse(Fd& fd, const std::vector<Step>& steps) {
+  void converse(Descriptor& fd, const std::vector<Step>& steps) {
     std::string in;
     for (const auto& step : steps) {
       std::size_t end;
@@ -64,7 +65,7 @@ class ScriptedServer {
         in.append(buffer, static_cast<std::size_t>(got));
       }
       {
-        std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         requests_.push_back(in.substr(0, end));
       }
       in.clear();
@@ -82,10 +83,10 @@ class ScriptedServer {
   TempFolder folder_;
   std::string path_;
   std::vector<std::vector<Step>> script_;
-  Fd listener_;
+  Descriptor listener_;
   std::atomic<std::size_t> accepted_{0}, closed_by_client_{0};
-  std::mutex mutex_;
-  std::vector<std::string> requests_;
+  Mutex mutex_;
+  std::vector<std::string> requests_ SUBLET_GUARDED_BY(mutex_);
   std::vector<std::thread> connections_;
   std::thread thread_;
 };
@@ -247,7 +248,7 @@ TEST(HttpClient, RefusedAndUnreachablePeersFail) {
 
 TEST(HttpClient, ConnectTimeLimitCoversTheHandshake) {
   TempFolder folder;
-  Fd silent(::socket(AF_INET, SOCK_STREAM, 0));  // takes connections into its backlog and never speaks TLS
+  Descriptor silent(::socket(AF_INET, SOCK_STREAM, 0));  // takes connections into its backlog and never speaks TLS
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -309,11 +310,11 @@ TEST(HttpClient, StreamsAndCancels) {
 
 TEST(HttpClient, CallsBeyondTheLimitWaitInLine) {
   std::atomic<int> running{0}, most{0};
-  std::mutex mutex;
+  Mutex mutex;
   std::deque<std::shared_ptr<ResponseSink>> held;
   TestServer server([&](Request, std::shared_ptr<ResponseSink> sink) {
     most = std::max<int>(most, ++running);
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     held.push_back(std::move(sink));
   });
   LoopThread loop("client");
@@ -328,7 +329,7 @@ TEST(HttpClient, CallsBeyondTheLimitWaitInLine) {
   for (int answered = 0; answered < 9; ++answered) {
     std::shared_ptr<ResponseSink> sink;
     ASSERT_TRUE(eventually([&] {
-      std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (held.empty()) return false;
       sink = std::move(held.front());
       held.pop_front();
@@ -423,12 +424,12 @@ TEST(HttpClient, ObserverMayCancelItselfFromWithin) {
   LoopThread loop("client");
   const auto client = make_http_client(loop.loop(), server.unix_endpoint());
   struct Quitter final : ResponseObserver {
-    std::mutex mutex;
+    Mutex mutex;
     std::unique_ptr<Exchange> exchange;
     Box<bool> quit;
     std::atomic<int> after{0};
     void on_head(int, const Headers&) override {
-      std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       exchange.reset();
       quit.put(true);
     }
@@ -437,7 +438,7 @@ TEST(HttpClient, ObserverMayCancelItselfFromWithin) {
   };
   const auto quitter = std::make_shared<Quitter>();
   {
-    std::lock_guard lock(quitter->mutex);
+    const MutexLock lock(quitter->mutex);
     quitter->exchange = client->start(get("/"), quitter, 0ms);
   }
   EXPECT_TRUE(quitter->quit.wait());

@@ -12,12 +12,12 @@
 #include <map>
 #include <utility>
 
-#include "net/fd.h"
 #include "net/h1_connection.h"
 #include "net/resolver.h"
-#include "net/server_core.h"
+#include "net/serving_loop.h"
 #include "net/serving_loops.h"
 #include "net/stream.h"
+#include "sublet/base/descriptor.h"
 #include "sublet/base/log.h"
 
 namespace sublet::net {
@@ -61,7 +61,7 @@ std::string bound_address(int fd) {
   return name + ":" + port;
 }
 
-Result<Fd> bind_tcp(const std::string& address) {
+Result<Descriptor> bind_tcp(const std::string& address) {
   const auto parts = split_address(address);
   if (!parts) return fail(parts.error());
   addrinfo hints{};
@@ -73,7 +73,7 @@ Result<Fd> bind_tcp(const std::string& address) {
       ::getaddrinfo(parts->first.empty() ? nullptr : parts->first.c_str(), parts->second.c_str(), &hints, &found);
   if (code != 0) return bad_request("listen address " + address + ": " + ::gai_strerror(code));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
-  Fd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Descriptor fd(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return system_failure("socket");
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -84,11 +84,11 @@ Result<Fd> bind_tcp(const std::string& address) {
 
 /// True when somebody answers behind the socket file.
 bool is_served(const SocketAddress& address) {
-  const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   return ::connect(probe.get(), address.get(), address.size) == 0;
 }
 
-Result<Fd> bind_unix(const std::string& path) {
+Result<Descriptor> bind_unix(const std::string& path) {
   const auto address = unix_address(path);
   if (!address) return fail(address.error());
   struct stat info {};
@@ -97,7 +97,7 @@ Result<Fd> bind_unix(const std::string& path) {
     if (is_served(*address)) return fail(Reason::conflict, "another process already serves " + path);
     ::unlink(path.c_str());
   }
-  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return system_failure("socket");
   ::fchmod(fd.get(), 0600);  // the file is made with this mode, so there is no moment in which others may connect
   if (::bind(fd.get(), address->get(), address->size) != 0 || ::chmod(path.c_str(), 0600) != 0 ||
@@ -107,14 +107,14 @@ Result<Fd> bind_unix(const std::string& path) {
 }
 
 // ALPN chooses the connection class; HTTP/2 becomes a second row.
-using StartConnection = void (*)(std::shared_ptr<ServerCore>, std::unique_ptr<Stream>);
+using StartConnection = void (*)(std::shared_ptr<ServingLoop>, std::unique_ptr<Stream>);
 struct Protocol {
   std::string_view alpn;
   StartConnection start;
 };
 constexpr Protocol kProtocols[] = {{"http/1.1", start_h1_connection}, {"", start_h1_connection}};
 
-void start_connection(const std::shared_ptr<ServerCore>& core, std::unique_ptr<Stream> stream) {
+void start_connection(const std::shared_ptr<ServingLoop>& core, std::unique_ptr<Stream> stream) {
   for (const auto& protocol : kProtocols)
     if (protocol.alpn == stream->protocol()) return protocol.start(core, std::move(stream));
   log::warning("net.unknown_protocol", {{"alpn", stream->protocol()}});
@@ -123,7 +123,7 @@ void start_connection(const std::shared_ptr<ServerCore>& core, std::unique_ptr<S
 /// An accepted connection until TLS stands. A failed one stays a moment, so that the peer reads the alert.
 class PendingHandshake final : public ServerConnection, public std::enable_shared_from_this<PendingHandshake> {
  public:
-  PendingHandshake(std::shared_ptr<ServerCore> core, std::unique_ptr<Stream> stream)
+  PendingHandshake(std::shared_ptr<ServingLoop> core, std::unique_ptr<Stream> stream)
       : core_(std::move(core)), stream_(std::move(stream)) {}
 
   void start() {
@@ -178,7 +178,7 @@ class PendingHandshake final : public ServerConnection, public std::enable_share
     return stream;
   }
 
-  const std::shared_ptr<ServerCore> core_;
+  const std::shared_ptr<ServingLoop> core_;
   std::unique_ptr<Stream> stream_;
   Loop::TimerId timer_ = 0;
   bool failed_ = false;
@@ -186,7 +186,7 @@ class PendingHandshake final : public ServerConnection, public std::enable_share
 
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
-  Listener(std::shared_ptr<ServingLoops> loops, Fd fd, std::shared_ptr<TlsContext> tls, std::string unix_path)
+  Listener(std::shared_ptr<ServingLoops> loops, Descriptor fd, std::shared_ptr<TlsContext> tls, std::string unix_path)
       : loops_(std::move(loops)),
         core_(loops_->first()),
         fd_(std::move(fd)),
@@ -208,7 +208,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   void accept_some() {
     const auto self = shared_from_this();
     for (int i = 0; i < kAcceptsPerEvent; ++i) {
-      Fd accepted(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      Descriptor accepted(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!accepted) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) pause();
         return;
@@ -219,14 +219,14 @@ class Listener : public std::enable_shared_from_this<Listener> {
         start(seat, std::move(accepted), tls_);
         continue;
       }
-      seat.core->courier->post([seat, tls = tls_, fd = std::make_shared<Fd>(std::move(accepted))] {
+      seat.core->courier->post([seat, tls = tls_, fd = std::make_shared<Descriptor>(std::move(accepted))] {
         if (!seat.core->stopping) start(seat, std::move(*fd), tls);
       });
     }
   }
 
   /// On the seat's loop.
-  static void start(const ServingLoops::Seat& seat, Fd fd, const std::shared_ptr<TlsContext>& tls) {
+  static void start(const ServingLoops::Seat& seat, Descriptor fd, const std::shared_ptr<TlsContext>& tls) {
     if (!tls) {
       auto stream = make_plain_stream(std::move(fd));
       stream->hold(seat.held);
@@ -251,8 +251,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
   }
 
   const std::shared_ptr<ServingLoops> loops_;
-  const std::shared_ptr<ServerCore> core_;  // of the loop that accepts
-  Fd fd_;
+  const std::shared_ptr<ServingLoop> core_;  // of the loop that accepts
+  Descriptor fd_;
   const std::shared_ptr<TlsContext> tls_;  // null: plain
   const std::string unix_path_;
 };
@@ -263,7 +263,7 @@ struct HttpServer::Impl {
   Impl(Loop& loop, Handler handler, HttpServerLimits limits)
       : loops(std::make_shared<ServingLoops>(loop, std::move(handler), limits)), core(loops->first()) {}
 
-  void listen(Fd fd, std::shared_ptr<TlsContext> tls, std::string unix_path) {
+  void listen(Descriptor fd, std::shared_ptr<TlsContext> tls, std::string unix_path) {
     auto listener = std::make_shared<Listener>(loops, std::move(fd), std::move(tls), std::move(unix_path));
     core->loop.run_sync([&] {
       if (core->stopping) return listener->close();
@@ -273,7 +273,7 @@ struct HttpServer::Impl {
   }
 
   const std::shared_ptr<ServingLoops> loops;
-  const std::shared_ptr<ServerCore> core;            // of the first loop
+  const std::shared_ptr<ServingLoop> core;           // of the first loop
   std::vector<std::shared_ptr<Listener>> listeners;  // the loop's thread only
   bool stopped = false;                              // stop() and the destructor only
 };

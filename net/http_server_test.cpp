@@ -7,6 +7,7 @@
 #include <set>
 
 #include "net/test_support.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::net {
 namespace {
@@ -95,10 +96,10 @@ TEST(HttpServer, UnixPeerIsKnownByItsUid) {
 
 TEST(HttpServer, PipelinedRequestsAreAnsweredInOrder) {
   std::vector<std::shared_ptr<ResponseSink>> held;
-  std::mutex mutex;
+  Mutex mutex;
   TestServer server([&](Request request, std::shared_ptr<ResponseSink> sink) {
     if (request.target == "/slow") {
-      std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       held.push_back(std::move(sink));
       return;
     }
@@ -108,7 +109,7 @@ TEST(HttpServer, PipelinedRequestsAreAnsweredInOrder) {
   client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\n\r\n");
   client.send("POST /third HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET /fourth HTTP/1.1\r\nHost: x\r\n\r\n");
   ASSERT_TRUE(eventually([&] {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return held.size() == 1;
   }));
   held[0]->respond(200, {}, "/first");
@@ -499,12 +500,12 @@ INSTANTIATE_TEST_SUITE_P(HttpServer, SmuggledRequests, ::testing::ValuesIn(kBadR
 // Life ----------------------------------------------------------------------------------------------------------------
 
 TEST(HttpServer, FurtherLoopsServeTlsConnectionsAndEndWhenIdle) {
-  std::mutex mutex;
+  Mutex mutex;
   std::set<std::thread::id> threads;
   TestServer server(
       [&](Request request, std::shared_ptr<ResponseSink> sink) {
         {
-          std::lock_guard lock(mutex);
+          const MutexLock lock(mutex);
           threads.insert(std::this_thread::get_id());
         }
         echo(std::move(request), std::move(sink));
@@ -526,7 +527,7 @@ TEST(HttpServer, FurtherLoopsServeTlsConnectionsAndEndWhenIdle) {
   for (int i = 0; i < 5; ++i) connect(server.unix_endpoint());
   for (const auto& client : clients) EXPECT_EQ(fetch(*client, get("/"), 60s)->code, 200);
   {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     EXPECT_EQ(threads.size(), 3u);
   }
   EXPECT_EQ(server.server().connections(), 16u);
@@ -657,7 +658,7 @@ TEST(HttpServer, TakesOverAStaleSocketButNoOtherFile) {
   LoopThread loop("server");
   const auto path = folder.file("api.sock");
   {
-    Fd stale(::socket(AF_UNIX, SOCK_STREAM, 0));
+    Descriptor stale(::socket(AF_UNIX, SOCK_STREAM, 0));
     const auto address = unix_address(path).value();
     ASSERT_EQ(::bind(stale.get(), address.get(), address.size), 0);
   }
@@ -666,7 +667,7 @@ TEST(HttpServer, TakesOverAStaleSocketButNoOtherFile) {
   HttpServer rival(loop.loop(), echo);
   EXPECT_FALSE(rival.listen_unix(path)) << "a socket that is served must not be taken over";
   const auto file = folder.file("notes.txt");
-  Fd(::open(file.c_str(), O_CREAT | O_WRONLY, 0600));
+  Descriptor(::open(file.c_str(), O_CREAT | O_WRONLY, 0600));
   EXPECT_FALSE(rival.listen_unix(file));
   EXPECT_EQ(::access(file.c_str(), F_OK), 0);
   EXPECT_FALSE(rival.listen_tls("127.0.0.1", server_tls()));
@@ -682,11 +683,11 @@ TEST(HttpServer, LivesWithoutARunningLoop) {
 
 TEST(HttpServer, ManyWritersManyWatchers) {
   constexpr int kWatchers = 20, kWriters = 4, kEvents = 50;
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<std::shared_ptr<ResponseSink>> sinks;
   TestServer server([&](Request, std::shared_ptr<ResponseSink> sink) {
     sink->start(200, {});
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     sinks.push_back(std::move(sink));
   });
   LoopThread loop("client");
@@ -698,7 +699,7 @@ TEST(HttpServer, ManyWritersManyWatchers) {
     exchanges.push_back(client->start(get("/watch"), heard.back(), 0ms));
   }
   ASSERT_TRUE(eventually([&] {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return sinks.size() == kWatchers;
   }));
   std::vector<std::thread> writers;

@@ -1,13 +1,13 @@
 // The in-process transport: a ResponseSink that posts what the handler writes to a loop, where the observer hears it.
 #include <atomic>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "net/handler_call.h"
 #include "net/observed_call.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/courier.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
@@ -34,7 +34,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
 
   void respond(int code, Headers headers, std::string body) override {
     auto bytes = std::make_shared<const std::string>(std::move(body));
-    push([&](std::vector<Event>& events) {
+    push([&](std::vector<Event>& events) SUBLET_REQUIRES(mutex_) {
       if (phase_ != Phase::waiting) return;
       phase_ = Phase::ended;
       const auto size = bytes->size();
@@ -45,14 +45,14 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
     });
   }
   void start(int code, Headers headers) override {
-    push([&](std::vector<Event>& events) {
+    push([&](std::vector<Event>& events) SUBLET_REQUIRES(mutex_) {
       if (phase_ != Phase::waiting) return;
       phase_ = Phase::streaming;
       events.emplace_back(HeadEvent{code, std::move(headers)});
     });
   }
   void write(std::shared_ptr<const std::string> bytes) override {
-    push([&](std::vector<Event>& events) {
+    push([&](std::vector<Event>& events) SUBLET_REQUIRES(mutex_) {
       if (phase_ != Phase::streaming || !bytes || bytes->empty()) return;
       backlog_ += bytes->size();
       events.emplace_back(BodyEvent{std::move(bytes)});
@@ -61,7 +61,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   void end() override { finish({}); }
   void abandon() override {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (phase_ == Phase::ended) return;
     }
     respond(500, {{"Content-Type", "application/json"}},
@@ -74,7 +74,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
 
   void on_close(std::function<void()> callback) override {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!closed_) {
         on_close_ = std::move(callback);
         return;
@@ -83,7 +83,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
     if (!courier_->post(callback)) callback();
   }
   void on_drain(std::function<void()> callback) override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!closed_) on_drain_ = std::move(callback);
   }
   const std::shared_ptr<Courier>& courier() const override { return courier_; }
@@ -93,7 +93,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
     std::function<void()> callback, drain;
     Loop::TimerId timer;
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closed_.exchange(true)) return;
       timer = timer_;
       phase_ = Phase::ended;
@@ -108,7 +108,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
 
   void pause(bool paused) {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       paused_ = paused;
     }
     if (!paused) push([](std::vector<Event>&) {});
@@ -122,7 +122,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
       self->call_->end(fail(Reason::timeout, "no complete answer within the time limit"));
       self->close();
     });
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     timer_ = id;
   }
 
@@ -130,7 +130,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   enum class Phase { waiting, streaming, ended };
 
   void finish(Outcome outcome) {
-    push([&](std::vector<Event>& events) {
+    push([&](std::vector<Event>& events) SUBLET_REQUIRES(mutex_) {
       if (std::exchange(phase_, Phase::ended) != Phase::ended) events.emplace_back(EndEvent{std::move(outcome)});
     });
   }
@@ -138,7 +138,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   template <class F>
   void push(F&& add) {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closed_) return;
       add(events_);
       if (events_.empty() || std::exchange(scheduled_, true)) return;
@@ -149,7 +149,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   void deliver() {
     std::vector<Event> events;
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       scheduled_ = false;
       if (paused_) return;
       events.swap(events_);
@@ -171,7 +171,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
 
   /// Puts back what a paused observer has not heard, before what came meanwhile.
   void keep(std::vector<Event>& events, std::size_t heard) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) return;
     events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(heard));
     events.insert(events.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
@@ -183,7 +183,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   void drained(std::size_t size) {
     std::function<void()> callback;
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closed_ || (backlog_ -= size) != 0) return;
       callback = on_drain_;
     }
@@ -195,13 +195,12 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
   std::atomic<std::size_t> backlog_{0};
   std::atomic<bool> closed_{false}, paused_{false};
 
-  // guarded by mutex_
-  std::mutex mutex_;
-  Phase phase_ = Phase::waiting;
-  bool scheduled_ = false;
-  std::vector<Event> events_;
-  std::function<void()> on_close_, on_drain_;
-  Loop::TimerId timer_ = 0;
+  Mutex mutex_;
+  Phase phase_ SUBLET_GUARDED_BY(mutex_) = Phase::waiting;
+  bool scheduled_ SUBLET_GUARDED_BY(mutex_) = false;
+  std::vector<Event> events_ SUBLET_GUARDED_BY(mutex_);
+  std::function<void()> on_close_ SUBLET_GUARDED_BY(mutex_), on_drain_ SUBLET_GUARDED_BY(mutex_);
+  Loop::TimerId timer_ SUBLET_GUARDED_BY(mutex_) = 0;
 };
 
 /// Closes a sink on the loop, or, when the loop ends before it comes to that, wherever the task is given up: what waits

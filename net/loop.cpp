@@ -7,16 +7,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "net/fd.h"
+#include "sublet/base/descriptor.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::net {
 namespace {
@@ -51,34 +50,34 @@ struct TimerEntry {
 
 struct Loop::Impl {
   // constant after construction
-  Fd epoll{::epoll_create1(EPOLL_CLOEXEC)};
-  Fd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  Descriptor epoll{::epoll_create1(EPOLL_CLOEXEC)};
+  Descriptor wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 
   // own synchronisation
-  std::mutex run_mutex;  // held by the thread that is, or stands in for, the loop
+  Mutex run_mutex;  // held by the thread that is, or stands in for, the loop
   std::atomic<std::thread::id> owner;
 
-  // guarded by mutex
-  std::mutex mutex;
-  std::vector<Task> tasks;
-  std::vector<TimerEntry> heap;
-  std::unordered_map<TimerId, Task> timers;
-  TimerId last_timer = 0;
-  bool sleeping = false;  // in epoll_wait with nothing to do: a post must wake it
-  bool stop_requested = false;
+  Mutex mutex;
+  std::vector<Task> tasks SUBLET_GUARDED_BY(mutex);
+  std::vector<TimerEntry> heap SUBLET_GUARDED_BY(mutex);
+  std::unordered_map<TimerId, Task> timers SUBLET_GUARDED_BY(mutex);
+  TimerId last_timer SUBLET_GUARDED_BY(mutex) = 0;
+  bool sleeping SUBLET_GUARDED_BY(mutex) = false;  // in epoll_wait with nothing to do: a post must wake it
+  bool stop_requested SUBLET_GUARDED_BY(mutex) = false;
 
   // the loop's thread only
   std::vector<std::shared_ptr<Watch>> watches;  // by file descriptor
   std::uint32_t last_generation = kWakeGeneration;
 
-  void wake_if_sleeping(std::unique_lock<std::mutex>& lock) {
-    if (!std::exchange(sleeping, false)) return;
-    lock.unlock();
+  /// Whether wake_up() is to be called, without the lock.
+  bool was_sleeping() SUBLET_REQUIRES(mutex) { return std::exchange(sleeping, false); }
+
+  void wake_up() const {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(wake.get(), &one, sizeof(one));  // full counter: awake anyway
   }
 
-  int wait_ms() {  // with mutex held
+  int wait_ms() SUBLET_REQUIRES(mutex) {
     if (!tasks.empty()) return 0;
     while (!heap.empty() && !timers.contains(heap.front().id)) pop_timer();
     if (heap.empty()) return -1;
@@ -86,7 +85,7 @@ struct Loop::Impl {
     return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
   }
 
-  void pop_timer() {
+  void pop_timer() SUBLET_REQUIRES(mutex) {
     std::pop_heap(heap.begin(), heap.end());
     heap.pop_back();
   }
@@ -96,7 +95,7 @@ struct Loop::Impl {
     for (;;) {
       Task task;
       {
-        std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         if (heap.empty() || heap.front().when > now) return;
         auto node = timers.extract(heap.front().id);
         pop_timer();
@@ -110,7 +109,7 @@ struct Loop::Impl {
   void run_tasks() {
     std::vector<Task> ready;
     {
-      std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       ready.swap(tasks);
     }
     for (auto& task : ready) {
@@ -149,7 +148,7 @@ Loop::~Loop() {
     std::unordered_map<TimerId, Task> timers;
     std::vector<std::shared_ptr<Watch>> watches;
     {
-      std::lock_guard lock(impl_->mutex);
+      const MutexLock lock(impl_->mutex);
       tasks.swap(impl_->tasks);
       timers.swap(impl_->timers);
       watches.swap(impl_->watches);
@@ -159,20 +158,20 @@ Loop::~Loop() {
 }
 
 void Loop::run() {
-  std::lock_guard running(impl_->run_mutex);
+  const MutexLock running(impl_->run_mutex);
   impl_->owner.store(std::this_thread::get_id());
   std::vector<epoll_event> events(kEventsPerRound);
   for (;;) {
     int timeout;
     {
-      std::lock_guard lock(impl_->mutex);
+      const MutexLock lock(impl_->mutex);
       if (std::exchange(impl_->stop_requested, false)) break;
       timeout = impl_->wait_ms();
       impl_->sleeping = timeout != 0;
     }
     const int count = ::epoll_wait(impl_->epoll.get(), events.data(), kEventsPerRound, timeout);
     {
-      std::lock_guard lock(impl_->mutex);
+      const MutexLock lock(impl_->mutex);
       impl_->sleeping = false;
     }
     for (int i = 0; i < count; ++i) impl_->dispatch(events[static_cast<std::size_t>(i)]);
@@ -183,69 +182,82 @@ void Loop::run() {
 }
 
 void Loop::stop() {
-  std::unique_lock lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   impl_->stop_requested = true;
-  impl_->wake_if_sleeping(lock);
+  const bool sleeping = impl_->was_sleeping();
+  lock.unlock();
+  if (sleeping) impl_->wake_up();
 }
 
 bool Loop::in_loop_thread() const { return impl_->owner.load() == std::this_thread::get_id(); }
 
 void Loop::post(std::function<void()> task) {
-  std::unique_lock lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   impl_->tasks.push_back(std::move(task));
-  impl_->wake_if_sleeping(lock);
+  const bool sleeping = impl_->was_sleeping();
+  lock.unlock();
+  if (sleeping) impl_->wake_up();
 }
 
 void Loop::run_sync(const std::function<void()>& task) {
   if (in_loop_thread()) return task();
   struct Ticket {
-    std::mutex mutex;
-    std::condition_variable done_changed;
-    bool claimed = false, done = false;
+    Mutex mutex;
+    CondVar done_changed;
+    bool claimed SUBLET_GUARDED_BY(mutex) = false, done SUBLET_GUARDED_BY(mutex) = false;
   };
   const auto ticket = std::make_shared<Ticket>();
   const auto claim = [](Ticket& t) {
-    std::lock_guard lock(t.mutex);
+    const MutexLock lock(t.mutex);
     return !std::exchange(t.claimed, true);
   };
   post([ticket, claim, task] {
     if (!claim(*ticket)) return;
     task();
-    std::lock_guard lock(ticket->mutex);
+    const MutexLock lock(ticket->mutex);
     ticket->done = true;
     ticket->done_changed.notify_all();
   });
   for (;;) {
-    if (std::unique_lock running(impl_->run_mutex, std::try_to_lock); running.owns_lock() && claim(*ticket)) {
-      impl_->owner.store(std::this_thread::get_id());
-      task();
-      impl_->owner.store(std::thread::id());
-      return;
+    if (impl_->run_mutex.try_lock()) {
+      const bool claimed = claim(*ticket);
+      if (claimed) {
+        impl_->owner.store(std::this_thread::get_id());
+        task();
+        impl_->owner.store(std::thread::id());
+      }
+      impl_->run_mutex.unlock();
+      if (claimed) return;
     }
-    std::unique_lock lock(ticket->mutex);
+    MutexLock lock(ticket->mutex);
     // The slice only matters when run() returned after the post: then the next turn finds run_mutex free.
-    if (ticket->done_changed.wait_for(lock, std::chrono::milliseconds(20), [&] { return ticket->done; })) return;
+    if (ticket->done_changed.wait_for(lock, std::chrono::milliseconds(20),
+                                      [&]() SUBLET_REQUIRES(ticket->mutex) { return ticket->done; }))
+      return;
   }
 }
 
 Loop::TimerId Loop::after(std::chrono::milliseconds delay, std::function<void()> task) {
-  std::unique_lock lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   const TimerId id = ++impl_->last_timer;
   const auto when = Steady::now() + delay;
   const bool earliest = impl_->heap.empty() || when < impl_->heap.front().when;
   impl_->timers.emplace(id, std::move(task));
   impl_->heap.push_back({when, id});
   std::push_heap(impl_->heap.begin(), impl_->heap.end());
-  if (earliest) impl_->wake_if_sleeping(lock);
+  const bool wake = earliest && impl_->was_sleeping();
+  lock.unlock();
+  if (wake) impl_->wake_up();
   return id;
 }
 
 void Loop::cancel(TimerId id) {
   std::unordered_map<TimerId, Task>::node_type node;  // destroyed after the lock is given back
-  std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   node = impl_->timers.extract(id);
   if (impl_->heap.size() < 2 * impl_->timers.size() + kStaleTimersMax) return;
-  std::erase_if(impl_->heap, [this](const TimerEntry& entry) { return !impl_->timers.contains(entry.id); });
+  std::erase_if(impl_->heap, [this](const TimerEntry& entry)
+                                 SUBLET_REQUIRES(impl_->mutex) { return !impl_->timers.contains(entry.id); });
   std::make_heap(impl_->heap.begin(), impl_->heap.end());
 }
 

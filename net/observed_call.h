@@ -7,10 +7,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
+#include "sublet/base/mutex.h"
 #include "sublet/net/http.h"
 
 namespace sublet::net {
@@ -28,14 +28,14 @@ class ObservedCall {
   /// The last delivery; later ones are dropped.
   void end(Outcome outcome) {
     std::shared_ptr<ResponseObserver> observer;
-    std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     observer.swap(observer_);
     over_ = true;
     if (observer) observer->on_end(std::move(outcome));
   }
   void cancel() {
     std::shared_ptr<ResponseObserver> observer;  // destroyed after the lock is given back
-    std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     observer.swap(observer_);
     over_ = true;
   }
@@ -45,13 +45,13 @@ class ObservedCall {
  private:
   template <class F>
   void deliver(F&& call) {
-    std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     const auto observer = observer_;  // kept alive when the callback cancels
     if (observer) call(*observer);
   }
 
-  std::recursive_mutex mutex_;
-  std::shared_ptr<ResponseObserver> observer_;  // guarded by mutex_
+  RecursiveMutex mutex_;
+  std::shared_ptr<ResponseObserver> observer_ SUBLET_GUARDED_BY(mutex_);
   std::atomic<bool> over_{false};
 };
 

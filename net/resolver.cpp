@@ -71,7 +71,8 @@ Result<SocketAddress> unix_address(const std::string& path) {
   name.sun_family = AF_UNIX;
   std::string reached = path;
   if (const auto slash = path.rfind('/'); path.size() >= sizeof(name.sun_path) && slash != std::string::npos) {
-    address.folder = std::make_shared<Fd>(::open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    address.folder =
+        std::make_shared<Descriptor>(::open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!*address.folder) return bad_request("cannot open the folder of socket " + path + ": " + std::strerror(errno));
     reached = "/proc/self/fd/" + std::to_string(address.folder->get()) + path.substr(slash);
   }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "net/fd.h"
+#include "sublet/base/descriptor.h"
 #include "sublet/base/status.h"
 #include "sublet/net/loop.h"
 
@@ -20,7 +20,7 @@ namespace sublet::net {
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
-  std::shared_ptr<Fd> folder;  // through which a long socket path is reached: kept open until it was used
+  std::shared_ptr<Descriptor> folder;  // through which a long socket path is reached: kept open until it was used
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 

@@ -7,7 +7,7 @@ namespace sublet::net {
 /// A loop and those who sit there.
 struct ServingLoops::Place {
   std::unique_ptr<LoopThread> own;  // null: the first
-  std::shared_ptr<ServerCore> core;
+  std::shared_ptr<ServingLoop> core;
   std::shared_ptr<char> sitting = std::make_shared<char>();  // held by each of its connections
   bool was_idle = false;
 
@@ -16,7 +16,7 @@ struct ServingLoops::Place {
 
 ServingLoops::ServingLoops(Loop& first, Handler handler, HttpServerLimits limits)
     : limits_(limits),
-      first_(std::make_shared<ServerCore>(first, std::make_shared<const Handler>(std::move(handler)), limits)) {
+      first_(std::make_shared<ServingLoop>(first, std::make_shared<const Handler>(std::move(handler)), limits)) {
   places_.push_back(std::make_unique<Place>());
   places_.front()->core = first_;
 }
@@ -24,10 +24,15 @@ ServingLoops::ServingLoops(Loop& first, Handler handler, HttpServerLimits limits
 ServingLoops::~ServingLoops() = default;
 
 ServingLoops::Seat ServingLoops::seat(bool may_add) {
-  std::size_t all = 0;
-  for (const auto& place : places_) all += place->count();
+  std::size_t all = 0, loops = 0;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& place : places_) all += place->count();
+    loops = places_.size();
+  }
   if (all >= limits_.connections_max) return {};
-  if (may_add && adders_.use_count() > 1) add();
+  if (may_add && adders_.use_count() > 1 && loops < limits_.loops_max && !first_->stopping) add();
+  const MutexLock lock(mutex_);
   const auto& place =
       *std::ranges::min_element(places_, {}, [](const std::unique_ptr<Place>& one) { return one->count(); });
   struct Held {
@@ -37,12 +42,11 @@ ServingLoops::Seat ServingLoops::seat(bool may_add) {
 }
 
 void ServingLoops::add() {
-  if (places_.size() >= limits_.loops_max || first_->stopping) return;
   auto place = std::make_unique<Place>();
   place->own = std::make_unique<LoopThread>("http");
-  place->core = std::make_shared<ServerCore>(place->own->loop(), first_->handler, limits_);
+  place->core = std::make_shared<ServingLoop>(place->own->loop(), first_->handler, limits_);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (frozen_) return;
     places_.push_back(std::move(place));
   }
@@ -60,35 +64,37 @@ void ServingLoops::look_later() {
 void ServingLoops::look_for_idle() {
   looking_ = false;
   std::vector<std::unique_ptr<Place>> ending;  // joined outside of the lock
+  bool again = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (frozen_) return;
     for (auto& place : places_) {
       const bool was_idle = std::exchange(place->was_idle, place->count() == 0);
       if (place->own && was_idle && place->was_idle) ending.push_back(std::move(place));
     }
     std::erase(places_, nullptr);
+    again = places_.size() > 1;
   }
   for (const auto& place : ending) place->core->forget_loop();
-  if (places_.size() > 1) look_later();
+  if (again) look_later();
 }
 
 std::size_t ServingLoops::connections() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::size_t all = 0;
   for (const auto& place : places_) all += place->core->connections();
   return all;
 }
 
 std::size_t ServingLoops::loops() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return places_.size();
 }
 
-std::vector<std::shared_ptr<ServerCore>> ServingLoops::freeze() {
-  const std::lock_guard lock(mutex_);
+std::vector<std::shared_ptr<ServingLoop>> ServingLoops::freeze() {
+  const MutexLock lock(mutex_);
   frozen_ = true;
-  std::vector<std::shared_ptr<ServerCore>> cores;
+  std::vector<std::shared_ptr<ServingLoop>> cores;
   for (const auto& place : places_) cores.push_back(place->core);
   return cores;
 }

@@ -1,4 +1,4 @@
-// ServingLoops: the loops that serve one HttpServer's connections, each with its ServerCore. The first is the caller's;
+// ServingLoops: the loops that serve one HttpServer's connections, each a ServingLoop. The first is the caller's;
 // further ones are made when they are needed and end when they are not, so that an idle server is one thread.
 //
 // A connection lives on one loop from its acceptance to its end. Which: that with the fewest. A further loop is begun
@@ -9,10 +9,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
-#include "net/server_core.h"
+#include "net/serving_loop.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/loop.h"
 
 namespace sublet::net {
@@ -24,18 +24,18 @@ class ServingLoops : public std::enable_shared_from_this<ServingLoops> {
 
   /// A connection's place: its core, and what it holds as long as it lives.
   struct Seat {
-    std::shared_ptr<ServerCore> core;
+    std::shared_ptr<ServingLoop> core;
     std::shared_ptr<void> held;
   };
   /// Without a core when there are too many connections. `may_add`: the connection may be the reason for a further
   /// loop.
   Seat seat(bool may_add);
 
-  const std::shared_ptr<ServerCore>& first() const { return first_; }
+  const std::shared_ptr<ServingLoop>& first() const { return first_; }
   std::size_t connections() const;
   std::size_t loops() const;
   /// All cores, once and for all.
-  std::vector<std::shared_ptr<ServerCore>> freeze();
+  std::vector<std::shared_ptr<ServingLoop>> freeze();
 
  private:
   struct Place;
@@ -44,15 +44,16 @@ class ServingLoops : public std::enable_shared_from_this<ServingLoops> {
   void look_for_idle();
 
   const HttpServerLimits limits_;
-  const std::shared_ptr<ServerCore> first_;
+  const std::shared_ptr<ServingLoop> first_;
 
   // the first loop's thread only
   const std::shared_ptr<char> adders_ = std::make_shared<char>();  // held by every connection that may add a loop
   bool looking_ = false;
 
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Place>> places_;  // guarded by mutex_, changed on the first loop only; the first is first
-  bool frozen_ = false;                         // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<std::unique_ptr<Place>> places_
+      SUBLET_GUARDED_BY(mutex_);  // changed on the first loop only; the first is first
+  bool frozen_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sublet::net

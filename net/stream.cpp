@@ -72,7 +72,7 @@ Stream::Done Stream::from_errno(const char* what) {
   return {code == ECONNRESET || code == EPIPE ? Io::end : Io::failed};
 }
 
-std::unique_ptr<Stream> make_plain_stream(Fd fd) { return std::make_unique<PlainStream>(std::move(fd)); }
+std::unique_ptr<Stream> make_plain_stream(Descriptor fd) { return std::make_unique<PlainStream>(std::move(fd)); }
 
 std::string peer_address(int fd) {
   sockaddr_storage storage{};

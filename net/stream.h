@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/fd.h"
+#include "sublet/base/descriptor.h"
 #include "sublet/base/status.h"
 #include "sublet/net/http.h"
 #include "sublet/net/tls_context.h"
@@ -24,7 +24,7 @@ class Stream {
     Io io;
     std::size_t bytes = 0;
   };
-  explicit Stream(Fd fd) : fd_(std::move(fd)) {}
+  explicit Stream(Descriptor fd) : fd_(std::move(fd)) {}
   virtual ~Stream() = default;
 
   int fd() const { return fd_.get(); }
@@ -54,17 +54,17 @@ class Stream {
 
  protected:
   Done from_errno(const char* what);
-  Fd fd_;
+  Descriptor fd_;
   std::string error_;
 
  private:
   std::shared_ptr<void> held_;
 };
 
-std::unique_ptr<Stream> make_plain_stream(Fd fd);
-Result<std::unique_ptr<Stream>> make_tls_server_stream(Fd fd, std::shared_ptr<TlsContext> context);
+std::unique_ptr<Stream> make_plain_stream(Descriptor fd);
+Result<std::unique_ptr<Stream>> make_tls_server_stream(Descriptor fd, std::shared_ptr<TlsContext> context);
 /// `host` is verified (and sent as SNI) unless the context names another.
-Result<std::unique_ptr<Stream>> make_tls_client_stream(Fd fd, std::shared_ptr<TlsContext> context,
+Result<std::unique_ptr<Stream>> make_tls_client_stream(Descriptor fd, std::shared_ptr<TlsContext> context,
                                                        const std::string& host);
 
 /// "127.0.0.1:4711", "[::1]:4711" or "unix".

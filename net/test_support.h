@@ -10,20 +10,19 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "net/fd.h"
 #include "net/resolver.h"
+#include "sublet/base/descriptor.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/http.h"
 #include "sublet/net/http_client.h"
 #include "sublet/net/http_server.h"
@@ -50,66 +49,66 @@ template <class T>
 class Box {
  public:
   void put(T value) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     value_ = std::move(value);
     changed_.notify_all();
   }
   std::optional<T> wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kPatience, [this] { return value_.has_value(); });
+    MutexLock lock(mutex_);
+    changed_.wait_for(lock, kPatience, [this]() SUBLET_REQUIRES(mutex_) { return value_.has_value(); });
     return std::exchange(value_, std::nullopt);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<T> value_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::optional<T> value_ SUBLET_GUARDED_BY(mutex_);
 };
 
 /// Records what a client hears.
 class Recorder final : public ResponseObserver {
  public:
   void on_head(int code, const Headers& headers) override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     code_ = code;
     headers_ = headers;
     changed_.notify_all();
   }
   void on_body(std::string_view chunk) override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     body_.append(chunk);
     changed_.notify_all();
   }
   void on_end(Outcome outcome) override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     outcome_ = std::move(outcome);
     changed_.notify_all();
   }
   bool wait_for_body(std::size_t size) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return body_.size() >= size; });
+    MutexLock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&]() SUBLET_REQUIRES(mutex_) { return body_.size() >= size; });
   }
   std::optional<Outcome> wait_for_end() {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kPatience, [this] { return outcome_.has_value(); });
+    MutexLock lock(mutex_);
+    changed_.wait_for(lock, kPatience, [this]() SUBLET_REQUIRES(mutex_) { return outcome_.has_value(); });
     return outcome_;
   }
   int code() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return code_;
   }
   std::string body() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return body_;
   }
   bool ended() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return outcome_.has_value();
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  CondVar changed_;
   int code_ = 0;
   Headers headers_;
   std::string body_;
@@ -244,7 +243,7 @@ class RawClient {
     return true;
   }
 
-  Fd fd_;
+  Descriptor fd_;
   std::string in_;
   bool ended_ = false;
 };

@@ -124,7 +124,7 @@ void drop_exchange_keys(SSL* ssl) {
 
 class TlsStream final : public Stream {
  public:
-  TlsStream(Fd fd, std::shared_ptr<TlsContext> context, SslPtr ssl)
+  TlsStream(Descriptor fd, std::shared_ptr<TlsContext> context, SslPtr ssl)
       : Stream(std::move(fd)), context_(std::move(context)), ssl_(std::move(ssl)) {}
 
   Io handshake() override {
@@ -241,14 +241,14 @@ bool expect_peer(SSL* ssl, const std::string& name) {
 
 }  // namespace
 
-Result<std::unique_ptr<Stream>> make_tls_server_stream(Fd fd, std::shared_ptr<TlsContext> context) {
+Result<std::unique_ptr<Stream>> make_tls_server_stream(Descriptor fd, std::shared_ptr<TlsContext> context) {
   auto ssl = new_ssl(*context, fd.get());
   if (!ssl) return fail(ssl.error());
   SSL_set_accept_state(ssl->get());
   return std::make_unique<TlsStream>(std::move(fd), std::move(context), std::move(*ssl));
 }
 
-Result<std::unique_ptr<Stream>> make_tls_client_stream(Fd fd, std::shared_ptr<TlsContext> context,
+Result<std::unique_ptr<Stream>> make_tls_client_stream(Descriptor fd, std::shared_ptr<TlsContext> context,
                                                        const std::string& host) {
   auto ssl = new_ssl(*context, fd.get());
   if (!ssl) return fail(ssl.error());

@@ -4,15 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdio>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "sublet/base/mutex.h"
 #include "sublet/kube/informer.h"
 #include "sublet/kube/pipeline.h"
 #include "sublet/store/sqlite_log.h"
@@ -58,7 +57,7 @@ class SimHostTest : public testing::Test {
     client_->create(kConfigMaps, kNamespace, ca.root());
     pods_ = std::make_unique<kube::Informer>(sim_loop_.loop(), *client_, kube::InformerOptions{.resource = kPods});
     pods_->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr& after) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (after) history_[after->name].push_back(after);
       if (after && after->json.find(R"("phase":"Running")") != std::string::npos) running_.insert(after->name);
       changed_.notify_all();
@@ -97,8 +96,8 @@ class SimHostTest : public testing::Test {
   /// Waits until the pod is there and satisfies the condition; gives it as it is then.
   schema::Document wait_for(const std::string& name, const std::function<bool(const schema::Value&)>& condition) {
     schema::Document pod;
-    std::unique_lock lock(mutex_);
-    const bool met = changed_.wait_for(lock, kPatience, [&] {
+    MutexLock lock(mutex_);
+    const bool met = changed_.wait_for(lock, kPatience, [&]() SUBLET_REQUIRES(mutex_) {
       const auto cached = pods_->get(kNamespace, name);
       pod = cached ? cached->document() : schema::Document();
       return cached && condition(pod.root());
@@ -111,8 +110,8 @@ class SimHostTest : public testing::Test {
                                    const std::function<bool(const schema::Value&)>& condition) {
     schema::Document pod;
     std::size_t looked_at = 0;
-    std::unique_lock lock(mutex_);
-    const bool met = changed_.wait_for(lock, kPatience, [&] {
+    MutexLock lock(mutex_);
+    const bool met = changed_.wait_for(lock, kPatience, [&]() SUBLET_REQUIRES(mutex_) {
       for (const auto& history = history_[name]; looked_at < history.size(); ++looked_at) {
         pod = history[looked_at]->document();
         if (condition(pod.root())) return true;
@@ -123,8 +122,10 @@ class SimHostTest : public testing::Test {
     return pod;
   }
   void wait_gone(const std::string& name) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return !pods_->get(kNamespace, name); })) << name;
+    MutexLock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&]() SUBLET_REQUIRES(mutex_) {
+      return !pods_->get(kNamespace, name);
+    })) << name;
   }
   schema::Document wait_phase(const std::string& name, std::string_view phase) {
     return wait_for(name, [&](const schema::Value& pod) { return pod["status"]["phase"].text() == phase; });
@@ -165,10 +166,10 @@ class SimHostTest : public testing::Test {
   std::shared_ptr<net::Transport> transport_;
   std::unique_ptr<kube::Client> client_;
   apiserver::PodLogs logs_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, std::vector<kube::CachedPtr>> history_;  // of each pod, by name; guarded by mutex_
-  std::set<std::string> running_;                                // now or before; guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<std::string, std::vector<kube::CachedPtr>> history_ SUBLET_GUARDED_BY(mutex_);  // of each pod, by name
+  std::set<std::string> running_ SUBLET_GUARDED_BY(mutex_);                                // now or before
   std::unique_ptr<kube::Informer> pods_;
   std::unique_ptr<SimHost> host_;
 };
@@ -392,8 +393,9 @@ TEST_F(SimHostTest, ABurstRunsFast) {
     pod.root()["metadata"].put("name", "burst-" + std::to_string(i));
     pipeline.send(client_->create_request(kPods, kNamespace, pod.root()), {});
   }
-  std::unique_lock lock(mutex_);
-  const bool all = changed_.wait_for(lock, seconds(240), [&] { return running_.size() == kCount; });
+  MutexLock lock(mutex_);
+  const bool all =
+      changed_.wait_for(lock, seconds(240), [&]() SUBLET_REQUIRES(mutex_) { return running_.size() == kCount; });
   const double took = std::chrono::duration<double>(steady_clock::now() - begun).count();
   EXPECT_TRUE(all);
   std::printf("[          ] %zu pods Running after %.2f s: %.0f pods/s\n", kCount, took,

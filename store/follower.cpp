@@ -9,19 +9,19 @@ Follower::Follower(Store& store, std::string_view prefix, std::shared_ptr<Watche
 
 Follower::~Follower() {
   std::shared_ptr<Watcher> ended;  // destroyed after the lock: its destructor may do anything
-  const std::lock_guard lock(place_->mutex);
+  const RecursiveLock lock(place_->mutex);
   ended = std::move(place_->watcher);
 }
 
 Outcome Follower::follow(Revision from) {
-  const std::lock_guard lock(place_->mutex);
+  const RecursiveLock lock(place_->mutex);
   place_->at = from;
   listen();
   return read(*place_);
 }
 
 Snapshot Follower::follow_snapshot() {
-  const std::lock_guard lock(place_->mutex);
+  const RecursiveLock lock(place_->mutex);
   listen();
   Snapshot snapshot = place_->store.snapshot();
   place_->at = snapshot.revision();
@@ -30,7 +30,7 @@ Snapshot Follower::follow_snapshot() {
 
 void Follower::listen() {
   listening_ = place_->store.listen([place = place_] {
-    const std::lock_guard lock(place->mutex);
+    const RecursiveLock lock(place->mutex);
     (void)read(*place);
   });
 }

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "sublet/base/mutex.h"
 #include "sublet/store/store.h"
 
 namespace sublet::store {
@@ -24,11 +24,11 @@ class Follower final : public Subscription {
   struct Place {
     Store& store;
     const std::string prefix;
-    std::recursive_mutex mutex;        // recursive, because a watcher may end itself while it is being called
-    Revision at = 0;                   // guarded by mutex
-    std::shared_ptr<Watcher> watcher;  // guarded by mutex; null: ended
+    RecursiveMutex mutex;  // recursive, because a watcher may end itself while it is being called
+    Revision at SUBLET_GUARDED_BY(mutex) = 0;
+    std::shared_ptr<Watcher> watcher SUBLET_GUARDED_BY(mutex);  // null: ended
   };
-  static Outcome read(Place& place);
+  static Outcome read(Place& place) SUBLET_REQUIRES(place.mutex);
   void listen();
 
   const std::shared_ptr<Place> place_;

@@ -9,7 +9,7 @@ class Listeners::Ending final : public Subscription {
   explicit Ending(std::shared_ptr<Listener> listener) : listener_(std::move(listener)) {}
   ~Ending() override {
     std::shared_ptr<const std::function<void()>> ended;  // destroyed after the lock: it may hold anything
-    const std::lock_guard lock(listener_->mutex);
+    const RecursiveLock lock(listener_->mutex);
     ended.swap(listener_->told);
   }
 
@@ -18,8 +18,7 @@ class Listeners::Ending final : public Subscription {
 };
 
 std::unique_ptr<Subscription> Listeners::add(std::function<void()> told) {
-  auto listener = std::make_shared<Listener>();
-  listener->told = std::make_shared<const std::function<void()>>(std::move(told));
+  auto listener = std::make_shared<Listener>(std::move(told));
   const MutexLock lock(mutex_);
   std::erase_if(all_, [](const std::weak_ptr<Listener>& known) { return known.expired(); });
   all_.push_back(listener);
@@ -36,7 +35,7 @@ void Listeners::tell() {
   }
   for (const auto& listener : now) {
     std::shared_ptr<const std::function<void()>> told;  // it may end itself while it is being called
-    const std::lock_guard lock(listener->mutex);
+    const RecursiveLock lock(listener->mutex);
     told = listener->told;
     if (told) (*told)();
   }

@@ -7,7 +7,7 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "sublet/base/mutex.h"
@@ -25,8 +25,10 @@ class Listeners {
  private:
   /// Recursive, because a listener may end its own Subscription while it is being called.
   struct Listener {
-    std::recursive_mutex mutex;
-    std::shared_ptr<const std::function<void()>> told;  // guarded by mutex; null: ended
+    explicit Listener(std::function<void()> told_)
+        : told(std::make_shared<const std::function<void()>>(std::move(told_))) {}
+    RecursiveMutex mutex;
+    std::shared_ptr<const std::function<void()>> told SUBLET_GUARDED_BY(mutex);  // null: ended
   };
   class Ending;
 

@@ -28,6 +28,7 @@
 #include "store/sqlite_db.h"
 #include "store/wal_check.h"
 #include "store/wal_rescue.h"
+#include "sublet/base/descriptor.h"
 #include "sublet/base/files.h"
 #include "sublet/base/log.h"
 
@@ -144,7 +145,7 @@ class SqliteLog final : public Log {
   bool room_for_writes();
 
   const SqliteLogOptions options_;
-  std::optional<Descriptor> lock_;  // outlives the connection
+  Descriptor lock_;  // outlives the connection
   Database db_;
   Statement begin_, commit_, rollback_, insert_, delete_, meta_;
   /// The WAL is never shorter than this while the file is in use: as long as it gets between two checkpoints.
@@ -208,9 +209,9 @@ sqlite3_file* SqliteLog::wal_file() const {
 /// database would drop SQLite's.
 Outcome SqliteLog::lock() {
   const std::string path = options_.path + "-lock";
-  lock_.emplace(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (lock_->fd < 0) return fail(Reason::internal_error, path + " cannot be opened: " + os_error());
-  if (::flock(lock_->fd, LOCK_EX | LOCK_NB) != 0) return open_error(options_.path, SQLITE_BUSY, "");
+  lock_.reset(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock_) return fail(Reason::internal_error, path + " cannot be opened: " + os_error());
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return open_error(options_.path, SQLITE_BUSY, "");
   return {};
 }
 

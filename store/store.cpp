@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <deque>
 #include <future>
-#include <mutex>
 #include <thread>
 
 #include "store/follower.h"

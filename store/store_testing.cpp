@@ -38,32 +38,32 @@ bool eventually(const std::function<bool()>& condition) {
 
 CommitCallback Answers::callback() {
   return [this](Result<Committed> result) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     results_.push_back(std::move(result));
     arrived_.notify_all();
   };
 }
 void Answers::wait(std::size_t count) {
-  std::unique_lock lock(mutex_);
-  arrived_.wait(lock, [&] { return results_.size() >= count; });
+  MutexLock lock(mutex_);
+  arrived_.wait(lock, [&]() SUBLET_REQUIRES(mutex_) { return results_.size() >= count; });
 }
 std::size_t Answers::count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return results_.size();
 }
 std::size_t Answers::failures() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<std::size_t>(std::count_if(results_.begin(), results_.end(), [](const auto& r) { return !r; }));
 }
 Reason Answers::reason() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& result : results_)
     if (!result) return result.error().reason;
   return Reason::unknown;
 }
 
 void Recorder::on_events(const std::vector<EventPtr>& events) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const EventPtr& event : events) {
     if (!events_.empty() && event->revision <= events_.back()->revision)
       violation_ = "Ordered or Unique: " + std::to_string(event->revision) + " after " +
@@ -75,12 +75,12 @@ void Recorder::on_events(const std::vector<EventPtr>& events) {
   }
 }
 void Recorder::on_progress(Revision revision) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (revision < progress_) violation_ = "Bookmarkable: went back to " + std::to_string(revision);
   progress_ = revision;
 }
 std::vector<EventPtr> Recorder::events() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return events_;
 }
 std::vector<Revision> Recorder::revisions() const {
@@ -89,7 +89,7 @@ std::vector<Revision> Recorder::revisions() const {
   return out;
 }
 std::string Recorder::violation() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return violation_;
 }
 
@@ -115,42 +115,42 @@ class GatedLogImpl final : public GatedLog {
   void idle() override { below_->idle(); }
 
   void hold() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     holding_ = true;
   }
   void wait_until_held() override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return held_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [&]() SUBLET_REQUIRES(mutex_) { return held_; });
   }
   void release() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     holding_ = false;
     changed_.notify_all();
   }
   void fail_with(AppendError error) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     all_ = puts_ = error;
   }
   void fail_puts_with(AppendError error) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     puts_ = error;
   }
 
  private:
   AppendError pass(bool puts) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     held_ = holding_;
     changed_.notify_all();
-    changed_.wait(lock, [&] { return !holding_; });
+    changed_.wait(lock, [&]() SUBLET_REQUIRES(mutex_) { return !holding_; });
     held_ = false;
     return puts ? puts_ : all_;
   }
 
   std::unique_ptr<Log> below_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool holding_ = false, held_ = false;
-  AppendError all_ = AppendError::none, puts_ = AppendError::none;
+  Mutex mutex_;
+  CondVar changed_;
+  bool holding_ SUBLET_GUARDED_BY(mutex_) = false, held_ SUBLET_GUARDED_BY(mutex_) = false;
+  AppendError all_ SUBLET_GUARDED_BY(mutex_) = AppendError::none, puts_ SUBLET_GUARDED_BY(mutex_) = AppendError::none;
 };
 
 }  // namespace

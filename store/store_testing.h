@@ -3,13 +3,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "store/history.h"
+#include "sublet/base/mutex.h"
 #include "sublet/store/store.h"
 
 namespace sublet::store::testing_support {
@@ -34,9 +33,9 @@ class Answers {
   Reason reason() const;  // of the first failure
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::vector<Result<Committed>> results_;
+  mutable Mutex mutex_;
+  CondVar arrived_;
+  std::vector<Result<Committed>> results_ SUBLET_GUARDED_BY(mutex_);
 };
 
 /// Keeps what a watch delivers and checks the guarantees that need no model: Ordered, Unique, Bookmarkable.
@@ -51,7 +50,7 @@ class Recorder : public Watcher {
   std::string violation() const;
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<EventPtr> events_;
   std::atomic<Revision> progress_{0};
   std::string violation_;

@@ -7,7 +7,6 @@
 #include "sublet/cluster/virtual_cluster.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
-#include "sublet/net/loop_strand.h"
 #include "sublet/syncer/log_gateway.h"
 #include "sublet/syncer/syncer.h"
 #include "subletd/role.h"
@@ -52,8 +51,7 @@ class SyncerRole final : public RoleProgram {
          }});
     gateway.start();
     const auto workers = syncer::make_worker_pool(workers_);
-    net::LoopStrand strand(loop.loop());
-    syncer::Syncer syncer(strand, *workers, std::move(tenant), std::move(host), std::move(options));
+    syncer::Syncer syncer(loop.loop(), *workers, std::move(tenant), std::move(host), std::move(options));
     if (auto started = syncer.start(); !started) return started;
     // For `sublet create`: from here on what a tenant makes is carried.
     if (std::FILE* mark = std::fopen(cluster->syncer_ready_path().c_str(), "w")) std::fclose(mark);

@@ -8,13 +8,13 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "sublet/base/clock.h"
+#include "sublet/base/mutex.h"
 #include "sublet/base/strand.h"
 #include "sublet/kube/client.h"
 #include "sublet/kube/informer.h"
@@ -58,8 +58,8 @@ struct Border {
   std::atomic<std::uint64_t> host_writes{0}, tenant_writes{0}, reconciles{0}, failures{0}, denied{0}, foreign{0};
 
   // Which tenant pod a host pod belongs to, kept a while beyond the host pod's end: its last events come after it.
-  std::mutex owners_mutex;
-  std::unordered_map<std::string, TenantIdentity> host_pod_owners;
+  Mutex owners_mutex;
+  std::unordered_map<std::string, TenantIdentity> host_pod_owners SUBLET_GUARDED_BY(owners_mutex);
 
   std::vector<Sides> kinds;  // in the order of the table; ended first, for its handlers use all of the above
 

@@ -1,8 +1,9 @@
 #include "sublet/syncer/executor.h"
 
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet::syncer {
 namespace {
@@ -21,7 +22,7 @@ class WorkerPool final : public Executor {
     queue_ = &queue;
     work_ = std::move(work);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       hiring_ = true;
     }
     for (std::size_t i = 0; i < kWorkersAtRest; ++i) hire();
@@ -30,7 +31,7 @@ class WorkerPool final : public Executor {
   void stop() override {
     std::vector<std::thread> leaving;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       hiring_ = false;
       leaving.swap(workers_);
     }
@@ -48,7 +49,7 @@ class WorkerPool final : public Executor {
 
   void hire() {
     const std::size_t in_line = queue_->depth();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const std::size_t there = workers_.size();
     const bool wanted = there < kWorkersAtRest || in_line > there * kKeysPerWorker;
     if (hiring_ && wanted && there < workers_max_) workers_.emplace_back([this] { run(); });
@@ -57,9 +58,9 @@ class WorkerPool final : public Executor {
   const std::size_t workers_max_;
   kube::WorkQueue* queue_ = nullptr;  // this and work_ are set before the first worker is there
   Work work_;
-  std::mutex mutex_;
-  std::vector<std::thread> workers_;  // guarded by mutex_
-  bool hiring_ = false;               // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::thread> workers_ SUBLET_GUARDED_BY(mutex_);
+  bool hiring_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace

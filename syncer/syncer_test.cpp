@@ -652,7 +652,8 @@ TEST_F(SyncerTest, UrgentKeysComeBeforeReportsAndEvents) {
                          R"(","namespace":"team","labels":{"sublet.dev/virtual-cluster-uid":"vc-uid"}},
       "spec":{"serviceAccountName":"workload","automountServiceAccountToken":false,
               "containers":[{"name":"main","image":"busybox"}]}})");
-  Border border(syncer_strand, tenant.client_through(tenant_faults), host.client_through(faults), syncer_options());
+  Border border(syncer_loop.loop(), tenant.client_through(tenant_faults), host.client_through(faults),
+                syncer_options());
   border.sides("Pod").host->start();
   ASSERT_TRUE(border.host_pods().wait_synced(seconds(10)));
   EXPECT_EQ(border.lane_of(queue_key("Pod", kTenantNamespace, "new")), 0);

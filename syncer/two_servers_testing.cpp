@@ -54,7 +54,7 @@ net::Handler Faults::in_front_of(net::Handler server) {
     Answer answer;
     Change change;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       answer = answer_for(request);
       if (!answer && is_watch(request)) watches_.push_back({request.target, sink});
       change = change_;
@@ -78,36 +78,36 @@ Faults::Answer Faults::answer_for(const net::Request& request) {
 }
 
 void Faults::inject(std::string method, std::string part, int times, Answer answer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   rules_.push_back({std::move(method), std::move(part), times, std::move(answer)});
 }
 
 void Faults::clear() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   rules_.clear();
 }
 
 int Faults::left() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   int count = 0;
   for (const Rule& rule : rules_) count += rule.times;
   return count;
 }
 
 void Faults::change(Change change) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   change_ = std::move(change);
 }
 
 void Faults::away(bool is_away) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     away_ = is_away;
   }
   if (!is_away) return;
   std::vector<Watch> broken;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     broken.swap(watches_);
   }
   for (const Watch& watch : broken)
@@ -117,7 +117,7 @@ void Faults::away(bool is_away) {
 void Faults::end_watches(std::string_view part, const std::string& last_line) {
   std::vector<Watch> ended;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto kept = std::partition(watches_.begin(), watches_.end(),
                                      [&](const Watch& watch) { return watch.target.find(part) == std::string::npos; });
     ended.assign(kept, watches_.end());
@@ -132,7 +132,7 @@ void Faults::end_watches(std::string_view part, const std::string& last_line) {
 }
 
 std::vector<Faults::Seen> Faults::seen(std::string_view part) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Seen> matching;
   std::copy_if(seen_.begin(), seen_.end(), std::back_inserter(matching),
                [&](const Seen& one) { return one.target.find(part) != std::string::npos; });
@@ -217,7 +217,7 @@ TwoServers::TwoServers()
 TwoServers::~TwoServers() { stop_syncer(); }
 
 void TwoServers::ring() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++changes_;
   changed_.notify_all();
 }
@@ -235,7 +235,7 @@ SyncerOptions TwoServers::syncer_options() {
 }
 
 void TwoServers::start_syncer() {
-  syncer = std::make_unique<Syncer>(syncer_strand, *workers, tenant.client_through(tenant_faults),
+  syncer = std::make_unique<Syncer>(syncer_loop.loop(), *workers, tenant.client_through(tenant_faults),
                                     host.client_through(faults), syncer_options());
   const auto started = syncer->start();
   ASSERT_TRUE(started) << started.error().message;
@@ -248,7 +248,7 @@ void TwoServers::eventually(const std::function<bool()>& condition, std::string_
   for (;;) {
     std::uint64_t looked_at;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       looked_at = changes_;
     }
     if (condition()) return;
@@ -256,8 +256,8 @@ void TwoServers::eventually(const std::function<bool()>& condition, std::string_
       ADD_FAILURE() << "waited in vain until " << what;
       return;
     }
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kLookAgain, [&] { return changes_ != looked_at; });
+    MutexLock lock(mutex_);
+    changed_.wait_for(lock, kLookAgain, [&]() SUBLET_REQUIRES(mutex_) { return changes_ != looked_at; });
   }
 }
 

@@ -5,17 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sublet/apiserver/server.h"
+#include "sublet/base/mutex.h"
 #include "sublet/kube/client.h"
-#include "sublet/net/loop_strand.h"
+#include "sublet/net/loop.h"
 #include "sublet/store/sqlite_log.h"
 #include "sublet/syncer/syncer.h"
 #include "syncer/border.h"
@@ -85,14 +84,14 @@ class Faults {
     std::string target;
     std::weak_ptr<net::ResponseSink> sink;
   };
-  Answer answer_for(const net::Request& request);  // with mutex_ held
+  Answer answer_for(const net::Request& request) SUBLET_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::vector<Rule> rules_;
-  std::vector<Seen> seen_;
-  std::vector<Watch> watches_;
-  Change change_;
-  bool away_ = false;
+  mutable Mutex mutex_;
+  std::vector<Rule> rules_ SUBLET_GUARDED_BY(mutex_);
+  std::vector<Seen> seen_ SUBLET_GUARDED_BY(mutex_);
+  std::vector<Watch> watches_ SUBLET_GUARDED_BY(mutex_);
+  Change change_ SUBLET_GUARDED_BY(mutex_);
+  bool away_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 /// One API server over a store in memory.
@@ -155,15 +154,14 @@ class TwoServers : public testing::Test {
   /// Something may have changed for eventually(). Any thread.
   void ring();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t changes_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  std::uint64_t changes_ SUBLET_GUARDED_BY(mutex_) = 0;
 
   TestClock clock;
   Faults faults, tenant_faults;
   Cluster tenant, host;
   net::LoopThread syncer_loop;
-  net::LoopStrand syncer_strand{syncer_loop.loop()};
   std::unique_ptr<Executor> workers = make_worker_pool(4);
   std::unique_ptr<Syncer> syncer;
 };

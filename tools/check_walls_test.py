@@ -92,6 +92,11 @@ class CheckWalls(unittest.TestCase):
     def test_an_inner_folder_in_no_arrow(self):
         self.one({"server/other/x.cpp": ""}, "server/other/ stands in no arrow")
 
+    def test_a_lock_that_nothing_checks(self):
+        self.one({"tests/all_test.cpp": "std::recursive_mutex lock;"}, "tests/all_test.cpp", "std::recursive_mutex")
+        self.one({"store/store.cpp": "std::unique_lock lock(mutex);"}, "store/store.cpp", "std::unique_lock")
+        self.assertEqual(findings({"include/sublet/base/mutex.h": "std::mutex mutex_;"}), [])
+
 
 if __name__ == "__main__":
     unittest.main()

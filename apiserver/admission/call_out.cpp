@@ -1,6 +1,7 @@
 #include "apiserver/admission/call_out.h"
 
 #include "apiserver/admission/plugins.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::apiserver {
 
@@ -18,13 +19,13 @@ struct CallOuts::Tickets {
   explicit Tickets(net::Loop& loop_) : loop(loop_) {}
 
   std::function<void(CallOutEnd)> take(const std::shared_ptr<Ticket>& ticket) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     open.erase(ticket);
     loop.cancel(ticket->timer);
     return std::exchange(ticket->back, nullptr);
   }
   bool awaited(const std::shared_ptr<Ticket>& ticket) const {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return !stopped && ticket->back;
   }
   void settle(const std::shared_ptr<Ticket>& ticket, CallOutEnd end) {
@@ -41,9 +42,9 @@ struct CallOuts::Tickets {
   }
 
   net::Loop& loop;
-  mutable std::mutex mutex;
-  std::set<std::shared_ptr<Ticket>> open;
-  bool stopped = false;
+  mutable Mutex mutex;
+  std::set<std::shared_ptr<Ticket>> open SUBLET_GUARDED_BY(mutex);
+  bool stopped SUBLET_GUARDED_BY(mutex) = false;
 };
 
 Outcome CallOutPlugin::late(const Attempt&) const {
@@ -64,7 +65,7 @@ bool CallOuts::start(std::shared_ptr<CallOut> call, std::chrono::milliseconds ti
   ticket->deadline = Clock::system().steady_now() + timeout;
   ticket->back = std::move(back);
   {
-    const std::lock_guard lock(tickets_->mutex);
+    const MutexLock lock(tickets_->mutex);
     ticket->timer = tickets_->loop.after(timeout, [tickets = tickets_, weak = std::weak_ptr(ticket)] {
       if (const auto late = weak.lock()) tickets->settle(late, CallOutEnd::late);
     });
@@ -87,7 +88,7 @@ bool CallOuts::start(std::shared_ptr<CallOut> call, std::chrono::milliseconds ti
 void CallOuts::stop() {
   std::set<std::shared_ptr<Ticket>> open;
   {
-    const std::lock_guard lock(tickets_->mutex);
+    const MutexLock lock(tickets_->mutex);
     tickets_->stopped = true;
     open = tickets_->open;
   }
@@ -96,7 +97,7 @@ void CallOuts::stop() {
 }
 
 std::size_t CallOuts::under_way() const {
-  const std::lock_guard lock(tickets_->mutex);
+  const MutexLock lock(tickets_->mutex);
   return tickets_->open.size();
 }
 

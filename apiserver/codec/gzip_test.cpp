@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <random>
 
 #include "apiserver/codec/gzip_source.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -43,21 +42,22 @@ class Pieces final : public net::BodySource {
 class Bell final : public net::Waker {
  public:
   void wake() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     rung_ = true;
     changed_.notify_all();
   }
   bool wait() {
-    std::unique_lock lock(mutex_);
-    const bool heard = changed_.wait_for(lock, std::chrono::seconds(60), [this] { return rung_; });
+    MutexLock lock(mutex_);
+    const bool heard =
+        changed_.wait_for(lock, std::chrono::seconds(60), [this]() SUBLET_REQUIRES(mutex_) { return rung_; });
     rung_ = false;
     return heard;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool rung_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool rung_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 struct Pulled {

@@ -26,7 +26,7 @@ std::string etag_of(std::string_view body) {
 std::shared_ptr<const CachedDocument> DocumentCache::get(const std::string& key,
                                                          const std::function<std::string()>& make) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
       if ((*entry)->key == key) {
         entries_.splice(entries_.begin(), entries_, entry);
@@ -39,7 +39,7 @@ std::shared_ptr<const CachedDocument> DocumentCache::get(const std::string& key,
   document->etag = etag_of(document->body);
   document->gzipped = document->body.size() >= kGzipBytesMin;
   if (document->gzipped) document->body = gzip(document->body);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   entries_.push_front(document);
   bytes_ += document->body.size();
   while (bytes_ > budget_ && entries_.size() > 1) {
@@ -50,7 +50,7 @@ std::shared_ptr<const CachedDocument> DocumentCache::get(const std::string& key,
 }
 
 std::size_t DocumentCache::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_;
 }
 

@@ -8,10 +8,10 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "sublet/base/mutex.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
@@ -32,9 +32,9 @@ class DocumentCache {
 
  private:
   const std::size_t budget_;
-  mutable std::mutex mutex_;
-  std::list<std::shared_ptr<const CachedDocument>> entries_;  // most recently used first, guarded by mutex_
-  std::size_t bytes_ = 0;                                     // guarded by mutex_
+  mutable Mutex mutex_;
+  std::list<std::shared_ptr<const CachedDocument>> entries_ SUBLET_GUARDED_BY(mutex_);  // most recently used first
+  std::size_t bytes_ SUBLET_GUARDED_BY(mutex_) = 0;
 };
 
 /// A strong ETag of a body.

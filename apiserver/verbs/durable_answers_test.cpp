@@ -1,10 +1,8 @@
 // What a client is told of a write is durable when it is told: a refusal that rests on somebody else's write, too.
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
-
 #include "apiserver/server_testing.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -16,8 +14,8 @@ class HeldLog final : public store::Log {
   store::Revision compacted() const override { return below_->compacted(); }
   store::Revision last() const override { return below_->last(); }
   AppendError append(const std::vector<store::Row>& rows, std::string& error) override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !held_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() SUBLET_REQUIRES(mutex_) { return !held_; });
     if (std::exchange(full_, false)) return AppendError::full;
     return below_->append(rows, error);
   }
@@ -25,11 +23,11 @@ class HeldLog final : public store::Log {
     return below_->compact(rows, floor, error);
   }
   void hold() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     held_ = true;
   }
   void release(bool full = false) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     held_ = false;
     full_ = full;
     changed_.notify_all();
@@ -37,9 +35,9 @@ class HeldLog final : public store::Log {
 
  private:
   const std::unique_ptr<Log> below_ = store::make_memory_log();
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool held_ = false, full_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool held_ SUBLET_GUARDED_BY(mutex_) = false, full_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 store::StoreOptions probing_at_once() {

@@ -2,12 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
-
 #include "apiserver/admission/call_out.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/server_testing.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -20,42 +18,43 @@ class Outside {
   enum class Woken { answered, cancelled, deadline };
 
   Woken wait(SteadyTime deadline, const bool& cancelled) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     ++asked_;
     changed_.notify_all();
-    const bool woken = changed_.wait_until(lock, deadline, [&] { return answers_ || cancelled; });
+    const bool woken =
+        changed_.wait_until(lock, deadline, [&]() SUBLET_REQUIRES(mutex_) { return answers_ || cancelled; });
     ++returned_;
     changed_.notify_all();
     if (!woken) return Woken::deadline;
     return answers_ ? Woken::answered : Woken::cancelled;
   }
   void answer(bool yes = true) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     answers_ = yes;
     changed_.notify_all();
   }
   void cancel(bool& cancelled) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     cancelled = true;
     changed_.notify_all();
   }
-  int asked() { return read(asked_); }
-  void wait_asked(int count) { wait_for(asked_, count); }
-  void wait_returned(int count) { wait_for(returned_, count); }
+  int asked() { return read(&Outside::asked_); }
+  void wait_asked(int count) { wait_for(&Outside::asked_, count); }
+  void wait_returned(int count) { wait_for(&Outside::returned_, count); }
 
  private:
-  int read(const int& what) {
-    const std::lock_guard lock(mutex_);
-    return what;
+  int read(int Outside::*what) {
+    const MutexLock lock(mutex_);
+    return this->*what;
   }
-  void wait_for(const int& what, int count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return what >= count; });
+  void wait_for(int Outside::*what, int count) {
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [&]() SUBLET_REQUIRES(mutex_) { return this->*what >= count; });
   }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int asked_ = 0, returned_ = 0;
-  bool answers_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  int asked_ SUBLET_GUARDED_BY(mutex_) = 0, returned_ SUBLET_GUARDED_BY(mutex_) = 0;
+  bool answers_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 class Question final : public CallOut {

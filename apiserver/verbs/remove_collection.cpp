@@ -1,10 +1,10 @@
-#include <mutex>
 
 #include "apiserver/codec/object_filter.h"
 #include "apiserver/request/object_key.h"
 #include "apiserver/verbs/list_source.h"
 #include "apiserver/verbs/read_steps.h"
 #include "apiserver/verbs/write_steps.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/courier.h"
 
 namespace sublet::apiserver {
@@ -28,13 +28,18 @@ struct Collection {
   std::size_t at = 0;                // of listed, the next to delete
   std::atomic<std::size_t> open{1};  // submitted and not yet durable, plus one while submitting
   std::atomic<bool> waits{false};    // the next step comes when fewer are open
-  std::mutex mutex;
-  std::optional<Status> failure;  // the first, guarded by mutex
+  Mutex mutex;
+  std::optional<Status> failure SUBLET_GUARDED_BY(mutex);  // the first
 };
 using CollectionPtr = std::shared_ptr<Collection>;
 
+std::optional<Status> first_failure(Collection& collection) {
+  const MutexLock lock(collection.mutex);
+  return collection.failure;
+}
+
 void answer_collection(Collection& collection) {
-  if (collection.failure) return reply_status(*collection.context, *collection.failure);
+  if (const auto failure = first_failure(collection)) return reply_status(*collection.context, *failure);
   Output output = collection.context->output;
   if (output.form == Form::partial) output.form = Form::partial_list;
   const ObjectWriter writer(*collection.context->route, output);
@@ -45,7 +50,7 @@ void answer_collection(Collection& collection) {
 
 void note_failure(Collection& collection, const Status& status) {
   if (status.is(Reason::not_found)) return;  // gone is what was asked for
-  const std::lock_guard lock(collection.mutex);
+  const MutexLock lock(collection.mutex);
   if (!collection.failure) collection.failure = status;
 }
 

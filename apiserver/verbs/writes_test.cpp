@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "apiserver/server_testing.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/tls_context.h"
 
 namespace sublet::apiserver {
@@ -86,7 +86,7 @@ TEST(Create, FieldValidationModes) {  // 41, 42
 
 TEST(Create, GenerateNameInParallel) {  // 39
   Rig rig;
-  std::mutex mutex;
+  Mutex mutex;
   std::set<std::string> names;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -94,7 +94,7 @@ TEST(Create, GenerateNameInParallel) {  // 39
       for (int i = 0; i < 50; ++i) {
         const auto made = rig.post(kConfigMaps, R"({"metadata":{"generateName":"base"}})");
         EXPECT_EQ(made.code, 201);
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         names.insert(made.text("metadata.name"));
       }
     });

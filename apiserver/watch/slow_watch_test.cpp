@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "apiserver/server_testing.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/courier.h"
 
 namespace sublet::apiserver {
@@ -40,14 +41,14 @@ class SlowPeer final : public net::ResponseSink {
   void respond(int, net::Headers, std::string) override { ADD_FAILURE() << "a watch is a stream"; }
   void start(int, net::Headers) override {}
   void write(std::shared_ptr<const std::string> bytes) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     backlog_ += bytes->size();
     most_ = std::max(most_.load(), backlog_.load());
     waiting_ += *bytes;
     changed_.notify_all();
   }
   void end() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
     changed_.notify_all();
   }
@@ -55,11 +56,11 @@ class SlowPeer final : public net::ResponseSink {
   std::size_t backlog() const override { return backlog_; }
   bool closed() const override { return false; }
   void on_close(std::function<void()> callback) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     gone_ = std::move(callback);
   }
   void on_drain(std::function<void()> callback) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     drained_ = std::move(callback);
   }
   const std::shared_ptr<net::Courier>& courier() const override { return courier_; }
@@ -68,8 +69,10 @@ class SlowPeer final : public net::ResponseSink {
   bool take() {
     std::function<void()> drained;
     {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait_for(lock, std::chrono::seconds(60), [&] { return !waiting_.empty() || ended_; })) return false;
+      MutexLock lock(mutex_);
+      if (!changed_.wait_for(lock, std::chrono::seconds(60),
+                             [&]() SUBLET_REQUIRES(mutex_) { return !waiting_.empty() || ended_; }))
+        return false;
       taken_ += std::exchange(waiting_, {});
       backlog_ = 0;
       drained = drained_;
@@ -85,32 +88,34 @@ class SlowPeer final : public net::ResponseSink {
   }
   /// Waits until the watch has written until it had to stop.
   bool stuffed() {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return backlog_ >= 256 * 1024; });
+    MutexLock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(60),
+                             [&]() SUBLET_REQUIRES(mutex_) { return backlog_ >= 256 * 1024; });
   }
   void leave() {
     std::function<void()> gone;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       gone = gone_;
     }
     if (gone) gone();
   }
   bool ended() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return ended_ && waiting_.empty();
   }
   std::size_t most() const { return most_; }
   std::vector<std::string> lines;
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable Mutex mutex_;
+  CondVar changed_;
   std::atomic<std::size_t> backlog_{0}, most_{0};
-  std::string waiting_, taken_;
+  std::string waiting_ SUBLET_GUARDED_BY(mutex_);
+  bool ended_ SUBLET_GUARDED_BY(mutex_) = false;
+  std::function<void()> gone_ SUBLET_GUARDED_BY(mutex_), drained_ SUBLET_GUARDED_BY(mutex_);
+  std::string taken_;  // by the reader, as what follows
   std::size_t line_begin_ = 0;
-  bool ended_ = false;
-  std::function<void()> gone_, drained_;
   net::Loop loop_;  // none that runs: the watch is served on its hub's
   const std::shared_ptr<net::Courier> courier_ = std::make_shared<net::Courier>(loop_);
 };

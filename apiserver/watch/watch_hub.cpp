@@ -21,7 +21,7 @@ template <typename Fill>
 void WatchHub::ask_turn(const std::shared_ptr<State>& state, const Fill& fill) {
   std::shared_ptr<Turn> turn;
   {
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     turn = state->next.lock();
     if (turn) return fill(*turn);
     turn = std::make_shared<Turn>();
@@ -33,7 +33,7 @@ void WatchHub::ask_turn(const std::shared_ptr<State>& state, const Fill& fill) {
 
 void WatchHub::on_commit(const std::shared_ptr<State>& state) {
   {
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     if (state->groups.empty() || std::exchange(state->committed, true)) return;
   }
   ask_turn(state, [](Turn&) {});
@@ -44,7 +44,7 @@ void WatchHub::run_turn(const std::shared_ptr<State>& state, Turn& posted) {
   Turn turn;
   bool news = false;
   {
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     turn = std::move(posted);
     state->next.reset();
     if (turn.stretch.parts.empty()) news = std::exchange(state->committed, false);
@@ -55,7 +55,7 @@ void WatchHub::run_turn(const std::shared_ptr<State>& state, Turn& posted) {
 
   bool more = !turn.stretch.parts.empty(), idle = false;
   {
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     more = more || state->committed;
     idle = !more && state->next.expired();
   }
@@ -70,7 +70,7 @@ void WatchHub::read_stretch(State& state, Stretch& stretch) {
   if (!changes) return history_gone(state);
   stretch.from = state.read;
   stretch.up_to = state.read = changes->up_to;
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   if (!changes->at_end) state.committed = true;
   for (const auto& [prefix, sessions] : state.groups) {
     Part part;
@@ -112,7 +112,7 @@ void WatchHub::left_live() { --state_->live; }
 
 void WatchHub::add(const std::shared_ptr<WatchSession>& session, const std::string& prefix) {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->groups[prefix].emplace(session.get(), session);
   }
   wake(session);
@@ -124,7 +124,7 @@ void WatchHub::wake(std::shared_ptr<WatchSession> session) {
 
 void WatchHub::remove(const WatchSession* session, std::string_view prefix) {
   std::shared_ptr<WatchSession> last;  // destroyed outside the lock
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto group = state_->groups.find(prefix);
   if (group == state_->groups.end()) return;
   if (auto node = group->second.extract(session)) last = std::move(node.mapped());
@@ -133,7 +133,7 @@ void WatchHub::remove(const WatchSession* session, std::string_view prefix) {
 
 WatchHub::Sessions WatchHub::all_sessions(const State& state) {
   Sessions all;
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   for (const auto& [prefix, sessions] : state.groups)
     for (const auto& [key, session] : sessions) all.push_back(session);
   return all;
@@ -147,7 +147,7 @@ void WatchHub::finish_all() {
 }
 
 std::size_t WatchHub::size() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   std::size_t count = 0;
   for (const auto& [prefix, sessions] : state_->groups) count += sessions.size();
   return count;

@@ -14,13 +14,13 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "apiserver/watch/frame_cache.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/loop.h"
 #include "sublet/store/store.h"
 
@@ -79,10 +79,11 @@ class WatchHub {
     net::Loop& loop;
     store::Store& store;
 
-    mutable std::mutex mutex;  // guards what follows
-    std::map<std::string, std::unordered_map<const WatchSession*, std::shared_ptr<WatchSession>>, std::less<>> groups;
-    std::weak_ptr<Turn> next;  // the posted turn, and what it holds
-    bool committed = false;    // the store has more than was read
+    mutable Mutex mutex;
+    std::map<std::string, std::unordered_map<const WatchSession*, std::shared_ptr<WatchSession>>, std::less<>> groups
+        SUBLET_GUARDED_BY(mutex);
+    std::weak_ptr<Turn> next SUBLET_GUARDED_BY(mutex);  // the posted turn, and what it holds
+    bool committed SUBLET_GUARDED_BY(mutex) = false;    // the store has more than was read
 
     // the loop's
     FrameCache frames;

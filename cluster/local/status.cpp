@@ -1,12 +1,11 @@
 #include "cluster/local/status.h"
 
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "cluster/local/daemon.h"
 #include "sublet/base/files.h"
+#include "sublet/base/mutex.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
 #include "sublet/schema/document.h"
@@ -21,22 +20,22 @@ using std::chrono::steady_clock;
 class Open {
  public:
   void add() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++count_;
   }
   void answered() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (--count_ == 0) none_.notify_all();
   }
   void wait_until(steady_clock::time_point deadline) {
-    std::unique_lock lock(mutex_);
-    none_.wait_until(lock, deadline, [&] { return count_ == 0; });
+    MutexLock lock(mutex_);
+    none_.wait_until(lock, deadline, [&]() SUBLET_REQUIRES(mutex_) { return count_ == 0; });
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable none_;
-  int count_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar none_;
+  int count_ SUBLET_GUARDED_BY(mutex_) = 0;
 };
 
 // The answer to GET /version. Written until its exchange is gone, read after that.

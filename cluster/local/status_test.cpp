@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cluster/folder_testing.h"
+#include "sublet/base/descriptor.h"
 #include "sublet/base/files.h"
 #include "sublet/net/http_server.h"
 
@@ -21,7 +22,7 @@ class Living {
       : lock_((std::filesystem::create_directories(folder),
                ::open((folder + "/daemon.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600))) {
     cluster.folder = folder;
-    EXPECT_EQ(::flock(lock_.fd, LOCK_EX | LOCK_NB), 0);
+    EXPECT_EQ(::flock(lock_.get(), LOCK_EX | LOCK_NB), 0);
     server_ = std::make_unique<net::HttpServer>(
         loop, [this, answers](const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) {
           EXPECT_EQ(request.target, "/version");

@@ -25,7 +25,9 @@ class Feed::Ear final : public store::Watcher {
 };
 
 void Feed::add_index(By by) {
-  if (!has_index(by)) indexes_.emplace_back(by);
+  if (has_index(by)) return;
+  const MutexLock lock(mutex_);
+  indexes_.emplace_back(by);
 }
 
 // What happens meanwhile waits on the commit thread for as long as it takes to go through what is there: once, at the
@@ -44,7 +46,7 @@ void Feed::start(store::Store& store) {
 
 void Feed::tell(const store::ObjectPtr& before, const store::ObjectPtr& after) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto& index : indexes_) index.change(before, after);
   }
   for (const auto& handler : handlers_) handler({before, after});
@@ -57,13 +59,14 @@ void Feed::advance(store::Revision revision) {
 }
 
 std::vector<store::ObjectPtr> Feed::find(By by, std::string_view key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& index : indexes_)
     if (index.by() == by) return index.find(key);
   return {};
 }
 
 bool Feed::has_index(By by) const {
+  const MutexLock lock(mutex_);
   return std::any_of(indexes_.begin(), indexes_.end(), [by](const ObjectIndex& index) { return index.by() == by; });
 }
 

@@ -11,11 +11,11 @@
 #include <latch>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "controllers/runtime/object_index.h"
+#include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/store/store.h"
 
@@ -48,8 +48,8 @@ class Feed {
   const std::function<void()> on_progress_;
   std::vector<ChangeHandler> handlers_;  // fixed once started
   std::latch told_{1};                   // what is there; what happens comes after it
-  mutable std::mutex mutex_;
-  std::vector<ObjectIndex> indexes_;  // which ones is fixed once started; their content guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<ObjectIndex> indexes_ SUBLET_GUARDED_BY(mutex_);  // which ones is fixed once started guarded by mutex_
   std::atomic<store::Revision> revision_{0};
   std::unique_ptr<store::Subscription> subscription_;
 };

@@ -32,7 +32,7 @@ void Line::add_after(const std::string& key, std::chrono::milliseconds delay) {
 
 void Line::start(int workers, Reconcile reconcile) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reconcile_ = std::move(reconcile);
     workers_ = workers;
   }
@@ -41,21 +41,21 @@ void Line::start(int workers, Reconcile reconcile) {
 
 void Line::stop() {
   queue_.shut_down();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   stopped_ = true;
   if (timer_ != 0) executor_.cancel(std::exchange(timer_, 0));
-  rested_.wait(lock, [this] { return in_work_ == 0; });
+  rested_.wait(lock, [this]() SUBLET_REQUIRES(mutex_) { return in_work_ == 0; });
 }
 
 bool Line::idle() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return queue_.idle() && in_work_ == 0 && parked_.empty();
 }
 
 // A task more than needed finds nothing in line and ends.
 void Line::wake() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopped_ || tasks_ >= workers_) return;
     ++tasks_;
   }
@@ -65,7 +65,7 @@ void Line::wake() {
 void Line::submit() {
   if (executor_.run([self = shared_from_this()] { self->work(); })) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --tasks_;
   }
   arm(clock_.steady_now() + kNoWorker);
@@ -75,13 +75,13 @@ void Line::submit() {
 void Line::work() {
   auto key = take();
   if (!key) return arm(queue_.next_due());
-  if (workers_ > 1) wake();
+  wake();  // another worker may take what else is in line
   settle(*key, reconcile_(*key));
   submit();
 }
 
 std::optional<std::string> Line::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (auto key = stopped_ ? std::nullopt : queue_.try_get()) {
     if (!behind_.contains(*key)) {
       ++in_work_;
@@ -104,13 +104,13 @@ void Line::settle(const std::string& key, const Outcome& outcome) {
   }
   remember(key);
   queue_.done(key);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (--in_work_ == 0) rested_.notify_all();
 }
 
 void Line::remember(const std::string& key) {
   const auto seen = feeds_.store().snapshot().revision();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   any_behind_ = true;
   if (feeds_.revision() < seen)
     behind_[key] = seen;
@@ -123,7 +123,7 @@ void Line::feeds_moved() {
   if (!any_behind_) return;
   std::vector<std::string> wanted;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto seen = feeds_.revision();
     std::erase_if(behind_, [seen](const auto& entry) { return entry.second <= seen; });
     any_behind_ = !behind_.empty();
@@ -135,7 +135,7 @@ void Line::feeds_moved() {
 }
 
 void Line::arm(std::optional<SteadyTime> due) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!due || stopped_ || (timer_ != 0 && timer_due_ <= *due)) return;
   if (timer_ != 0) executor_.cancel(timer_);
   timer_due_ = *due;
@@ -146,7 +146,7 @@ void Line::arm(std::optional<SteadyTime> due) {
 
 void Line::fire() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     timer_ = 0;
   }
   wake();

@@ -11,10 +11,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -22,6 +20,7 @@
 
 #include "controllers/runtime/feed.h"
 #include "sublet/base/metrics.h"
+#include "sublet/base/mutex.h"
 #include "sublet/base/status.h"
 #include "sublet/controllers/executor.h"
 #include "sublet/kube/work_queue.h"
@@ -61,18 +60,17 @@ class Line : public std::enable_shared_from_this<Line> {
   Reconcile reconcile_;                  // fixed by start()
   std::atomic<bool> any_behind_{false};  // set before the feeds' revision is read, so that no move of theirs is missed
 
-  mutable std::mutex mutex_;
-  std::condition_variable rested_;
-  // Guarded by mutex_.
-  int workers_ = 0;  // 0: not started
-  int tasks_ = 0;    // with the executor, in line or running
-  int in_work_ = 0;  // keys
-  bool stopped_ = false;
-  Executor::TimerId timer_ = 0;
-  SteadyTime timer_due_{};
-  std::unordered_map<std::string, store::Revision>
-      behind_;                              // keys, and what the feeds must have seen before they go on
-  std::unordered_set<std::string> parked_;  // those of them that are wanted
+  mutable Mutex mutex_;
+  CondVar rested_;
+  int workers_ SUBLET_GUARDED_BY(mutex_) = 0;  // 0: not started
+  int tasks_ SUBLET_GUARDED_BY(mutex_) = 0;    // with the executor, in line or running
+  int in_work_ SUBLET_GUARDED_BY(mutex_) = 0;  // keys
+  bool stopped_ SUBLET_GUARDED_BY(mutex_) = false;
+  Executor::TimerId timer_ SUBLET_GUARDED_BY(mutex_) = 0;
+  SteadyTime timer_due_ SUBLET_GUARDED_BY(mutex_){};
+  std::unordered_map<std::string, store::Revision> behind_
+      SUBLET_GUARDED_BY(mutex_);  // keys, and what the feeds must have seen before they go on
+  std::unordered_set<std::string> parked_ SUBLET_GUARDED_BY(mutex_);  // those of them that are wanted
 };
 
 }  // namespace sublet::controllers

@@ -2,6 +2,7 @@
 // shows it; host names in the text become the tenant's.
 #include <algorithm>
 
+#include "sublet/base/mutex.h"
 #include "sublet/kube/json_scan.h"
 #include "syncer/border.h"
 #include "syncer/translate/names.h"
@@ -26,7 +27,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 std::optional<TenantIdentity> owner_of(Border& border, const std::string& host_pod) {
   if (const auto cached = border.host_pods().get(border.host_namespace(), host_pod)) return tenant_identity(*cached);
-  const std::lock_guard lock(border.owners_mutex);
+  const MutexLock lock(border.owners_mutex);
   const auto found = border.host_pod_owners.find(host_pod);
   if (found == border.host_pod_owners.end()) return std::nullopt;
   return found->second;

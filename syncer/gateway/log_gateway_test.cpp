@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <thread>
 
+#include "sublet/base/mutex.h"
 #include "sublet/net/body_source.h"
 
 namespace sublet::syncer {
@@ -50,32 +50,32 @@ class TunnelEnd {
   void take_all() {
     std::shared_ptr<net::ResponseSink> piece;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       takes_ = true;
       piece = std::move(held_);
     }
     if (piece) piece->respond(200, {}, "");
   }
   std::string body() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return body_;
   }
   int pieces() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return pieces_;
   }
   std::string end() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return end_;
   }
   std::size_t longest() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return longest_;
   }
 
  private:
   void serve(const net::Request& request, std::shared_ptr<net::ResponseSink> sink) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (request.method == "GET" && !std::exchange(polled_, true))
       return sink->respond(200, {}, R"({"id":"1","namespace":"default","pod":"web","query":""})");
     if (request.method == "GET") {
@@ -91,12 +91,12 @@ class TunnelEnd {
     held_ = std::move(sink);
   }
 
-  std::mutex mutex_;
-  bool polled_ = false, takes_ = false;
-  std::shared_ptr<net::ResponseSink> parked_, held_;
-  std::string body_, end_;
-  std::size_t longest_ = 0;
-  int pieces_ = 0;
+  Mutex mutex_;
+  bool polled_ SUBLET_GUARDED_BY(mutex_) = false, takes_ SUBLET_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<net::ResponseSink> parked_ SUBLET_GUARDED_BY(mutex_), held_ SUBLET_GUARDED_BY(mutex_);
+  std::string body_ SUBLET_GUARDED_BY(mutex_), end_ SUBLET_GUARDED_BY(mutex_);
+  std::size_t longest_ SUBLET_GUARDED_BY(mutex_) = 0;
+  int pieces_ SUBLET_GUARDED_BY(mutex_) = 0;
 };
 
 TEST(LogGateway, ASlowReaderHoldsTheHostBackAndLosesNothing) {

@@ -5,6 +5,7 @@
 // -> it is made, unless the tenant's had already run. Both -> changes go to the host; node, status and end come back.
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
+#include "sublet/base/mutex.h"
 #include "sublet/patches/patch.h"
 #include "syncer/border.h"
 #include "syncer/from_host/pod_status.h"
@@ -21,7 +22,7 @@ using schema::Value;
 constexpr std::size_t kOwnersMax = 8192;  // host pods remembered for their late events
 
 void remember_owner(Border& border, const std::string& host_pod, const TenantIdentity& owner) {
-  const std::lock_guard lock(border.owners_mutex);
+  const MutexLock lock(border.owners_mutex);
   if (border.host_pod_owners.size() >= kOwnersMax) border.host_pod_owners.clear();
   border.host_pod_owners[host_pod] = owner;
 }

@@ -13,13 +13,13 @@ PodUses::PodUses(TranslateContext context) : context_(std::move(context)) {
 PodUsePtr PodUses::of(const kube::CachedObject& tenant_pod) {
   const std::size_t ephemeral_bytes = tenant_pod.raw({"spec", "ephemeralContainers"}).size();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = known_.find(tenant_pod.uid);
     if (known != known_.end() && known->second->ephemeral_bytes == ephemeral_bytes) return known->second;
   }
   PodUsePtr use = look(tenant_pod, ephemeral_bytes);
   if (!use) return std::make_shared<PodUse>();  // not kept: what is denied now may be corrected
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return known_[tenant_pod.uid] = std::move(use);
 }
 
@@ -29,7 +29,7 @@ std::vector<std::string> PodUses::keys_in_use(const kube::CachedObject& tenant_p
 }
 
 void PodUses::forget(const kube::CachedObject& tenant_pod) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   known_.erase(tenant_pod.uid);
 }
 
@@ -58,18 +58,18 @@ std::string SettledPods::fingerprint(const kube::CachedObject& tenant_pod, const
 }
 
 bool SettledPods::settled(const std::string& tenant_uid, const std::string& fingerprint) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = fingerprints_.find(tenant_uid);
   return found != fingerprints_.end() && found->second == fingerprint;
 }
 
 void SettledPods::settle(const std::string& tenant_uid, std::string fingerprint) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   fingerprints_[tenant_uid] = std::move(fingerprint);
 }
 
 void SettledPods::forget(const std::string& tenant_uid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   fingerprints_.erase(tenant_uid);
 }
 

@@ -8,11 +8,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "sublet/base/mutex.h"
 #include "sublet/kube/informer.h"
 #include "sublet/syncer/translate.h"
 
@@ -42,8 +42,8 @@ class PodUses {
   PodUsePtr look(const kube::CachedObject& tenant_pod, std::size_t ephemeral_bytes) const;
 
   TranslateContext context_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, PodUsePtr> known_;  // by uid; guarded by mutex_
+  Mutex mutex_;
+  std::unordered_map<std::string, PodUsePtr> known_ SUBLET_GUARDED_BY(mutex_);  // by uid
 };
 
 /// SettledPods: pods whose host pod was found, or made, as the tenant's wants it. While neither side's labels,
@@ -57,8 +57,8 @@ class SettledPods {
   void forget(const std::string& tenant_uid);
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::string> fingerprints_;  // by the tenant pod's uid; guarded by mutex_
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, std::string> fingerprints_ SUBLET_GUARDED_BY(mutex_);  // by the tenant pod's uid
 };
 
 }  // namespace sublet::syncer

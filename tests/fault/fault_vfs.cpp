@@ -200,32 +200,32 @@ void FaultVfs::adopt(const std::string& path) {
 }
 
 std::size_t FaultVfs::operations() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return operations_.size();
 }
 
 void FaultVfs::fail(std::size_t nth, std::size_t count, int code) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   countdown_ = nth;
   failures_ = count;
   code_ = code;
 }
 
 void FaultVfs::freeze() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   frozen_ = true;
 }
 void FaultVfs::thaw() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   frozen_ = false;
 }
 bool FaultVfs::frozen() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return frozen_;
 }
 
 int FaultVfs::perform(Operation operation) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (frozen_) return SQLITE_IOERR;
   const bool concerned = code_ == SQLITE_FULL          ? operation.kind == Kind::write
                          : code_ == SQLITE_IOERR_FSYNC ? operation.kind == Kind::sync
@@ -258,7 +258,7 @@ void FaultVfs::Cursor::lose(File& file) {
 }
 
 void FaultVfs::Cursor::advance(std::size_t operations) {
-  const std::lock_guard lock(vfs_.mutex_);
+  const MutexLock lock(vfs_.mutex_);
   for (; at_ < operations; ++at_) {
     const Operation& operation = vfs_.operations_[at_];
     switch (operation.kind) {
@@ -291,7 +291,7 @@ std::string FaultVfs::Cursor::content(const File& file, Unsynced unsynced, std::
 }
 
 Image FaultVfs::Cursor::image(Unsynced unsynced, std::mt19937& random, Entries entries) const {
-  const std::lock_guard lock(vfs_.mutex_);
+  const MutexLock lock(vfs_.mutex_);
   Image out;
   for (const auto& [name, file] : files_)
     if (entries == Entries::kept || file.entry_synced) out.emplace(name, content(file, unsynced, random));

@@ -15,10 +15,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet::store::fault {
 
@@ -78,9 +79,9 @@ class FaultVfs {
       std::vector<std::size_t> unsynced;  // numbers of operations
       bool entry_synced = false;
     };
-    void sync(File& file);
-    void lose(File& file);
-    std::string content(const File& file, Unsynced unsynced, std::mt19937& random) const;
+    void sync(File& file) SUBLET_REQUIRES(vfs_.mutex_);
+    void lose(File& file) SUBLET_REQUIRES(vfs_.mutex_);
+    std::string content(const File& file, Unsynced unsynced, std::mt19937& random) const SUBLET_REQUIRES(vfs_.mutex_);
 
     const FaultVfs& vfs_;
     bool lost_survive_;
@@ -106,11 +107,11 @@ class FaultVfs {
   sqlite3_vfs* below_;
   sqlite3_vfs vfs_{};
   std::string name_;
-  mutable std::mutex mutex_;
-  std::vector<Operation> operations_;
-  std::size_t countdown_ = 0, failures_ = 0;
-  int code_ = SQLITE_OK;
-  bool frozen_ = false;
+  mutable Mutex mutex_;
+  std::vector<Operation> operations_ SUBLET_GUARDED_BY(mutex_);
+  std::size_t countdown_ SUBLET_GUARDED_BY(mutex_) = 0, failures_ SUBLET_GUARDED_BY(mutex_) = 0;
+  int code_ SUBLET_GUARDED_BY(mutex_) = SQLITE_OK;
+  bool frozen_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sublet::store::fault

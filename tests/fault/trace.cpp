@@ -52,7 +52,7 @@ std::string compare_history(const std::vector<EventPtr>& expected, Store& store)
 }  // namespace
 
 void Model::on_events(const std::vector<EventPtr>& events) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const EventPtr& event : events) {
     events_.push_back(event);
     apply_event(map_, *event);
@@ -60,17 +60,17 @@ void Model::on_events(const std::vector<EventPtr>& events) {
 }
 
 void Model::on_progress(Revision revision) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   states_[revision] = map_;
 }
 
 Revision Model::last() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return states_.rbegin()->first;
 }
 
 std::string Model::difference(Store& store, Revision acknowledged) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Snapshot found = store.snapshot();
   if (found.revision() < acknowledged)
     return "acknowledged " + std::to_string(acknowledged) + ", found only " + std::to_string(found.revision());
@@ -166,7 +166,7 @@ std::size_t Bench::run(Load& load, int rounds) {
 CommitCallback Bench::acknowledge(testing_support::Answers& answers) {
   return [this, collect = answers.callback()](Result<Committed> result) {
     if (result) {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       acks.push_back({vfs.operations(), result->revisions.back()});
     }
     collect(std::move(result));

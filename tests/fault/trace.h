@@ -6,7 +6,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <set>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include "store/store_testing.h"
 #include "store/tree.h"
+#include "sublet/base/mutex.h"
 #include "sublet/store/sqlite_log.h"
 #include "sublet/store/store.h"
 #include "tests/fault/fault_vfs.h"
@@ -35,10 +35,10 @@ class Model : public Watcher {
   Revision last() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<EventPtr> events_;
-  PersistentMap map_;
-  std::map<Revision, PersistentMap> states_{{kFirstRevision - 1, {}}};
+  mutable Mutex mutex_;
+  std::vector<EventPtr> events_ SUBLET_GUARDED_BY(mutex_);
+  PersistentMap map_ SUBLET_GUARDED_BY(mutex_);
+  std::map<Revision, PersistentMap> states_ SUBLET_GUARDED_BY(mutex_){{kFirstRevision - 1, {}}};
 };
 
 /// Random transactions: creates, updates, deletes, several keys at once, values from nothing to more than a page.
@@ -68,8 +68,8 @@ struct Bench {
   std::shared_ptr<Model> model = std::make_shared<Model>();
   std::unique_ptr<Store> store;
   std::unique_ptr<Subscription> watching;
-  std::mutex mutex;
-  std::vector<Ack> acks;  // in order
+  Mutex mutex;
+  std::vector<Ack> acks;  // in order; added under the mutex, read at rest
 
   explicit Bench(std::string synchronous = "FULL");
   /// Opens the file (again); the error when that fails. What the model has not seen yet comes from the history.

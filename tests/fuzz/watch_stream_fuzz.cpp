@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/watch_stream.h"
+#include "kube/watch_reader.h"
 #include "sublet/kube/json_scan.h"
 #include "sublet/schema/document.h"
 
@@ -43,7 +43,7 @@ struct Recorder final : kube::WatchObserver {
 
 std::string read(std::string_view bytes, int code, bool in_pieces) {
   const auto recorder = std::make_shared<Recorder>();
-  kube::WatchStream stream(recorder);
+  kube::WatchReader stream(recorder);
   stream.on_head(code, {});
   while (!bytes.empty()) {
     const std::size_t size = in_pieces ? 1 + static_cast<std::uint8_t>(bytes.front()) % 13 : bytes.size();

@@ -1,4 +1,4 @@
-// Files: whole files read and written, for what sublet keeps on disk itself, and what users of descriptors share.
+// Files: whole files read and written, for what sublet keeps on disk itself, and what those who hold a file open share.
 //
 // Whatever is written is as durable as the data beside it: replace_file() is the one way in which a file is written,
 // and a made folder's own entry is synced too. Keys, tokens and records are 0600 in folders 0700; for a user's own file
@@ -31,14 +31,6 @@ Outcome make_private_folder(const std::string& path);
 /// All of it, also when the kernel takes it in pieces; false with errno set when it does not.
 bool write_all(int fd, std::string_view content);
 
-/// Closes on the way out of a scope. -1: nothing.
-struct Descriptor {
-  explicit Descriptor(int opened) : fd(opened) {}
-  Descriptor(const Descriptor&) = delete;  // the copy would close it a second time, perhaps as somebody else's
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor();
-  const int fd;
-};
 /// Takes the kernel lock of an open lock file without waiting; false when another has it, or when `path` is no longer
 /// that file (whoever removed it had the lock).
 bool lock_while_there(int fd, const std::string& path);

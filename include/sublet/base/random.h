@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <random>
 #include <span>
 #include <string>
+
+#include "sublet/base/mutex.h"
 
 namespace sublet {
 
@@ -25,8 +26,8 @@ class SeededRandom final : public Random {
   void fill(std::span<std::uint8_t> out) override;
 
  private:
-  std::mutex mutex_;
-  std::mt19937_64 engine_;  // guarded by mutex_
+  Mutex mutex_;
+  std::mt19937_64 engine_ SUBLET_GUARDED_BY(mutex_);
 };
 
 /// A version-4 UUID in lower case.

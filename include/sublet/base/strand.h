@@ -10,9 +10,9 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 
 #include "sublet/base/clock.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet {
 
@@ -44,11 +44,10 @@ class SteppedStrand final : public Strand {
 
   const Clock& clock_;
   const std::function<void()> on_post_;
-  std::mutex mutex_;
-  // All below guarded by mutex_.
-  std::deque<std::function<void()>> posted_;
-  std::map<std::pair<SteadyTime, TimerId>, std::function<void()>> timers_;
-  TimerId last_id_ = 0;
+  Mutex mutex_;
+  std::deque<std::function<void()>> posted_ SUBLET_GUARDED_BY(mutex_);
+  std::map<std::pair<SteadyTime, TimerId>, std::function<void()>> timers_ SUBLET_GUARDED_BY(mutex_);
+  TimerId last_id_ SUBLET_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sublet

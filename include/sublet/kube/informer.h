@@ -18,7 +18,6 @@
 #include "sublet/base/clock.h"
 #include "sublet/base/strand.h"
 #include "sublet/kube/client.h"
-#include "sublet/net/loop.h"
 
 namespace sublet::kube {
 
@@ -47,7 +46,6 @@ using InformerHandler = std::function<void(const CachedPtr& before, const Cached
 class Informer {
  public:
   Informer(Strand& strand, const Client& client, InformerOptions options);
-  Informer(net::Loop& loop, const Client& client, InformerOptions options);
   ~Informer();  // stops
   /// No handler runs afterwards; the copy stays as it is. Not from a handler.
   void stop();

@@ -1,4 +1,4 @@
-// Loop: one thread that waits for sockets, timers and posted tasks (epoll).
+// Loop: one thread that waits for sockets, timers and posted tasks (epoll); the Strand of production.
 //
 // run() occupies the calling thread until stop(). post(), after(), cancel() and stop() are thread-safe; watch_fd() and
 // friends only from the loop's thread (or before run()). Callbacks run on the loop's thread and must not block.
@@ -9,27 +9,27 @@
 #include <functional>
 #include <memory>
 
+#include "sublet/base/strand.h"
+
 namespace sublet::net {
 
-class Loop {
+class Loop final : public Strand {
  public:
   Loop();
-  ~Loop();
+  ~Loop() override;
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   void run();
   void stop();
   bool in_loop_thread() const;
-  void post(std::function<void()> task);
+  void post(std::function<void()> task) override;
   /// Runs the task on the loop's thread and waits for it. While no thread is inside run(), the caller stands in for it,
   /// so that what owns sockets can be taken down before, after and while the loop runs.
   void run_sync(const std::function<void()>& task);
 
-  using TimerId = std::uint64_t;  // 0 is never given
-  TimerId after(std::chrono::milliseconds delay, std::function<void()> task);
-  /// After cancel() returns on the loop's thread the task will not run. Unknown ids are ignored.
-  void cancel(TimerId id);
+  TimerId after(std::chrono::milliseconds delay, std::function<void()> task) override;
+  void cancel(TimerId id) override;
 
   /// `events` as epoll's EPOLLIN | EPOLLOUT; the callback gets what is ready.
   void watch_fd(int fd, std::uint32_t events, std::function<void(std::uint32_t)> callback);

@@ -1,4 +1,4 @@
-// WatchStream: the bytes of a watch answer to events, whatever pieces they arrive in.
+// WatchReader: the bytes of a watch answer to events, whatever pieces they arrive in.
 //
 // One JSON frame per line. A frame that is no JSON object, has an unknown type or is longer than kFrameBytesMax ends
 // the watch with an error: the peer may be hostile. A cut-off last line is dropped, for the caller resumes behind the
@@ -13,12 +13,12 @@
 
 namespace sublet::kube {
 
-class WatchStream final : public net::ResponseObserver {
+class WatchReader final : public net::ResponseObserver {
  public:
   static constexpr std::size_t kFrameBytesMax = 32 * 1024 * 1024;
   static constexpr std::size_t kErrorBytesMax = 64 * 1024;
 
-  explicit WatchStream(std::shared_ptr<WatchObserver> observer) : observer_(std::move(observer)) {}
+  explicit WatchReader(std::shared_ptr<WatchObserver> observer) : observer_(std::move(observer)) {}
 
   void on_head(int code, const net::Headers& headers) override;
   void on_body(std::string_view chunk) override;

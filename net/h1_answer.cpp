@@ -1,4 +1,4 @@
-#include "net/answer.h"
+#include "net/h1_answer.h"
 
 #include <ctime>
 #include <string_view>
@@ -41,10 +41,10 @@ bool bodyless(int code) { return code == 204 || code == 304 || code / 100 == 1; 
 
 }  // namespace
 
-Answer::Answer(std::shared_ptr<ServerCore> core, std::shared_ptr<ServerConnection> connection, Shape shape)
+H1Answer::H1Answer(std::shared_ptr<ServingLoop> core, std::shared_ptr<ServerConnection> connection, Shape shape)
     : core_(std::move(core)), connection_(std::move(connection)), shape_(shape) {}
 
-std::string Answer::head(int code, const Headers& headers, bool streamed, std::size_t size) {
+std::string H1Answer::head(int code, const Headers& headers, bool streamed, std::size_t size) {
   std::string text = "HTTP/1.1 ";
   text.reserve(256);
   text.append(std::to_string(code)).append(" ").append(reason_phrase(code)).append("\r\n");
@@ -72,20 +72,21 @@ std::string Answer::head(int code, const Headers& headers, bool streamed, std::s
   return text += "\r\n";
 }
 
-void Answer::push(std::shared_ptr<const std::string> bytes, bool chunked, bool counted) {
+void H1Answer::push(std::shared_ptr<const std::string> bytes, bool chunked, bool counted) {
   if (counted) backlog_ += bytes->size();
   items_.push_back({std::move(bytes), chunked, counted});
 }
 
-void Answer::schedule(std::unique_lock<std::mutex>& lock) {
-  if (std::exchange(scheduled_, true)) return;
-  auto connection = connection_;
-  lock.unlock();
-  core_->wants_flush(std::move(connection));
+std::shared_ptr<ServerConnection> H1Answer::schedule() {
+  return std::exchange(scheduled_, true) ? nullptr : connection_;
 }
 
-void Answer::respond(int code, Headers headers, std::string body) {
-  std::unique_lock lock(mutex_);
+void H1Answer::flush(std::shared_ptr<ServerConnection> connection) {
+  if (connection) core_->wants_flush(std::move(connection));
+}
+
+void H1Answer::respond(int code, Headers headers, std::string body) {
+  MutexLock lock(mutex_);
   if (closed_ || phase_ != Phase::waiting) return;
   phase_ = Phase::ended;
   auto text = head(code, headers, false, body.size());
@@ -94,45 +95,55 @@ void Answer::respond(int code, Headers headers, std::string body) {
   push(std::make_shared<const std::string>(std::move(text)), false, true);
   if (with_body && body.size() > kJoinedBodyMax)
     push(std::make_shared<const std::string>(std::move(body)), false, true);
-  schedule(lock);
+  auto waiting = schedule();
+  lock.unlock();
+  flush(std::move(waiting));
 }
 
-void Answer::start(int code, Headers headers) {
-  std::unique_lock lock(mutex_);
+void H1Answer::start(int code, Headers headers) {
+  MutexLock lock(mutex_);
   if (closed_ || phase_ != Phase::waiting) return;
   phase_ = Phase::streaming;
   if (bodyless(code)) shape_.is_head = true;
   push(std::make_shared<const std::string>(head(code, headers, true, 0)), false, false);
-  schedule(lock);
+  auto waiting = schedule();
+  lock.unlock();
+  flush(std::move(waiting));
 }
 
-void Answer::write(std::shared_ptr<const std::string> bytes) {
-  std::unique_lock lock(mutex_);
+void H1Answer::write(std::shared_ptr<const std::string> bytes) {
+  MutexLock lock(mutex_);
   if (closed_ || phase_ != Phase::streaming || shape_.is_head || !bytes || bytes->empty()) return;
   push(std::move(bytes), !shape_.is_http_1_0, true);
-  schedule(lock);
+  auto waiting = schedule();
+  lock.unlock();
+  flush(std::move(waiting));
 }
 
-void Answer::end() {
+void H1Answer::end() {
   static const auto last_chunk = std::make_shared<const std::string>(kLastChunk);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (closed_ || phase_ != Phase::streaming) return;
   phase_ = Phase::ended;
   if (!shape_.is_http_1_0 && !shape_.is_head) push(last_chunk, false, false);
-  schedule(lock);
+  auto waiting = schedule();
+  lock.unlock();
+  flush(std::move(waiting));
 }
 
-void Answer::abort() {
-  std::unique_lock lock(mutex_);
+void H1Answer::abort() {
+  MutexLock lock(mutex_);
   if (closed_ || phase_ == Phase::ended) return;
   phase_ = Phase::ended;
   aborted_ = true;
-  schedule(lock);
+  auto waiting = schedule();
+  lock.unlock();
+  flush(std::move(waiting));
 }
 
-void Answer::abandon() {
+void H1Answer::abandon() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_ || phase_ == Phase::ended) return;
   }
   respond(500, {{"Content-Type", "application/json"}},
@@ -140,9 +151,9 @@ void Answer::abandon() {
   abort();
 }
 
-void Answer::on_close(std::function<void()> callback) {
+void H1Answer::on_close(std::function<void()> callback) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!closed_) {
       on_close_ = std::move(callback);
       return;
@@ -151,35 +162,35 @@ void Answer::on_close(std::function<void()> callback) {
   if (!core_->courier->post(callback)) callback();
 }
 
-void Answer::on_drain(std::function<void()> callback) {
-  std::lock_guard lock(mutex_);
+void H1Answer::on_drain(std::function<void()> callback) {
+  const MutexLock lock(mutex_);
   if (!closed_) on_drain_ = std::move(callback);
 }
 
-Answer::Drained Answer::drain(OutputQueue& output) {
-  std::lock_guard lock(mutex_);
+H1Answer::Drained H1Answer::drain(OutputQueue& output) {
+  const MutexLock lock(mutex_);
   scheduled_ = false;
   for (auto& item : items_) output.push(std::move(item));
   std::vector<OutputItem>().swap(items_);
   return {phase_ == Phase::ended, aborted_, shape_.keep_alive};
 }
 
-void Answer::sent(std::size_t bytes) {
+void H1Answer::sent(std::size_t bytes) {
   if (bytes == 0 || backlog_.fetch_sub(bytes) != bytes) return;
   std::function<void()> callback;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     callback = on_drain_;
   }
   if (callback) callback();
 }
 
-void Answer::close() {
+void H1Answer::close() {
   std::function<void()> callback, drain_callback;
   std::shared_ptr<ServerConnection> connection;
   std::vector<OutputItem> items;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     phase_ = Phase::ended;
     backlog_ = 0;

@@ -1,4 +1,4 @@
-// Answer: the ResponseSink of one request on an HTTP/1.1 connection.
+// H1Answer: the ResponseSink of one request on an HTTP/1.1 connection.
 //
 // Any thread writes into it; what is written waits here until the loop's thread takes it with drain(). The first write
 // after a drain puts the connection on the core's list, so a burst of events costs one flush. After close() it is an
@@ -8,18 +8,18 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "net/handler_call.h"
 #include "net/output_queue.h"
-#include "net/server_core.h"
+#include "net/serving_loop.h"
+#include "sublet/base/mutex.h"
 #include "sublet/net/http.h"
 
 namespace sublet::net {
 
-class Answer final : public OwnedSink {
+class H1Answer final : public OwnedSink {
  public:
   struct Shape {
     bool is_head = false;      // answer without body
@@ -27,7 +27,7 @@ class Answer final : public OwnedSink {
     bool keep_alive = true;
   };
   /// Starts as scheduled: the connection drains it after the handler's return.
-  Answer(std::shared_ptr<ServerCore> core, std::shared_ptr<ServerConnection> connection, Shape shape);
+  H1Answer(std::shared_ptr<ServingLoop> core, std::shared_ptr<ServerConnection> connection, Shape shape);
 
   void respond(int code, Headers headers, std::string body) override;
   void start(int code, Headers headers) override;
@@ -54,24 +54,26 @@ class Answer final : public OwnedSink {
 
  private:
   enum class Phase { waiting, streaming, ended };
-  void schedule(std::unique_lock<std::mutex>& lock);
-  void push(std::shared_ptr<const std::string> bytes, bool chunked, bool counted);
-  std::string head(int code, const Headers& headers, bool streamed, std::size_t size);
+  /// The connection, when it must be told to flush: by flush(), without the lock.
+  std::shared_ptr<ServerConnection> schedule() SUBLET_REQUIRES(mutex_);
+  void flush(std::shared_ptr<ServerConnection> connection);
+  void push(std::shared_ptr<const std::string> bytes, bool chunked, bool counted) SUBLET_REQUIRES(mutex_);
+  std::string head(int code, const Headers& headers, bool streamed, std::size_t size) SUBLET_REQUIRES(mutex_);
 
   // own synchronisation
   std::atomic<std::size_t> backlog_{0};
   std::atomic<bool> closed_{false};
 
-  // guarded by mutex_
-  std::mutex mutex_;
-  const std::shared_ptr<ServerCore> core_;
-  std::shared_ptr<ServerConnection> connection_;  // null once closed
-  Shape shape_;
-  Phase phase_ = Phase::waiting;
-  bool scheduled_ = true;
-  bool aborted_ = false;
-  std::vector<OutputItem> items_;
-  std::function<void()> on_close_, on_drain_;
+  const std::shared_ptr<ServingLoop> core_;
+
+  Mutex mutex_;
+  std::shared_ptr<ServerConnection> connection_ SUBLET_GUARDED_BY(mutex_);  // null once closed
+  Shape shape_ SUBLET_GUARDED_BY(mutex_);
+  Phase phase_ SUBLET_GUARDED_BY(mutex_) = Phase::waiting;
+  bool scheduled_ SUBLET_GUARDED_BY(mutex_) = true;
+  bool aborted_ SUBLET_GUARDED_BY(mutex_) = false;
+  std::vector<OutputItem> items_ SUBLET_GUARDED_BY(mutex_);
+  std::function<void()> on_close_ SUBLET_GUARDED_BY(mutex_), on_drain_ SUBLET_GUARDED_BY(mutex_);
 };
 
 }  // namespace sublet::net

@@ -1,5 +1,5 @@
-// ServerCore: what the connections of one of an HttpServer's loops share: loop, handler, limits, the table of
-// connections, and the list of connections with something to write.
+// ServingLoop: one of the loops that serve an HttpServer, as its connections share it: loop, handler, limits, the table
+// of connections, and the list of connections with something to write.
 //
 // Sinks outlive connections and may outlive the server: they reach the loop only through the courier, which knows when
 // it is gone. A connection class per protocol registers here (H1Connection today; the choice by ALPN is in
@@ -7,13 +7,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <unordered_set>
 #include <vector>
 
+#include "sublet/base/mutex.h"
 #include "sublet/net/courier.h"
 #include "sublet/net/http.h"
 #include "sublet/net/http_server.h"
@@ -33,9 +32,9 @@ class ServerConnection {
   virtual void close() = 0;
 };
 
-class ServerCore : public std::enable_shared_from_this<ServerCore> {
+class ServingLoop : public std::enable_shared_from_this<ServingLoop> {
  public:
-  ServerCore(Loop& server_loop, std::shared_ptr<const Handler> server_handler, HttpServerLimits server_limits)
+  ServingLoop(Loop& server_loop, std::shared_ptr<const Handler> server_handler, HttpServerLimits server_limits)
       : loop(server_loop),
         courier(std::make_shared<Courier>(server_loop)),
         limits(server_limits),
@@ -72,10 +71,9 @@ class ServerCore : public std::enable_shared_from_this<ServerCore> {
   // own synchronisation
   std::atomic<std::size_t> count_{0};
 
-  // guarded by mutex_
-  std::mutex mutex_;
-  std::condition_variable emptied_;
-  std::vector<std::shared_ptr<ServerConnection>> ready_;
+  Mutex mutex_;
+  CondVar emptied_;
+  std::vector<std::shared_ptr<ServerConnection>> ready_ SUBLET_GUARDED_BY(mutex_);
 };
 
 }  // namespace sublet::net

@@ -1,4 +1,4 @@
-#include "kube/watch_stream.h"
+#include "kube/watch_reader.h"
 
 #include <algorithm>
 
@@ -22,12 +22,12 @@ bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == st
 
 }  // namespace
 
-void WatchStream::on_head(int code, const net::Headers& headers) {
+void WatchReader::on_head(int code, const net::Headers& headers) {
   code_ = code;
   if (code != 200) headers_ = headers;
 }
 
-void WatchStream::on_body(std::string_view chunk) {
+void WatchReader::on_body(std::string_view chunk) {
   if (ended_) return;
   if (code_ != 200) {
     partial_.append(chunk.substr(0, kErrorBytesMax - std::min(kErrorBytesMax, partial_.size())));
@@ -49,7 +49,7 @@ void WatchStream::on_body(std::string_view chunk) {
     finish(fail(Reason::request_entity_too_large, "a watch event exceeds the limit of a frame"));
 }
 
-void WatchStream::take_line(std::string_view line) {
+void WatchReader::take_line(std::string_view line) {
   if (blank(line)) return;
   std::string_view type, object, key, value;
   JsonScanner scanner(line);
@@ -63,12 +63,12 @@ void WatchStream::take_line(std::string_view line) {
   observer_->on_event(found->type, object);
 }
 
-void WatchStream::on_end(Outcome outcome) {
+void WatchReader::on_end(Outcome outcome) {
   if (!outcome || code_ == 200) return finish(std::move(outcome));
   finish(fail(status_from_answer(code_, headers_, partial_)));
 }
 
-void WatchStream::finish(Outcome outcome) {
+void WatchReader::finish(Outcome outcome) {
   if (ended_) return;
   ended_ = true;
   observer_->on_end(std::move(outcome));
