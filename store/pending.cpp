@@ -55,7 +55,7 @@ PendingTxn::PendingTxn(Txn&& txn, CommitCallback callback) : guards(std::move(tx
   changes.reserve(txn.ops.size());
   for (Op& op : txn.ops) {
     if (op.put)
-      changes.push_back({{}, make_object(std::move(op.key), std::move(*op.put)), false});
+      changes.push_back({{}, make_object(std::move(op.key), std::move(*op.put)), false, op.of_deletion});
     else if (op.last_state)
       changes.push_back({op.key, make_object(op.key, std::move(*op.last_state)), true});
     else
@@ -63,8 +63,9 @@ PendingTxn::PendingTxn(Txn&& txn, CommitCallback callback) : guards(std::move(tx
   }
 }
 
-bool PendingTxn::has_put() const {
-  return std::any_of(changes.begin(), changes.end(), [](const Change& change) { return !change.deleted; });
+bool PendingTxn::needs_room() const {
+  return std::any_of(changes.begin(), changes.end(),
+                     [](const Change& change) { return !change.deleted && !change.of_deletion; });
 }
 
 std::vector<EventPtr> Batch::events() const {
@@ -81,44 +82,59 @@ std::vector<Row> Batch::rows(Revision previous_row) const {
     for (std::size_t i = 0; i < txn.changes.size(); ++i) {
       const PendingTxn::Change& change = txn.changes[i];
       out.push_back(encode_row(*txn.events[i]->object, change.deleted, change.object != nullptr, previous_row));
+      out.back().of_deletion = change.of_deletion;
       previous_row = out.back().revision;
     }
   return out;
 }
 
-void Pending::reset(PersistentMap map, Revision last, std::size_t batch_ops_max) {
+void Pending::reset(PersistentMap map, std::size_t bytes, Revision last, const StoreOptions& options) {
   map_ = std::move(map);
+  bytes_ = bytes;
   last_ = last;
-  batch_ops_max_ = batch_ops_max;
+  batch_ops_max_ = options.batch_ops_max;
+  quota_ = options.quota;
 }
 
-bool Pending::apply(PendingTxn& txn) {
+// Only what adds is refused: a store above its quota can be made smaller in any way.
+bool Pending::over_quota(const PersistentMap& next, std::size_t bytes) const {
+  return (quota_.objects != 0 && next.size() > quota_.objects && next.size() > map_.size()) ||
+         (quota_.bytes != 0 && bytes > quota_.bytes && bytes > bytes_);
+}
+
+Pending::Answer Pending::apply(PendingTxn& txn) {
   for (const Guard& guard : txn.guards)
-    if (!holds(guard, map_)) return false;
+    if (!holds(guard, map_)) return Answer::guard_failed;
   PersistentMap next = map_;
+  std::size_t bytes = bytes_;
   Revision revision = last_;
   std::vector<EventPtr> events;
   events.reserve(txn.changes.size());
   for (PendingTxn::Change& change : txn.changes) {
     EventPtr event = apply_change(change, next, ++revision);
-    if (!event) return false;
+    if (!event) return Answer::guard_failed;
+    if (event->previous) bytes -= counted_bytes(*event->previous);
+    if (!change.deleted) bytes += counted_bytes(*event->object);
     events.push_back(std::move(event));
   }
+  if (txn.needs_room() && over_quota(next, bytes)) return Answer::over_quota;
   map_ = std::move(next);
+  bytes_ = bytes;
   last_ = revision;
   txn.events = std::move(events);
-  return true;
+  return Answer::accepted;
 }
 
-bool Pending::accept(PendingTxn& txn) {
-  if (!apply(txn)) return false;
+Pending::Answer Pending::accept(PendingTxn& txn) {
+  if (const Answer answer = apply(txn); answer != Answer::accepted) return answer;
   if (queue_.empty() || queue_.back().ops >= batch_ops_max_) queue_.emplace_back();
   Batch& batch = queue_.back();
   batch.ops += txn.changes.size();
   batch.txns.push_back(std::move(txn));
   batch.map = map_;
+  batch.bytes = bytes_;
   batch.revision = last_;
-  return true;
+  return Answer::accepted;
 }
 
 Batch Pending::take() {
@@ -127,18 +143,19 @@ Batch Pending::take() {
   return batch;
 }
 
-Pending::Undone Pending::rollback(const PersistentMap& durable, Batch&& failed, bool retry_failed) {
+Pending::Undone Pending::rollback(const PersistentMap& durable, std::size_t bytes, Batch&& failed, bool retry_failed) {
   Undone undone;
   std::deque<Batch> old = std::move(queue_);
   queue_.clear();
   map_ = durable;
+  bytes_ = bytes;
   const auto retry = [&](PendingTxn& txn, bool allowed) {
     txn.events.clear();
     if (txn.changes.empty())  // a barrier: what it saw is undone
       undone.conflicting.push_back(std::move(txn));
-    else if (!allowed || txn.has_put())
+    else if (!allowed || txn.needs_room())
       undone.refused.push_back(std::move(txn));
-    else if (!accept(txn))
+    else if (accept(txn) != Answer::accepted)
       undone.conflicting.push_back(std::move(txn));
   };
   for (PendingTxn& txn : failed.txns) retry(txn, retry_failed);
@@ -147,12 +164,13 @@ Pending::Undone Pending::rollback(const PersistentMap& durable, Batch&& failed, 
   return undone;
 }
 
-std::vector<PendingTxn> Pending::abandon(const PersistentMap& durable) {
+std::vector<PendingTxn> Pending::abandon(const PersistentMap& durable, std::size_t bytes) {
   std::vector<PendingTxn> out;
   for (Batch& batch : queue_)
     for (PendingTxn& txn : batch.txns) out.push_back(std::move(txn));
   queue_.clear();
   map_ = durable;
+  bytes_ = bytes;
   return out;
 }
 

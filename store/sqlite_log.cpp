@@ -115,6 +115,7 @@ class SqliteLog final : public Log {
   AppendError append(const std::vector<Row>& rows, std::string& error_text) override;
   AppendError compact(const std::vector<Revision>& superseded, Revision floor, std::string& error_text) override;
   void idle() override;
+  bool short_of_space() const override { return reserve_used_ && !reserve_; }
 
  private:
   Outcome check_header();
@@ -394,9 +395,9 @@ bool SqliteLog::room_for_writes() {
     reserve_used_ = false;
     return true;
   }
-  std::string free_pages;
-  return db_.query("SELECT freelist_count FROM pragma_freelist_count", free_pages) == SQLITE_OK &&
-         !free_pages.empty() && std::stoll(free_pages) * kPageSize >= reserve_bytes();
+  Statement free_pages;
+  return free_pages.prepare(db_, "SELECT freelist_count FROM pragma_freelist_count") == SQLITE_OK &&
+         free_pages.step() == SQLITE_ROW && free_pages.integer(0) * kPageSize >= reserve_bytes();
 }
 
 Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& error_text) {
@@ -404,7 +405,8 @@ Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& er
     error_text = broken_;
     return AppendError::io;
   }
-  const bool only_deletes = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.deleted; });
+  const bool only_deletes =
+      std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.deleted || row.of_deletion; });
   if (!only_deletes && !room_for_writes()) {
     error_text = options_.path + ": the space that is left is kept for deletes";
     return AppendError::full;

@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::chrono::seconds kFullCompactRetry{10};  // and compaction, which needs a little space to make more
 constexpr int kCompactIntervalParts = 8;               // how finely the age of history is known
+// What is kept of history while deletes live on the disk's reserve: enough for watches that keep up.
+constexpr std::size_t kShortHistoryEvents = 1024, kShortHistoryBytes = 1 << 20;
 metrics::Gauge& read_only_gauge() {
   static auto& gauge = metrics::gauge("sublet_store_read_only", "1 while the disk is full and only deletes pass.");
   return gauge;
@@ -36,6 +38,24 @@ Status full_status(const std::string& text) {
   Status status =
       fail(Reason::too_many_requests, std::string(kFullMessage) + (text.empty() ? "" : " (" + text + ")")).value();
   status.causes.push_back({"StorageFull", "no space left for the store's file", ""});
+  return status;
+}
+
+// In the words of a ResourceQuota, which clients know. (kube-apiserver answers 500 when etcd has reached its own.)
+Status quota_status(const StoreUsage& usage, const PendingTxn& txn) {
+  const auto side = [](std::size_t objects, std::size_t bytes) {
+    return "objects=" + std::to_string(objects) + ",bytes=" + std::to_string(bytes);
+  };
+  std::size_t objects = 0, bytes = 0;
+  for (const PendingTxn::Change& change : txn.changes)
+    if (!change.deleted) ++objects, bytes += counted_bytes(*change.object);
+  Status status = fail(Reason::forbidden,
+                       "exceeded quota of this virtual cluster's store, requested: " + side(objects, bytes) +
+                           ", used: " + side(usage.objects, usage.bytes) +
+                           ", limited: " + side(usage.quota.objects, usage.quota.bytes) +
+                           ": nothing was written. Delete what is not needed, or have its operator raise the quota")
+                      .value();
+  status.causes.push_back({"StorageQuotaExceeded", usage.words(), ""});
   return status;
 }
 
@@ -60,7 +80,11 @@ class StoreImpl final : public Store {
       : options_(std::move(options)),
         log_(std::move(log)),
         garbage_(recovered.garbage.begin(), recovered.garbage.end()) {
-    pending_.reset(recovered.map, recovered.last, options_.batch_ops_max);
+    recovered.map.scan("", "", [&](const ObjectPtr& object) {
+      durable_bytes_ += counted_bytes(*object);
+      return true;
+    });
+    pending_.reset(recovered.map, durable_bytes_, recovered.last, options_);
     durable_map_ = recovered.map;
     durable_ = Snapshot(std::make_shared<Snapshot::Tree>(Snapshot::Tree{std::move(recovered.map)}), recovered.last);
     history_ = std::move(recovered.history);
@@ -82,6 +106,7 @@ class StoreImpl final : public Store {
   Outcome compact(Revision revision) override;
   Revision compacted() const override;
   StoreStats stats() const override;
+  StoreUsage usage() const override;
   void close() override;
 
  private:
@@ -92,6 +117,8 @@ class StoreImpl final : public Store {
   void run();
   void commit(Batch batch);
   void publish(Batch& batch, std::vector<EventPtr> events);
+  void bound_history(Revision before);
+  void tell_usage();
   void answer(Batch& batch);
   void on_full(Batch batch, const std::string& text);
   void poison(const std::string& text, Batch* batch);
@@ -134,6 +161,8 @@ class StoreImpl final : public Store {
 
   // The commit thread's own.
   PersistentMap durable_map_;
+  std::size_t durable_bytes_ = 0;
+  bool nearly_full_ = false;  // has been said
   struct Age {
     SteadyTime since;
     Revision revision;
@@ -230,6 +259,11 @@ StoreStats StoreImpl::stats() const {
   return out;
 }
 
+StoreUsage StoreImpl::usage() const {
+  const MutexLock lock(pending_mutex_);
+  return pending_.usage();
+}
+
 // --- writers ---
 
 std::optional<Status> StoreImpl::refusal(const PendingTxn& txn) {
@@ -238,8 +272,8 @@ std::optional<Status> StoreImpl::refusal(const PendingTxn& txn) {
                 "the store stopped after an I/O error and must be restarted; nothing was written (" + poisoned_ + ")")
         .value();
   if (closing_) return fail(Reason::service_unavailable, "the store is closed; nothing was written").value();
-  if (!read_only_ || !txn.has_put()) return std::nullopt;
-  const SteadyTime now = Clock::system().steady_now();
+  if (!read_only_ || !txn.needs_room()) return std::nullopt;
+  const SteadyTime now = options_.clock->steady_now();
   if (now < next_probe_) return full_status({});
   next_probe_ = now + options_.full_probe;  // this one finds out whether there is space again
   return std::nullopt;
@@ -253,8 +287,12 @@ bool StoreImpl::submit(Txn txn, CommitCallback done) {
     const MutexLock lock(pending_mutex_);
     refused = refusal(prepared);
     if (!refused) {
-      if (!pending_.accept(prepared)) return false;
-      wake = waiting_;
+      const Pending::Answer answer = pending_.accept(prepared);
+      if (answer == Pending::Answer::guard_failed) return false;
+      if (answer == Pending::Answer::over_quota)
+        refused = quota_status(pending_.usage(), prepared);
+      else
+        wake = waiting_;
     }
   }
   if (refused) prepared.done(fail(std::move(*refused)));
@@ -291,10 +329,12 @@ void StoreImpl::wait_for_work(MutexLock& lock) {
   const std::optional<SteadyTime> deadline = next_compaction();
   waiting_ = true;
   while (pending_.empty() && compact_requests_.empty() && !closing_) {
-    if (!deadline)
+    if (!deadline) {
       work_.wait(lock);
-    else if (!work_.wait_until(lock, *deadline))
-      break;
+    } else {
+      const auto left = *deadline - options_.clock->steady_now();
+      if (left <= left.zero() || !work_.wait_for(lock, left)) break;
+    }
   }
   waiting_ = false;
 }
@@ -325,12 +365,12 @@ void StoreImpl::commit(Batch batch) {
   static auto& seconds = metrics::histogram("sublet_store_commit_seconds", "Time to make one batch durable.");
   std::string error;
   Log::AppendError result = Log::AppendError::none;
-  const SteadyTime begin = Clock::system().steady_now();
+  const SteadyTime begin = options_.clock->steady_now();
   if (batch.ops > 0) result = log_->append(batch.rows(durable_.revision()), error);
   if (result == Log::AppendError::full) return on_full(std::move(batch), error);
   if (result == Log::AppendError::io) return poison(error, &batch);
   if (batch.ops > 0) {
-    seconds.observe(std::chrono::duration<double>(Clock::system().steady_now() - begin).count());
+    seconds.observe(std::chrono::duration<double>(options_.clock->steady_now() - begin).count());
     publish(batch, batch.events());
   }
   answer(batch);
@@ -345,6 +385,7 @@ void StoreImpl::publish(Batch& batch, std::vector<EventPtr> events) {
   objects.set(static_cast<std::int64_t>(batch.map.size()));
   Snapshot next(std::make_shared<Snapshot::Tree>(Snapshot::Tree{batch.map}), batch.revision);
   durable_map_ = std::move(batch.map);
+  durable_bytes_ = batch.bytes;
   const Revision before = durable_.revision();
   {
     const MutexLock lock(state_mutex_);
@@ -354,14 +395,36 @@ void StoreImpl::publish(Batch& batch, std::vector<EventPtr> events) {
     ops_ += events.size();
   }
   mark_age(batch.revision);
-  // A little over the limits is fine: raising the floor costs a replay, so do it for many events at once. But never
-  // above what watches that keep up have not been told yet.
-  if (history_.exceeds(options_.history_events_max + options_.history_events_max / 16,
-                       options_.history_bytes_max + options_.history_bytes_max / 16))
-    raise_floor(std::min(before, history_.floor_within(options_.history_events_max, options_.history_bytes_max)));
+  bound_history(before);
+  tell_usage();
   listeners_.tell();
-  const bool wrote = std::any_of(batch.txns.begin(), batch.txns.end(), [](const auto& txn) { return txn.has_put(); });
+  const bool wrote =
+      std::any_of(batch.txns.begin(), batch.txns.end(), [](const auto& txn) { return txn.needs_room(); });
   if (wrote) leave_read_only();
+}
+
+// A little over the limits is fine: raising the floor costs a replay, so do it for many events at once. But never above
+// what watches that keep up have not been told yet: `before`, the revision before the newest batch.
+void StoreImpl::bound_history(Revision before) {
+  std::size_t events = options_.history_events_max, bytes = options_.history_bytes_max;
+  if (log_->short_of_space()) {
+    events = std::min(events, kShortHistoryEvents);
+    bytes = std::min(bytes, kShortHistoryBytes);
+  }
+  if (history_.exceeds(events + events / 16, bytes + bytes / 16))
+    raise_floor(std::min(before, history_.floor_within(events, bytes)));
+}
+
+// To whoever runs it; who writes is told by the server.
+void StoreImpl::tell_usage() {
+  static auto& bytes =
+      metrics::gauge("sublet_store_bytes", "Bytes of the objects' keys and JSON, which a quota counts.");
+  static auto& percent = metrics::gauge("sublet_store_quota_used_percent", "Of the store's quota; 0 without one.");
+  const StoreUsage usage{durable_map_.size(), durable_bytes_, options_.quota};
+  bytes.set(static_cast<std::int64_t>(usage.bytes));
+  percent.set(usage.percent());
+  const bool was = std::exchange(nearly_full_, usage.percent() >= kNearlyFullPercent);
+  if (nearly_full_ && !was) log::warning("store.nearly_full", {{"used", usage.words()}});
 }
 
 void StoreImpl::answer(Batch& batch) {
@@ -384,14 +447,15 @@ void StoreImpl::leave_read_only() {
 
 void StoreImpl::on_full(Batch batch, const std::string& text) {
   // A batch of deletes alone that does not fit fails; deletes in a batch with writes get a try of their own.
-  const bool writes = std::any_of(batch.txns.begin(), batch.txns.end(), [](const auto& txn) { return txn.has_put(); });
+  const bool writes =
+      std::any_of(batch.txns.begin(), batch.txns.end(), [](const auto& txn) { return txn.needs_room(); });
   Pending::Undone undone;
   bool was_read_only;
   {
     const MutexLock lock(pending_mutex_);
-    undone = pending_.rollback(durable_map_, std::move(batch), writes);
+    undone = pending_.rollback(durable_map_, durable_bytes_, std::move(batch), writes);
     was_read_only = std::exchange(read_only_, true);
-    next_probe_ = Clock::system().steady_now() + options_.full_probe;
+    next_probe_ = options_.clock->steady_now() + options_.full_probe;
   }
   read_only_gauge().set(1);
   if (!was_read_only) log::error("store.read_only", {{"why", text}});
@@ -408,7 +472,7 @@ void StoreImpl::poison(const std::string& text, Batch* batch) {
   {
     const MutexLock lock(pending_mutex_);
     poisoned_ = text;
-    untried = pending_.abandon(durable_map_);
+    untried = pending_.abandon(durable_map_, durable_bytes_);
   }
   log::error("store.poisoned", {{"why", text}});
   if (options_.on_poisoned) options_.on_poisoned(text);
@@ -426,7 +490,7 @@ void StoreImpl::poison(const std::string& text, Batch* batch) {
 // --- compaction (commit thread) ---
 
 void StoreImpl::mark_age(Revision revision) {
-  const SteadyTime now = Clock::system().steady_now();
+  const SteadyTime now = options_.clock->steady_now();
   if (ages_.empty() || now - ages_.back().since >= age_part())
     ages_.push_back({now, revision});
   else
@@ -443,12 +507,12 @@ std::optional<SteadyTime> StoreImpl::next_compaction() const {
 
 bool StoreImpl::compaction_due() const {
   const std::optional<SteadyTime> due = next_compaction();
-  return due && (*due == SteadyTime{} || Clock::system().steady_now() >= *due);
+  return due && (*due == SteadyTime{} || options_.clock->steady_now() >= *due);
 }
 
 Revision StoreImpl::floor_wanted(Revision requested) const {
   Revision floor = std::max(history_.floor(), std::min(requested, durable_.revision()));
-  const SteadyTime old = Clock::system().steady_now() - options_.compact_interval - age_part();
+  const SteadyTime old = options_.clock->steady_now() - options_.compact_interval - age_part();
   for (const Age& age : ages_)
     if (age.since <= old) floor = std::max(floor, age.revision);
   return floor;
@@ -485,7 +549,7 @@ void StoreImpl::compact_step() {
   }
   compact_rows_ = options_.compact_step_rows;
   if (result == Log::AppendError::full) {
-    compact_retry_ = Clock::system().steady_now() + kFullCompactRetry;
+    compact_retry_ = options_.clock->steady_now() + kFullCompactRetry;
     return finish_compact_requests(fail(full_status(error)));
   }
   garbage_.erase(garbage_.begin(), garbage_.begin() + static_cast<std::ptrdiff_t>(count));
@@ -510,6 +574,24 @@ Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Log> log, StoreOption
   auto recovered = recover(*log, options);
   if (!recovered) return tl::unexpected(recovered.error());
   return std::make_unique<StoreImpl>(std::move(log), std::move(options), std::move(*recovered));
+}
+
+int StoreUsage::percent() const {
+  const auto of = [](std::size_t used, std::size_t limit) {
+    return limit == 0
+               ? 0
+               : static_cast<int>(std::min(1000.0, 100.0 * static_cast<double>(used) / static_cast<double>(limit)));
+  };
+  return std::max(of(objects, quota.objects), of(bytes, quota.bytes));
+}
+
+std::string StoreUsage::words() const {
+  const auto in = [](std::size_t used, std::size_t limit, const char* what) {
+    return std::to_string(used) + " of " + std::to_string(limit) + what;
+  };
+  const bool by_bytes = StoreUsage{0, bytes, quota}.percent() >= StoreUsage{objects, 0, quota}.percent();
+  return (by_bytes ? in(bytes, quota.bytes, " bytes") : in(objects, quota.objects, " objects")) + " (" +
+         std::to_string(percent()) + " %)";
 }
 
 Result<Committed> Store::commit(Txn txn) {

@@ -180,6 +180,95 @@ TEST(Store, HistoryOlderThanTheIntervalIsCompactedByItself) {
   EXPECT_EQ(store->snapshot_at(11)->get("k")->bytes, "9");
 }
 
+TEST(Store, AgesAndProbesAreOfTheClockThatItIsGiven) {
+  ManualClock clock;
+  StoreOptions options;
+  options.clock = &clock;
+  GatedLog* gate = nullptr;
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate), options);
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(put(*store, "k", std::to_string(i)));
+  clock.advance(options.compact_interval);
+  ASSERT_TRUE(put(*store, "k", "young"));
+  ASSERT_TRUE(store->commit({}));  // behind the step that followed the write
+  EXPECT_EQ(store->compacted(), 1) << "history is kept at least that long";
+  clock.advance(options.compact_interval / 4);
+  ASSERT_TRUE(put(*store, "k", "younger"));
+  EXPECT_TRUE(eventually([&] { return store->compacted() == 11; }));
+  EXPECT_EQ(store->snapshot_at(12)->get("k")->bytes, "young");
+
+  gate->fail_puts_with(Log::AppendError::full);
+  ASSERT_FALSE(put(*store, "k", "no room"));
+  gate->fail_puts_with(Log::AppendError::none);
+  EXPECT_FALSE(put(*store, "k", "not tried again yet"));
+  clock.advance(options.full_probe);
+  EXPECT_TRUE(put(*store, "k", "room"));
+}
+
+StoreOptions with_quota(std::size_t objects, std::size_t bytes) {
+  StoreOptions options;
+  options.quota = {objects, bytes};
+  return options;
+}
+
+TEST(StoreQuota, WhatAddsIsRefusedByNameAndTheRestPasses) {
+  auto store = open_memory(with_quota(2, 0));
+  const Revision a = *put(*store, "a", "1");
+  const Revision b = *put(*store, "b", "1");
+  const auto refused = store->commit(create("c", "1"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, Reason::forbidden);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("exceeded quota"));
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("used: objects=2"));
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("limited: objects=2"));
+  EXPECT_EQ(refused.error().causes.at(0).reason, "StorageQuotaExceeded");
+  EXPECT_EQ(store->pending().get("c"), nullptr);
+  EXPECT_FALSE(store->submit(create("b", "1"), [](const auto&) {})) << "a guard that fails is told as that";
+  ASSERT_TRUE(store->commit(update("a", a, "much longer than it was")));
+  Txn marked = update("b", b, "going");
+  marked.ops[0].of_deletion = true;
+  const auto going = store->commit(marked);
+  ASSERT_TRUE(going);
+  ASSERT_TRUE(store->commit(remove("b", going->revisions[0])));
+  EXPECT_TRUE(store->commit(create("c", "1"))) << "there is room again";
+}
+
+TEST(StoreQuota, BytesAreThoseOfKeysAndObjectsAsTheyAre) {
+  auto store = open_memory(with_quota(0, 100));
+  const Revision a = *put(*store, "a", std::string(79, 'x'));
+  EXPECT_EQ(store->usage().bytes, 80u);
+  EXPECT_EQ(store->usage().percent(), 80);
+  EXPECT_EQ(store->usage().words(), "80 of 100 bytes (80 %)");
+  EXPECT_EQ(put(*store, "b", std::string(20, 'x')).error().reason, Reason::forbidden);
+  EXPECT_EQ(store->commit(update("a", a, std::string(100, 'x'))).error().reason, Reason::forbidden);
+  ASSERT_TRUE(put(*store, "b", std::string(19, 'x')));
+  EXPECT_EQ(store->usage().percent(), 100);
+  Txn going = update("a", a, std::string(110, 'x'));
+  going.ops[0].of_deletion = true;
+  const auto gone = store->commit(going);
+  ASSERT_TRUE(gone) << "a deletion passes also beyond the quota";
+  EXPECT_EQ(store->usage().percent(), 131);
+  EXPECT_TRUE(store->commit(update("a", gone->revisions[0], std::string(90, 'x')))) << "what shrinks it passes";
+  EXPECT_EQ(store->usage().bytes, 111u);
+}
+
+TEST(StoreQuota, IsCountedAgainAfterARestartAndAFailedWrite) {
+  const TempFolder folder;
+  {
+    auto store = *Store::open(*open_sqlite_log({folder.file("state.db")}));
+    ASSERT_TRUE(put(*store, "gone", "1"));
+    ASSERT_TRUE(put(*store, "a", std::string(9, 'x')));
+    ASSERT_TRUE(store->commit(Txn{{}, {{"gone", {}, {}}}}));
+    ASSERT_TRUE(put(*store, "a", std::string(49, 'x')));
+  }
+  GatedLog* gate = nullptr;
+  auto store = *Store::open(make_gated_log(*open_sqlite_log({folder.file("state.db")}), gate), with_quota(0, 100));
+  EXPECT_EQ(store->usage().bytes, 50u);
+  gate->fail_puts_with(Log::AppendError::full);
+  ASSERT_FALSE(put(*store, "b", std::string(39, 'x')));
+  EXPECT_EQ(store->usage().bytes, 50u);
+  EXPECT_EQ(store->usage().objects, 1u);
+}
+
 TEST(Store, WatchGetsHistoryThenLiveWithoutGapOrRepetition) {
   auto store = open_memory();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(*store, "pods/a/" + std::to_string(i), "x"));
@@ -334,6 +423,24 @@ TEST(Store, AFullDiskKeepsDeletesThatWereQueuedBesideTheFailedWrites) {
   EXPECT_EQ(store->snapshot().get("a")->bytes, "1");
   EXPECT_EQ(store->snapshot().get("b"), nullptr);
   EXPECT_EQ(store->pending().count(""), 1u);
+}
+
+TEST(Store, ADeletionsWritesPassOnAFullDisk) {
+  GatedLog* gate = nullptr;
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate));
+  const Revision a = *put(*store, "a", "1");
+  gate->fail_puts_with(Log::AppendError::full);
+  ASSERT_FALSE(store->commit(create("c", "1")));
+  Txn marked = update("a", a, "going");
+  marked.ops[0].of_deletion = true;
+  const auto going = store->commit(marked);
+  ASSERT_TRUE(going) << going.error().message;
+  EXPECT_TRUE(store->stats().read_only) << "that it fits does not show that writes fit";
+  Txn both = update("a", going->revisions[0], "going still");
+  both.ops[0].of_deletion = true;
+  both.ops.push_back({"new", Put{"x"}, {}});
+  EXPECT_FALSE(store->commit(both)) << "nothing else comes in with it";
+  EXPECT_TRUE(store->commit(remove("a", going->revisions[0])));
 }
 
 TEST(Store, ADeleteThatDoesNotFitEitherFails) {

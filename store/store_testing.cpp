@@ -102,7 +102,8 @@ class GatedLogImpl final : public GatedLog {
   Revision compacted() const override { return below_->compacted(); }
   Revision last() const override { return below_->last(); }
   AppendError append(const std::vector<Row>& rows, std::string& error) override {
-    const bool puts = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return !row.deleted; });
+    const bool puts =
+        std::any_of(rows.begin(), rows.end(), [](const Row& row) { return !row.deleted && !row.of_deletion; });
     const AppendError planned = pass(puts);
     if (planned == AppendError::none) return below_->append(rows, error);
     error = "planned failure";

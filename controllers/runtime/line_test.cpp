@@ -37,6 +37,7 @@ class LaggingStore final : public store::Store {
   Outcome compact(store::Revision revision) override { return store_->compact(revision); }
   store::Revision compacted() const override { return store_->compacted(); }
   store::StoreStats stats() const override { return store_->stats(); }
+  store::StoreUsage usage() const override { return store_->usage(); }
   void close() override { store_->close(); }
 
   void hold() { held_ = true; }

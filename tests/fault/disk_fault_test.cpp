@@ -67,6 +67,30 @@ TEST(DiskFull, DeletesPassOnAFullDisk) {
   EXPECT_EQ(bench.store->snapshot().count(""), 0u);
 }
 
+TEST(DiskFull, TheLogsLastRevisionIsTheNewestThatWasEverDurable) {
+  const testing_support::TempFolder folder;
+  FaultVfs vfs;
+  const auto row = [](Revision revision) {
+    Row out;
+    out.revision = out.create_revision = revision;
+    out.key = "k" + std::to_string(revision);
+    return out;
+  };
+  std::string error;
+  auto log = std::move(*open_sqlite_log({folder.file("state.db"), vfs.name()}));
+  ASSERT_TRUE(log->replay([](Row&&) { return Outcome(); }));
+  ASSERT_EQ(log->append({row(2), row(3)}, error), Log::AppendError::none);
+  vfs.fail(1, 1000, SQLITE_FULL);
+  ASSERT_EQ(log->append({row(4)}, error), Log::AppendError::full);
+  EXPECT_EQ(log->last(), 3);
+  vfs.fail(0, 0, SQLITE_OK);
+  ASSERT_EQ(log->append({row(7)}, error), Log::AppendError::none);
+  ASSERT_EQ(log->compact({7}, 7, error), Log::AppendError::none);
+  EXPECT_EQ(log->last(), 7) << "also without its row";
+  log.reset();
+  EXPECT_EQ((*open_sqlite_log({folder.file("state.db"), vfs.name()}))->last(), 7);
+}
+
 void fail_every_nth(int code) {
   std::size_t poisoned = 0;
   for (std::size_t n = 1; n <= kLast; ++n) {

@@ -15,7 +15,7 @@
 // a loop. Two things come on the caller's own thread instead: the history of a resumed Watcher, inside watch(), and the
 // error of a write that is refused at once, inside submit(). So hold no lock there that the callback takes.
 // Guarantees: Ordered, Unique, Atomic per Txn in visibility, Resumable within the compaction window, Bookmarkable (at
-// every Changes::up_to); a revision is never reused nor reversed, also across restarts and failed commits.
+// every Changes::up_to); a revision that anybody was told is never reused nor reversed, also across restarts.
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sublet/base/clock.h"
 #include "sublet/base/status.h"
 
 namespace sublet::store {
@@ -78,6 +79,9 @@ struct Op {
   std::optional<Put> put = {};
   /// For a delete: the final state that watchers see (finalizers emptied etc.); empty: the stored version as it was.
   std::optional<Put> last_state = {};
+  /// A put by which an object goes (its deletionTimestamp, the status of what ends): it passes where deletes do, on a
+  /// full disk and beyond the quota.
+  bool of_deletion = false;
 };
 
 /// `revision` 0: the key must not exist. Otherwise the key's latest pending version must have this revision.
@@ -152,9 +156,10 @@ struct Committed {
   std::vector<EventPtr> events;     // one per op
 };
 /// Called once, on the commit thread, after the batch is durable and published, or after it failed; a refused write's
-/// error comes inside submit(). Reasons: too_many_requests (disk full: nothing was written), internal_error (I/O error:
-/// the outcome is unknown), service_unavailable (refused: closed or poisoned), conflict (a delete or barrier that
-/// was queued behind a write which the full disk then undid: nothing was written, prepare again).
+/// error comes inside submit(). Reasons: too_many_requests (disk full: nothing was written), forbidden (it would add to
+/// a store that has reached its quota: nothing was written), internal_error (I/O error: the outcome is unknown),
+/// service_unavailable (refused: closed or poisoned), conflict (a delete or barrier that was queued behind a write
+/// which the full disk then undid: nothing was written, prepare again).
 using CommitCallback = std::function<void(Result<Committed>)>;
 
 /// Durability seam: an ordered, append-only log of rows. Implementations: SqliteLog (store/sqlite_log.h), MemoryLog
@@ -165,6 +170,7 @@ struct Row {
   bool deleted = false;
   Revision create_revision = 0;
   std::string value;  // encoded Put (store/row_codec.h): header with format version, encoding, transform id, checksum
+  bool of_deletion = false;  // not kept: a put that passes where deletes do
 };
 
 class Log {
@@ -172,8 +178,10 @@ class Log {
   virtual ~Log() = default;
   /// Calls `visit` for every kept row in revision order. Fails (by name, with what to do) on damage.
   virtual Outcome replay(const std::function<Outcome(Row&&)>& visit) = 0;
-  /// Revision below which rows were compacted; the log's last revision ever given (also of failed or compacted rows).
+  /// Revision below which rows were compacted.
   virtual Revision compacted() const = 0;
+  /// The highest revision of any row that was ever durable here, also of those that compaction has removed since. What
+  /// append() refused does not count: nobody was told its revisions.
   virtual Revision last() const = 0;
   /// Makes all rows durable in one transaction, or none of them. An error other than `full` leaves the outcome unknown.
   enum class AppendError { none, full, io };
@@ -182,9 +190,30 @@ class Log {
   virtual AppendError compact(const std::vector<Revision>& superseded, Revision floor, std::string& error_text) = 0;
   /// Work for an idle moment (checkpoint). Called on the commit thread.
   virtual void idle() {}
+  /// The disk is full, and deletes live on what was reserved for them: history should make room.
+  virtual bool short_of_space() const { return false; }
 };
 
+/// What a store may hold; 0: no limit. Bytes are those of the objects' keys and JSON as they are now; history comes on
+/// top, within its own bounds (StoreOptions).
+struct StoreQuota {
+  std::size_t objects = 0, bytes = 0;
+};
+/// What it holds, accepted writes included.
+struct StoreUsage {
+  std::size_t objects = 0, bytes = 0;
+  StoreQuota quota = {};
+  /// Of the quota, the fuller of its two; 0 without one.
+  int percent() const;
+  /// "850 of 1000 objects (85 %)", the fuller of the two.
+  std::string words() const;
+};
+/// From how many percent on a server warns.
+inline constexpr int kNearlyFullPercent = 80;
+
 struct StoreOptions {
+  const Clock* clock = &Clock::system();       // of ages and probes; a test that moves its own wakes by a write
+  StoreQuota quota = {};                       // beyond it, what adds to the store is refused (forbidden)
   std::size_t batch_ops_max = 512;             // ops per commit batch; bounds latency of the first in a batch
   std::chrono::seconds compact_interval{300};  // history is kept at least this long
   std::size_t history_events_max = 100'000;    // in-memory events kept for resumed watches and exact lists
@@ -217,10 +246,10 @@ class Store {
   /// latest.
   virtual Result<Snapshot> snapshot_at(Revision revision) const = 0;
   /// Checks the guards against the pending state at once: false when one fails (nothing happened; prepare again), or
-  /// true, and `done` is called when the batch is durable. When the store refuses writes (poisoned, read-only, closed)
-  /// returns true and calls `done` with the error. Deleting a key that does not exist counts as a failed guard. A Txn
-  /// without ops is a barrier: `done` comes when everything that was pending is durable (answer an error or a no-op
-  /// update so), or with conflict when some of that was undone.
+  /// true, and `done` is called when the batch is durable. When the store refuses writes (poisoned, read-only, at its
+  /// quota, closed) returns true and calls `done` with the error. Deleting a key that does not exist counts as a failed
+  /// guard. A Txn without ops is a barrier: `done` comes when everything that was pending is durable (answer an error
+  /// or a no-op update so), or with conflict when some of that was undone.
   virtual bool submit(Txn txn, CommitCallback done) = 0;
   /// Blocking submit for tools and tests; conflict when a guard fails.
   Result<Committed> commit(Txn txn);
@@ -241,6 +270,8 @@ class Store {
   virtual Outcome compact(Revision revision) = 0;
   virtual Revision compacted() const = 0;
   virtual StoreStats stats() const = 0;
+  /// Cheap.
+  virtual StoreUsage usage() const = 0;
   /// Drains the queue, checkpoints and stops the commit thread. Later submits fail with service_unavailable.
   virtual void close() = 0;
 };
