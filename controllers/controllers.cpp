@@ -1,5 +1,6 @@
 #include "sublet/controllers/controllers.h"
 
+#include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/feed.h"
 #include "controllers/runtime/line.h"
 #include "sublet/controllers/controller.h"
@@ -12,9 +13,12 @@ Made make_namespace_controller(Context&), make_defaults_controller(Context&),
 
 namespace {
 
+constexpr std::string_view kAccounts = "system:serviceaccount:kube-system:";
+
 struct ControllerFacts {
   std::string_view name;  // in logs and metrics
   Made (*make)(Context&);
+  std::string_view account = "";  // upstream's service account of that controller, also in events; "": the house's own
 };
 constexpr ControllerFacts kControllers[] = {
     {"namespace", make_namespace_controller},
@@ -27,17 +31,25 @@ constexpr ControllerFacts kControllers[] = {
 
 struct Controllers::Impl {
   struct Unit {
+    std::unique_ptr<kube::Client> client;  // null: the common one
+    std::unique_ptr<EventRecorder> recorder;
     std::shared_ptr<Line> line;
     std::unique_ptr<Context> context;
     Made controller;
   };
 
   Impl(store::Store& store, const kube::Client& client, Executor& executor, ControllersOptions options_, Clock& clock)
-      : options(std::move(options_)), feeds(store, [this] { feeds_moved(); }) {
+      : options(std::move(options_)),
+        feeds(store, [this] { feeds_moved(); }),
+        events(std::make_shared<Events>(executor, clock)) {
     for (const auto& facts : kControllers) {
       Unit unit;
+      if (!facts.account.empty() && options.client_as)
+        unit.client = options.client_as(std::string(kAccounts).append(facts.account));
+      const auto& own = unit.client ? *unit.client : client;
+      unit.recorder = std::make_unique<EventRecorder>(*events, own, std::string(facts.account));
       unit.line = std::make_shared<Line>(facts.name, executor, clock, feeds);
-      unit.context = std::make_unique<Context>(client, options, clock, feeds, *unit.line);
+      unit.context = std::make_unique<Context>(own, *unit.recorder, options, clock, feeds, *unit.line);
       unit.controller = facts.make(*unit.context);
       units.push_back(std::move(unit));
     }
@@ -57,6 +69,7 @@ struct Controllers::Impl {
   void stop() {
     feeds.stop();
     for (auto& unit : units) unit.line->stop();
+    events->stop();
   }
 
   void feeds_moved() {
@@ -65,6 +78,7 @@ struct Controllers::Impl {
 
   const ControllersOptions options;
   Feeds feeds;
+  const std::shared_ptr<Events> events;
   std::vector<Unit> units;
 };
 
@@ -81,7 +95,7 @@ void Controllers::stop() { impl_->stop(); }
 bool Controllers::idle() const {
   for (const auto& unit : impl_->units)
     if (!unit.line->idle()) return false;
-  return true;
+  return impl_->events->idle();
 }
 
 }  // namespace sublet::controllers

@@ -134,13 +134,28 @@ Outcome ApiHost::start_server() {
   return config_.unix_socket.empty() ? Outcome() : http_->listen_unix(config_.unix_socket);
 }
 
+// All share one thread. Without groups a user in this process may do everything.
+std::unique_ptr<kube::Client> ApiHost::controller_client(const std::string& user,
+                                                         std::vector<std::string> groups) const {
+  net::PeerIdentity identity;
+  identity.kind = net::PeerIdentity::Kind::in_process;
+  identity.common_name = user;
+  identity.organizations = std::move(groups);
+  return std::make_unique<kube::Client>(
+      net::make_in_process_transport(server_->handler(), identity, &controllers_loop_->loop()),
+      kube::ClientOptions{.user_agent = "sublet-controllers"});
+}
+
 void ApiHost::start_controllers() {
-  controllers_client_ = std::make_unique<kube::Client>(in_process_transport("system:sublet:controllers"),
-                                                       kube::ClientOptions{.user_agent = "sublet-controllers"});
+  controllers_loop_ = std::make_unique<net::LoopThread>("controllers-io");
+  controllers_client_ = controller_client("system:sublet:controllers", {});
   executor_ = controllers::make_pool_executor(loop_.loop(), kControllerWorkers);
   controllers::ControllersOptions options;
   options.cluster = config_.server;
   options.kinds = [server = server_.get()] { return server->kinds(); };
+  options.client_as = [this](const std::string& user) {
+    return controller_client(user, {"system:serviceaccounts", "system:serviceaccounts:kube-system"});
+  };
   controllers_ =
       std::make_unique<controllers::Controllers>(*store_, *controllers_client_, *executor_, std::move(options));
   controllers_->start();

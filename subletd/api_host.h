@@ -61,6 +61,7 @@ class ApiHost {
   Outcome open_store();
   Outcome start_server();
   void start_controllers();
+  std::unique_ptr<kube::Client> controller_client(const std::string& user, std::vector<std::string> groups) const;
   Outcome listen();
   Outcome write_kubeconfig() const;
 
@@ -74,7 +75,8 @@ class ApiHost {
   std::atomic<bool> serving_{false};
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<apiserver::Tunnel> tunnel_;
-  std::unique_ptr<kube::Client> controllers_client_;  // the controllers refer to it
+  std::unique_ptr<net::LoopThread> controllers_loop_;  // where their requests begin and are answered
+  std::unique_ptr<kube::Client> controllers_client_;   // the controllers refer to it
   std::unique_ptr<controllers::Executor> executor_;
   std::unique_ptr<controllers::Controllers> controllers_;
   bool stopped_ = false;

@@ -30,6 +30,14 @@ void Context::on_change(const kube::Resource& resource, ChangeHandler handler) {
   feeds_.get(resource).add_handler(std::move(handler));
 }
 
+Lister Context::lister_of_all(std::initializer_list<By> indexes) {
+  Feed& feed = feeds_.of_all();
+  for (auto by : indexes) feed.add_index(by);
+  return {feeds_.store(), "", &feed};
+}
+
+void Context::on_any_change(ChangeHandler handler) { feeds_.of_all().add_handler(std::move(handler)); }
+
 void Context::enqueue(const std::string& key) const { line_.add(key); }
 
 void Context::enqueue_after(const std::string& key, std::chrono::milliseconds delay) const {

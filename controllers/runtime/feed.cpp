@@ -70,8 +70,9 @@ bool Feed::has_index(By by) const {
   return std::any_of(indexes_.begin(), indexes_.end(), [by](const ObjectIndex& index) { return index.by() == by; });
 }
 
-Feed& Feeds::get(const kube::Resource& resource) {
-  auto prefix = key_prefix(resource);
+Feed& Feeds::get(const kube::Resource& resource) { return with_prefix(key_prefix(resource)); }
+
+Feed& Feeds::with_prefix(const std::string& prefix) {
   return feeds_.try_emplace(prefix, prefix, on_progress_).first->second;
 }
 

@@ -59,6 +59,8 @@ class Feeds {
  public:
   Feeds(store::Store& store, std::function<void()> on_progress) : store_(store), on_progress_(std::move(on_progress)) {}
   Feed& get(const kube::Resource& resource);
+  /// One of all kinds, whatever they are.
+  Feed& of_all() { return with_prefix(""); }
   void start();
   void stop();
   store::Store& store() const { return store_; }
@@ -66,6 +68,8 @@ class Feeds {
   store::Revision revision() const;
 
  private:
+  Feed& with_prefix(const std::string& prefix);
+
   store::Store& store_;
   const std::function<void()> on_progress_;
   std::map<std::string, Feed> feeds_;  // by prefix; fixed once started

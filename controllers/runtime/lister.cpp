@@ -63,6 +63,10 @@ store::ObjectPtr Lister::by_uid(std::string_view uid) const {
 
 std::vector<store::ObjectPtr> Lister::owned_by(std::string_view owner_uid) const { return found(By::owner, owner_uid); }
 
+std::vector<store::ObjectPtr> Lister::orphans(std::string_view namespace_name) const {
+  return found(By::orphan, namespace_name);
+}
+
 std::vector<store::ObjectPtr> Lister::on_node(std::string_view node) const { return found(By::node, node); }
 
 std::vector<store::ObjectPtr> Lister::selecting(std::string_view namespace_name, const store::Index& labelled) const {

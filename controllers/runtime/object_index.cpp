@@ -1,5 +1,6 @@
 #include "controllers/runtime/object_index.h"
 
+#include "controllers/pods/object_ref.h"
 #include "sublet/kube/selectors.h"
 
 namespace sublet::controllers {
@@ -31,6 +32,11 @@ std::vector<std::string> selector_keys(By by, const store::Object& object) {
   return nothing ? std::vector<std::string>() : std::vector{any_label_index_key(namespace_of(object))};
 }
 
+std::vector<std::string> orphan_keys(const store::Object& object) {
+  if (controller_of(object)) return {};
+  return {std::string(namespace_of(object))};
+}
+
 std::vector<std::string> node_keys(const store::Object& object) {
   for (const auto& [path, value] : object.index.fields)
     if (path == kNodeField) return {value};
@@ -53,6 +59,8 @@ std::vector<std::string> index_keys(By by, const store::Object& object) {
       return {object.index.uid};
     case By::owner:
       return object.index.owner_uids;
+    case By::orphan:
+      return orphan_keys(object);
     case By::node:
       return node_keys(object);
     case By::label:

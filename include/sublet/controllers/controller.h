@@ -25,6 +25,7 @@
 namespace sublet::controllers {
 
 struct ControllersOptions;
+class EventRecorder;
 class Feeds;
 class Line;
 
@@ -39,17 +40,23 @@ using ChangeHandler = std::function<void(const Change& change)>;
 
 class Context {
  public:
-  Context(const kube::Client& client, const ControllersOptions& options, Clock& clock, Feeds& feeds, Line& line)
-      : client_(client), options_(options), clock_(clock), feeds_(feeds), line_(line) {}
+  Context(const kube::Client& client, const EventRecorder& events, const ControllersOptions& options, Clock& clock,
+          Feeds& feeds, Line& line)
+      : client_(client), events_(events), options_(options), clock_(clock), feeds_(feeds), line_(line) {}
 
-  /// For writes, and for reads that must come from the API itself.
+  /// For writes, and for reads that must come from the API itself; with the controller's own identity.
   const kube::Client& client() const { return client_; }
+  /// What the controller says about objects (controllers/runtime/event_recorder.h).
+  const EventRecorder& events() const { return events_; }
   const ControllersOptions& options() const { return options_; }
   Clock& clock() const { return clock_; }
 
   // In start() or before.
   Lister lister(const kube::Resource& resource, std::initializer_list<By> indexes = {});
   void on_change(const kube::Resource& resource, ChangeHandler handler);
+  /// The same of all kinds together, those to come too; of the lister only what asks an index makes sense.
+  Lister lister_of_all(std::initializer_list<By> indexes);
+  void on_any_change(ChangeHandler handler);
 
   /// Puts a key in line, at once or later. Any thread.
   void enqueue(const std::string& key) const;
@@ -65,7 +72,8 @@ class Context {
                                                           const std::string& key) const;
 
  private:
-  const kube::Client& client_;  // the seam for an identity per controller
+  const kube::Client& client_;
+  const EventRecorder& events_;
   const ControllersOptions& options_;
   Clock& clock_;
   Feeds& feeds_;

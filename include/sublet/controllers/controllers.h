@@ -30,6 +30,9 @@ struct ControllersOptions {
   apiserver::ClusterFacts cluster;  // as the server has them
   /// Asked whenever a namespace is emptied, so that kinds which came at run time go with it.
   CurrentKinds kinds = schema::Registry::builtin;
+  /// A client with the rights of a controller's account ("system:serviceaccount:kube-system:deployment-controller");
+  /// null: all use the one that the Controllers are given.
+  std::function<std::unique_ptr<kube::Client>(const std::string& user)> client_as = nullptr;
   std::chrono::seconds event_age_max{3600};
   std::chrono::milliseconds event_sweep_interval{600'000};  // events are removed at most this late
 };

@@ -27,6 +27,7 @@ class Feed;
 enum class By {
   uid,
   owner,           // the uid of an owner
+  orphan,          // their namespace, when no owner controls them
   node,            // spec.nodeName
   label,           // any pair of their labels, within a namespace
   map_selector,    // labels that their spec.selector selects, when it is a plain map (Services); {} selects nothing
@@ -47,6 +48,7 @@ class Lister {
   // Each needs the index of its name, declared with the lister (Context::lister).
   store::ObjectPtr by_uid(std::string_view uid) const;
   std::vector<store::ObjectPtr> owned_by(std::string_view owner_uid) const;
+  std::vector<store::ObjectPtr> orphans(std::string_view namespace_name) const;
   std::vector<store::ObjectPtr> on_node(std::string_view node) const;
   /// Objects of the namespace whose selector selects these labels.
   std::vector<store::ObjectPtr> selecting(std::string_view namespace_name, const store::Index& labelled) const;

@@ -1,0 +1,16 @@
+// Calls: several requests of one client at once, without a thread each: the store commits what is in flight together,
+// so that sixty writes cost about as many disk syncs as one.
+//
+// Blocks the calling thread until the last is answered; not from the client's transport's own thread. Threads: any.
+#pragma once
+
+#include <vector>
+
+#include "sublet/kube/client.h"
+
+namespace sublet::controllers {
+
+/// The answers, in the order of the requests.
+std::vector<Result<schema::Document>> call_all(const kube::Client& client, std::vector<net::Request> requests);
+
+}  // namespace sublet::controllers
