@@ -173,7 +173,7 @@ TEST_F(SweepTest, ABusyHostIsAskedAgain) {
   const auto swept = sweep();
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_THAT(names(kSecrets), testing::IsEmpty());
-  EXPECT_EQ(deletes_.size(), 70u) << "each is asked for until the host agrees, and then not again";
+  EXPECT_EQ(seen_deletes().size(), 70u) << "each is asked for until the host agrees, and then not again";
 }
 
 TEST_F(SweepTest, ARefusalIsTold) {
@@ -197,7 +197,7 @@ TEST_F(SweepTest, PatienceThatEndsSaysHowManyAreLeftAndThatTheyGo) {
   EXPECT_TRUE(swept.error().is(Reason::timeout));
   EXPECT_THAT(swept.error().message,
               HasSubstr("2 secrets of rag are still in host namespace team: all of them are going"));
-  EXPECT_EQ(deletes_.size(), 2u) << "asked for more than once";
+  EXPECT_EQ(seen_deletes().size(), 2u) << "asked for more than once";
 }
 
 TEST_F(SweepTest, PodsThatDoNotEndGoWithoutGraceWhenHalfThePatienceIsOver) {
@@ -205,9 +205,9 @@ TEST_F(SweepTest, PodsThatDoNotEndGoWithoutGraceWhenHalfThePatienceIsOver) {
   const auto swept = sweep(seconds(2));
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_THAT(names(kPods), testing::IsEmpty());
-  ASSERT_EQ(deletes_.size(), 2u);
-  EXPECT_THAT(deletes_[0], testing::Not(HasSubstr("gracePeriodSeconds")));
-  EXPECT_THAT(deletes_[1], HasSubstr("\"gracePeriodSeconds\":0"));
+  ASSERT_EQ(seen_deletes().size(), 2u);
+  EXPECT_THAT(seen_deletes()[0], testing::Not(HasSubstr("gracePeriodSeconds")));
+  EXPECT_THAT(seen_deletes()[1], HasSubstr("\"gracePeriodSeconds\":0"));
 }
 
 }  // namespace
