@@ -26,7 +26,7 @@
 
 #include "store/crc32c.h"
 #include "store/sqlite_db.h"
-#include "store/wal_check.h"
+#include "store/wal.h"
 #include "store/wal_rescue.h"
 #include "sublet/base/descriptor.h"
 #include "sublet/base/files.h"
@@ -118,7 +118,8 @@ class SqliteLog final : public Log {
   bool short_of_space() const override { return reserve_used_ && !reserve_; }
 
  private:
-  Outcome check_header();
+  Outcome check_header(std::string_view newer);
+  Outcome settle_wal();
   Outcome lock();
   Outcome read_meta(std::int64_t wal_size);
   Outcome begin_session();
@@ -137,6 +138,7 @@ class SqliteLog final : public Log {
   void break_off(const std::string& why);
   void checkpoint();
   void keep_wal_small();
+  std::string wal_path() const { return options_.path + "-wal"; }
   std::string reserve_path() const { return options_.path + "-reserve"; }
   /// Given up when the disk is full, so that deletes still pass: enough for a checkpoint of a WAL that only adds pages,
   /// after which commits go on in the WAL's own space.
@@ -164,13 +166,14 @@ class SqliteLog final : public Log {
 // --- opening ---
 
 /// Reads the header as SQLite's own file object, because closing another descriptor of the file would drop its locks.
-Outcome SqliteLog::check_header() {
+/// `newer`: the first page as the WAL has it, if it has it.
+Outcome SqliteLog::check_header(std::string_view newer) {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
   unsigned char header[100] = {};
   int code = file->pMethods->xRead(file, header, sizeof(header), 0);
   // A checkpoint that the power cut may have left the first page half written; the WAL has it whole then.
-  if (const std::string newer = first_page_in_wal(options_.path + "-wal"); newer.size() >= sizeof(header)) {
+  if (newer.size() >= sizeof(header)) {
     std::memcpy(header, newer.data(), sizeof(header));
     code = SQLITE_OK;
   }
@@ -216,19 +219,24 @@ Outcome SqliteLog::lock() {
   return {};
 }
 
+/// Judges the WAL that the process before left, and makes durable what stands in it.
+Outcome SqliteLog::settle_wal() {
+  const auto wal = Wal::read(wal_path(), options_.vfs);
+  if (!wal) return fail(wal.error());
+  if (Outcome header = check_header(wal->first_page()); !header) return header;
+  ::chmod(options_.path.c_str(), 0600);
+  if (const std::string problem = wal->problem(options_.path); !problem.empty()) return damaged(options_.path, problem);
+  return rescue_wal(*wal, wal_path(), options_.vfs);
+}
+
 Outcome SqliteLog::open() {
-  const std::string wal = options_.path + "-wal";
   if (Outcome locked = lock(); !locked) return locked;
-  if (Outcome finished = finish_rescue(wal, options_.vfs); !finished) return finished;
+  if (Outcome finished = finish_rescue(wal_path(), options_.vfs); !finished) return finished;
   if (const int code = db_.open(options_.path, options_.vfs); code != SQLITE_OK) return failed_open(code);
   sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   keep_wal_on_close(true);  // a refused file stays as it is
-  if (Outcome header = check_header(); !header) return header;
-  ::chmod(options_.path.c_str(), 0600);
-  if (const std::string problem = wal_problem(wal, options_.path); !problem.empty())
-    return damaged(options_.path, problem);
-  if (Outcome rescued = rescue_wal(wal, options_.vfs); !rescued) return rescued;
-  const std::int64_t wal_size = size_of(wal);
+  if (Outcome settled = settle_wal(); !settled) return settled;
+  const std::int64_t wal_size = size_of(wal_path());
   if (const int code = db_.exec(kConnectionPragmas); code != SQLITE_OK) return failed_open(code);
   std::string text;
   if (const int code = db_.query("SELECT count(*) FROM sqlite_schema", text); code != SQLITE_OK)

@@ -10,14 +10,15 @@
 
 #include <string>
 
+#include "store/wal.h"
 #include "sublet/base/status.h"
 
 namespace sublet::store {
 
-/// Ends a rescue that was cut off: the twin's bytes become the WAL's. First of all, also before the WAL is judged.
+/// Ends a rescue that was cut off: the twin's bytes become the WAL's. First of all, also before the WAL is read.
 Outcome finish_rescue(const std::string& wal, const std::string& vfs);
 
-/// `wal` need not exist. Errors name the file; nothing that was readable is lost then.
-Outcome rescue_wal(const std::string& wal, const std::string& vfs);
+/// `wal`: what was read of `path`. Errors name the file; nothing that was readable is lost then.
+Outcome rescue_wal(const Wal& wal, const std::string& path, const std::string& vfs);
 
 }  // namespace sublet::store
