@@ -49,12 +49,81 @@ void append(std::string& out, const Value& value) {
   }
 }
 
+constexpr char kHex[] = "0123456789abcdef";
+
+void append_escaped(std::string& out, char c) {
+  constexpr std::string_view kSpecial = "\a\b\f\n\r\t\v", kLetters = "abfnrtv";
+  out += '\\';
+  if (const auto at = kSpecial.find(c); at != std::string_view::npos) {
+    out += kLetters[at];
+  } else if (c == '"' || c == '\\') {
+    out += c;
+  } else {
+    out += 'x';
+    out += kHex[static_cast<unsigned char>(c) >> 4];
+    out += kHex[c & 0xf];
+  }
+}
+
+void append_syntax(std::string& out, const Value& value) {
+  std::string_view separator;
+  if (value.is_string()) {
+    out += go_quoted(value.text());
+  } else if (value.is_array()) {
+    out += "[]interface {}{";
+    for (const Value item : value) {
+      out += separator;
+      append_syntax(out, item);
+      separator = ", ";
+    }
+    out += '}';
+  } else if (value.is_object()) {
+    std::vector<Value> members(value.begin(), value.end());
+    std::sort(members.begin(), members.end(), [](const Value& a, const Value& b) { return a.key() < b.key(); });
+    out += "map[string]interface {}{";
+    for (const Value& member : members) {
+      out.append(separator).append(go_quoted(member.key())).append(":");
+      append_syntax(out, member);
+      separator = ", ";
+    }
+    out += '}';
+  } else {
+    append(out, value);
+  }
+}
+
 }  // namespace
 
 std::string go_text(const Value& value) {
   std::string out;
   append(out, value);
   return out;
+}
+
+std::string go_quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      append_escaped(out, c);
+    else
+      out += c;
+  }
+  return out += '"';
+}
+
+std::string go_syntax(const Value& value) {
+  std::string out;
+  append_syntax(out, value);
+  return out;
+}
+
+std::string_view go_type(const Value& value) {
+  if (value.is_object()) return "map[string]interface {}";
+  if (value.is_array()) return "[]interface {}";
+  if (value.is_string()) return "string";
+  if (value.is_boolean()) return "bool";
+  if (value.is_integer()) return "int64";
+  return value.is_floating() ? "float64" : "%!s(<nil>)";
 }
 
 }  // namespace sublet::patches

@@ -72,15 +72,6 @@ tl::unexpected<Status> unknown_directive(const Value& item) {
   return bad_request("unknown patch type: " + go_text(item[kDirective]) + " in map: " + go_text(item));
 }
 
-std::string_view go_type(const Value& value) {
-  if (value.is_object()) return "map[string]interface {}";
-  if (value.is_array()) return "[]interface {}";
-  if (value.is_string()) return "string";
-  if (value.is_boolean()) return "bool";
-  if (value.is_integer()) return "int64";
-  return value.is_floating() ? "float64" : "%!s(<nil>)";
-}
-
 tl::unexpected<Status> expected_list(const Value& value) {
   return bad_request("expected a []interface {}, but received a " + std::string(go_type(value)));
 }
