@@ -58,10 +58,12 @@ struct SelectableField {
 struct Strategy {
   std::string_view group, resource;
   NameRule name_rule = NameRule::dns_subdomain;
-  bool create_on_update = false;       // PUT of a missing name creates
-  bool unconditional_update = true;    // PUT without resourceVersion is allowed
-  bool delete_returns_object = false;  // final delete answers with the object instead of a Status
-  bool generation = false;             // metadata.generation 1 at create, +1 when spec changes
+  bool create_on_update = false;         // PUT of a missing name creates
+  bool unconditional_update = true;      // PUT without resourceVersion is allowed
+  bool delete_returns_object = false;    // final delete answers with the object instead of a Status
+  bool orphans_by_default = false;       // a delete that says nothing leaves behind what the object owns
+  std::string_view orphan_warning = "";  // what it then warns of
+  bool generation = false;               // metadata.generation 1 at create, +1 when spec changes
   Hook<void(schema::Value object)> defaults;
   Hook<Outcome(WriteContext& context, schema::Value object)> prepare_create;
   Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_update;

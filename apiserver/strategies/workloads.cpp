@@ -1,4 +1,4 @@
-// Workload kinds (apps, batch, ReplicationController): stored in full form although no controller of theirs runs yet.
+// Workload kinds (apps, batch, ReplicationController).
 
 #include <algorithm>
 #include <array>
@@ -279,6 +279,10 @@ void validate_replication_controller(const Value& object, Causes& causes) {
   validate_running_template(causes, object);
 }
 
+constexpr std::string_view kJobOrphans =
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning";
+
 }  // namespace
 
 std::vector<Strategy> workload_strategies() {
@@ -308,6 +312,9 @@ std::vector<Strategy> workload_strategies() {
     }
     if (row.resource == "replicasets" || row.resource == "replicationcontrollers")
       row.selectable_fields = {{"status.replicas", "status.replicas", "0"}};
+    // As their first API versions did, when clients cleaned up by themselves.
+    row.orphans_by_default = row.resource == "replicationcontrollers" || row.resource == "jobs";
+    if (row.resource == "jobs") row.orphan_warning = kJobOrphans;
     if (row.resource == "podtemplates") row.delete_returns_object = true;
   }
   return rows;

@@ -63,15 +63,16 @@ Result<DeleteRequest> request_from_query(const RequestContext& context) {
   return request;
 }
 
-// The garbage collection finalizer that the deletion asks for; the object's own one counts when nothing is said.
-std::string_view collection_finalizer(const DeleteRequest& request, const Value& object) {
+// The garbage collection finalizer that the deletion asks for; when nothing is said the object's own one counts, and
+// then the kind's habit.
+std::string_view collection_finalizer(const Strategy& strategy, const DeleteRequest& request, const Value& object) {
   if (request.orphan_dependents) return *request.orphan_dependents ? kOrphanFinalizer : std::string_view();
   if (!request.propagation_policy.empty())
     for (const auto& facts : kPolicies)
       if (facts.policy == request.propagation_policy) return facts.finalizer;
   for (Value finalizer : object["metadata"]["finalizers"])
     if (finalizer.text() == kOrphanFinalizer || finalizer.text() == kForegroundFinalizer) return finalizer.text();
-  return {};
+  return strategy.orphans_by_default ? kOrphanFinalizer : std::string_view();
 }
 
 // Replaces the collection finalizers by the asked one.
@@ -147,16 +148,6 @@ Outcome check_preconditions(const RequestContext& context, const store::Object& 
   return {};
 }
 
-// Without a collector ("GarbageCollector" among the controlled kinds) the object would wait for ever: say who has to
-// act.
-void warn_without_collector(RequestContext& context, std::string_view finalizer) {
-  const auto& running = context.core->options.controlled_kinds;
-  if (finalizer.empty() || std::find(running.begin(), running.end(), "GarbageCollector") != running.end()) return;
-  context.warnings.push_back(
-      "this virtual cluster runs no garbage collector yet: the object stays until its finalizer \"" +
-      std::string(finalizer) + "\" is removed");
-}
-
 // A final delete answers with a Status, or the last object for the kinds that say so.
 void answer_removed(const RequestContext& context, const store::Object& current, Plan& plan) {
   if (strategy_of(*context.route).delete_returns_object) return;
@@ -182,9 +173,10 @@ Result<Plan> plan_removal(Write& write, const store::ObjectPtr& current, Value o
   const Strategy& strategy = strategy_of(*context.route);
   const Grace grace = begin_grace(write, object, request.grace_seconds);
   if (grace == Grace::running) return write.keep(current);
-  const std::string finalizer(collection_finalizer(request, object));
+  const bool says_nothing = request.propagation_policy.empty() && !request.orphan_dependents;
+  if (says_nothing && !strategy.orphan_warning.empty()) context.warnings.emplace_back(strategy.orphan_warning);
+  const std::string finalizer(collection_finalizer(strategy, request, object));
   set_collection_finalizer(object, finalizer);
-  warn_without_collector(context, finalizer);
   const bool held =
       !object["metadata"]["finalizers"].empty() || (strategy.holds_deletion && strategy.holds_deletion(object));
   if (held && grace == Grace::none) mark_deleting(write, object);

@@ -199,8 +199,7 @@ TEST(Update, StatusAndSpecAreSeparate) {  // 37, 38
       R"("spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}})";
   const auto made = rig.post(deployments, R"({"metadata":{"name":"d"},)" + spec + R"(,"status":{"replicas":7}})");
   ASSERT_EQ(made.code, 201) << made.body;
-  EXPECT_EQ(made.headers.get("Warning"),
-            "299 - \"Deployment is stored, but no controller in this virtual cluster acts on it yet\"");
+  EXPECT_EQ(made.headers.get("Warning"), "");
   EXPECT_EQ(made["status"]["replicas"].integer(), 0);
   EXPECT_EQ(made["metadata"]["generation"].integer(), 1);
   const auto status =
@@ -336,9 +335,31 @@ TEST(Delete, PropagationBecomesFinalizers) {  // 58
   rig.make_config_map("a");
   const auto foreground = rig.remove(kConfigMaps + "/a", R"({"propagationPolicy":"Foreground"})");
   EXPECT_EQ(foreground["metadata"]["finalizers"].at(0).text(), "foregroundDeletion");
-  EXPECT_THAT(std::string(foreground.headers.get("Warning")), HasSubstr("no garbage collector"));
+  EXPECT_EQ(foreground.headers.get("Warning"), "");
   rig.make_config_map("b");
   EXPECT_EQ(rig.remove(kConfigMaps + "/b?propagationPolicy=Orphan")["metadata"]["finalizers"].at(0).text(), "orphan");
+}
+
+TEST(Delete, JobsAndReplicationControllersLeaveTheirPodsBehindWhenNothingIsSaid) {
+  Rig rig;
+  const std::string pods =
+      R"("template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"POLICY","containers":[{"name":"c","image":"i"}]}})";
+  const auto with = [&](std::string_view policy, std::string_view name = "x") {
+    auto text = R"({"metadata":{"name":")" + std::string(name) + R"("},"spec":{)" + pods + "}}";
+    return text.replace(text.find("POLICY"), 6, policy);
+  };
+  const std::string jobs = "/apis/batch/v1/namespaces/default/jobs",
+                    controllers = "/api/v1/namespaces/default/replicationcontrollers";
+  ASSERT_EQ(rig.post(jobs, with("Never")).code, 201);
+  ASSERT_EQ(rig.post(controllers, with("Always")).code, 201);
+  const auto job = rig.remove(jobs + "/x"), controller = rig.remove(controllers + "/x");
+  EXPECT_EQ(job["metadata"]["finalizers"].at(0).text(), "orphan") << job.body;
+  EXPECT_THAT(std::string(job.headers.get("Warning")), HasSubstr("child pods are preserved by default"));
+  EXPECT_EQ(controller["metadata"]["finalizers"].at(0).text(), "orphan") << controller.body;
+  ASSERT_EQ(rig.post(jobs, with("Never", "y")).code, 201);
+  const auto background = rig.remove(jobs + "/y", R"({"propagationPolicy":"Background"})");
+  EXPECT_EQ(background.headers.get("Warning"), "");
+  EXPECT_EQ(rig.get(jobs + "/y").code, 404);
 }
 
 TEST(DeleteCollection, HonoursSelectors) {  // 60
