@@ -9,7 +9,9 @@ namespace sublet::controllers {
 
 using Made = std::unique_ptr<Controller>;
 Made make_namespace_controller(Context&), make_defaults_controller(Context&),
-    make_kubernetes_service_controller(Context&), make_event_controller(Context&);
+    make_kubernetes_service_controller(Context&), make_event_controller(Context&), make_garbage_collector(Context&),
+    make_deployment_controller(Context&), make_replica_set_controller(Context&), make_replication_controller(Context&),
+    make_stateful_set_controller(Context&), make_daemon_set_controller(Context&);
 
 namespace {
 
@@ -18,13 +20,20 @@ constexpr std::string_view kAccounts = "system:serviceaccount:kube-system:";
 struct ControllerFacts {
   std::string_view name;  // in logs and metrics
   Made (*make)(Context&);
-  std::string_view account = "";  // upstream's service account of that controller, also in events; "": the house's own
+  std::string_view account = "";    // upstream's service account of that controller; "": the house's own
+  std::string_view component = "";  // who says its events; "": the account
 };
 constexpr ControllerFacts kControllers[] = {
     {"namespace", make_namespace_controller},
     {"defaults", make_defaults_controller},
     {"kubernetes-service", make_kubernetes_service_controller},
     {"event", make_event_controller},
+    {"garbage-collector", make_garbage_collector, "generic-garbage-collector", "garbage-collector-controller"},
+    {"deployment", make_deployment_controller, "deployment-controller"},
+    {"replicaset", make_replica_set_controller, "replicaset-controller"},
+    {"statefulset", make_stateful_set_controller, "statefulset-controller"},
+    {"daemonset", make_daemon_set_controller, "daemon-set-controller", "daemonset-controller"},
+    {"replicationcontroller", make_replication_controller, "replication-controller"},
 };
 
 }  // namespace
@@ -47,7 +56,8 @@ struct Controllers::Impl {
       if (!facts.account.empty() && options.client_as)
         unit.client = options.client_as(std::string(kAccounts).append(facts.account));
       const auto& own = unit.client ? *unit.client : client;
-      unit.recorder = std::make_unique<EventRecorder>(*events, own, std::string(facts.account));
+      unit.recorder = std::make_unique<EventRecorder>(
+          *events, own, std::string(facts.component.empty() ? facts.account : facts.component));
       unit.line = std::make_shared<Line>(facts.name, executor, clock, feeds);
       unit.context = std::make_unique<Context>(own, *unit.recorder, options, clock, feeds, *unit.line);
       unit.controller = facts.make(*unit.context);

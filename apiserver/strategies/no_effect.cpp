@@ -30,13 +30,8 @@ struct Row {
 };
 // A row goes when the feature comes; docs/limits.md says the same to people.
 constexpr Row kRows[] = {
-    {"apps", "Deployment", kNoController},
-    {"apps", "ReplicaSet", kNoController},
-    {"apps", "StatefulSet", kNoController},
-    {"apps", "DaemonSet", kNoController},
     {"batch", "Job", kNoController},
     {"batch", "CronJob", kNoController},
-    {"", "ReplicationController", kNoController},
     {"", "PersistentVolumeClaim", kNoController},
     {"", "ResourceQuota", kNoController},
     {"policy", "PodDisruptionBudget", kNoController},

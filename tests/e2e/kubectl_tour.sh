@@ -215,12 +215,12 @@ check "kubectl events" "Started +Pod/one +it runs" kn events
 check "events.k8s.io" "note: it runs" kn get events.events.k8s.io tour-event -o yaml
 check "delete cluster objects" "deleted" k delete -f "$work/cluster.yaml"
 
-# --- workloads without a controller ---------------------------------------------------------------------------------
+# --- workloads ------------------------------------------------------------------------------------------------------
 check "deployment is stored" "deployment.apps/d created" kn create deployment d --image=nginx --replicas=2
-check "deployment warns" "no controller" env KUBECONFIG="$kubeconfig" sh -c "\"$kubectl_bin\" -n $tour create deployment d2 --image=nginx 2>&1"
 check "a load balancer warns" "no load balancer is made" env KUBECONFIG="$kubeconfig" sh -c "\"$kubectl_bin\" -n $tour create service loadbalancer lb --tcp=80 2>&1"
 check "a role warns" "authorization does not read it" env KUBECONFIG="$kubeconfig" sh -c "\"$kubectl_bin\" -n $tour create role r --verb=get --resource=pods 2>&1"
-check "deployment table" "^d +0/2 +0 +0 +" kn get deployment d
+check "deployment makes pods" "condition met" kn wait deployment d --for=jsonpath='{.status.updatedReplicas}'=2 --timeout=60s
+check "deployment table" "^d +0/2 +2 +0 +" kn get deployment d
 check "get all" "deployment.apps/d " kn get all
 
 # --- end -----------------------------------------------------------------------------------------------------------

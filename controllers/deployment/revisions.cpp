@@ -1,0 +1,112 @@
+#include "controllers/deployment/revisions.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+namespace sublet::controllers {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+constexpr std::string_view kNotCopied[] = {"kubectl.kubernetes.io/last-applied-configuration",
+                                           kRevision,
+                                           kRevisionHistory,
+                                           kDesiredReplicas,
+                                           kMaxReplicas,
+                                           kRollbackTo};
+constexpr std::string_view kSafe = "bcdfghjklmnpqrstvwxz2456789";
+constexpr std::size_t kHistoryMax = 2000;  // characters
+constexpr std::size_t kNameMax = 253;
+
+bool is_copied(std::string_view annotation) {
+  return std::find(std::begin(kNotCopied), std::end(kNotCopied), annotation) == std::end(kNotCopied);
+}
+
+void fnv1a(std::uint32_t& hash, std::string_view bytes) {
+  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 16777619u;
+}
+
+bool put_annotation(Value object, std::string_view name, std::string_view value) {
+  auto annotations = object.object("metadata").object("annotations");
+  if (const auto found = annotations[name]; found && found.text() == value) return false;
+  annotations.put(name, value);
+  return true;
+}
+
+/// The oldest give way when it becomes too long.
+std::string longer_history(std::string history, const std::string& revision) {
+  if (history.empty()) return revision;
+  while (!history.empty() && history.size() + revision.size() + 1 > kHistoryMax) {
+    const auto comma = history.find(',');
+    history.erase(0, comma == std::string::npos ? history.size() : comma + 1);
+  }
+  return history.empty() ? revision : history + "," + revision;
+}
+
+Document without_hash(const Value& pod_template) {
+  auto copy = Document::copy_of(pod_template);
+  if (auto labels = copy["metadata"]["labels"]) labels.erase(kTemplateHash);
+  return copy;
+}
+
+}  // namespace
+
+std::string safe_encoded(std::uint32_t hash) {
+  std::string text = std::to_string(hash);
+  for (auto& character : text) character = kSafe[static_cast<unsigned char>(character) % kSafe.size()];
+  return text;
+}
+
+std::string template_hash(const Value& pod_template, std::optional<std::int64_t> collisions) {
+  std::uint32_t hash = 2166136261u;
+  fnv1a(hash, pod_template.to_json());
+  if (collisions) {
+    char bytes[8] = {};
+    for (int i = 0; i < 4; ++i) bytes[i] = static_cast<char>((*collisions >> (8 * i)) & 0xff);
+    fnv1a(hash, std::string_view(bytes, sizeof(bytes)));
+  }
+  return safe_encoded(hash);
+}
+
+std::string set_name(std::string_view deployment, std::string_view hash) {
+  return std::string(deployment.substr(0, kNameMax - 1 - hash.size())).append("-").append(hash);
+}
+
+bool same_template(const Value& a, const Value& b) { return without_hash(a).root().equals(without_hash(b).root()); }
+
+std::int64_t revision_of(const Value& object) {
+  const auto text = object["metadata"]["annotations"][kRevision].text();
+  std::int64_t revision = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
+  return text.empty() ? 0 : error != std::errc() || end != text.data() + text.size() ? -1 : revision;
+}
+
+bool annotate_set(Value set, const Value& deployment, std::int64_t revision) {
+  bool changed = false;
+  for (auto annotation : deployment["metadata"]["annotations"])
+    if (is_copied(annotation.key())) changed |= put_annotation(set, annotation.key(), annotation.text());
+  const auto before = set["metadata"]["annotations"][kRevision].string();
+  const auto old = revision_of(set);
+  if (old < 0 || old >= revision) return changed && old >= 0;
+  put_annotation(set, kRevision, std::to_string(revision));
+  if (!before.empty())
+    put_annotation(set, kRevisionHistory,
+                   longer_history(set["metadata"]["annotations"][kRevisionHistory].string(), before));
+  return true;
+}
+
+bool annotate_sizes(Value set, int desired, int max) {
+  const bool changed = put_annotation(set, kDesiredReplicas, std::to_string(desired));
+  return put_annotation(set, kMaxReplicas, std::to_string(max)) || changed;
+}
+
+void take_annotations(Value deployment, const Value& set) {
+  auto annotations = deployment.object("metadata").object("annotations");
+  annotations.retain([](const Value& annotation) { return !is_copied(annotation.key()); });
+  for (auto annotation : set["metadata"]["annotations"])
+    if (is_copied(annotation.key())) annotations.put(annotation.key(), annotation.text());
+}
+
+}  // namespace sublet::controllers
