@@ -74,21 +74,29 @@ void Wal::read_header(Sum& sum) {
   header_ = good ? Header::good : Header::bad;
 }
 
-/// The chain of frames from `at` on as SQLite reads it, and the commits of the same generation behind its end.
+/// The chain of frames from `at` on as SQLite reads it, and the commits of the same generation behind its end. Behind
+/// it a commit counts when it follows from the frame before (from its content, or from the checksum stored there: one
+/// of them may be what is damaged). A power cut can leave garbage in the part of a frame's header that says whether it
+/// commits, with the salts, in the next sector, whole: that is no commit.
 Wal::Frames Wal::read_frames(std::size_t at, std::size_t page_size, std::string_view salts, Sum sum) const {
   Frames frames;
   Pages transaction;
   const std::size_t size = kFrameHeader + page_size;
+  Sum stored = sum;
   for (std::size_t number = 1; at + size <= bytes_.size(); ++number, at += size) {
     const Frame frame{std::string_view(bytes_).substr(at, size)};
-    const bool ours = frame.salts() == salts;
-    if (frames.broken_at == 0 && ours) {
-      sum.add(frame.bytes.substr(0, 8));
-      sum.add(frame.bytes.substr(kFrameHeader));
-    }
-    if (frames.broken_at == 0 && (!ours || !sum.matches(frame.checksum()))) frames.broken_at = number;
+    const auto reaches = [&frame](Sum& from) {
+      from.add(frame.bytes.substr(0, 8));
+      from.add(frame.bytes.substr(kFrameHeader));
+      return from.matches(frame.checksum());
+    };
+    const bool whole = reaches(sum) || (frames.broken_at != 0 && reaches(stored));
+    const bool follows = whole && frame.salts() == salts;
+    stored = Sum{sum.big, big_endian(frame.checksum(), 0), big_endian(frame.checksum(), 4)};
+    if (whole) sum = stored;
+    if (frames.broken_at == 0 && !follows) frames.broken_at = number;
     if (frames.broken_at != 0) {
-      if (ours && frame.commits()) ++frames.commits_behind;
+      if (follows && frame.commits()) ++frames.commits_behind;
       continue;
     }
     transaction[frame.page()] = at + kFrameHeader;

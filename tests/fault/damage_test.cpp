@@ -125,6 +125,44 @@ TEST_F(Damage, OfAWriteAheadFileThatWasCutIsRefusedOrCostsNothing) {
   for (int i = 0; i < 60; ++i) cut_to(image, random() % image.at("state.db-wal").size(), bench_.acknowledged());
 }
 
+/// Frames of the WAL's current generation, and how many of them are the last transaction's.
+struct Extent {
+  std::size_t frames = 0, last_transaction = 0;
+};
+Extent extent(const std::string& wal) {
+  constexpr std::size_t kHeader = 32, kFrame = 24 + 4096, kSalts = 8;
+  Extent out;
+  std::size_t begun = 0;
+  for (std::size_t at = kHeader; at + kFrame <= wal.size(); at += kFrame) {
+    if (wal.compare(at + 8, kSalts, wal, 16, kSalts) != 0) break;
+    ++out.frames;
+    if (wal.compare(at + 4, 4, std::string(4, '\0')) == 0) continue;
+    out.last_transaction = out.frames - begun;
+    begun = out.frames;
+  }
+  return out;
+}
+
+TEST_F(Damage, GarbageThatSaysCommitInATransactionThatWasBeingWrittenIsNoCommit) {
+  constexpr std::size_t kHeader = 32, kFrame = 24 + 4096;
+  Image image = now();
+  while (extent(image.at("state.db-wal")).last_transaction < 3) {
+    bench_.run(load_, 1);
+    image = now();
+  }
+  // The power went while the last transaction was written: a sector of its first frame is lost, and garbage stands
+  // where the second says that it does not commit; the frame that commits is whole.
+  std::string& wal = image["state.db-wal"];
+  const Extent there = extent(wal);
+  const std::size_t first = kHeader + (there.frames - there.last_transaction) * kFrame;
+  wal.replace(first + 24, 512, std::string(512, '\x5a'));
+  wal.replace(first + kFrame, 8, "\x11\x22\x33\x44\x55\x66\x77\x5a");
+  bool refused = false;
+  const Revision sure = bench_.acks[bench_.acks.size() - 12].revision;
+  EXPECT_EQ(judge(image, *bench_.model, sure, refused), "");
+  EXPECT_FALSE(refused) << "a power cut leaves this";
+}
+
 TEST_F(Damage, OfTheFileUnderAWriteAheadFileIsFoundOrHarmless) { flip(now(), "state.db", 300, bench_.acknowledged()); }
 
 }  // namespace
