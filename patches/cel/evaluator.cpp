@@ -146,7 +146,7 @@ Value Evaluator::index(const Node& node) {
 }
 
 Value Evaluator::has(const Node& node) {
-  const Value operand = evaluate(*node.children[0]);
+  Value operand = evaluate(*node.children[0]);
   if (operand.is_error()) return operand;
   if (operand.is(Kind::optional) && !operand.as_optional()) return Value::boolean(false);
   const Value& container = operand.is(Kind::optional) ? *operand.as_optional() : operand;
@@ -220,7 +220,7 @@ Value Evaluator::map(const Node& node) {
 }
 
 Value Evaluator::conditional(const Node& node) {
-  const Value condition = evaluate(*node.children[0]);
+  Value condition = evaluate(*node.children[0]);
   if (condition.is_error()) return condition;
   if (!condition.is(Kind::boolean))
     return Value::error("the condition of ?: is a " + std::string(kind_name(condition.kind())) + ", not a bool");
@@ -232,7 +232,7 @@ Value Evaluator::logical(const Node& node) {
   const bool deciding = node.op == Op::logical_or;
   Value failure;
   for (const NodePtr& child : node.children) {
-    const Value operand = evaluate(*child);
+    Value operand = evaluate(*child);
     if (operand.is(Kind::boolean)) {
       if (operand.as_bool() == deciding) return operand;
       continue;
@@ -270,11 +270,11 @@ void Evaluator::each(const Node& node, const Value& range, Body body) {
 }
 
 Value Evaluator::comprehension(const Node& node) {
-  const Value range = evaluate(*node.children[0]);
+  Value range = evaluate(*node.children[0]);
   if (node.macro == Macro::bind) {
     locals_.resize(static_cast<std::size_t>(node.slot));
     locals_.push_back(range);
-    const Value result = evaluate(*node.children[1]);
+    Value result = evaluate(*node.children[1]);
     locals_.resize(static_cast<std::size_t>(node.slot));
     return result;
   }
