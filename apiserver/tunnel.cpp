@@ -5,6 +5,7 @@
 #include <map>
 
 #include "sublet/base/mutex.h"
+#include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
 #include "sublet/schema/document.h"
 
@@ -40,7 +41,7 @@ void answer_status(net::ResponseSink& sink, Reason reason, std::string message) 
   Status status;
   status.reason = reason;
   status.message = std::move(message);
-  sink.respond(status.http_code(), {{"Content-Type", "application/json"}}, kube::status_to_document(status).to_json());
+  sink.respond(status.http_code(), {{"Content-Type", "application/json"}}, status_json(status));
 }
 
 void answer_empty(net::ResponseSink& sink, int code) { sink.respond(code, {}, ""); }

@@ -1,6 +1,6 @@
 #include "sublet/base/clock.h"
 
-#include <cstdio>
+#include "sublet/base/rfc3339.h"
 
 namespace sublet {
 namespace {
@@ -13,21 +13,14 @@ class SystemClock final : public Clock {
   SteadyTime steady_now() const override { return std::chrono::steady_clock::now(); }
 };
 
-// Civil fields of a time point, floor to seconds.
-struct Civil {
-  int year, month, day, hour, minute, second;
-  int microsecond;
-};
-
-Civil civil_of(WallTime time) {
+std::string text_of(WallTime time, TimeFraction fraction) {
   using namespace std::chrono;
-  const auto micros = floor<microseconds>(time);
-  const auto secs = floor<seconds>(micros);
-  const auto day = floor<days>(secs);
-  const year_month_day ymd{sys_days(day)};
-  const auto of_day = (secs - day).count();
-  return {int(ymd.year()),       int(unsigned(ymd.month())), int(unsigned(ymd.day())),    int(of_day / 3600),
-          int(of_day / 60 % 60), int(of_day % 60),           int((micros - secs).count())};
+  const auto second = floor<seconds>(time);
+  char buffer[kRfc3339Max];
+  const char* end =
+      write_rfc3339(buffer, second.time_since_epoch().count(),
+                    static_cast<std::int32_t>(duration_cast<nanoseconds>(time - second).count()), fraction);
+  return {buffer, static_cast<std::size_t>(end - buffer)};
 }
 
 // Reads exactly `digits` decimal digits at `pos`, moving it on; -1 when there is anything else.
@@ -78,21 +71,9 @@ Clock& Clock::system() {
   return clock;
 }
 
-std::string format_time(WallTime time) {
-  const Civil c = civil_of(time);
-  char buffer[40];
-  const int n = std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02dT%02d:%02d:%02dZ", c.year, c.month, c.day, c.hour,
-                              c.minute, c.second);
-  return {buffer, static_cast<std::size_t>(n)};
-}
+std::string format_time(WallTime time) { return text_of(time, TimeFraction::none); }
 
-std::string format_micro_time(WallTime time) {
-  const Civil c = civil_of(time);
-  char buffer[48];
-  const int n = std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", c.year, c.month, c.day,
-                              c.hour, c.minute, c.second, c.microsecond);
-  return {buffer, static_cast<std::size_t>(n)};
-}
+std::string format_micro_time(WallTime time) { return text_of(time, TimeFraction::micros); }
 
 std::optional<WallTime> parse_time(std::string_view text) {
   using namespace std::chrono;

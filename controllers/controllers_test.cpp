@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/eventually_testing.h"
 #include "controllers/manual_executor_testing.h"
 #include "controllers/namespace_content.h"
 #include "sublet/apiserver/server.h"
@@ -24,17 +25,7 @@ const kube::Resource kNamespaces{"", "v1", "namespaces"}, kPods{"", "v1", "pods"
 
 Document parse(std::string_view json) { return std::move(*Document::parse_json(json)); }
 
-/// Looks until `condition` holds. Test code only waits for conditions; the pause merely spares the processor.
-template <class Condition>
-bool eventually(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 60s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
-    std::this_thread::sleep_for(2ms);
-  }
-  return true;
-}
+using testing_support::eventually;
 
 /// A server over a store in memory, with its controllers, and a client beside them.
 class ControllersTest : public testing::Test {

@@ -1,4 +1,4 @@
-// Kubernetes Status documents to sublet::Status and back.
+// Kubernetes Status documents to sublet::Status.
 #include "kube/answer.h"
 #include "sublet/kube/client.h"
 
@@ -6,10 +6,6 @@ namespace sublet::kube {
 namespace {
 
 constexpr std::size_t kQuotedBodyMax = 200;
-
-void put_text(schema::Value object, std::string_view key, const std::string& text) {
-  if (!text.empty()) object.put(key, text);
-}
 
 /// What a body that is no Status says, cut short: proxies and load balancers answer with pages of HTML.
 std::string quote_body(std::string_view body) {
@@ -44,35 +40,6 @@ Status status_from_document(const schema::Value& status, int http_code) {
     out.causes.push_back({cause["reason"].string(), cause["message"].string(), cause["field"].string()});
   out.retry_after_seconds = static_cast<int>(details["retryAfterSeconds"].integer());
   out.continue_token = status.path("metadata.continue").string();
-  return out;
-}
-
-schema::Document status_to_document(const Status& status) {
-  schema::Document out = schema::Document::object();
-  schema::Value root = out.root();
-  root.put("kind", "Status");
-  root.put("apiVersion", "v1");
-  put_text(root.object("metadata"), "continue", status.continue_token);
-  root.put("status", "Failure");
-  put_text(root, "message", status.message);
-  put_text(root, "reason", std::string(reason_name(status.reason)));
-  const bool detailed = !status.name.empty() || !status.group.empty() || !status.kind.empty() || !status.uid.empty() ||
-                        !status.causes.empty() || status.retry_after_seconds != 0;
-  if (detailed) {
-    schema::Value details = root.object("details");
-    put_text(details, "name", status.name);
-    put_text(details, "group", status.group);
-    put_text(details, "kind", status.kind);
-    put_text(details, "uid", status.uid);
-    for (const Cause& cause : status.causes) {
-      schema::Value item = details.array("causes").push_object();
-      put_text(item, "reason", cause.reason);
-      put_text(item, "message", cause.message);
-      put_text(item, "field", cause.field);
-    }
-    if (status.retry_after_seconds != 0) details.put("retryAfterSeconds", status.retry_after_seconds);
-  }
-  root.put("code", status.http_code());
   return out;
 }
 

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "net/test_support.h"
+#include "net/net_testing.h"
 #include "sublet/net/courier.h"
 
 namespace sublet::net {

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "net/test_support.h"
+#include "net/net_testing.h"
 
 namespace sublet::net {
 namespace {

@@ -146,8 +146,7 @@ void H1Answer::abandon() {
     const MutexLock lock(mutex_);
     if (closed_ || phase_ == Phase::ended) return;
   }
-  respond(500, {{"Content-Type", "application/json"}},
-          status_body(500, Reason::internal_error, "the request was given up without an answer"));
+  respond_abandoned(*this);
   abort();
 }
 

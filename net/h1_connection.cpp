@@ -210,7 +210,7 @@ void H1Connection::refuse(int code, Reason reason, std::string_view message) {
   refused_ = true;
   ++turn_;
   answer_ = std::make_shared<H1Answer>(core_, shared_from_this(), H1Answer::Shape{false, false, false});
-  answer_->respond(code, {{"Content-Type", "application/json"}}, status_body(code, reason, message));
+  respond_failure(*answer_, code, reason, std::string(message));
   flush_answers();
 }
 

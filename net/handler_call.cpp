@@ -1,15 +1,23 @@
 #include "net/handler_call.h"
 
 #include <exception>
+#include <utility>
 
 #include "sublet/base/log.h"
+#include "sublet/base/status_json.h"
 
 namespace sublet::net {
 
-std::string status_body(int code, Reason reason, std::string_view message) {
-  std::string body = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":")";
-  body.append(message).append(R"(","reason":")").append(reason_name(reason)).append(R"(","code":)");
-  return body.append(std::to_string(code)).append("}\n");
+void respond_failure(ResponseSink& sink, int code, Reason reason, std::string message) {
+  Status status;
+  status.reason = reason;
+  status.message = std::move(message);
+  status.code = code;
+  sink.respond(code, {{"Content-Type", "application/json"}}, status_json(status));
+}
+
+void respond_abandoned(ResponseSink& sink) {
+  respond_failure(sink, 500, Reason::internal_error, "the request was given up without an answer");
 }
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "net/test_support.h"
+#include "net/net_testing.h"
 #include "sublet/base/mutex.h"
 
 namespace sublet::net {

@@ -64,8 +64,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
       const MutexLock lock(mutex_);
       if (phase_ == Phase::ended) return;
     }
-    respond(500, {{"Content-Type", "application/json"}},
-            status_body(500, Reason::internal_error, "the request was given up without an answer"));
+    respond_abandoned(*this);
     abort();
   }
   void abort() override { finish(fail(Reason::service_unavailable, "the server broke off its answer")); }

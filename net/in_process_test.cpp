@@ -1,4 +1,4 @@
-#include "net/test_support.h"
+#include "net/net_testing.h"
 
 namespace sublet::net {
 namespace {

@@ -3,7 +3,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "net/test_support.h"
+#include "net/net_testing.h"
 
 namespace sublet::net {
 namespace {

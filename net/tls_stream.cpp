@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "net/stream.h"
+#include "sublet/net/digest.h"
 #include "sublet/net/openssl_ptr.h"
 
 namespace sublet::net {
@@ -74,14 +75,7 @@ std::string sha256_hex(X509* certificate) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
   if (X509_digest(certificate, EVP_sha256(), digest, &size) != 1) return {};
-  std::string text;
-  text.reserve(2 * size);  // kept as long as the connection
-  for (unsigned int i = 0; i < size; ++i) {
-    static constexpr std::string_view kHex = "0123456789abcdef";
-    text += kHex[digest[i] >> 4];
-    text += kHex[digest[i] & 15];
-  }
-  return text;
+  return hex({digest, size});
 }
 
 /// Gives back what a verified certificate holds in memory, about 3 of its 4 KiB. OpenSSL keeps the object in the

@@ -81,4 +81,21 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return out;
 }
 
+std::string base64url_encode(std::string_view bytes) {
+  std::string text = base64_encode(bytes);
+  while (text.ends_with('=')) text.pop_back();
+  std::replace(text.begin(), text.end(), '+', '-');
+  std::replace(text.begin(), text.end(), '/', '_');
+  return text;
+}
+
+std::optional<std::string> base64url_decode(std::string_view text) {
+  if (text.find_first_of("+/=\r\n") != std::string_view::npos) return std::nullopt;
+  std::string standard(text);
+  std::replace(standard.begin(), standard.end(), '-', '+');
+  std::replace(standard.begin(), standard.end(), '_', '/');
+  while (standard.size() % 4 != 0) standard += '=';
+  return base64_decode(standard);
+}
+
 }  // namespace sublet::schema

@@ -21,5 +21,21 @@ TEST(Base64, IgnoresLineBreaksAndNothingElse) {
     EXPECT_EQ(base64_decode(text), std::nullopt) << text;
 }
 
+TEST(Base64Url, RoundTripsEveryLengthWithoutPadding) {
+  std::string bytes;
+  for (int size = 0; size < 64; ++size) {
+    const std::string text = base64url_encode(bytes);
+    EXPECT_EQ(text.find_first_of("+/="), std::string::npos) << text;
+    EXPECT_EQ(base64url_decode(text), bytes);
+    bytes += static_cast<char>(0xff - size * 3);
+  }
+  EXPECT_EQ(base64url_encode("\xfb\xff"), "-_8");
+}
+
+TEST(Base64Url, TakesOneSpellingOnly) {
+  for (const std::string_view text : {"+/8", "-_8=", "-_\n8", "-", "-_8 "})
+    EXPECT_EQ(base64url_decode(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace sublet::schema

@@ -152,16 +152,6 @@ void reset(Node* node, NodeKind kind) {
   node->kind = kind;
 }
 
-void link_last(Node* parent, Node* child) {
-  child->next = nullptr;
-  if (parent->last)
-    parent->last->next = child;
-  else
-    parent->first = child;
-  parent->last = child;
-  ++parent->size;
-}
-
 // Takes `child`, which follows `before` (null: it is the first), out of the chain.
 void unlink(Node* parent, Node* before, Node* child) {
   if (before)
@@ -199,7 +189,7 @@ void copy_into(Arena& arena, Node* to, const Node* from) {
         Node* copy = arena.new_node();
         if (from->kind == NodeKind::object) set_key(arena, copy, {child->key, child->key_size});
         copy_into(arena, copy, child);
-        link_last(&built, copy);
+        detail::link_last(&built, copy);
       }
       reset(to, from->kind);
       to->first = built.first;
@@ -261,7 +251,7 @@ void Value::make_array() { reset(node_, NodeKind::array); }
 Value Value::append() {
   assert(container());
   Node* child = arena_->new_node();
-  link_last(node_, child);
+  detail::link_last(node_, child);
   return {arena_, child};
 }
 
@@ -347,7 +337,7 @@ bool Value::remove(std::size_t index) {
 void Value::relink(const std::vector<Node*>& children) {
   node_->first = node_->last = nullptr;
   node_->size = 0;
-  for (Node* child : children) link_last(node_, child);
+  for (Node* child : children) detail::link_last(node_, child);
 }
 
 void Value::reorder(const std::vector<Value>& children) {
@@ -379,47 +369,6 @@ void Value::sort_keys() {
 // --- JSON out ------------------------------------------------------------------------------------------------------
 
 namespace {
-
-// Bytes that Go's encoder does not write as they stand: controls, quote, backslash, <, >, & and the lead byte of
-// U+2028/2029 (0xe2).
-constexpr auto kPlain = [] {
-  std::array<bool, 256> plain{};
-  for (int c = 0; c < 256; ++c)
-    plain[static_cast<std::size_t>(c)] =
-        c >= 0x20 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&' && c != 0xe2;
-  return plain;
-}();
-
-void append_escape(std::string& out, unsigned char c) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    case '\b':
-      out += "\\b";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    default:
-      out += "\\u00";
-      out += kHex[c >> 4];
-      out += kHex[c & 15];
-  }
-}
 
 void append_node(std::string& out, const Node* node, int indent, bool pretty);
 
@@ -470,33 +419,6 @@ void append_node(std::string& out, const Node* node, int indent, bool pretty) {
       return;
   }
 }
-
-}  // namespace
-
-void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
-  std::size_t run = 0;  // start of the pending plain run
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (kPlain[c]) continue;
-    if (c == 0xe2) {
-      const bool separator = i + 2 < text.size() && static_cast<unsigned char>(text[i + 1]) == 0x80 &&
-                             (static_cast<unsigned char>(text[i + 2]) & 0xfe) == 0xa8;
-      if (!separator) continue;
-      out.append(text, run, i - run);
-      out += static_cast<unsigned char>(text[i + 2]) == 0xa8 ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      out.append(text, run, i - run);
-      append_escape(out, c);
-    }
-    run = i + 1;
-  }
-  out.append(text, run, text.size() - run);
-  out += '"';
-}
-
-namespace {
 
 // "-1.25e+03" as "-1250".
 void append_fixed(std::string& out, std::string_view scientific) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "schema/text_scan.h"
+#include "sublet/base/rfc3339.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::schema {
@@ -121,11 +122,6 @@ class TimeReader {
   std::string problem_;
 };
 
-char* put_digits(char* at, int value, int width) {
-  for (int i = width - 1; i >= 0; --i, value /= 10) at[i] = static_cast<char>('0' + value % 10);
-  return at + width;
-}
-
 struct DurationUnit {
   std::string_view name;
   std::uint64_t nanos;
@@ -199,27 +195,8 @@ bool parse_go_time(std::string_view text, TimeLayout layout, GoTime& time, std::
 }
 
 std::string_view format_go_time(const GoTime& time, TimeLayout layout, char* buffer) {
-  const std::chrono::sys_seconds instant{std::chrono::seconds(time.seconds)};
-  const auto day = std::chrono::floor<std::chrono::days>(instant);
-  const std::chrono::year_month_day date(day);
-  const auto second = static_cast<int>((instant - day).count());
-  char* at = put_digits(buffer, static_cast<int>(date.year()), 4);
-  *at++ = '-';
-  at = put_digits(at, static_cast<int>(static_cast<unsigned>(date.month())), 2);
-  *at++ = '-';
-  at = put_digits(at, static_cast<int>(static_cast<unsigned>(date.day())), 2);
-  *at++ = 'T';
-  at = put_digits(at, second / 3600, 2);
-  *at++ = ':';
-  at = put_digits(at, second / 60 % 60, 2);
-  *at++ = ':';
-  at = put_digits(at, second % 60, 2);
-  if (layout == TimeLayout::micros) {
-    *at++ = '.';
-    at = put_digits(at, time.nanos / 1000, 6);
-  }
-  *at++ = 'Z';
-  return {buffer, static_cast<std::size_t>(at - buffer)};
+  const auto fraction = layout == TimeLayout::micros ? TimeFraction::micros : TimeFraction::none;
+  return {buffer, static_cast<std::size_t>(write_rfc3339(buffer, time.seconds, time.nanos, fraction) - buffer)};
 }
 
 bool parse_go_duration(std::string_view text, std::int64_t& nanos, std::string& problem) {

@@ -80,7 +80,7 @@ class TreeBuilder {
       path_.push_back({{}, static_cast<std::int64_t>(node->size)});
       fill(child, item, depth + 1);
       path_.pop_back();
-      append(node, child);
+      detail::link_last(node, child);
     }
   }
 
@@ -101,7 +101,7 @@ class TreeBuilder {
         const std::string_view stored = arena_.store(field.key);
         child->key = stored.data();
         child->key_size = static_cast<std::uint32_t>(stored.size());
-        append(node, child);
+        detail::link_last(node, child);
         if (!seen.empty()) seen.emplace(stored, child);
       }
       path_.push_back({{child->key, child->key_size}, -1});
@@ -121,15 +121,6 @@ class TreeBuilder {
         seen.emplace(std::string_view(child->key, child->key_size), child);
     const auto found = seen.find(key);
     return found == seen.end() ? nullptr : found->second;
-  }
-
-  static void append(Node* parent, Node* child) {
-    if (parent->last)
-      parent->last->next = child;
-    else
-      parent->first = child;
-    parent->last = child;
-    ++parent->size;
   }
 
   void note_duplicate(std::string_view key) {

@@ -25,16 +25,6 @@ void set_static_text(Node* node, std::string_view text) {
   node->size = static_cast<std::uint32_t>(text.size());
 }
 
-void append_child(Node* parent, Node* child) {
-  child->next = nullptr;
-  if (parent->last)
-    parent->last->next = child;
-  else
-    parent->first = child;
-  parent->last = child;
-  ++parent->size;
-}
-
 namespace {
 
 /// Go's omitempty for the kinds on which it has an effect.
@@ -77,10 +67,10 @@ bool plain(Scalar scalar) {
 void ObjectShaper::close(Node* object, const TypePlan& plan, std::size_t frame, Node* others) {
   clear_node(object, NodeKind::object);
   for (std::size_t i = 0; i < plan.fields.size(); ++i)
-    if (Node* member = settle(plan.fields[i], slots_[frame + i])) append_child(object, member);
+    if (Node* member = settle(plan.fields[i], slots_[frame + i])) detail::link_last(object, member);
   while (others) {
     Node* const next = others->next;
-    append_child(object, others);
+    detail::link_last(object, others);
     others = next;
   }
   slots_.resize(frame);
@@ -161,7 +151,7 @@ void ObjectShaper::sort_members(Node* map) {
                    [](const Node* a, const Node* b) { return key_of(a) < key_of(b); });
   clear_node(map, NodeKind::object);
   for (std::size_t i = 0; i < sorting_.size(); ++i)
-    if (i + 1 == sorting_.size() || key_of(sorting_[i]) != key_of(sorting_[i + 1])) append_child(map, sorting_[i]);
+    if (i + 1 == sorting_.size() || key_of(sorting_[i]) != key_of(sorting_[i + 1])) detail::link_last(map, sorting_[i]);
 }
 
 }  // namespace sublet::schema

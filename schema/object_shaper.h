@@ -63,6 +63,5 @@ inline bool is_absent(const detail::Node* node) { return node == nullptr || node
 void name_node(detail::Node* node, std::string_view key);         // the key must outlive the document
 void clear_node(detail::Node* node, NodeKind kind);               // keeps key and place
 void set_static_text(detail::Node* node, std::string_view text);  // the text must outlive the document
-void append_child(detail::Node* parent, detail::Node* child);
 
 }  // namespace sublet::schema

@@ -113,7 +113,7 @@ class Decoder {
 
   bool item(WireReader& reader, WireType wire, const FieldPlan& plan, Node* list, int depth) {
     Node* child = shaper_.arena().new_node();
-    append_child(list, child);
+    detail::link_last(list, child);
     return single(reader, wire, plan, child, depth);
   }
 
@@ -152,7 +152,7 @@ class Decoder {
       if (!read) return false;
     }
     name_node(node, store_text(key));
-    append_child(map, node);
+    detail::link_last(map, node);
     if (shaper_.over_budget()) return complain("the object is too large");
     return true;
   }
@@ -221,7 +221,7 @@ class Decoder {
     const bool schemas = plan.scalar == Scalar::schema_or_array;
     if (node->kind != NodeKind::array) clear_node(node, NodeKind::array);
     Node* child = shaper_.arena().new_node();
-    append_child(node, child);
+    detail::link_last(node, child);
     if (schemas) return message(child, bytes, plan_of(plan), depth);
     set_static_text(child, store_text(bytes));
     return true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sublet/base/varint.h"
+
 namespace sublet::schema {
 
 namespace {
@@ -9,18 +11,7 @@ constexpr int kGroupDepthMax = 32;
 constexpr std::uint64_t kTagNumberMax = (std::uint64_t{1} << 29) - 1;
 }  // namespace
 
-bool WireReader::varint(std::uint64_t& out) {
-  out = 0;
-  for (std::size_t i = 0; i < 10 && i < rest_.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(rest_[i]);
-    out |= std::uint64_t{byte & 0x7fu} << (7 * i);
-    if (byte < 0x80) {
-      rest_.remove_prefix(i + 1);
-      return true;
-    }
-  }
-  return false;
-}
+bool WireReader::varint(std::uint64_t& out) { return take_varint(rest_, out); }
 
 bool WireReader::fixed64(std::uint64_t& out) {
   if (rest_.size() < 8) return false;
@@ -90,10 +81,8 @@ WireWriter::WireWriter(std::size_t expected_size)
     : buffer_(new char[expected_size]), capacity_(expected_size), start_(expected_size) {}
 
 void WireWriter::put_varint(std::uint64_t value) {
-  char text[10];
-  std::size_t size = 0;
-  for (; value >= 0x80; value >>= 7) text[size++] = static_cast<char>(value | 0x80);
-  text[size++] = static_cast<char>(value);
+  char text[kVarintMax];
+  const std::size_t size = write_varint(text, value);
   std::memcpy(make_room(size), text, size);
 }
 

@@ -233,7 +233,7 @@ class YamlBuilder final : public YAML::EventHandler {
       return;
     }
     Frame& frame = frames_.back();
-    if (frame.node->kind == NodeKind::array) return append_child(frame.node, node);
+    if (frame.node->kind == NodeKind::array) return detail::link_last(frame.node, node);
     frame.has_key = false;
     if (frame.merge) return merge(frame, node);
     name_node(node, frame.key);
@@ -266,7 +266,7 @@ class YamlBuilder final : public YAML::EventHandler {
   void put(Frame& frame, Node* node, bool note) {
     Node* old = find(frame, key_of(node));
     if (!old) {
-      append_child(frame.node, node);
+      detail::link_last(frame.node, node);
       if (!frame.members.empty()) frame.members.emplace(key_of(node), node);
       return;
     }
@@ -321,7 +321,7 @@ class YamlBuilder final : public YAML::EventHandler {
       Node* mine = arena_.new_node();
       name_node(mine, key_of(child));
       copy(mine, child, depth + 1);
-      append_child(to, mine);
+      detail::link_last(to, mine);
     }
   }
 

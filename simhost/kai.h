@@ -1,7 +1,7 @@
 // What simhost knows of the KAI scheduler: its annotations, the rules of its admission webhook, and the shares of GPUs.
 //
-// Source: reference/gpu-ecosystem.md sections 2.2 and 2.3 (vectors V1-V17). Where those say that KAI lets nonsense
-// pass, simhost refuses. Pure functions and values.
+// Source: KAI's pkg/binder/plugins/gpusharing/gpu-request/gpu_request_validator.go, as rules_test.cpp has it in
+// vectors. Where KAI lets nonsense pass, simhost refuses. Pure functions and values.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 
 #include "simhost/node_shape.h"
 #include "sublet/base/log.h"
+#include "sublet/base/status_json.h"
 
 namespace sublet::simhost {
 namespace {
@@ -381,12 +382,12 @@ void Kubelet::write_status(PodRun& run, const schema::Value& object) {
 
 void Kubelet::send_status(PodRun& run, std::string patch) {
   run.writing = true;
-  run.written = patch;
-  pipeline_.send(
-      client_.patch_request(kPodsApi, run.namespace_name, run.name, kube::PatchType::strategic_merge, patch, "status"),
-      [self = shared_from_this(), uid = run.uid](const Result<std::string>& answer) {
-        self->status_written(uid, answer);
-      });
+  run.written = std::move(patch);
+  pipeline_.send(client_.patch_request(kPodsApi, run.namespace_name, run.name, kube::PatchType::strategic_merge,
+                                       run.written, "status"),
+                 [self = shared_from_this(), uid = run.uid](const Result<std::string>& answer) {
+                   self->status_written(uid, answer);
+                 });
 }
 
 void Kubelet::status_written(const std::string& uid, const Result<std::string>& answer) {
@@ -420,8 +421,7 @@ void Kubelet::event(const PodRun& run, const ContainerRun* container, EventRecor
 void Kubelet::answer_log(const std::string& namespace_name, const std::string& name, const std::string& query,
                          const std::shared_ptr<net::ResponseSink>& sink) {
   const auto refuse = [&](const Status& status) {
-    sink->respond(status.http_code(), {{"Content-Type", "application/json"}},
-                  kube::status_to_document(status).to_json());
+    sink->respond(status.http_code(), {{"Content-Type", "application/json"}}, status_json(status));
   };
   const auto wanted = read_log_query(query, clock_.now());
   if (!wanted) return refuse(wanted.error());

@@ -1,6 +1,6 @@
 // NodeShape: what the simulated nodes look like: CPU nodes, GPU nodes whole, time-sliced or cut by MIG.
 //
-// Labels are those that GPU feature discovery sets (reference/gpu-ecosystem.md section 5.2). A node that carries the
+// Labels are those that GPU feature discovery sets. A node that carries the
 // annotation kSimulatedAnnotation is run by simhost's kubelet, whoever made it: users may add shapes of their own.
 // To add a shape: a row in the tables of node_shape.cpp. Pure functions.
 #pragma once

@@ -70,7 +70,7 @@ TEST(NodeFilter, SelectorsAffinityAndCordons) {
   EXPECT_EQ(refused_by_node(json(R"({"tolerations":[{"operator":"Exists"}]})").root(), cordoned.root()), "");
 }
 
-// reference/gpu-ecosystem.md section 2.3.
+// What KAI's gpu_request_validator.go answers; V3 and V5 where simhost is stricter.
 TEST(Kai, WebhookVectors) {
   struct Vector {
     const char* id;

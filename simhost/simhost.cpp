@@ -6,6 +6,7 @@
 #include "simhost/kubelet.h"
 #include "simhost/node_keeper.h"
 #include "simhost/scheduler.h"
+#include "sublet/base/status_json.h"
 #include "sublet/kube/informer.h"
 #include "sublet/kube/pipeline.h"
 
@@ -127,8 +128,7 @@ apiserver::PodLogs SimHost::pod_logs() const {
                                        const std::string& query, std::shared_ptr<net::ResponseSink> sink) {
     const auto unavailable = [](const std::shared_ptr<net::ResponseSink>& to) {
       const Status status = fail(Reason::service_unavailable, "the simulated kubelet is not running").value();
-      to->respond(status.http_code(), {{"Content-Type", "application/json"}},
-                  kube::status_to_document(status).to_json());
+      to->respond(status.http_code(), {{"Content-Type", "application/json"}}, status_json(status));
     };
     const auto impl = weak.lock();
     if (!impl) return unavailable(sink);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "store/crc32c.h"
+#include "sublet/base/varint.h"
 
 namespace sublet::store {
 namespace {
@@ -21,11 +22,6 @@ std::uint32_t read_u32(const char* at) {
   std::uint32_t value = 0;
   for (int i = 3; i >= 0; --i) value = (value << 8) | static_cast<unsigned char>(at[i]);
   return value;
-}
-
-void append_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
 }
 
 void append_text(std::string& out, std::string_view text) {
@@ -55,42 +51,25 @@ std::uint32_t checksum(Revision revision, Revision create_revision, std::string_
 /// Reads what the checksum has already vouched for; still never past the end, so that a bug cannot become an overread.
 class Reader {
  public:
-  explicit Reader(std::string_view data) : data_(data) {}
+  explicit Reader(std::string_view data) : rest_(data) {}
   bool ok() const { return ok_; }
-  std::string_view rest() const { return data_.substr(at_); }
+  std::string_view rest() const { return rest_; }
 
   std::uint64_t varint() {
     std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (at_ >= data_.size()) break;
-      const auto byte = static_cast<unsigned char>(data_[at_++]);
-      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if ((byte & 0x80) == 0) return value;
-    }
+    if (take_varint(rest_, value)) return value;
     ok_ = false;
     return 0;
   }
   std::uint32_t u32() {
-    if (data_.size() - at_ < 4) {
-      ok_ = false;
-      return 0;
-    }
-    at_ += 4;
-    return read_u32(data_.data() + at_ - 4);
+    const std::string_view bytes = take(4);
+    return ok_ ? read_u32(bytes.data()) : 0;
   }
-  std::string text() {
-    const std::uint64_t size = varint();
-    if (!ok_ || size > data_.size() - at_) {
-      ok_ = false;
-      return {};
-    }
-    at_ += size;
-    return std::string(data_.substr(at_ - size, size));
-  }
+  std::string text() { return std::string(take(varint())); }
   /// A count of things that take at least one byte each; more than the bytes left is damage.
   std::size_t count() {
     const std::uint64_t n = varint();
-    if (n > data_.size() - at_) ok_ = false;
+    if (n > rest_.size()) ok_ = false;
     return ok_ ? n : 0;
   }
   std::vector<std::pair<std::string, std::string>> pairs() {
@@ -103,8 +82,17 @@ class Reader {
   }
 
  private:
-  std::string_view data_;
-  std::size_t at_ = 0;
+  std::string_view take(std::uint64_t size) {
+    if (!ok_ || size > rest_.size()) {
+      ok_ = false;
+      return {};
+    }
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view rest_;
   bool ok_ = true;
 };
 

@@ -27,15 +27,6 @@ void put_async(Store& store, std::string key, std::string bytes) {
   store.submit(Txn{{}, {{std::move(key), Put{std::move(bytes), Object::kNoHole, {}}, {}}}}, [](const auto&) {});
 }
 
-bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
 CommitCallback Answers::callback() {
   return [this](Result<Committed> result) {
     const MutexLock lock(mutex_);

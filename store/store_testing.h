@@ -7,11 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "base/eventually_testing.h"
 #include "store/history.h"
 #include "sublet/base/mutex.h"
 #include "sublet/store/store.h"
 
 namespace sublet::store::testing_support {
+
+using sublet::testing_support::eventually;
 
 Txn create(std::string key, std::string bytes);
 Txn update(std::string key, Revision revision, std::string bytes);
@@ -19,9 +22,6 @@ Txn remove(std::string key, Revision revision);
 /// Unguarded write; the revision.
 Result<Revision> put(Store& store, std::string key, std::string bytes, std::uint32_t hole = Object::kNoHole);
 void put_async(Store& store, std::string key, std::string bytes);
-
-/// Waits until `condition` holds; false after ten seconds.
-bool eventually(const std::function<bool()>& condition);
 
 /// Collects the results of submits.
 class Answers {

@@ -4,6 +4,7 @@
 
 #include "sublet/base/log.h"
 #include "sublet/base/random.h"
+#include "sublet/net/digest.h"
 #include "syncer/translate/names.h"
 
 namespace sublet::syncer {
@@ -153,7 +154,7 @@ void record_tenant_event(Border& border, const Value& tenant_object, std::string
   const std::string_view namespace_name = tenant_object["metadata"]["namespace"].text();
   const std::string object_name = tenant_object["metadata"]["name"].string();
   const std::string identity = tenant_object["metadata"]["uid"].string() + std::string(reason) + std::string(message);
-  const std::string name = object_name.substr(0, 200) + "." + sha256_hex(identity, 16);
+  const std::string name = object_name.substr(0, 200) + "." + net::sha256_hex(identity, 16);
   const Document event = make_event(border, tenant_object, type, reason, message, name);
   const auto created = border.tenant.create(kEvents, namespace_name, event.root());
   ++border.tenant_writes;

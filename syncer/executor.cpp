@@ -1,9 +1,10 @@
 #include "sublet/syncer/executor.h"
 
-#include <thread>
-#include <vector>
+#include <memory>
+#include <utility>
 
 #include "sublet/base/mutex.h"
+#include "sublet/base/worker_pool.h"
 
 namespace sublet::syncer {
 namespace {
@@ -13,29 +14,30 @@ namespace {
 constexpr std::size_t kWorkersAtRest = 8;
 constexpr std::size_t kKeysPerWorker = 8;
 
-class WorkerPool final : public Executor {
+// Threads of a base pool, each of which takes keys until the queue is shut down.
+class QueueWorkers final : public Executor {
  public:
-  explicit WorkerPool(int workers_max) : workers_max_(static_cast<std::size_t>(workers_max)) {}
-  ~WorkerPool() override { stop(); }
+  explicit QueueWorkers(int workers_max) : workers_max_(static_cast<std::size_t>(workers_max)) {}
+  ~QueueWorkers() override { stop(); }
 
   void start(kube::WorkQueue& queue, Work work) override {
     queue_ = &queue;
     work_ = std::move(work);
     {
       const MutexLock lock(mutex_);
-      hiring_ = true;
+      threads_ = std::make_unique<WorkerPool>(
+          WorkerPoolOptions{.name = "sync", .threads_max = workers_max_, .queue_max = workers_max_});
+      workers_ = 0;
     }
     for (std::size_t i = 0; i < kWorkersAtRest; ++i) hire();
   }
 
   void stop() override {
-    std::vector<std::thread> leaving;
-    {
-      const MutexLock lock(mutex_);
-      hiring_ = false;
-      leaving.swap(workers_);
-    }
-    for (auto& worker : leaving) worker.join();
+    std::unique_ptr<WorkerPool> leaving;  // ended outside of the lock: its workers take it
+    MutexLock lock(mutex_);
+    leaving.swap(threads_);
+    lock.unlock();
+    if (leaving) leaving->stop();
   }
 
  private:
@@ -50,22 +52,21 @@ class WorkerPool final : public Executor {
   void hire() {
     const std::size_t in_line = queue_->depth();
     const MutexLock lock(mutex_);
-    const std::size_t there = workers_.size();
-    const bool wanted = there < kWorkersAtRest || in_line > there * kKeysPerWorker;
-    if (hiring_ && wanted && there < workers_max_) workers_.emplace_back([this] { run(); });
+    const bool wanted = workers_ < kWorkersAtRest || in_line > workers_ * kKeysPerWorker;
+    if (threads_ && wanted && workers_ < workers_max_ && threads_->submit([this] { run(); })) ++workers_;
   }
 
   const std::size_t workers_max_;
   kube::WorkQueue* queue_ = nullptr;  // this and work_ are set before the first worker is there
   Work work_;
   Mutex mutex_;
-  std::vector<std::thread> workers_ SUBLET_GUARDED_BY(mutex_);
-  bool hiring_ SUBLET_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<WorkerPool> threads_ SUBLET_GUARDED_BY(mutex_);  // null before start() and from stop() on
+  std::size_t workers_ SUBLET_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Executor> make_worker_pool(int workers_max) { return std::make_unique<WorkerPool>(workers_max); }
+std::unique_ptr<Executor> make_worker_pool(int workers_max) { return std::make_unique<QueueWorkers>(workers_max); }
 
 void SteppedExecutor::start(kube::WorkQueue& queue, Work work) {
   queue_ = &queue;

@@ -111,7 +111,7 @@ std::optional<Parts> split(std::string_view token) {
 }
 
 std::optional<Document> decode_part(std::string_view part) {
-  auto text = base64url_decode(part);
+  auto text = schema::base64url_decode(part);
   if (!text) return std::nullopt;
   auto document = Document::parse_json(*text);
   if (!document || !document->root().is_object()) return std::nullopt;
@@ -123,7 +123,7 @@ Outcome check_signature(const SigningKey& key, const Parts& parts, std::string_v
   if (signature_cache().knows(entry)) return {};
   auto header = decode_part(parts.header);
   if (!header || (*header)["alg"].text() != "ES256") return refuse("token is not signed with ES256");
-  auto signature = base64url_decode(parts.signature);
+  auto signature = schema::base64url_decode(parts.signature);
   if (!signature || !key.verify(parts.signed_text, *signature)) return refuse("invalid signature");
   signature_cache().add(entry);
   return {};
@@ -145,33 +145,16 @@ Outcome check_claims(const TokenClaims& claims, std::string_view issuer, const s
 
 }  // namespace
 
-std::string base64url_encode(std::string_view bytes) {
-  auto text = schema::base64_encode(bytes);
-  while (text.ends_with('=')) text.pop_back();
-  std::replace(text.begin(), text.end(), '+', '-');
-  std::replace(text.begin(), text.end(), '/', '_');
-  return text;
-}
-
-std::optional<std::string> base64url_decode(std::string_view text) {
-  std::string standard(text);
-  if (standard.find_first_of("+/=") != std::string::npos) return std::nullopt;
-  std::replace(standard.begin(), standard.end(), '-', '+');
-  std::replace(standard.begin(), standard.end(), '_', '/');
-  while (standard.size() % 4 != 0) standard += '=';
-  return schema::base64_decode(standard);
-}
-
 Result<std::string> sign_token(const std::string& key_pem, const TokenClaims& claims) {
   auto key = SigningKey::load(key_pem);
   if (!key) return fail(key.error());
   auto header = Document::object();
   header.root().put("alg", "ES256");
   header.root().put("kid", (*key)->id());
-  auto text = base64url_encode(header.to_json()) + "." + base64url_encode(payload_of(claims).to_json());
+  auto text = schema::base64url_encode(header.to_json()) + "." + schema::base64url_encode(payload_of(claims).to_json());
   auto signature = (*key)->sign(text);
   if (signature.empty()) return internal_error("the service account key cannot sign");
-  return text + "." + base64url_encode(signature);
+  return text + "." + schema::base64url_encode(signature);
 }
 
 Result<TokenClaims> verify_token(const std::string& key_pem, std::string_view token, std::string_view issuer,
@@ -210,8 +193,8 @@ Result<std::string> json_web_key_set(const std::string& key_pem) {
   entry.put("kid", (*key)->id());
   entry.put("crv", "P-256");
   entry.put("alg", "ES256");
-  entry.put("x", base64url_encode((*key)->x()));
-  entry.put("y", base64url_encode((*key)->y()));
+  entry.put("x", schema::base64url_encode((*key)->x()));
+  entry.put("y", schema::base64url_encode((*key)->y()));
   return document.to_json();
 }
 

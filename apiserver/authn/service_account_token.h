@@ -43,8 +43,4 @@ std::string openid_configuration(std::string_view issuer);
 /// Body of /openid/v1/jwks (application/jwk-set+json).
 Result<std::string> json_web_key_set(const std::string& key_pem);
 
-/// Base64 for URLs, without padding.
-std::string base64url_encode(std::string_view bytes);
-std::optional<std::string> base64url_decode(std::string_view text);
-
 }  // namespace sublet::apiserver

@@ -1,35 +1,23 @@
 #include "apiserver/authn/signing_key.h"
 
-#include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 
 #include <map>
 
 #include "apiserver/authn/service_account_token.h"
 #include "sublet/base/mutex.h"
+#include "sublet/net/digest.h"
+#include "sublet/net/openssl_ptr.h"
+#include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
 namespace {
 
 constexpr std::size_t kCoordinate = 32;
 
-template <auto Free>
-struct Deleter {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-template <class T, auto Free>
-using Owned = std::unique_ptr<T, Deleter<Free>>;
-using OwnedBio = Owned<BIO, BIO_free_all>;
-using OwnedContext = Owned<EVP_MD_CTX, EVP_MD_CTX_free>;
-using OwnedSignature = Owned<ECDSA_SIG, ECDSA_SIG_free>;
-using OwnedNumber = Owned<BIGNUM, BN_free>;
+using ContextPtr = net::OpensslPtr<EVP_MD_CTX, EVP_MD_CTX_free>;
+using SignaturePtr = net::OpensslPtr<ECDSA_SIG, ECDSA_SIG_free>;
 
 EVP_PKEY* as_key(void* key) { return static_cast<EVP_PKEY*>(key); }
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
@@ -43,7 +31,7 @@ std::string padded(const BIGNUM* number) {
 std::string coordinate(EVP_PKEY* key, const char* name) {
   BIGNUM* number = nullptr;
   if (EVP_PKEY_get_bn_param(key, name, &number) != 1) return "";
-  OwnedNumber owned(number);
+  const net::BignumPtr owned(number);
   return padded(number);
 }
 
@@ -51,23 +39,21 @@ std::string key_id(EVP_PKEY* key) {
   unsigned char* der = nullptr;
   int size = i2d_PUBKEY(key, &der);
   if (size <= 0) return "";
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned digest_size = 0;
-  EVP_Digest(der, static_cast<std::size_t>(size), digest, &digest_size, EVP_sha256(), nullptr);
+  const auto digest = net::sha256({reinterpret_cast<char*>(der), static_cast<std::size_t>(size)});
   OPENSSL_free(der);
-  return base64url_encode({reinterpret_cast<char*>(digest), digest_size});
+  return schema::base64url_encode({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 /// OpenSSL speaks DER; JWS wants the two numbers side by side.
 std::string raw_of_der(std::string_view der) {
   auto in = bytes_of(der);
-  OwnedSignature signature(d2i_ECDSA_SIG(nullptr, &in, static_cast<long>(der.size())));
+  SignaturePtr signature(d2i_ECDSA_SIG(nullptr, &in, static_cast<long>(der.size())));
   if (!signature) return "";
   return padded(ECDSA_SIG_get0_r(signature.get())) + padded(ECDSA_SIG_get0_s(signature.get()));
 }
 
 std::string der_of_raw(std::string_view raw) {
-  OwnedSignature signature(ECDSA_SIG_new());
+  SignaturePtr signature(ECDSA_SIG_new());
   auto r = BN_bin2bn(bytes_of(raw), kCoordinate, nullptr);
   auto s = BN_bin2bn(bytes_of(raw) + kCoordinate, kCoordinate, nullptr);
   ECDSA_SIG_set0(signature.get(), r, s);  // takes both
@@ -98,9 +84,8 @@ Result<std::shared_ptr<const SigningKey>> SigningKey::load(const std::string& pe
   static std::map<std::string, std::shared_ptr<const SigningKey>> loaded;  // one or two per process
   MutexLock lock(mutex);
   if (auto found = loaded.find(pem); found != loaded.end()) return found->second;
-  OwnedBio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   std::shared_ptr<SigningKey> key(new SigningKey);
-  key->key_ = PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr);
+  key->key_ = net::read_private_key(pem).release();
   if (!key->key_ || !key->read_public_parts())
     return internal_error("the service account key is no EC private key on P-256");
   loaded[pem] = key;
@@ -108,7 +93,7 @@ Result<std::shared_ptr<const SigningKey>> SigningKey::load(const std::string& pe
 }
 
 std::string SigningKey::sign(std::string_view text) const {
-  OwnedContext context(EVP_MD_CTX_new());
+  ContextPtr context(EVP_MD_CTX_new());
   if (EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, as_key(key_)) != 1) return "";
   std::size_t size = 0;
   if (EVP_DigestSign(context.get(), nullptr, &size, bytes_of(text), text.size()) != 1) return "";
@@ -122,7 +107,7 @@ std::string SigningKey::sign(std::string_view text) const {
 bool SigningKey::verify(std::string_view text, std::string_view signature) const {
   if (signature.size() != 2 * kCoordinate) return false;
   auto der = der_of_raw(signature);
-  OwnedContext context(EVP_MD_CTX_new());
+  ContextPtr context(EVP_MD_CTX_new());
   if (der.empty() || EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, as_key(key_)) != 1)
     return false;
   return EVP_DigestVerify(context.get(), bytes_of(der), der.size(), bytes_of(text), text.size()) == 1;

@@ -1,7 +1,7 @@
 // Negotiation: from Accept (and ?pretty) to how an answer is written, and from Content-Type to how a body is read.
 //
-// Pure. Source: spec section 1.4. `as=` forms are Table, PartialObjectMetadata and PartialObjectMetadataList of
-// meta.k8s.io v1 or v1beta1; there is no protobuf Table.
+// Pure. As k8s.io/apiserver/pkg/endpoints/handlers/negotiation. `as=` forms are Table, PartialObjectMetadata and
+// PartialObjectMetadataList of meta.k8s.io v1 or v1beta1; there is no protobuf Table.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 #include "apiserver/codec/object_bytes.h"
 
 #include "apiserver/conversion/conversion.h"
+#include "sublet/kube/json_scan.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -102,27 +103,8 @@ void append_typed_json(std::string& out, std::string_view prefix, const store::O
 }
 
 std::string metadata_json(const store::Object& object) {
-  constexpr std::string_view kStart = "{\"metadata\":";
   const std::string text = object.json();
-  if (!text.starts_with(kStart)) return "{}";
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = kStart.size(); i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if ((c == '}' || c == ']') && --depth == 0) {
-      return text.substr(kStart.size(), i + 1 - kStart.size());
-    }
-  }
-  return "{}";
+  return std::string(kube::json_member(text, "metadata").value_or("{}"));
 }
 
 Result<schema::Document> stored_document(const store::Object& object) {

@@ -1,9 +1,10 @@
 #include "apiserver/codec/object_writer.h"
 
 #include "apiserver/codec/object_bytes.h"
-#include "apiserver/codec/status_json.h"
 #include "apiserver/codec/table_form.h"
 #include "apiserver/conversion/conversion.h"
+#include "sublet/base/status_json.h"
+#include "sublet/base/varint.h"
 #include "sublet/schema/engine.h"
 #include "sublet/schema/registry.h"
 
@@ -17,18 +18,6 @@ using schema::Value;
 constexpr std::string_view kListMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 constexpr std::string_view kPartial = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
 constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
-
-// Length-delimited protobuf fields, for the few messages that are framed by hand around encoded objects.
-void append_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-void append_field(std::string& out, int number, std::string_view bytes) {
-  append_varint(out, static_cast<std::uint64_t>(number) << 3 | 2);
-  append_varint(out, bytes.size());
-  out += bytes;
-}
 
 std::string list_meta_json(const ListMeta& meta) {
   std::string out = "{\"resourceVersion\":\"" + std::to_string(meta.revision) + "\"";
@@ -49,9 +38,9 @@ std::string partial_json(std::string_view version, std::string_view metadata) {
 // WatchEvent {1: type, 2: RawExtension {1: raw}} behind its big-endian length.
 std::string protobuf_frame(std::string_view type, std::string_view sealed) {
   std::string raw, event, frame;
-  append_field(raw, 1, sealed);
-  append_field(event, 1, type);
-  append_field(event, 2, raw);
+  append_protobuf_bytes(raw, 1, sealed);
+  append_protobuf_bytes(event, 1, type);
+  append_protobuf_bytes(event, 2, raw);
   const auto size = static_cast<std::uint32_t>(event.size());
   for (int shift = 24; shift >= 0; shift -= 8) frame += static_cast<char>(size >> shift);
   return frame + event;
@@ -187,7 +176,7 @@ std::string ObjectWriter::list_head(const ListMeta& meta, std::size_t items_byte
 std::string ObjectWriter::protobuf_list_head(const ListMeta& meta, std::size_t items_bytes) const {
   const auto document = Document::parse_json(list_meta_json(meta));
   std::string first;
-  append_field(first, 1, schema::encode_protobuf(document->root(), route_.kinds->find_type(kListMeta)));
+  append_protobuf_bytes(first, 1, schema::encode_protobuf(document->root(), route_.kinds->find_type(kListMeta)));
   const auto size = first.size() + items_bytes;
   if (output_.form == Form::partial_list)
     return schema::protobuf_seal_head("meta.k8s.io/" + std::string(meta_version()), "PartialObjectMetadataList", size) +
@@ -234,7 +223,7 @@ Result<std::string> ObjectWriter::item_message(const store::Object& object) cons
   const bool partial = output_.form == Form::partial_list;
   const Type type = partial ? route_.kinds->find_type(kPartial) : route_.type();
   std::string message;
-  append_field(message, 2, schema::encode_protobuf(document->root(), type));
+  append_protobuf_bytes(message, 2, schema::encode_protobuf(document->root(), type));
   return message;
 }
 

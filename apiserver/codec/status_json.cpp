@@ -1,8 +1,8 @@
-#include "apiserver/codec/status_json.h"
+#include "sublet/base/status_json.h"
 
-#include "sublet/schema/document.h"
+#include "sublet/base/json_text.h"
 
-namespace sublet::apiserver {
+namespace sublet {
 namespace {
 
 // A member with a comma in front unless it is the first; empty texts are left out.
@@ -10,7 +10,7 @@ void add(std::string& out, std::string_view key, std::string_view text) {
   if (text.empty()) return;
   if (out.back() != '{') out += ',';
   out.append("\"").append(key).append("\":");
-  schema::append_json_string(out, text);
+  append_json_string(out, text);
 }
 
 void add_causes(std::string& out, const std::vector<Cause>& causes) {
@@ -66,4 +66,4 @@ std::string success_json(std::string_view group, std::string_view resource, std:
   return out + "}}";
 }
 
-}  // namespace sublet::apiserver
+}  // namespace sublet

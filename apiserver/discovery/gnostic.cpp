@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "sublet/base/varint.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::apiserver::gnostic {
@@ -12,22 +13,9 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-// Protobuf's wire format: a tag, then a varint or counted bytes.
-
-void put_varint(std::string& out, std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);
-  out += static_cast<char>(number);
-}
-
-void put_bytes(std::string& out, unsigned field, std::string_view bytes) {
-  put_varint(out, field << 3 | 2);
-  put_varint(out, bytes.size());
-  out += bytes;
-}
-
 void put_flag(std::string& out, unsigned field, bool flag) {
   if (!flag) return;  // proto3: false is not written
-  put_varint(out, field << 3);
+  append_varint(out, field << 3);
   out += '\1';
 }
 
@@ -41,51 +29,53 @@ struct Member {
 
 std::string message(const Value& object, std::span<const Member> members, unsigned extension_number);
 
-void text(std::string& out, unsigned number, const Value& value) { put_bytes(out, number, value.text()); }
+void text(std::string& out, unsigned number, const Value& value) { append_protobuf_bytes(out, number, value.text()); }
 void flag(std::string& out, unsigned number, const Value& value) { put_flag(out, number, value.boolean()); }
 
 void texts(std::string& out, unsigned number, const Value& value) {
-  for (Value item : value) put_bytes(out, number, item.text());
+  for (Value item : value) append_protobuf_bytes(out, number, item.text());
 }
 
 /// Any { yaml = 2 }: JSON is YAML.
 std::string any(const Value& value) {
   std::string out;
-  put_bytes(out, 2, value.to_json());
+  append_protobuf_bytes(out, 2, value.to_json());
   return out;
 }
 
 std::string named(std::string_view name, std::string_view content) {
   std::string out;
-  put_bytes(out, 1, name);
-  put_bytes(out, 2, content);
+  append_protobuf_bytes(out, 1, name);
+  append_protobuf_bytes(out, 2, content);
   return out;
 }
 
 /// A message of which only field 1 (or another) is set: what `oneof` wrappers are.
 std::string wrapped(unsigned number, std::string_view content) {
   std::string out;
-  put_bytes(out, number, content);
+  append_protobuf_bytes(out, number, content);
   return out;
 }
 
 std::string schema_message(const Value& value);
 
 void schema_field(std::string& out, unsigned number, const Value& value) {
-  put_bytes(out, number, schema_message(value));
+  append_protobuf_bytes(out, number, schema_message(value));
 }
 void wrapped_schema(std::string& out, unsigned number, const Value& value) {
-  put_bytes(out, number, wrapped(1, schema_message(value)));
+  append_protobuf_bytes(out, number, wrapped(1, schema_message(value)));
 }
 /// TypeItem { repeated value = 1 }.
 void type_item(std::string& out, unsigned number, const Value& value) {
-  put_bytes(out, number, wrapped(1, value.text()));
+  append_protobuf_bytes(out, number, wrapped(1, value.text()));
 }
-void any_field(std::string& out, unsigned number, const Value& value) { put_bytes(out, number, any(value)); }
+void any_field(std::string& out, unsigned number, const Value& value) {
+  append_protobuf_bytes(out, number, any(value));
+}
 void named_schemas(std::string& out, unsigned number, const Value& value) {
   std::string properties;
-  for (Value property : value) put_bytes(properties, 1, named(property.key(), schema_message(property)));
-  put_bytes(out, number, properties);
+  for (Value property : value) append_protobuf_bytes(properties, 1, named(property.key(), schema_message(property)));
+  append_protobuf_bytes(out, number, properties);
 }
 
 constexpr Member kSchema[] = {
@@ -121,7 +111,7 @@ std::string parameter(const Value& value) {
 
 /// ParametersItem { parameter = 1 }.
 void parameters(std::string& out, unsigned number, const Value& value) {
-  for (Value item : value) put_bytes(out, number, wrapped(1, parameter(item)));
+  for (Value item : value) append_protobuf_bytes(out, number, wrapped(1, parameter(item)));
 }
 
 constexpr Member kResponse[] = {{"description", 1, text}, {"schema", 2, wrapped_schema}};
@@ -129,8 +119,9 @@ constexpr Member kResponse[] = {{"description", 1, text}, {"schema", 2, wrapped_
 /// Responses { repeated NamedResponseValue response_code = 1 }, each wrapping a Response.
 void responses(std::string& out, unsigned number, const Value& value) {
   std::string codes;
-  for (Value response : value) put_bytes(codes, 1, named(response.key(), wrapped(1, message(response, kResponse, 5))));
-  put_bytes(out, number, codes);
+  for (Value response : value)
+    append_protobuf_bytes(codes, 1, named(response.key(), wrapped(1, message(response, kResponse, 5))));
+  append_protobuf_bytes(out, number, codes);
 }
 
 constexpr Member kOperation[] = {
@@ -139,7 +130,7 @@ constexpr Member kOperation[] = {
 };
 
 void operation(std::string& out, unsigned number, const Value& value) {
-  put_bytes(out, number, message(value, kOperation, 13));
+  append_protobuf_bytes(out, number, message(value, kOperation, 13));
 }
 
 constexpr Member kPathItem[] = {
@@ -159,7 +150,7 @@ std::string message(const Value& object, std::span<const Member> members, unsign
   std::string out;
   for (Value member : object) {
     if (member.key().starts_with("x-")) {
-      put_bytes(out, extension_number, named(member.key(), any(member)));
+      append_protobuf_bytes(out, extension_number, named(member.key(), any(member)));
       continue;
     }
     const Member* known = find(members, member.key());
@@ -178,21 +169,21 @@ std::string from_json(std::string_view json, std::span<const Member> members, un
 }  // namespace
 
 void DocumentWriter::begin(std::string_view swagger, std::string_view info_json) {
-  put_bytes(head_, 1, swagger);
-  put_bytes(head_, 2, from_json(info_json, kInfo, 7));
+  append_protobuf_bytes(head_, 1, swagger);
+  append_protobuf_bytes(head_, 2, from_json(info_json, kInfo, 7));
 }
 
 void DocumentWriter::add_path(std::string_view path, std::string_view path_item_json) {
-  put_bytes(paths_, 2, named(path, from_json(path_item_json, kPathItem, 10)));
+  append_protobuf_bytes(paths_, 2, named(path, from_json(path_item_json, kPathItem, 10)));
 }
 
 void DocumentWriter::add_definition(std::string_view name, std::string_view schema_json) {
-  put_bytes(definitions_, 1, named(name, from_json(schema_json, kSchema, 31)));
+  append_protobuf_bytes(definitions_, 1, named(name, from_json(schema_json, kSchema, 31)));
 }
 
 std::string DocumentWriter::take() {
-  put_bytes(head_, 8, paths_);
-  put_bytes(head_, 9, definitions_);
+  append_protobuf_bytes(head_, 8, paths_);
+  append_protobuf_bytes(head_, 9, definitions_);
   paths_.clear();
   definitions_.clear();
   return std::move(head_);

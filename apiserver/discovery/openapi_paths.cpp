@@ -56,27 +56,27 @@ constexpr std::string_view kOkCreatedAccepted[] = {"200", "201", "202"};
 constexpr std::string_view kOkAccepted[] = {"200", "202"};
 
 enum class Body { none, kind, delete_options };
-enum class Answer { kind, list, status };
+enum class AnswerBody { kind, list, status };
 
 /// What one discovery verb means over HTTP.
 struct Verb {
   std::string_view verb, method, action, id_word;
   bool on_collection;
   Body body;
-  Answer answer;
+  AnswerBody answer;
   std::span<const ApiParameter> parameters;
   std::span<const std::string_view> codes;
 };
 
 constexpr Verb kVerbs[] = {
-    {"list", "get", "list", "list", true, Body::none, Answer::list, kListParameters, kOk},
-    {"create", "post", "post", "create", true, Body::kind, Answer::kind, kWriteParameters, kOkCreatedAccepted},
-    {"deletecollection", "delete", "deletecollection", "deleteCollection", true, Body::delete_options, Answer::status,
-     kDeleteCollectionParameters, kOk},
-    {"get", "get", "get", "read", false, Body::none, Answer::kind, {}, kOk},
-    {"update", "put", "put", "replace", false, Body::kind, Answer::kind, kWriteParameters, kOkCreated},
-    {"patch", "patch", "patch", "patch", false, Body::none, Answer::kind, kPatchParameters, kOkCreated},
-    {"delete", "delete", "delete", "delete", false, Body::delete_options, Answer::status, kDeleteParameters,
+    {"list", "get", "list", "list", true, Body::none, AnswerBody::list, kListParameters, kOk},
+    {"create", "post", "post", "create", true, Body::kind, AnswerBody::kind, kWriteParameters, kOkCreatedAccepted},
+    {"deletecollection", "delete", "deletecollection", "deleteCollection", true, Body::delete_options,
+     AnswerBody::status, kDeleteCollectionParameters, kOk},
+    {"get", "get", "get", "read", false, Body::none, AnswerBody::kind, {}, kOk},
+    {"update", "put", "put", "replace", false, Body::kind, AnswerBody::kind, kWriteParameters, kOkCreated},
+    {"patch", "patch", "patch", "patch", false, Body::none, AnswerBody::kind, kPatchParameters, kOkCreated},
+    {"delete", "delete", "delete", "delete", false, Body::delete_options, AnswerBody::status, kDeleteParameters,
      kOkAccepted},
 };
 
@@ -154,7 +154,7 @@ class Surface {
       std::string id = (whole ? "delete" : std::string(verb.id_word)) + id_ + (whole ? "Collection" : "");
       made.operations.push_back(operation(verb, id + scoped_name(facts), facts.group, facts.version, facts.kind));
       if (verb.verb == "delete" && facts.delete_returns_object) made.operations.back().answer = facts.type;
-      if (verb.answer == Answer::list)
+      if (verb.answer == AnswerBody::list)
         made.operations.back().answer = kinds_.find_kind(facts.group, facts.version, facts.list_kind);
     }
     if (!made.operations.empty()) paths_.push_back(std::move(made));
@@ -175,7 +175,7 @@ class Surface {
                       verb.parameters, {},          type,          verb.codes};
     if (verb.body == Body::kind) made.body = type;
     if (verb.body == Body::delete_options) made.body = kinds_.find_kind("", "v1", "DeleteOptions");
-    if (verb.answer == Answer::status) made.answer = kinds_.find_kind("", "v1", "Status");
+    if (verb.answer == AnswerBody::status) made.answer = kinds_.find_kind("", "v1", "Status");
     return made;
   }
 

@@ -8,6 +8,7 @@
 #include "apiserver/discovery/json_writer.h"
 #include "apiserver/discovery/openapi_paths.h"
 #include "apiserver/discovery/openapi_schemas.h"
+#include "sublet/net/digest.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
@@ -136,14 +137,8 @@ struct GroupVersion {
   std::string_view group, version;
 };
 
-/// FNV-1a, in hexadecimal: clients only compare it, and keep the document for as long as it stays the same.
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  std::string made;
-  for (int shift = 60; shift >= 0; shift -= 4) made += "0123456789ABCDEF"[hash >> shift & 15];
-  return made;
-}
+/// Clients only compare it, and keep the document for as long as it stays the same.
+std::string hash_of(std::string_view text) { return net::sha256_hex(text, 32); }
 
 /// Index key ("api/v1", "apis/apps/v1") -> group version, and the hash of its document; all that are served. A part of
 /// the snapshot: documents are made for their hashes once, and only the hashes are kept.

@@ -1,27 +1,10 @@
 #include "apiserver/endpoints/document_cache.h"
 
-#include <cstdint>
-#include <cstdio>
-
 #include "apiserver/codec/gzip.h"
+#include "sublet/net/digest.h"
 
 namespace sublet::apiserver {
-namespace {
-
-std::uint64_t fnv1a(std::string_view text, std::uint64_t hash) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return hash;
-}
-
-}  // namespace
-
-std::string etag_of(std::string_view body) {
-  char buffer[40];
-  const int size = std::snprintf(buffer, sizeof buffer, "\"%016llX%016llX\"",
-                                 static_cast<unsigned long long>(fnv1a(body, 0xcbf29ce484222325ull)),
-                                 static_cast<unsigned long long>(fnv1a(body, 0x9e3779b97f4a7c15ull)));
-  return {buffer, static_cast<std::size_t>(size)};
-}
+std::string etag_of(std::string_view body) { return '"' + net::sha256_hex(body, 32) + '"'; }
 
 std::shared_ptr<const CachedDocument> DocumentCache::get(const std::string& key,
                                                          const std::function<std::string()>& make) {

@@ -1,6 +1,6 @@
-// Printers: Table columns and cells per kind, as kubectl get shows them (spec section 12). Kinds without one get Name
-// and Created At, those made at run time Name and Age. A column of the Registry. Pure; one file per family of kinds.
-// Threads: any.
+// Printers: Table columns and cells per kind, as kubectl get shows them (upstream's pkg/printers/internalversion).
+// Kinds without one get Name and Created At, those made at run time Name and Age. A column of the Registry. Pure; one
+// file per family of kinds. Threads: any.
 #pragma once
 
 #include <span>

@@ -1,6 +1,7 @@
 // RequestInfo: what a request's method and path ask for, in the words that verbs, authorization and metrics share.
 //
-// parse_request_info() is pure: it knows the URL grammar (spec section 1.7), not which resources exist.
+// parse_request_info() is pure: it knows the URL grammar (k8s.io/apiserver/pkg/endpoints/request), not which resources
+// exist.
 #pragma once
 
 #include <optional>

@@ -2,10 +2,11 @@
 // column of the Registry: rows of built-in kinds are constant, a kind made at run time may bring one with state (Hook).
 //
 // The verbs call a strategy's functions in upstream's order (k8s.io/apiserver registry/rest): create = defaults,
-// admission, prepare_create, validation, claim_create; update = defaults, admission, prepare_update (or
-// prepare_status_update), validation, claim_update. Only the claims write into the Txn. A null function means "nothing
-// particular". Rows live in one file per kind in this folder and are found through strategy_for(); kinds without a row
-// get the generic one. All functions are straight-line and pure but for what WriteContext hands in. Threads: any.
+// mutating admission, prepare_create; validation, validating admission; claim_create; update = the same with
+// prepare_update (or prepare_status_update) and claim_update. Only the claims write into the Txn. A null function means
+// "nothing particular". A kind with ways of its own has a file in this folder, those that differ by facts alone are
+// rows of others.cpp, and kinds without a row get the generic one; strategy_of() finds it for a route. All functions
+// are straight-line and pure but for what WriteContext hands in. Threads: any.
 #pragma once
 
 #include <cstdint>

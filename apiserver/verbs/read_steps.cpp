@@ -80,22 +80,6 @@ void check_list_match(const Query& query, std::string_view match, std::vector<Ca
     causes.push_back(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
 }
 
-std::string base64url(std::string text) {
-  text = schema::base64_encode(text);
-  std::replace(text.begin(), text.end(), '+', '-');
-  std::replace(text.begin(), text.end(), '/', '_');
-  while (!text.empty() && text.back() == '=') text.pop_back();
-  return text;
-}
-
-std::optional<std::string> from_base64url(std::string_view encoded) {
-  std::string text(encoded);
-  std::replace(text.begin(), text.end(), '-', '+');
-  std::replace(text.begin(), text.end(), '_', '/');
-  while (text.size() % 4 != 0) text += '=';
-  return schema::base64_decode(text);
-}
-
 }  // namespace
 
 Result<store::Revision> parse_resource_version(std::string_view text, std::string_view field) {
@@ -168,14 +152,14 @@ std::string encode_continue(const ContinueToken& token) {
   std::string json = "{\"v\":\"";
   json.append(kTokenVersion).append("\",\"rv\":").append(std::to_string(token.revision)).append(",\"start\":");
   schema::append_json_string(json, token.start + std::string(1, '\0'));
-  return base64url(json + "}");
+  return schema::base64url_encode(json + "}");
 }
 
 Result<ContinueToken> decode_continue(std::string_view text) {
   const auto invalid = [](std::string_view why) {
     return bad_request("continue key is not valid: " + std::string(why));
   };
-  const auto json = from_base64url(text);
+  const auto json = schema::base64url_decode(text);
   if (!json) return invalid("encoding");
   auto document = schema::Document::parse_json(*json);
   if (!document || (*document)["v"].text() != kTokenVersion)

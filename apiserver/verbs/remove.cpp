@@ -3,8 +3,8 @@
 
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
-#include "apiserver/codec/status_json.h"
 #include "apiserver/verbs/phases.h"
+#include "sublet/base/status_json.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {

@@ -1,8 +1,8 @@
 #include "apiserver/codec/gzip.h"
 #include "apiserver/codec/gzip_source.h"
 #include "apiserver/codec/object_writer.h"
-#include "apiserver/codec/status_json.h"
 #include "apiserver/verbs/verb.h"
+#include "sublet/base/status_json.h"
 #include "sublet/net/courier.h"
 
 namespace sublet::apiserver {

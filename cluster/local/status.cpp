@@ -115,8 +115,8 @@ class Hosts {
   }
 
  private:
-  using Answer = std::shared_ptr<const VersionAnswer>;  // null: it cannot even be asked
-  Answer ask(const VirtualCluster& cluster) {
+  using AnswerPtr = std::shared_ptr<const VersionAnswer>;  // null: it cannot even be asked
+  AnswerPtr ask(const VirtualCluster& cluster) {
     const auto access = kube::load_kubeconfig(cluster.host_kubeconfig_path());
     if (!access) return nullptr;
     auto transport = connect_(*access);
@@ -125,8 +125,8 @@ class Hosts {
 
   const HostConnector& connect_;
   Round& round_;
-  std::map<std::string, Answer> by_kubeconfig_;
-  std::map<std::string, const Answer*> by_cluster_;  // by folder
+  std::map<std::string, AnswerPtr> by_kubeconfig_;
+  std::map<std::string, const AnswerPtr*> by_cluster_;  // by folder
 };
 
 }  // namespace

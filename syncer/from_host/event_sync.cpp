@@ -4,6 +4,7 @@
 
 #include "sublet/base/mutex.h"
 #include "sublet/kube/json_scan.h"
+#include "sublet/net/digest.h"
 #include "syncer/border.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/translation.h"
@@ -76,7 +77,7 @@ std::optional<Told> told(Border& border, const Sides& sides, const std::string& 
   if (host_event["involvedObject"]["kind"].text() != "Pod") return std::nullopt;
   const auto owner = owner_of(border, host_event["involvedObject"]["name"].string());
   if (!owner || owner->name.empty()) return std::nullopt;
-  const std::string name = owner->name.substr(0, 200) + "." + sha256_hex(cached->uid, 16);
+  const std::string name = owner->name.substr(0, 200) + "." + net::sha256_hex(cached->uid, 16);
   return Told{*owner, name, tenant_event(border, host_event.root(), *owner, name)};
 }
 

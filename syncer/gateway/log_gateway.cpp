@@ -3,6 +3,7 @@
 #include <set>
 
 #include "sublet/base/log.h"
+#include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
 #include "sublet/schema/document.h"
 
@@ -63,7 +64,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
       status.message = "the host did not answer for the log of pod " + tenant_pod + ": " + outcome.error().message;
       code = 503;
       content_type = "application/json";
-      buffer = kube::status_to_document(status).to_json();
+      buffer = status_json(status);
     } else if (!outcome) {
       broken = true;
     }

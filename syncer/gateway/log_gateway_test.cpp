@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/eventually_testing.h"
 #include "sublet/base/mutex.h"
 #include "sublet/net/body_source.h"
 
@@ -14,14 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + 60s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(1ms);  // the pace of looking
-  }
-  return true;
-}
+using testing_support::eventually;
 
 /// The host's log: numbered lines.
 class Lines final : public net::BodySource {

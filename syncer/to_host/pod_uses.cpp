@@ -1,5 +1,6 @@
 #include "syncer/to_host/pod_uses.h"
 
+#include "sublet/net/digest.h"
 #include "syncer/border.h"
 #include "syncer/translate/names.h"
 
@@ -54,7 +55,7 @@ std::string SettledPods::fingerprint(const kube::CachedObject& tenant_pod, const
          {pod->raw({"metadata", "labels"}), pod->raw({"metadata", "annotations"}), pod->raw({"spec"})})
       bytes.append(std::to_string(part.size())).append(":").append(part);
   }
-  return sha256_hex(bytes, 32);
+  return net::sha256_hex(bytes, 32);
 }
 
 bool SettledPods::settled(const std::string& tenant_uid, const std::string& fingerprint) const {

@@ -84,8 +84,6 @@ struct HostKind {
   std::string_view kind;
   /// After the rows, before the template's patches.
   void (*after_rows)(const Translation& translation, schema::Value host_object) = nullptr;
-  /// After the patches: what no template may change.
-  void (*enforce)(const TranslateContext& context, schema::Value host_object) = nullptr;
   /// After the hash of what is desired was taken: what may differ from one time to the next without being a change.
   void (*after_hash)(const Translation& translation, schema::Value host_object) = nullptr;
 };

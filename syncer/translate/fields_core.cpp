@@ -9,7 +9,7 @@ namespace sublet::syncer {
 
 std::span<const HostKind> host_kinds() {
   static constexpr std::array<HostKind, 4> kinds{{
-      {"Pod", finish_pod, force_host_identity, add_service_environment},
+      {"Pod", finish_pod, add_service_environment},
       {"ConfigMap"},
       {"Secret"},
       {"Service"},

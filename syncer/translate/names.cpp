@@ -1,9 +1,8 @@
 #include "syncer/translate/names.h"
 
-#include <openssl/evp.h>
-
 #include <array>
 
+#include "sublet/net/digest.h"
 #include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
@@ -46,27 +45,10 @@ std::string hashed_name(std::string_view prefix, std::initializer_list<std::stri
   // A cut must not leave a name that ends a DNS label in '-' or '.'.
   while (!readable.empty() && (readable.back() == '-' || readable.back() == '.')) readable.pop_back();
   if (readable.empty()) readable = "o";
-  return readable + "-" + base32(sha256(bytes), kDigestChars);
+  return readable + "-" + base32(net::sha256(bytes), kDigestChars);
 }
 
 }  // namespace
-
-std::array<unsigned char, 32> sha256(std::string_view bytes) {
-  std::array<unsigned char, 32> digest{};
-  unsigned int size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  return digest;
-}
-
-std::string sha256_hex(std::string_view bytes, std::size_t chars) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : sha256(bytes)) {
-    text += kHex[byte >> 4];
-    text += kHex[byte & 15];
-  }
-  return text.substr(0, chars);
-}
 
 std::string host_name(std::string_view tenant_name, std::string_view tenant_namespace,
                       std::string_view virtual_cluster) {
@@ -83,7 +65,7 @@ std::string token_batch(std::string_view creation_timestamp, std::string_view po
   std::string batch;
   for (const char c : creation_timestamp)
     if (c != '-' && c != ':') batch += c;
-  return batch + "." + std::to_string(sha256(pod_uid)[0] % kTokenShards);
+  return batch + "." + std::to_string(net::sha256(pod_uid)[0] % kTokenShards);
 }
 
 std::string host_token_secret_name(std::string_view batch, std::string_view tenant_namespace,

@@ -6,7 +6,6 @@
 // Pure; any thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,9 +21,5 @@ inline constexpr int kTokenShards = 32;
 /// Host Secret that carries the service-account tokens of such a batch.
 std::string host_token_secret_name(std::string_view batch, std::string_view tenant_namespace,
                                    std::string_view virtual_cluster);
-
-std::array<unsigned char, 32> sha256(std::string_view bytes);
-/// The first `chars` hex digits.
-std::string sha256_hex(std::string_view bytes, std::size_t chars = 64);
 
 }  // namespace sublet::syncer

@@ -6,58 +6,66 @@
 namespace sublet::syncer {
 namespace {
 
+enum class On : unsigned char { labels, annotations, both };
+// Who may write the key on the host beside the host itself: a template, or nobody.
+enum class Author : unsigned char { platform, host };
+struct KeyRow {
+  std::string_view key;  // exact, or a prefix when it ends in '/' or '*'
+  On on;
+  Author author = Author::platform;
+};
 constexpr KeyRow kReservedKeys[] = {
-    {"sublet.dev/", true, true, false},  // ours; written after the patches
+    {"sublet.dev/", On::both},  // ours; written after the patches
     // Queues: the platform's choice, made by a template.
-    {"kai.scheduler/queue", true, true, false},
-    {"kueue.x-k8s.io/*", true, true, false},
-    {"scheduling.volcano.sh/*", true, true, false},
-    {"scheduling.k8s.io/group-name", true, true, false},
-    {"volcano.sh/*", true, true, false},
-    {"project", true, false, false},
-    {"priorityClassName", true, false, false},
-    {"kai.scheduler/preemptibility", true, true, false},
-    {"kai.scheduler/node-pool", true, true, false},
-    {"kai.scheduler/skip-podgrouper", true, true, false},
-    {"kai.scheduler/subgroup-name", true, true, false},
-    {"kai.scheduler/preemption-delay", true, true, false},
+    {"kai.scheduler/queue", On::both},
+    {"kueue.x-k8s.io/*", On::both},
+    {"scheduling.volcano.sh/*", On::both},
+    {"scheduling.k8s.io/group-name", On::both},
+    {"volcano.sh/*", On::both},
+    {"project", On::labels},
+    {"priorityClassName", On::labels},
+    {"kai.scheduler/preemptibility", On::both},
+    {"kai.scheduler/node-pool", On::both},
+    {"kai.scheduler/skip-podgrouper", On::both},
+    {"kai.scheduler/subgroup-name", On::both},
+    {"kai.scheduler/preemption-delay", On::both},
     // Records of host components: not even a template may write them.
-    {"runai-gpu-group", true, true, true},
-    {"runai-gpu-group/", true, true, true},
-    {"pod-group-name", true, true, true},
-    {"received-resource-type", true, true, true},
-    {"runai/shared-gpu-configmap", true, true, true},
-    {"run.ai/reserve_for_gpu_index", true, true, true},
-    {"kai.scheduler/top-owner-metadata", true, true, true},
-    {"kai.scheduler/stale-podgroup-timestamp", true, true, true},
-    {"kai.scheduler/last-start-timestamp", true, true, true},
+    {"runai-gpu-group", On::both, Author::host},
+    {"runai-gpu-group/", On::both, Author::host},
+    {"pod-group-name", On::both, Author::host},
+    {"received-resource-type", On::both, Author::host},
+    {"runai/shared-gpu-configmap", On::both, Author::host},
+    {"run.ai/reserve_for_gpu_index", On::both, Author::host},
+    {"kai.scheduler/top-owner-metadata", On::both, Author::host},
+    {"kai.scheduler/stale-podgroup-timestamp", On::both, Author::host},
+    {"kai.scheduler/last-start-timestamp", On::both, Author::host},
     // Opt-outs and device picks of other schedulers and runtimes.
-    {"hami.io/*", true, true, false},
-    {"nvidia.com/use-gpuuuid", true, true, false},
-    {"nvidia.com/nouse-gpuuuid", true, true, false},
-    {"nvidia.com/vgpu-mode", true, true, false},
-    {"mps", false, true, false},
+    {"hami.io/*", On::both},
+    {"nvidia.com/use-gpuuuid", On::both},
+    {"nvidia.com/nouse-gpuuuid", On::both},
+    {"nvidia.com/vgpu-mode", On::both},
+    {"mps", On::annotations},
     // Kubernetes itself and cluster add-ons that act on annotations.
-    {"cluster-autoscaler.kubernetes.io/*", true, true, false},
-    {"karpenter.sh/*", true, true, false},
-    {"scheduler.alpha.kubernetes.io/*", false, true, false},
-    {"resource.kubernetes.io/*", true, true, false},
-    {"container.apparmor.security.beta.kubernetes.io/*", false, true, false},
-    {"seccomp.security.alpha.kubernetes.io/*", false, true, false},
-    {"container.seccomp.security.alpha.kubernetes.io/*", false, true, false},
-    {"kubernetes.io/ingress-bandwidth", false, true, false},
-    {"kubernetes.io/egress-bandwidth", false, true, false},
-    {"kubernetes.io/service-account.*", false, true, false},
-    {"kubernetes.io/config.*", false, true, false},
-    {"k8s.v1.cni.cncf.io/*", false, true, false},
-    {"v1.multus-cni.io/*", false, true, false},
-    {"sidecar.istio.io/*", true, true, false},
-    {"eks.amazonaws.com/*", false, true, false},
-    {"iam.gke.io/*", false, true, false},
-    {"azure.workload.identity/*", true, true, false},
-    {"service.beta.kubernetes.io/*", false, true, false},
-    {"kubectl.kubernetes.io/last-applied-configuration", false, true, false},
-    {"vcluster.loft.sh/*", true, true, false},
+    {"cluster-autoscaler.kubernetes.io/*", On::both},
+    {"karpenter.sh/*", On::both},
+    {"scheduler.alpha.kubernetes.io/*", On::annotations},
+    {"resource.kubernetes.io/*", On::both},
+    {"container.apparmor.security.beta.kubernetes.io/*", On::annotations},
+    {"seccomp.security.alpha.kubernetes.io/*", On::annotations},
+    {"container.seccomp.security.alpha.kubernetes.io/*", On::annotations},
+    {"kubernetes.io/ingress-bandwidth", On::annotations},
+    {"kubernetes.io/egress-bandwidth", On::annotations},
+    {"kubernetes.io/service-account.*", On::annotations},
+    {"kubernetes.io/config.*", On::annotations},
+    {"k8s.v1.cni.cncf.io/*", On::annotations},
+    {"v1.multus-cni.io/*", On::annotations},
+    {"sidecar.istio.io/*", On::both},
+    {"eks.amazonaws.com/*", On::annotations},
+    {"iam.gke.io/*", On::annotations},
+    {"azure.workload.identity/*", On::both},
+    {"service.beta.kubernetes.io/*", On::annotations},
+    {"kubectl.kubernetes.io/last-applied-configuration", On::annotations},
+    {"vcluster.loft.sh/*", On::both},
 };
 
 bool matches(std::string_view pattern, std::string_view key) {
@@ -66,23 +74,19 @@ bool matches(std::string_view pattern, std::string_view key) {
   return key == pattern;
 }
 
-template <class Applies>
-bool reserved(std::string_view key, bool after_patches, Applies applies) {
+bool reserved(std::string_view key, bool after_patches, On place) {
   return std::any_of(std::begin(kReservedKeys), std::end(kReservedKeys), [&](const KeyRow& row) {
-    return applies(row) && (!after_patches || row.host_owned) && matches(row.key, key);
+    return (row.on == place || row.on == On::both) && (!after_patches || row.author == Author::host) &&
+           matches(row.key, key);
   });
 }
 
 }  // namespace
 
-std::span<const KeyRow> reserved_keys() { return kReservedKeys; }
-
-bool reserved_label(std::string_view key, bool after_patches) {
-  return reserved(key, after_patches, [](const KeyRow& row) { return row.label; });
-}
+bool reserved_label(std::string_view key, bool after_patches) { return reserved(key, after_patches, On::labels); }
 
 bool reserved_annotation(std::string_view key, bool after_patches) {
-  return reserved(key, after_patches, [](const KeyRow& row) { return row.annotation; });
+  return reserved(key, after_patches, On::annotations);
 }
 
 }  // namespace sublet::syncer

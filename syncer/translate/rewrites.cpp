@@ -4,7 +4,9 @@
 #include <array>
 #include <optional>
 
+#include "sublet/net/digest.h"
 #include "syncer/translate/names.h"
+#include "syncer/translate/overruled.h"
 #include "syncer/translate/reserved_keys.h"
 
 // Map of this file: metadata, references, tenant facts in containers, selectors, bounds, what comes back, pod-wide
@@ -210,7 +212,7 @@ void rewrite_volume_field_path(Translation& translation, Value parent, Value fie
     return;
   }
   if (const auto fact = tenant_fact(translation, path)) {
-    const std::string key = "sublet.dev/fact-" + sha256_hex(path, 16);
+    const std::string key = "sublet.dev/fact-" + net::sha256_hex(path, 16);
     field.set(annotation_path(translation.carry_annotation(key, *fact)));
     return;
   }
@@ -384,15 +386,6 @@ void keep_own_containers(Translation& translation, Value parent, Value field) {
 
 // --- pod-wide steps ------------------------------------------------------------------------------------------------
 
-void force_host_identity(const TranslateContext& context, Value host_pod) {
-  Value host_pod_spec = host_pod.object("spec");
-  host_pod_spec.put("serviceAccountName", context.host_service_account);
-  host_pod_spec.erase("serviceAccount");
-  host_pod_spec.erase("nodeName");
-  host_pod_spec.put("automountServiceAccountToken", false);
-  host_pod_spec.put("enableServiceLinks", false);
-}
-
 namespace {
 
 // A DNS label from the pod's name, as the kubelet would make it.
@@ -446,7 +439,7 @@ void set_pod_network(const Translation& translation, Value host_pod_spec) {
 }  // namespace
 
 void finish_pod(const Translation& translation, Value host_pod) {
-  force_host_identity(translation.context(), host_pod);
+  overrule(translation, "Pod", host_pod);
   set_pod_network(translation, host_pod["spec"]);
 }
 

@@ -60,8 +60,6 @@ void keep_own_containers(Translation& translation, schema::Value parent, schema:
 // Steps of pods (HostKind).
 /// ServiceAccount without rights, no token of the host, no service links; hostname and DNS of the tenant.
 void finish_pod(const Translation& translation, schema::Value host_pod);
-/// The first three of these, again after the patches.
-void force_host_identity(const TranslateContext& context, schema::Value host_pod);
 /// KUBERNETES_* and the tenant's services as variables of every container, before its own.
 void add_service_environment(const Translation& translation, schema::Value host_pod);
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "sublet/net/digest.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/names.h"
+#include "syncer/translate/overruled.h"
 #include "syncer/translate/reserved_keys.h"
 #include "syncer/translate/translation.h"
 
@@ -14,25 +16,16 @@ using schema::Document;
 using schema::Value;
 
 // Rows that patches cannot get around: written or removed after them.
+// What patches cannot get around.
 void enforce_border(const Translation& translation, const HostKind& kind, Value host_object) {
-  const TranslateContext& context = translation.context();
   Value metadata = host_object.object("metadata");
   Value labels = metadata.object("labels"), annotations = metadata.object("annotations");
   labels.retain([](Value entry) { return !reserved_label(entry.key(), true); });
   annotations.retain([](Value entry) { return !reserved_annotation(entry.key(), true); });
-  metadata.put("name", translation.host_name_of(translation.tenant_name()));
-  metadata.put("namespace", context.host_namespace);
-  metadata.erase("ownerReferences");
-  metadata.erase("finalizers");
-  labels.put(kLabelManagedBy, context.virtual_cluster);
-  labels.put(kLabelTenantUid, context.virtual_cluster_uid);
-  labels.put(kLabelTenantNamespace, translation.tenant_namespace());
-  annotations.put(kAnnotationTenantName, translation.tenant_name());
-  annotations.put(kAnnotationTenantNamespace, translation.tenant_namespace());
-  annotations.put(kAnnotationTenantUid, translation.tenant().path("metadata.uid").text());
-  annotations.put(kAnnotationTenantKind, kind.kind);
+  overrule(translation, "", host_object);
+  for (const OwnKey& own : own_keys()) metadata[own.parent].put(own.key, own.value(translation));
   for (const auto& [key, value] : translation.carried_annotations) annotations.put(key, value);
-  if (kind.enforce) kind.enforce(context, host_object);
+  overrule(translation, kind.kind, host_object);
 }
 
 patches::PatchReport apply_patches(const Translation& translation, std::string_view kind, Value host_object) {
@@ -54,7 +47,7 @@ Document with_type_first(const Value& tenant_object) {
 }
 
 // Everything the syncer owns: the whole host object as it is about to be written.
-std::string hash_of(const Value& host_object) { return sha256_hex(host_object.to_json(), 32); }
+std::string hash_of(const Value& host_object) { return net::sha256_hex(host_object.to_json(), 32); }
 
 }  // namespace
 

@@ -1,10 +1,11 @@
 // Server: one virtual cluster's Kubernetes API (also the embedded host's), as a net::Handler over a Store.
 //
-// handle() runs on a connection's loop: filters over one RequestContext (deadline, authn, authz, limits), then a verb,
-// which for a write goes through its phases (apiserver/verbs/phases.h) and is answered when it is durable.
+// What handler() gives runs on a connection's loop: filters over one RequestContext (apiserver/filters/pipeline.cpp has
+// their order), then a verb, which for a write goes through its phases (apiserver/verbs/phases.h) and is answered when
+// it is durable.
 // In-process callers (controllers, simhost) use make_in_process_transport(handler(), identity).
 // Lifecycle: construct over an open Store; start() writes what must exist (system namespaces, kubernetes Service);
-// stop() ends watches cleanly. Threads: handle() from any thread.
+// stop() ends watches cleanly. Threads: the handler and install_kinds() from any.
 #pragma once
 
 #include <memory>

@@ -3,8 +3,7 @@
 // A Status is the Kubernetes failure object in C++: the reason is one of the API's own reasons, so a failure deep in
 // the store reaches kubectl without a second vocabulary. Functions that can fail return Result<T>; exceptions live only
 // at the seams of libraries that throw, and are turned into a Status on the spot. Values: plain data, copyable, no
-// threads involved. Source: k8s.io/apimachinery/pkg/apis/meta/v1 (StatusReason), reference/apiserver-spec.md
-// section 1.6.
+// threads involved. Source: k8s.io/apimachinery/pkg/apis/meta/v1 (StatusReason).
 #pragma once
 
 #include <string>

@@ -120,9 +120,7 @@ class Client {
   ClientOptions options_;
 };
 
-/// A Kubernetes Status document as Status.
+/// A Kubernetes Status document as Status: the reverse of status_json().
 Status status_from_document(const schema::Value& status, int http_code);
-/// The reverse, as the API server writes it.
-schema::Document status_to_document(const Status& status);
 
 }  // namespace sublet::kube

@@ -3,7 +3,7 @@
 // Three sources: the query text ("app=web,tier in (a,b),!legacy"), a LabelSelector object (matchLabels,
 // matchExpressions), and NodeSelectorTerm expressions (which add Gt and Lt). One matcher serves all, over whatever
 // holds the labels: a JSON object, or the store's sorted pairs. Source: upstream's apimachinery/pkg/labels and
-// pkg/fields; reference/apiserver-spec.md section 2.4.
+// pkg/fields.
 #pragma once
 
 #include <functional>

@@ -2,10 +2,11 @@
 //
 // A Document owns an Arena and one root value. Value is a cheap handle (pointer pair) to a node in it; it stays valid,
 // even while the tree around it is changed or the Document is moved, until its Document dies. Objects keep their
-// members in insertion order; type-directed passes (schema/conform.h) bring them into upstream's field order. Handles
-// to nothing are "missing": every read of a missing value gives the default, so `pod["spec"]["nodeName"].text()` needs
-// no checks on the way. Threads: one writer at a time, or many readers. Not copyable by accident; clone() copies.
-// Limits: nesting is capped at kDepthMax while parsing, so no walk over a Document can overflow the stack.
+// members in insertion order; type-directed passes (sublet/schema/engine.h) bring them into upstream's field order.
+// Handles to nothing are "missing": every read of a missing value gives the default, so
+// `pod["spec"]["nodeName"].text()` needs no checks on the way. Threads: one writer at a time, or many readers. Not
+// copyable by accident; clone() copies. Limits: nesting is capped at kDepthMax while parsing, so no walk over a
+// Document can overflow the stack.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sublet/base/json_text.h"
 #include "sublet/base/status.h"
 
 namespace sublet::schema {
@@ -41,6 +43,14 @@ struct Node {
   };
   NodeKind kind = NodeKind::null;
 };
+
+/// Makes `child` the last member or item of `parent`.
+inline void link_last(Node* parent, Node* child) {
+  child->next = nullptr;
+  (parent->last ? parent->last->next : parent->first) = child;
+  parent->last = child;
+  ++parent->size;
+}
 }  // namespace detail
 
 /// Storage of one Document's nodes and strings. Grows only; freed at once with its Document.
@@ -255,8 +265,7 @@ class Document {
   detail::Node* root_;
 };
 
-/// JSON string literal with quotes, escaped as Go does.
-void append_json_string(std::string& out, std::string_view text);
+using sublet::append_json_string;
 /// A float as Go's encoding/json writes it (shortest, 'e' outside 1e-6..1e21).
 void append_json_float(std::string& out, double value);
 

@@ -78,5 +78,8 @@ std::optional<__int128> quantity_nanos(std::string_view text);
 std::string quantity_from_nanos(__int128 nanos, std::string_view like = {});
 std::optional<std::string> base64_decode(std::string_view text);
 std::string base64_encode(std::string_view bytes);
+/// Base64 for URLs and tokens (RFC 4648, section 5), without padding.
+std::optional<std::string> base64url_decode(std::string_view text);
+std::string base64url_encode(std::string_view bytes);
 
 }  // namespace sublet::schema

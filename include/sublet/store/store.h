@@ -1,7 +1,7 @@
 // Store: the tenant's objects, durable before they are acknowledged, watched in revision order.
 //
-// Shape: a Log (durability seam: sqlite_log; later etcd, PostgreSQL) under a State (index in memory, snapshots,
-// history, compaction), joined by Store, which runs the one commit thread.
+// Shape: a Log (the durability seam: sqlite_log.h) under the index in memory, with its snapshots, and the history, with
+// its compaction; joined by Store, which runs the one commit thread.
 //
 //   submit(Txn) --guards checked against pending state, revisions given--> queue --> commit thread: one SQLite
 //   transaction and fsync for the whole batch --> durable state, snapshot, history --> listeners told --> callbacks

@@ -1,10 +1,10 @@
 // Translate: tenant object to host object, pure.
 //
 // Built from an explicit field table (syncer/translate/fields_*.cpp): every leaf of every synced type has one of copy,
-// rewrite, clamp, force, drop, warn, deny; a leaf of the schema without one fails the build. The syncer, admission in
-// the tenant's apiserver, dry run and (later) `sublet explain` all call translate(), so there is one answer. Order:
-// tenant object -> field table -> template patches -> border rows (force, strip, refuse) that patches cannot get
-// around. No I/O, no clock, no globals. Threads: immutable inputs, any thread.
+// rewrite, clamp, force, drop, warn, deny; a leaf of the schema without one fails the build. The syncer and admission
+// in the tenant's apiserver, dry run included, call translate(), so there is one answer. Order: tenant object -> field
+// table -> template patches -> border rows (force, strip, refuse) that patches cannot get around. No I/O, no clock, no
+// globals. Threads: immutable inputs, any thread.
 #pragma once
 
 #include <map>
@@ -34,8 +34,8 @@ inline constexpr std::string_view kAnnotationDesiredHash = "sublet.dev/desired-h
 std::string host_name(std::string_view tenant_name, std::string_view tenant_namespace,
                       std::string_view virtual_cluster);
 
-/// Everything translation may know beside the object. Immutable for the life of a virtual cluster's syncer, except
-/// `tenant_services` and node-independent facts, which the caller fills per object.
+/// Everything translation may know beside the object. The same for the life of a virtual cluster's syncer, but for
+/// `service_environment`, which the caller fills per pod.
 struct TranslateContext {
   std::string virtual_cluster;
   std::string virtual_cluster_uid;

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/eventually_testing.h"
 #include "net/resolver.h"
 #include "sublet/base/descriptor.h"
 #include "sublet/base/mutex.h"
@@ -34,15 +35,7 @@ namespace sublet::net {
 using namespace std::chrono_literals;
 inline constexpr auto kPatience = 60s;
 
-/// True as soon as the condition holds; false when patience runs out.
-inline bool eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(1ms);  // the pace of looking, not a time that anything relies on
-  }
-  return true;
-}
+using testing_support::eventually;
 
 /// A box that one thread fills and another waits for.
 template <class T>
