@@ -12,7 +12,6 @@ using schema::Document;
 constexpr std::string_view kAuthenticated = "system:authenticated";
 constexpr std::string_view kMasters = "system:masters";
 constexpr std::string_view kCredentialId = "authentication.kubernetes.io/credential-id";
-constexpr std::string_view kPublicPaths[] = {"/healthz", "/livez", "/readyz", "/version"};
 // A token may outlive its pod for as long as the pod still says goodbye.
 constexpr std::chrono::seconds kDeletedLeeway{60};
 
@@ -154,14 +153,6 @@ Result<User> authenticate(const net::Request& request, const ServerOptions& opti
   auto identity = authenticate_token(token, {}, options, pending, clock);
   if (!identity) return unauthorized();
   return std::move(identity->user);
-}
-
-bool is_public_path(std::string_view path) {
-  return std::any_of(std::begin(kPublicPaths), std::end(kPublicPaths), [&](std::string_view known) {
-    if (!path.starts_with(known)) return false;
-    auto rest = path.substr(known.size());
-    return rest.empty() || (rest.front() == '/' && known != "/version") || rest == "/";
-  });
 }
 
 }  // namespace sublet::apiserver

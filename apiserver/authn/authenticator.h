@@ -27,7 +27,4 @@ struct TokenIdentity {
 Result<TokenIdentity> authenticate_token(std::string_view token, const std::vector<std::string>& audiences,
                                          const ServerOptions& options, const store::Snapshot& pending, Clock& clock);
 
-/// Health and version answer anyone. `path` without the query.
-bool is_public_path(std::string_view path);
-
 }  // namespace sublet::apiserver

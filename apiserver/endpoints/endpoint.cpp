@@ -13,16 +13,16 @@ namespace sublet::apiserver {
 namespace {
 
 constexpr Endpoint kEndpoints[] = {
-    {"/", false, false, serve_paths},
-    {"/api", true, false, serve_discovery},
-    {"/apis", true, false, serve_discovery},
-    {"/healthz", true, true, serve_health},
-    {"/livez", true, true, serve_health},
-    {"/metrics", false, false, serve_metrics},
-    {"/openapi/v2", false, false, serve_openapi_v2},
-    {"/openapi/v3", true, false, serve_openapi_v3},
-    {"/readyz", true, true, serve_health},
-    {"/version", false, true, serve_version},
+    {.path = "/", .serve = serve_paths},
+    {.path = "/api", .prefix = true, .serve = serve_discovery},
+    {.path = "/apis", .prefix = true, .serve = serve_discovery},
+    {.path = "/healthz", .prefix = true, .anonymous = true, .serve = serve_health},
+    {.path = "/livez", .prefix = true, .anonymous = true, .serve = serve_health},
+    {.path = "/metrics", .serve = serve_metrics},
+    {.path = "/openapi/v2", .serve = serve_openapi_v2},
+    {.path = "/openapi/v3", .prefix = true, .serve = serve_openapi_v3},
+    {.path = "/readyz", .prefix = true, .anonymous = true, .serve = serve_health},
+    {.path = "/version", .anonymous = true, .serve = serve_version},
 };
 
 std::int64_t resident_bytes() {

@@ -193,15 +193,15 @@ constexpr Column kAutoscalerColumns[] = {
 /// How one type of metric is shown.
 struct MetricForm {
   std::string_view type, member;
-  bool named;         // "cpu: " before the values, and percentages
-  bool average_only;  // there is no other target
+  bool named = false;         // "cpu: " before the values, and percentages
+  bool average_only = false;  // there is no other target
 };
 constexpr MetricForm kMetricForms[] = {
-    {"External", "external", false, false},
-    {"Pods", "pods", false, true},
-    {"Object", "object", false, false},
-    {"Resource", "resource", true, false},
-    {"ContainerResource", "containerResource", true, false},
+    {.type = "External", .member = "external"},
+    {.type = "Pods", .member = "pods", .average_only = true},
+    {.type = "Object", .member = "object"},
+    {.type = "Resource", .member = "resource", .named = true},
+    {.type = "ContainerResource", .member = "containerResource", .named = true},
 };
 
 std::string percentage(const Value& value, std::string_view otherwise) {

@@ -99,57 +99,59 @@ Outcome pending_phase(WriteContext& context, Value object) {
 struct KindFacts {
   std::string_view group, resource;
   void (*defaults)(Value) = nullptr;
-  bool generation = false;
-  bool create_on_update = false;
-  bool unconditional_update = true;
-  bool delete_returns_object = false;
+  unsigned traits = 0;
   NameRule name_rule = NameRule::dns_subdomain;
+  bool is(unsigned trait) const { return (traits & trait) != 0; }
 };
+constexpr unsigned kGeneration = 1;          // counts changes of what is wanted
+constexpr unsigned kCreateOnUpdate = 2;      // a PUT makes what is not there
+constexpr unsigned kUpdateNeedsVersion = 4;  // no PUT without a resourceVersion
+constexpr unsigned kReturnsDeleted = 8;      // a DELETE answers with the object
 
 constexpr NameRule kPathSegment = NameRule::path_segment;
 constexpr std::string_view kAdmission = "admissionregistration.k8s.io", kStorage = "storage.k8s.io",
                            kNetworking = "networking.k8s.io", kFlow = "flowcontrol.apiserver.k8s.io";
-// Columns: defaults, generation, create on update, update without resourceVersion, delete answers with the object.
 constexpr KindFacts kKinds[] = {
-    {"", "resourcequotas", nullptr, false, false, true, true},
-    {"", "persistentvolumes", defaults_from<kPersistentVolume>, false, false, true, true},
-    {"", "persistentvolumeclaims", defaults_from<kPersistentVolumeClaim>, false, false, true, true},
-    {kStorage, "storageclasses", defaults_from<kStorageClass>, false, false, true, true},
-    {kStorage, "csidrivers", defaults_from<kCsiDriver>, false, false, false, true},
-    {kStorage, "csinodes", nullptr, false, false, false, true},
-    {kStorage, "volumeattachments", nullptr, false, false, false, true},
-    {kStorage, "csistoragecapacities", nullptr, false, false, false},
-    {kStorage, "volumeattributesclasses", nullptr, false, false, true, true},
-    {kNetworking, "ipaddresses", nullptr, false, false, true, false, NameRule::ip_address},
+    {"", "resourcequotas", nullptr, kReturnsDeleted},
+    {"", "persistentvolumes", defaults_from<kPersistentVolume>, kReturnsDeleted},
+    {"", "persistentvolumeclaims", defaults_from<kPersistentVolumeClaim>, kReturnsDeleted},
+    {kStorage, "storageclasses", defaults_from<kStorageClass>, kReturnsDeleted},
+    {kStorage, "csidrivers", defaults_from<kCsiDriver>, kUpdateNeedsVersion | kReturnsDeleted},
+    {kStorage, "csinodes", nullptr, kUpdateNeedsVersion | kReturnsDeleted},
+    {kStorage, "volumeattachments", nullptr, kUpdateNeedsVersion | kReturnsDeleted},
+    {kStorage, "csistoragecapacities", nullptr, kUpdateNeedsVersion},
+    {kStorage, "volumeattributesclasses", nullptr, kReturnsDeleted},
+    {kNetworking, "ipaddresses", nullptr, 0, NameRule::ip_address},
     {kNetworking, "servicecidrs"},
     {"resource.k8s.io", "resourcepoolstatusrequests"},
-    {kNetworking, "ingresses", nullptr, true},
-    {kNetworking, "ingressclasses", defaults_from<kIngressClass>, true},
-    {kNetworking, "networkpolicies", default_network_policy, true},
-    {"policy", "poddisruptionbudgets", nullptr, true, false, false},
+    {kNetworking, "ingresses", nullptr, kGeneration},
+    {kNetworking, "ingressclasses", defaults_from<kIngressClass>, kGeneration},
+    {kNetworking, "networkpolicies", default_network_policy, kGeneration},
+    {"policy", "poddisruptionbudgets", nullptr, kGeneration | kUpdateNeedsVersion},
     {"autoscaling", "horizontalpodautoscalers", defaults_from<kAutoscaler>},
-    {kRbacGroup, "roles", nullptr, false, true, true, false, kPathSegment},
-    {kRbacGroup, "clusterroles", nullptr, false, true, true, false, kPathSegment},
-    {kRbacGroup, "rolebindings", default_binding, false, true, true, false, kPathSegment},
-    {kRbacGroup, "clusterrolebindings", default_binding, false, true, true, false, kPathSegment},
-    {"certificates.k8s.io", "clustertrustbundles", nullptr, false, false, false},
-    {"certificates.k8s.io", "podcertificaterequests", nullptr, false, false, false},
-    {"coordination.k8s.io", "leasecandidates", nullptr, false, true, false},
-    {"resource.k8s.io", "resourceclaims", nullptr, false, false, true, true},
-    {"resource.k8s.io", "resourceclaimtemplates", nullptr, false, false, true, true},
-    {"resource.k8s.io", "resourceslices", nullptr, true, false, true, true},
-    {"resource.k8s.io", "deviceclasses", nullptr, true, false, true, true},
-    {"resource.k8s.io", "devicetaintrules", nullptr, true, false, true, true},
-    {kFlow, "flowschemas", defaults_from<kFlowSchema>, true},
-    {kFlow, "prioritylevelconfigurations", defaults_from<kPriorityLevel>, true},
-    {kAdmission, "validatingwebhookconfigurations", defaults_from<kValidatingWebhook>, true, false, false},
-    {kAdmission, "mutatingwebhookconfigurations", defaults_from<kMutatingWebhook>, true, false, false},
-    {kAdmission, "validatingadmissionpolicies", defaults_from<kAdmissionPolicy>, true, false, false},
-    {kAdmission, "mutatingadmissionpolicies", defaults_from<kAdmissionPolicy>, true, false, false},
-    {kAdmission, "validatingadmissionpolicybindings", defaults_from<kPolicyBinding>, true, false, false},
-    {kAdmission, "mutatingadmissionpolicybindings", defaults_from<kPolicyBinding>, true, false, false},
-    {"internal.apiserver.k8s.io", "storageversions", nullptr, false, false, false},
-    {"storagemigration.k8s.io", "storageversionmigrations", nullptr, false, false, false}};
+    {kRbacGroup, "roles", nullptr, kCreateOnUpdate, kPathSegment},
+    {kRbacGroup, "clusterroles", nullptr, kCreateOnUpdate, kPathSegment},
+    {kRbacGroup, "rolebindings", default_binding, kCreateOnUpdate, kPathSegment},
+    {kRbacGroup, "clusterrolebindings", default_binding, kCreateOnUpdate, kPathSegment},
+    {"certificates.k8s.io", "clustertrustbundles", nullptr, kUpdateNeedsVersion},
+    {"certificates.k8s.io", "podcertificaterequests", nullptr, kUpdateNeedsVersion},
+    {"coordination.k8s.io", "leasecandidates", nullptr, kCreateOnUpdate | kUpdateNeedsVersion},
+    {"resource.k8s.io", "resourceclaims", nullptr, kReturnsDeleted},
+    {"resource.k8s.io", "resourceclaimtemplates", nullptr, kReturnsDeleted},
+    {"resource.k8s.io", "resourceslices", nullptr, kGeneration | kReturnsDeleted},
+    {"resource.k8s.io", "deviceclasses", nullptr, kGeneration | kReturnsDeleted},
+    {"resource.k8s.io", "devicetaintrules", nullptr, kGeneration | kReturnsDeleted},
+    {kFlow, "flowschemas", defaults_from<kFlowSchema>, kGeneration},
+    {kFlow, "prioritylevelconfigurations", defaults_from<kPriorityLevel>, kGeneration},
+    {kAdmission, "validatingwebhookconfigurations", defaults_from<kValidatingWebhook>,
+     kGeneration | kUpdateNeedsVersion},
+    {kAdmission, "mutatingwebhookconfigurations", defaults_from<kMutatingWebhook>, kGeneration | kUpdateNeedsVersion},
+    {kAdmission, "validatingadmissionpolicies", defaults_from<kAdmissionPolicy>, kGeneration | kUpdateNeedsVersion},
+    {kAdmission, "mutatingadmissionpolicies", defaults_from<kAdmissionPolicy>, kGeneration | kUpdateNeedsVersion},
+    {kAdmission, "validatingadmissionpolicybindings", defaults_from<kPolicyBinding>, kGeneration | kUpdateNeedsVersion},
+    {kAdmission, "mutatingadmissionpolicybindings", defaults_from<kPolicyBinding>, kGeneration | kUpdateNeedsVersion},
+    {"internal.apiserver.k8s.io", "storageversions", nullptr, kUpdateNeedsVersion},
+    {"storagemigration.k8s.io", "storageversionmigrations", nullptr, kUpdateNeedsVersion}};
 
 /// Kinds whose /status changes no metadata.
 constexpr std::string_view kSealedMetadata[] = {"devicetaintrules",
@@ -175,10 +177,10 @@ Strategy row_of(const KindFacts& facts) {
   row.resource = facts.resource;
   row.name_rule = facts.name_rule;
   row.defaults = facts.defaults;
-  row.generation = facts.generation;
-  row.create_on_update = facts.create_on_update;
-  row.unconditional_update = facts.unconditional_update;
-  row.delete_returns_object = facts.delete_returns_object;
+  row.generation = facts.is(kGeneration);
+  row.create_on_update = facts.is(kCreateOnUpdate);
+  row.unconditional_update = !facts.is(kUpdateNeedsVersion);
+  row.delete_returns_object = facts.is(kReturnsDeleted);
   row.prepare_create = drop_status;
   row.prepare_update = keep_status;
   row.prepare_status_update = seals_metadata(facts.resource) ? keep_all_but_status : keep_other_members;

@@ -14,11 +14,13 @@ struct TypeFacts {
   bool is_json = false;
   bool may_be_empty = true;
 };
-constexpr TypeFacts kTypes[] = {{"kubernetes.io/dockercfg", ".dockercfg", true},
-                                {"kubernetes.io/dockerconfigjson", ".dockerconfigjson", true},
-                                {"kubernetes.io/ssh-auth", "ssh-privatekey", false, false},
-                                {"kubernetes.io/tls", "tls.crt"},
-                                {"kubernetes.io/tls", "tls.key"}};
+constexpr TypeFacts kTypes[] = {
+    {.type = "kubernetes.io/dockercfg", .key = ".dockercfg", .is_json = true},
+    {.type = "kubernetes.io/dockerconfigjson", .key = ".dockerconfigjson", .is_json = true},
+    {.type = "kubernetes.io/ssh-auth", .key = "ssh-privatekey", .may_be_empty = false},
+    {.type = "kubernetes.io/tls", .key = "tls.crt"},
+    {.type = "kubernetes.io/tls", .key = "tls.key"},
+};
 
 void fold_string_data(Value object) {
   auto texts = object["stringData"];

@@ -186,16 +186,15 @@ constexpr auto kPath = Verb::Needs::path;
 constexpr auto kMessage = Verb::Needs::message;
 
 constexpr Verb kVerbs[] = {
-    // name, needs, then the options: value, values, to, key, prune, message
-    {"set", kPath, true, false, false, false, false, false, set},
-    {"default", kPath, true, false, false, false, false, false, set_default},
-    {"remove", kPath, false, false, false, false, true, false, remove},
-    {"rename", kPath, false, false, true, false, false, false, rename},
-    {"append", kPath, true, true, false, false, false, false, append},
-    {"merge", kPath, true, false, false, true, false, false, merge},
-    {"freeze", kPath, false, false, false, false, false, true, nullptr},
-    {"deny", kMessage, false, false, false, false, false, false, nullptr},
-    {"warn", kMessage, false, false, false, false, false, false, nullptr},
+    {"set", kPath, Verb::kValue, set},
+    {"default", kPath, Verb::kValue, set_default},
+    {"remove", kPath, Verb::kPrune, remove},
+    {"rename", kPath, Verb::kTo, rename},
+    {"append", kPath, Verb::kValue | Verb::kValues, append},
+    {"merge", kPath, Verb::kValue | Verb::kKey, merge},
+    {"freeze", kPath, Verb::kMessage, nullptr},
+    {"deny", kMessage, 0, nullptr},
+    {"warn", kMessage, 0, nullptr},
 };
 
 // The one verb among the keys of an effect.
@@ -252,12 +251,12 @@ class EffectReader {
       read_message(*subject, reader_.path(verb.name));
     else
       effect_.paths = Path::parse(*subject, kinds_, inside_, reader_.path(verb.name), problems_);
-    if (verb.to) read_to();
-    if (verb.key) effect_.keys = reader_.texts("key");
-    if (verb.prune) effect_.prune = reader_.flag("prune");
-    if (verb.values) read_values();
-    if (verb.value && !verb.values) read_value();
-    if (verb.message) read_optional_message();
+    if (verb.takes(Verb::kTo)) read_to();
+    if (verb.takes(Verb::kKey)) effect_.keys = reader_.texts("key");
+    if (verb.takes(Verb::kPrune)) effect_.prune = reader_.flag("prune");
+    if (verb.takes(Verb::kValues)) read_values();
+    if (verb.takes(Verb::kValue) && !verb.takes(Verb::kValues)) read_value();
+    if (verb.takes(Verb::kMessage)) read_optional_message();
     check_paths();
     reader_.finish();
     return std::move(effect_);

@@ -22,7 +22,9 @@ struct Verb {
   std::string_view name;
   enum class Needs : std::uint8_t { path, message } needs;
   // Options that the verb takes beside `when`.
-  bool value, values, to, key, prune, message;
+  static constexpr unsigned kValue = 1, kValues = 2, kTo = 4, kKey = 8, kPrune = 16, kMessage = 32;
+  unsigned options;
+  bool takes(unsigned option) const { return (options & option) != 0; }
   Outcome (*apply)(const Effect& effect, const Path& path, schema::Value object, ObjectScope& scope,
                    std::string_view kind);
 };

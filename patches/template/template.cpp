@@ -11,9 +11,6 @@ using schema::Value;
 
 namespace {
 
-// Raised when the engine changes what it makes of the same template, so that host objects are written anew.
-constexpr std::string_view kEngineVersion = "1";
-
 // The keys of a template that are no configuration.
 const std::vector<std::string_view> kOwnKeys = {"description", "parameters", "patches"};
 
@@ -36,31 +33,9 @@ void warn_of_dead_annotations(std::string_view kind, const Value& object, PatchR
                                 "\" has no effect: " + std::string(dead.advice));
 }
 
-// 64-bit FNV-1a of length-prefixed parts: tells versions apart, guards nothing.
-class Digest {
- public:
-  void add(std::string_view part) {
-    const std::string size = std::to_string(part.size()) + ':';
-    for (const std::string_view text : {std::string_view(size), part})
-      for (const char c : text) {
-        hash_ ^= static_cast<unsigned char>(c);
-        hash_ *= 0x100000001b3ull;
-      }
-  }
-  std::string text() const {
-    char buffer[17];
-    std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(hash_));
-    return buffer;
-  }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325ull;
-};
-
 }  // namespace
 
 struct Template::Impl {
-  std::string source;
   SyncConfig config;
   std::vector<Parameter> parameters;
   std::shared_ptr<const std::vector<Rule>> rules = std::make_shared<const std::vector<Rule>>();
@@ -70,12 +45,8 @@ namespace {
 
 class Resolved final : public ResolvedTemplate {
  public:
-  Resolved(SyncConfig config, std::shared_ptr<const std::vector<Rule>> rules, std::vector<BoundParameter> parameters,
-           std::string digest)
-      : config_(std::move(config)),
-        rules_(std::move(rules)),
-        parameters_(std::move(parameters)),
-        digest_(std::move(digest)) {
+  Resolved(SyncConfig config, std::shared_ptr<const std::vector<Rule>> rules, std::vector<BoundParameter> parameters)
+      : config_(std::move(config)), rules_(std::move(rules)), parameters_(std::move(parameters)) {
     cel::Map map;
     for (const BoundParameter& parameter : parameters_)
       map.emplace_back(cel::Value::borrowed(parameter.name), parameter.value);
@@ -83,7 +54,6 @@ class Resolved final : public ResolvedTemplate {
   }
 
   const SyncConfig& config() const override { return config_; }
-  std::string digest() const override { return digest_; }
 
   PatchReport apply(std::string_view kind, Value object, const Value& tenant_object,
                     const PatchContext& context) const override {
@@ -119,7 +89,6 @@ class Resolved final : public ResolvedTemplate {
   std::shared_ptr<const std::vector<Rule>> rules_;
   std::vector<BoundParameter> parameters_;
   cel::Value parameter_map_;
-  std::string digest_;
 };
 
 }  // namespace
@@ -140,7 +109,6 @@ Result<Template> Template::load(std::string_view yaml, const std::string& file_n
   if (!problems.empty()) return fail(problems.status());  // not even a map
   (void)reader.text("description");
   Impl& impl = *loaded.impl_;
-  impl.source = yaml;
   impl.config = read_config(root, kOwnKeys, problems);
   impl.parameters = read_parameters(root.find("parameters"), problems);
   std::vector<std::string> names;
@@ -162,15 +130,7 @@ Result<std::shared_ptr<const ResolvedTemplate>> Template::resolve(const std::map
       .virtual_cluster = virtual_cluster, .tenant_namespace = {}, .host_namespace = host_namespace};
   auto bound = bind_parameters(impl_->parameters, parameters, context);
   if (!bound) return fail(bound.error());
-  Digest digest;
-  for (const std::string_view part : {kEngineVersion, std::string_view(impl_->source),
-                                      std::string_view(virtual_cluster), std::string_view(host_namespace)})
-    digest.add(part);
-  for (const BoundParameter& parameter : *bound) {
-    digest.add(parameter.name);
-    digest.add(cel::debug_text(parameter.value));
-  }
-  return std::make_shared<const Resolved>(impl_->config, impl_->rules, std::move(*bound), digest.text());
+  return std::make_shared<const Resolved>(impl_->config, impl_->rules, std::move(*bound));
 }
 
 }  // namespace sublet::patches

@@ -511,14 +511,6 @@ TEST(Template, FrozenFieldsRefuseUpdates) {
               ElementsAre("fixed for p", "spec.priority cannot be changed after creation"));
 }
 
-TEST(Template, DigestChangesWithWhatMatters) {
-  const char* yaml = "parameters: [{name: q, default: a}]\n";
-  const auto one = resolve(yaml);
-  EXPECT_EQ(one->digest(), resolve(yaml)->digest());
-  EXPECT_NE(one->digest(), resolve(yaml, {{"q", "b"}})->digest());
-  EXPECT_NE(one->digest(), resolve(std::string(yaml) + "# more\n")->digest());
-}
-
 TEST(Template, HostileFilesAreBounded) {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {

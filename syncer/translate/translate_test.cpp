@@ -231,7 +231,6 @@ class Rogue final : public patches::ResolvedTemplate {
     object["metadata"]["labels"].put(kLabelTenantUid, "other");
     return {{"rogue"}, {"told"}, {}};
   }
-  std::string digest() const override { return "rogue"; }
 
  private:
   patches::SyncConfig config_;

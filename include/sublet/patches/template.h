@@ -88,8 +88,6 @@ class ResolvedTemplate {
                                                 const schema::Value& /*after*/, const PatchContext& /*context*/) const {
     return {};
   }
-  /// A digest of everything that can change apply()'s result, for the syncer's desired-state hash.
-  virtual std::string digest() const = 0;
 };
 
 }  // namespace sublet::patches
