@@ -1,12 +1,32 @@
 #include "sublet/net/body_source.h"
 
 #include <atomic>
+#include <string>
 #include <utility>
 
 #include "sublet/net/courier.h"
 
 namespace sublet::net {
 namespace {
+
+constexpr std::size_t kRecord = 16 * 1024;  // a connection writes so much at once, as one TLS record
+
+/// So many bytes as one chunk on the wire.
+std::size_t framed(std::size_t bytes) {
+  std::size_t digits = 0;
+  for (auto left = bytes; left > 0; left /= 16) ++digits;
+  return bytes == 0 ? 0 : digits + bytes + 4;  // and two line ends
+}
+
+/// How much of a piece goes with what is held back of those before, so that both fill records: a short record costs as
+/// much as a full one.
+std::size_t fill_records(std::size_t held, std::size_t piece) {
+  const auto whole = (framed(held) + framed(piece)) / kRecord * kRecord;
+  if (whole <= framed(held)) return 0;
+  auto bytes = whole - framed(held);  // with its frame
+  while (bytes > 0 && framed(held) + framed(bytes) > whole) --bytes;
+  return bytes;
+}
 
 // One answer under way. Whoever will bring the next step holds it: the posted task, the sink while it is full, or
 // whoever is to wake the source.
@@ -38,17 +58,42 @@ class SteppedAnswer final : public Waker, public std::enable_shared_from_this<St
     if (!source_) return;
     if (sink_->closed()) return source_.reset();
     if (!sink_->wants_more()) return pause();
-    std::string piece;
-    const auto said = source_->next(piece, shared_from_this());
+    const auto piece = empty_piece();
+    const auto said = source_->next(*piece, shared_from_this());
     if (!said) return give_up(said.error());
-    if (!streaming_ && *said == BodySource::Step::end) return answer_whole(std::move(piece));
-    if (!piece.empty()) {
-      if (!std::exchange(streaming_, true)) start();
-      sink_->write(std::make_shared<const std::string>(std::move(piece)));
-    }
+    if (!streaming_ && *said == BodySource::Step::end) return answer_whole(std::move(*piece));
+    send(piece, *said == BodySource::Step::more);
     if (*said == BodySource::Step::end) return finish();
     watch_close();
-    if (*said == BodySource::Step::more) wake();
+    if (*said == BodySource::Step::more) return wake();
+    piece_.reset();  // nobody knows for how long
+  }
+
+  /// The last piece's memory when it is on its way: what is allocated and freed by the 64 KiB makes malloc tidy up.
+  std::shared_ptr<std::string> empty_piece() {
+    if (piece_.use_count() == 1) {
+      std::atomic_thread_fence(std::memory_order_acquire);  // after whoever let go of it
+      piece_->clear();
+    } else {
+      piece_ = std::make_shared<std::string>();
+    }
+    return piece_;
+  }
+
+  /// `more`: the next piece comes at once, so what would make a short record waits for it.
+  void send(const std::shared_ptr<std::string>& piece, bool more) {
+    if (piece->empty() && (more || held_.empty())) return;
+    if (!std::exchange(streaming_, true)) start();
+    const auto now = more ? fill_records(held_.size(), piece->size()) : piece->size();
+    if (more && now == 0) {
+      held_ += *piece;
+      return;
+    }
+    std::string rest(*piece, now);
+    piece->resize(now);
+    if (!held_.empty()) sink_->write(std::make_shared<const std::string>(std::move(held_)));
+    if (!piece->empty()) sink_->write(piece);
+    held_ = std::move(rest);
   }
 
   void start() {
@@ -99,6 +144,8 @@ class SteppedAnswer final : public Waker, public std::enable_shared_from_this<St
   std::unique_ptr<BodySource> source_;  // null: over
   const std::function<void(const Status&)> refuse_;
   bool streaming_ = false, watches_close_ = false;
+  std::shared_ptr<std::string> piece_;  // the last one
+  std::string held_;                    // the end of what was made, less than a record
 };
 
 }  // namespace

@@ -110,6 +110,33 @@ TEST(BodySource, AnswersOfOneStepHaveALengthAndTheConnectionGoesOn) {
   EXPECT_TRUE(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 200 OK")) << "a body followed a HEAD's answer";
 }
 
+// A short TLS record at the end of each piece would cost as much as a full one.
+TEST(BodySource, PiecesFillRecords) {
+  constexpr std::size_t kRecord = 16 * 1024, kTotal = 1'000'000;
+  for (const std::size_t piece : {65536u, 66000u, 40'000u, 3000u}) {
+    TestServer server(answering([&](const Request&) { return std::make_unique<Pattern>(kTotal, piece); }));
+    RawClient client(server.socket());
+    client.send("GET /long HTTP/1.1\r\nHost: x\r\n\r\n");
+    client.read_until("\r\n\r\n");
+    std::size_t on_wire = 0, bytes = 0, full = 0, chunks = 0;
+    std::string body;
+    for (std::size_t size = 1; size != 0; ++chunks) {
+      const std::string line = client.read_until("\r\n");
+      size = std::stoul(line, nullptr, 16);
+      body += client.read_size(size);
+      client.read_size(2);
+      on_wire += line.size() + size + 2;
+      bytes += size;
+      full += on_wire % kRecord == 0 ? 1u : 0u;
+    }
+    EXPECT_EQ(bytes, kTotal);
+    EXPECT_TRUE(body == Pattern::text(0, kTotal));
+    // Between two full records stands at most what was held back and one piece.
+    EXPECT_GE(2 * full + 4, chunks) << piece;
+    EXPECT_GE(full, kTotal / std::max(piece, kRecord) - 2) << piece;
+  }
+}
+
 TEST(BodySource, ASlowReaderHoldsTheSourceBackAndNobodyElse) {
   constexpr std::size_t kTotal = 100'000'000;
   const auto seen = std::make_shared<Seen>();

@@ -55,12 +55,13 @@ void OutputQueue::push(OutputItem item) {
     items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(head_));
     head_ = 0;
   }
+  left_ += Framed(item).size();
   items_.push_back(std::move(item));
 }
 
 void OutputQueue::clear() {
   std::vector<OutputItem>().swap(items_);
-  head_ = offset_ = 0;
+  head_ = offset_ = left_ = 0;
 }
 
 Io OutputQueue::flush(Stream& stream, std::size_t& sent) {
@@ -72,12 +73,13 @@ Io OutputQueue::flush(Stream& stream, std::size_t& sent) {
     Stream::Done done;
     if (offset_ >= prefix && body_done < front.pieces[1].size() && front.pieces[1].size() - body_done >= kGatherMax) {
       const auto rest = front.pieces[1].substr(body_done);
-      done = stream.write(rest.data(), std::min(rest.size(), stream.write_size_max()));
+      const auto size = std::min(rest.size(), stream.write_size_max());
+      done = stream.write(rest.data(), size, left_ > size);
     } else {
       std::size_t size = copy_from(front, offset_, gathered, kGatherMax);
       for (auto at = head_ + 1; at < items_.size() && size < kGatherMax; ++at)
         size += copy_from(Framed(items_[at]), 0, gathered + size, kGatherMax - size);
-      done = stream.write(gathered, size);
+      done = stream.write(gathered, size, left_ > size);
     }
     if (done.io != Io::ok) return done.io;
     consume(done.bytes, sent);
@@ -86,6 +88,7 @@ Io OutputQueue::flush(Stream& stream, std::size_t& sent) {
 }
 
 void OutputQueue::consume(std::size_t size, std::size_t& sent) {
+  left_ -= size;
   while (size > 0) {
     const Framed front(items_[head_]);
     const auto taken = std::min(size, front.size() - offset_);

@@ -37,6 +37,7 @@ class OutputQueue {
   std::vector<OutputItem> items_;
   std::size_t head_ = 0;    // first item not yet gone
   std::size_t offset_ = 0;  // bytes of it, framing included, that are gone
+  std::size_t left_ = 0;    // bytes of all, framing included, that are not gone
 };
 
 }  // namespace sublet::net

@@ -26,8 +26,8 @@ class PlainStream final : public Stream {
     return from_errno("read");
   }
 
-  Done write(const char* bytes, std::size_t size) override {
-    const auto sent = ::send(fd(), bytes, size, MSG_NOSIGNAL);
+  Done write(const char* bytes, std::size_t size, bool more) override {
+    const auto sent = ::send(fd(), bytes, size, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
     if (sent >= 0) return {Io::ok, static_cast<std::size_t>(sent)};
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {Io::want_write};
     return from_errno("write");

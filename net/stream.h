@@ -33,8 +33,10 @@ class Stream {
   /// What ALPN chose; "" when it was not used.
   virtual std::string_view protocol() const { return {}; }
   virtual Done read(char* out, std::size_t size) = 0;
-  /// May take less than `size`. A call after `want_*` must offer the same bytes first (more may follow).
-  virtual Done write(const char* bytes, std::size_t size) = 0;
+  /// May take less than `size`. A call after `want_*` must offer the same bytes first (more may follow). `more`: the
+  /// next write() comes at once, so the kernel may wait with what would not fill a packet: it wakes the peer once for
+  /// all of them.
+  virtual Done write(const char* bytes, std::size_t size, bool more) = 0;
   /// More than this per write() is of no use.
   virtual std::size_t write_size_max() const = 0;
   /// True when bytes wait inside the stream that epoll cannot know of.

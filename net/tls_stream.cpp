@@ -19,11 +19,15 @@ constexpr std::size_t kRecordMax = 16 * 1024;
 
 int descriptor_of(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
 
+/// Of the write that this thread is in: OpenSSL has no way to say it to the BIO.
+thread_local bool more_follows = false;
+
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 int bio_write(BIO* bio, const char* bytes, int size) {
   BIO_clear_retry_flags(bio);
-  const auto sent = ::send(descriptor_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+  const int flags = MSG_NOSIGNAL | (more_follows ? MSG_MORE : 0);
+  const auto sent = ::send(descriptor_of(bio), bytes, static_cast<std::size_t>(size), flags);
   if (sent < 0 && would_block()) BIO_set_retry_write(bio);
   return static_cast<int>(sent);
 }
@@ -144,10 +148,12 @@ class TlsStream final : public Stream {
     return done;
   }
 
-  Done write(const char* bytes, std::size_t size) override {
+  Done write(const char* bytes, std::size_t size, bool more) override {
     ERR_clear_error();
     std::size_t sent = 0;
+    more_follows = more;
     const int result = SSL_write_ex(ssl_.get(), bytes, size, &sent);
+    more_follows = false;
     return result == 1 ? Done{Io::ok, sent} : classify(result, "TLS write");
   }
 
