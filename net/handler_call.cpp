@@ -13,7 +13,7 @@ void respond_failure(ResponseSink& sink, int code, Reason reason, std::string me
   status.reason = reason;
   status.message = std::move(message);
   status.code = code;
-  sink.respond(code, {{"Content-Type", "application/json"}}, status_json(status));
+  sink.respond(code, {{"Content-Type", "application/json"}}, status_json(status) + "\n");
 }
 
 void respond_abandoned(ResponseSink& sink) {

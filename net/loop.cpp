@@ -16,6 +16,7 @@
 
 #include "sublet/base/descriptor.h"
 #include "sublet/base/mutex.h"
+#include "sublet/base/wake_batch.h"
 
 namespace sublet::net {
 namespace {
@@ -32,6 +33,23 @@ struct Watch {
   std::uint32_t generation = 0;
   std::uint32_t events = 0;
   std::function<void(std::uint32_t)> callback;
+};
+
+/// How a loop sleeps and is woken. A WakeBatch may hold it longer than the loop lives. Of the flags `posted` changes,
+/// and `sleeping` becomes true, with the loop's mutex held: who posts either sees it sleep or is seen.
+struct Wake final : Sleeper {
+  const Descriptor fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::atomic<bool> posted{false};    // there are tasks that the loop has not taken
+  std::atomic<bool> sleeping{false};  // in epoll_wait with nothing to do: a post must wake it
+
+  void wake() override {
+    if (posted) now();
+  }
+  void now() {
+    if (!sleeping.exchange(false)) return;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(fd.get(), &one, sizeof(one));  // full counter: awake anyway
+  }
 };
 
 struct TimerEntry {
@@ -51,7 +69,7 @@ struct TimerEntry {
 struct Loop::Impl {
   // constant after construction
   Descriptor epoll{::epoll_create1(EPOLL_CLOEXEC)};
-  Descriptor wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  const std::shared_ptr<Wake> wake = std::make_shared<Wake>();
 
   // own synchronisation
   Mutex run_mutex;  // held by the thread that is, or stands in for, the loop
@@ -62,19 +80,18 @@ struct Loop::Impl {
   std::vector<TimerEntry> heap SUBLET_GUARDED_BY(mutex);
   std::unordered_map<TimerId, Task> timers SUBLET_GUARDED_BY(mutex);
   TimerId last_timer SUBLET_GUARDED_BY(mutex) = 0;
-  bool sleeping SUBLET_GUARDED_BY(mutex) = false;  // in epoll_wait with nothing to do: a post must wake it
   bool stop_requested SUBLET_GUARDED_BY(mutex) = false;
 
   // the loop's thread only
   std::vector<std::shared_ptr<Watch>> watches;  // by file descriptor
   std::uint32_t last_generation = kWakeGeneration;
 
-  /// Whether wake_up() is to be called, without the lock.
-  bool was_sleeping() SUBLET_REQUIRES(mutex) { return std::exchange(sleeping, false); }
-
-  void wake_up() const {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(wake.get(), &one, sizeof(one));  // full counter: awake anyway
+  /// Returns whom to wake: null when the loop is awake.
+  [[nodiscard]] std::shared_ptr<Wake> add(Task task) {
+    const MutexLock lock(mutex);
+    tasks.push_back(std::move(task));
+    wake->posted = true;
+    return wake->sleeping ? wake : nullptr;
   }
 
   int wait_ms() SUBLET_REQUIRES(mutex) {
@@ -111,6 +128,7 @@ struct Loop::Impl {
     {
       const MutexLock lock(mutex);
       ready.swap(tasks);
+      wake->posted = false;
     }
     for (auto& task : ready) {
       task();
@@ -123,7 +141,7 @@ struct Loop::Impl {
     const auto generation = static_cast<std::uint32_t>(event.data.u64 >> 32);
     if (generation == kWakeGeneration) {
       std::uint64_t count;
-      [[maybe_unused]] const auto got = ::read(wake.get(), &count, sizeof(count));
+      [[maybe_unused]] const auto got = ::read(wake->fd.get(), &count, sizeof(count));
       return;
     }
     if (fd >= watches.size() || !watches[fd] || watches[fd]->generation != generation) return;
@@ -133,11 +151,11 @@ struct Loop::Impl {
 };
 
 Loop::Loop() : impl_(std::make_unique<Impl>()) {
-  if (!impl_->epoll || !impl_->wake) die("sublet: epoll");
+  if (!impl_->epoll || !impl_->wake->fd) die("sublet: epoll");
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = std::uint64_t{kWakeGeneration} << 32;
-  if (::epoll_ctl(impl_->epoll.get(), EPOLL_CTL_ADD, impl_->wake.get(), &event) != 0) die("sublet: epoll_ctl");
+  if (::epoll_ctl(impl_->epoll.get(), EPOLL_CTL_ADD, impl_->wake->fd.get(), &event) != 0) die("sublet: epoll_ctl");
 }
 
 Loop::~Loop() {
@@ -167,36 +185,32 @@ void Loop::run() {
       const MutexLock lock(impl_->mutex);
       if (std::exchange(impl_->stop_requested, false)) break;
       timeout = impl_->wait_ms();
-      impl_->sleeping = timeout != 0;
+      impl_->wake->sleeping = timeout != 0;
     }
     const int count = ::epoll_wait(impl_->epoll.get(), events.data(), kEventsPerRound, timeout);
-    {
-      const MutexLock lock(impl_->mutex);
-      impl_->sleeping = false;
-    }
+    impl_->wake->sleeping = false;
     for (int i = 0; i < count; ++i) impl_->dispatch(events[static_cast<std::size_t>(i)]);
     impl_->run_due_timers();
     impl_->run_tasks();
+    impl_->run_tasks();  // what those left (answers to send, a next step) need not wait for the kernel's word
   }
   impl_->owner.store(std::thread::id());
 }
 
 void Loop::stop() {
-  MutexLock lock(impl_->mutex);
-  impl_->stop_requested = true;
-  const bool sleeping = impl_->was_sleeping();
-  lock.unlock();
-  if (sleeping) impl_->wake_up();
+  const auto wake = impl_->wake;
+  {
+    const MutexLock lock(impl_->mutex);
+    impl_->stop_requested = true;
+  }
+  wake->now();
 }
 
 bool Loop::in_loop_thread() const { return impl_->owner.load() == std::this_thread::get_id(); }
 
 void Loop::post(std::function<void()> task) {
-  MutexLock lock(impl_->mutex);
-  impl_->tasks.push_back(std::move(task));
-  const bool sleeping = impl_->was_sleeping();
-  lock.unlock();
-  if (sleeping) impl_->wake_up();
+  const auto wake = impl_->add(std::move(task));
+  if (wake && !WakeBatch::defer(wake)) wake->now();
 }
 
 void Loop::run_sync(const std::function<void()>& task) {
@@ -211,13 +225,14 @@ void Loop::run_sync(const std::function<void()>& task) {
     const MutexLock lock(t.mutex);
     return !std::exchange(t.claimed, true);
   };
-  post([ticket, claim, task] {
+  const auto wake = impl_->add([ticket, claim, task] {
     if (!claim(*ticket)) return;
     task();
     const MutexLock lock(ticket->mutex);
     ticket->done = true;
     ticket->done_changed.notify_all();
   });
+  if (wake) wake->now();  // also in a batch: somebody waits
   for (;;) {
     if (impl_->run_mutex.try_lock()) {
       const bool claimed = claim(*ticket);
@@ -245,9 +260,10 @@ Loop::TimerId Loop::after(std::chrono::milliseconds delay, std::function<void()>
   impl_->timers.emplace(id, std::move(task));
   impl_->heap.push_back({when, id});
   std::push_heap(impl_->heap.begin(), impl_->heap.end());
-  const bool wake = earliest && impl_->was_sleeping();
+  if (!earliest) return id;
+  const auto wake = impl_->wake;
   lock.unlock();
-  if (wake) impl_->wake_up();
+  wake->now();
   return id;
 }
 

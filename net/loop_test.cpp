@@ -3,7 +3,10 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <future>
+
 #include "net/net_testing.h"
+#include "sublet/base/wake_batch.h"
 
 namespace sublet::net {
 namespace {
@@ -131,6 +134,27 @@ TEST(Loop, WhatTasksCapturedMayUseTheLoopWhileItDies) {
   loop->post([guard = std::make_shared<Guard>(loop.get())] {});
   loop->after(1h, [guard = std::make_shared<Guard>(loop.get())] {});
   loop.reset();
+}
+
+TEST(Loop, ABatchOfPostsWakesALoopOnceAllAreThere) {
+  LoopThread thread("batch");
+  std::promise<void> done;
+  std::atomic<int> ran{0};
+  {
+    const WakeBatch batch;
+    for (int i = 0; i < 100; ++i) thread.loop().post([&] { ++ran; });
+    thread.loop().post([&] { done.set_value(); });
+  }
+  done.get_future().wait();
+  EXPECT_EQ(ran, 100);
+}
+
+TEST(Loop, WhoWaitsIsNotHeldUpByABatch) {
+  LoopThread thread("batch");
+  const WakeBatch batch;
+  bool ran = false;
+  thread.loop().run_sync([&] { ran = true; });
+  EXPECT_TRUE(ran);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
 #include "sublet/base/mutex.h"
+#include "sublet/base/wake_batch.h"
 
 namespace sublet::store {
 namespace {
@@ -369,6 +370,7 @@ void StoreImpl::commit(Batch batch) {
   if (batch.ops > 0) result = log_->append(batch.rows(durable_.revision()), error);
   if (result == Log::AppendError::full) return on_full(std::move(batch), error);
   if (result == Log::AppendError::io) return poison(error, &batch);
+  const WakeBatch wakes;  // of the loops that hear of it
   if (batch.ops > 0) {
     seconds.observe(std::chrono::duration<double>(options_.clock->steady_now() - begin).count());
     publish(batch, batch.events());
