@@ -191,19 +191,23 @@ std::size_t rank(const Node* node, const Before& before) {
   return node == nullptr ? sum : sum + partition<ObjectPtr>(*node, before);
 }
 
-/// Visits in order from the first key that is not `before`, while keys have the prefix and `visit` says so.
+/// Visits in order from the first key that is not `before` (null: from the first), while keys have the prefix and
+/// `visit` says so. The keys before are below the prefix, so when a leaf's last key has it all the others do: a key is
+/// looked at only where a scan begins and ends, for each look may wait for memory.
 template <class Before>
-bool scan_below(const Node& node, const Before& before, std::string_view prefix,
+bool scan_below(const Node& node, const Before* before, std::string_view prefix,
                 const std::function<bool(const ObjectPtr&)>& visit) {
   if (node.leaf) {
     const ObjectPtr* slot = slots<ObjectPtr>(node);
-    for (std::size_t i = partition<ObjectPtr>(node, before); i < node.size; ++i)
-      if (!std::string_view(slot[i]->key).starts_with(prefix) || !visit(slot[i])) return false;
+    const auto has_prefix = [&](std::size_t i) { return std::string_view(slot[i]->key).starts_with(prefix); };
+    const bool all = has_prefix(node.size - 1);
+    for (std::size_t i = before ? partition<ObjectPtr>(node, *before) : 0; i < node.size; ++i)
+      if ((!all && !has_prefix(i)) || !visit(slot[i])) return false;
     return true;
   }
   const Branch* slot = slots<Branch>(node);
-  const std::size_t n = partition<Branch>(node, before);
-  for (std::size_t i = n == 0 ? 0 : n - 1; i < node.size; ++i)
+  const std::size_t n = before ? partition<Branch>(node, *before) : 0;
+  for (std::size_t i = n == 0 ? 0 : n - 1; i < node.size; ++i, before = nullptr)
     if (!scan_below(*slot[i].child, before, prefix, visit)) return false;
   return true;
 }
@@ -306,12 +310,9 @@ std::size_t PersistentMap::count_after(std::string_view prefix, std::string_view
 void PersistentMap::scan(std::string_view prefix, std::string_view start_after,
                          const std::function<bool(const ObjectPtr&)>& visit) const {
   if (!root_) return;
-  if (start_after >= prefix && !start_after.empty())
-    scan_below(
-        *root_, [&](std::string_view k) { return k <= start_after; }, prefix, visit);
-  else
-    scan_below(
-        *root_, [&](std::string_view k) { return k < prefix; }, prefix, visit);
+  const bool after = start_after >= prefix && !start_after.empty();
+  const auto before = [&](std::string_view k) { return after ? k <= start_after : k < prefix; };
+  scan_below(*root_, &before, prefix, visit);
 }
 
 bool PersistentMap::valid() const {
