@@ -54,7 +54,7 @@ void Server::stop() {
   impl_->core->stopping = true;
   impl_->core->watches.finish_all();
   impl_->core->call_outs.stop();
-  impl_->core->compressors.stop();
+  impl_->core->large_answers.stop();
 }
 
 }  // namespace sublet::apiserver

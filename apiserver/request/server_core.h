@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apiserver/request/current_kinds.h"
+#include "apiserver/request/memory_budget.h"
 #include "sublet/apiserver/options.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/random.h"
@@ -41,9 +42,10 @@ struct ServerCore {
   Random& random;
   WatchHub& watches;
   CallOuts& call_outs;
-  WorkerPool compressors{{.name = "gzip", .threads_max = 2, .queue_max = 256}};  // of large answers; until stop()
-  std::atomic<bool> ready{false};                                                // start() succeeded
-  std::atomic<bool> stopping{false};                                             // stop() was called
+  WorkerPool large_answers{{.name = "answers", .threads_max = 2, .queue_max = 256}};  // made, compressed; until stop()
+  MemoryBudget kept_items{options.kept_items_bytes};  // of protobuf lists, between measuring and writing
+  std::atomic<bool> ready{false};                     // start() succeeded
+  std::atomic<bool> stopping{false};                  // stop() was called
   std::atomic<int> writes_in_flight{0};
 };
 

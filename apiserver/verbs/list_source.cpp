@@ -1,15 +1,16 @@
-// Map of this file: finding (Selection), then the phases of a body in order: find all, measure, head, items, tail.
+// Map of this file: finding (Selection), then the phases of a body in order: find all, measure, head, items, tail,
+// rendering.
 #include "apiserver/verbs/list_source.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::size_t kLookedAtMax = 512;           // objects between two looks at how much a step has done
-constexpr std::size_t kLookedAtBytes = 64;          // what looking at one object counts for, in bytes written
-constexpr std::size_t kKeptBytesMax = 1024 * 1024;  // of encoded items between measuring and writing
+constexpr std::size_t kLookedAtMax = 512;   // objects between two looks at how much a step has done
+constexpr std::size_t kLookedAtBytes = 64;  // what looking at one object counts for, in bytes written
 
 }  // namespace
 
@@ -24,25 +25,25 @@ Selection::Selection(store::Snapshot snapshot, std::string prefix, std::string_v
       limit_(static_cast<std::size_t>(limit)) {}
 
 /// False: the page is full, and this object stands behind it.
-bool Selection::take(const store::ObjectPtr& object, std::vector<store::ObjectPtr>& found) {
-  if (!filter_.everything() && !filter_.matches(*object)) return true;
+bool Selection::take(const store::Object& object, std::vector<const store::Object*>& found) {
+  if (!filter_.everything() && !filter_.matches(object)) return true;
   more_ = limit_ > 0 && found.size() == limit_;
-  if (!more_) found.push_back(object);
+  if (!more_) found.push_back(&object);
   return !more_;
 }
 
-std::size_t Selection::step(std::vector<store::ObjectPtr>& found) {
+std::size_t Selection::step(std::vector<const store::Object*>& found) {
   if (const auto name = filter_.name(); name && prefix_.find('/') != prefix_.rfind('/')) {  // one object at most
     done_ = true;
-    if (const auto object = snapshot_.get(prefix_ + std::string(*name))) take(object, found);
+    if (const auto object = snapshot_.get(prefix_ + std::string(*name))) take(*object, found);
     return 1;
   }
   if (cursor_.empty() && filter_.everything()) found.reserve(std::min(snapshot_.count(prefix_), kLookedAtMax));
   std::size_t looked_at = 0;
-  const store::Object* last = nullptr;  // the snapshot holds it
+  const store::Object* last = nullptr;
   snapshot_.scan(prefix_, cursor_, [&](const store::ObjectPtr& object) {
     last = object.get();
-    return take(object, found) && ++looked_at < kLookedAtMax;
+    return take(*object, found) && ++looked_at < kLookedAtMax;
   });
   done_ = more_ || looked_at < kLookedAtMax;
   if (last) cursor_ = last->key;
@@ -66,45 +67,50 @@ ListSource::ListSource(ContextPtr context, ObjectWriter writer, ListMeta meta, S
       step_bytes_(step_bytes),
       now_(context_->core->clock.now()) {}
 
-ListSource::ListSource(ContextPtr context, ObjectWriter writer, ListMeta meta, std::vector<store::ObjectPtr> objects)
-    : context_(std::move(context)),
-      writer_(writer),
-      meta_(std::move(meta)),
-      step_bytes_(net::kStepBytes),
-      now_(context_->core->clock.now()),
-      objects_(std::move(objects)) {}
+ListSource::ListSource(ContextPtr context, ObjectWriter writer, ListMeta meta, Selection selection,
+                       std::vector<const store::Object*> found)
+    : ListSource(std::move(context), writer, std::move(meta), std::move(selection)) {
+  objects_ = std::move(found);
+}
 
-Result<ListSource::Step> ListSource::next(std::string& out, const std::shared_ptr<net::Waker>&) {
+ListSource::~ListSource() { context_->core->kept_items.give_back(kept_bytes_); }
+
+Result<ListSource::Step> ListSource::next(std::string& out, const std::shared_ptr<net::Waker>& waker) {
+  if (rendering_) return render(out, waker);
+  const auto all = write(out);
+  if (!all) return fail(all.error());
+  if (writer_.is_rendered_whole()) whole_ += std::exchange(out, {});
+  if (!*all) return Step::more;
+  return writer_.is_rendered_whole() ? render(out, waker) : end();
+}
+
+/// One step of the body. True when that was the last.
+Result<bool> ListSource::write(std::string& out) {
   Work work;
   if (!head_written_) {
-    if (must_find_all() && !find_all(work)) return Step::more;
+    if (must_find_all() && !find_all(work)) return false;
     if (writer_.is_protobuf()) {
       const auto all = measure(work);
-      if (!all) return fail(all.error());
-      if (!*all) return Step::more;
+      if (!all || !*all) return all;
     }
     write_head(out);
   }
-  const auto all = write_items(out, work);
-  if (!all) return fail(all.error());
-  if (*all) write_tail(out);
-  if (writer_.is_rendered_whole()) {
-    whole_ += std::exchange(out, {});
-    if (*all) out = writer_.render(std::exchange(whole_, {}));
-  }
-  if (!*all) return Step::more;
+  auto all = write_items(out, work);
+  if (all && *all) write_tail(out);
+  return all;
+}
+
+ListSource::Step ListSource::end() {
   context_->record(200);
   return Step::end;
 }
 
-bool ListSource::must_find_all() const {
-  return selection_ && !selection_->done() && (selection_->limited() || writer_.is_protobuf());
-}
+bool ListSource::must_find_all() const { return !selection_.done() && (selection_.limited() || writer_.is_protobuf()); }
 
 /// True when all is found.
 bool ListSource::find_all(Work& work) {
-  while (!selection_->done() && work.done < step_bytes_) work.done += selection_->step(objects_) * kLookedAtBytes;
-  return selection_->done();
+  while (!selection_.done() && work.done < step_bytes_) work.done += selection_.step(objects_) * kLookedAtBytes;
+  return selection_.done();
 }
 
 /// True when all is measured.
@@ -114,27 +120,42 @@ Result<bool> ListSource::measure(Work& work) {
     if (!item) return fail(item.error());
     items_bytes_ += item->size();
     work.done += item->size() + objects_[measured_]->bytes.size();
-    if (kept_.size() < measured_ || kept_bytes_ + item->size() > kKeptBytesMax) continue;  // no gap among the kept
-    kept_bytes_ += item->size();
-    kept_.push_back(std::move(*item));
+    keep(std::move(*item));
   }
   return measured_ == objects_.size();
 }
 
+/// Of the items that were just measured this is the next: if none before it was too much.
+void ListSource::keep(std::string item) {
+  const std::size_t bytes = item.size();
+  if (kept_items_ < measured_ || !context_->core->kept_items.take(bytes)) return;
+  kept_bytes_ += bytes;
+  ++kept_items_;
+  if (kept_.empty() || kept_.back().size() + bytes > step_bytes_)
+    kept_.push_back(std::move(item));
+  else
+    kept_.back() += item;
+}
+
 void ListSource::write_head(std::string& out) {
   head_written_ = true;
-  if (selection_ && selection_->limited() && !objects_.empty()) selection_->describe_rest(*objects_.back(), meta_);
+  if (selection_.limited() && !objects_.empty()) selection_.describe_rest(*objects_.back(), meta_);
   out += writer_.list_head(meta_, items_bytes_);
 }
 
 /// True when all are written.
 Result<bool> ListSource::write_items(std::string& out, Work& work) {
+  while (!kept_.empty() && out.size() < step_bytes_) {
+    out += kept_.front();
+    kept_.pop_front();
+    at_ = kept_items_;
+  }
   while (out.size() < step_bytes_ && work.done < step_bytes_) {
     if (at_ == objects_.size()) {
-      if (!selection_ || selection_->done()) return true;
+      if (selection_.done()) return true;
       objects_.clear();
       at_ = 0;
-      work.done += selection_->step(objects_) * kLookedAtBytes;
+      work.done += selection_.step(objects_) * kLookedAtBytes;
       continue;
     }
     const auto& object = *objects_[at_];
@@ -157,10 +178,6 @@ std::size_t ListSource::bytes_ahead(std::size_t room) const {
 }
 
 Outcome ListSource::write_item(std::string& out, const store::Object& object) {
-  if (writer_.is_protobuf() && at_ < kept_.size()) {
-    out += std::exchange(kept_[at_], {});
-    return {};
-  }
   const auto before = out.size();
   auto written = writer_.append_item(out, object, !wrote_item_, now_);
   wrote_item_ = wrote_item_ || out.size() > before;
@@ -168,5 +185,39 @@ Outcome ListSource::write_item(std::string& out, const store::Object& object) {
 }
 
 void ListSource::write_tail(std::string& out) { out += writer_.list_tail(); }
+
+// Rendering -----------------------------------------------------------------------------------------------------------
+
+// Shared with the pool: the answer may be given up meanwhile.
+struct ListSource::Rendering {
+  Rendering(ContextPtr context_, ObjectWriter writer_, std::string text_)
+      : context(std::move(context_)), writer(writer_), text(std::move(text_)) {}
+
+  const ContextPtr context;  // holds what the writer refers to
+  const ObjectWriter writer;
+  std::string text;
+  std::atomic<bool> busy{true};
+
+  void run() {
+    text = writer.render(std::exchange(text, {}));
+    busy.store(false, std::memory_order_release);
+  }
+};
+
+ListSource::Step ListSource::render(std::string& out, const std::shared_ptr<net::Waker>& waker) {
+  if (!rendering_) {
+    rendering_ = std::make_shared<Rendering>(context_, writer_, std::exchange(whole_, {}));
+    const bool large = rendering_->text.size() > step_bytes_;
+    const bool taken = large && context_->core->large_answers.submit([rendering = rendering_, waker] {
+      rendering->run();
+      waker->wake();
+    });
+    if (taken) return Step::wait;
+    rendering_->run();
+  }
+  if (rendering_->busy.load(std::memory_order_acquire)) return Step::wait;
+  out = std::move(rendering_->text);
+  return end();
+}
 
 }  // namespace sublet::apiserver

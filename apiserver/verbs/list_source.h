@@ -2,12 +2,14 @@
 // a time, from a snapshot that stays as it is meanwhile.
 //
 // Without a limit objects are written as they are found. A page's head says what stands behind it, so a page is first
-// found, then written; protobuf says its length first, so its items are found and measured before (small ones are kept
-// from that, the others encoded again: memory stays bounded). Pretty JSON and YAML are rendered in one piece at the
-// end. Threads: as net::BodySource.
+// found, then written; protobuf says its length first, so its items are found and measured before. What that encodes is
+// kept as long as the server's budget (kept_items) has room; the rest is encoded again. Pretty JSON and YAML are
+// rendered in one piece at the end, off the loop. Threads: as net::BodySource.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +21,8 @@
 
 namespace sublet::apiserver {
 
-/// The objects of one list, found in steps.
+/// The objects of one list, found in steps. It holds the snapshot that they lie in: what it gives lives as long as it
+/// does, and nobody counts references to 20,000 objects.
 class Selection {
  public:
   /// `limit` 0: none.
@@ -27,14 +30,14 @@ class Selection {
             std::int64_t limit);
   /// Looks at some more objects and appends those that match; `found` is what the steps before gave when there is a
   /// limit. Returns how many were looked at.
-  std::size_t step(std::vector<store::ObjectPtr>& found);
+  std::size_t step(std::vector<const store::Object*>& found);
   bool done() const { return done_; }
   bool limited() const { return limit_ > 0; }
   /// What a page's head says of what stands behind its last object.
   void describe_rest(const store::Object& last, ListMeta& meta) const;
 
  private:
-  bool take(const store::ObjectPtr& object, std::vector<store::ObjectPtr>& found);
+  bool take(const store::Object& object, std::vector<const store::Object*>& found);
 
   store::Snapshot snapshot_;
   const std::string prefix_;
@@ -48,18 +51,25 @@ class ListSource final : public net::BodySource {
  public:
   ListSource(ContextPtr context, ObjectWriter writer, ListMeta meta, Selection selection,
              std::size_t step_bytes = net::kStepBytes);
-  /// Of objects that are found already.
-  ListSource(ContextPtr context, ObjectWriter writer, ListMeta meta, std::vector<store::ObjectPtr> objects);
+  /// Of objects that the selection has found already.
+  ListSource(ContextPtr context, ObjectWriter writer, ListMeta meta, Selection selection,
+             std::vector<const store::Object*> found);
+  ~ListSource() override;
   Result<Step> next(std::string& out, const std::shared_ptr<net::Waker>& waker) override;
 
  private:
+  struct Rendering;
   /// What a step has done so far, in bytes: found, parsed or written.
   struct Work {
     std::size_t done = 0;
   };
+  Result<bool> write(std::string& out);
+  Step render(std::string& out, const std::shared_ptr<net::Waker>& waker);
+  Step end();
   bool must_find_all() const;
   bool find_all(Work& work);
   Result<bool> measure(Work& work);
+  void keep(std::string item);
   void write_head(std::string& out);
   Result<bool> write_items(std::string& out, Work& work);
   std::size_t bytes_ahead(std::size_t room) const;
@@ -69,19 +79,20 @@ class ListSource final : public net::BodySource {
   const ContextPtr context_;
   const ObjectWriter writer_;
   ListMeta meta_;
-  std::optional<Selection> selection_;  // empty: all is found
+  Selection selection_;
   const std::size_t step_bytes_;
   const WallTime now_;
 
-  std::vector<store::ObjectPtr> objects_;  // found and not yet all written
-  std::size_t at_ = 0;                     // of objects_, the next to write
+  std::vector<const store::Object*> objects_;  // found and not yet all written
+  std::size_t at_ = 0;                         // of objects_, the next to write
   bool head_written_ = false, wrote_item_ = false;
-  std::string whole_;  // what is rendered at the end
+  std::string whole_;                     // what is rendered at the end
+  std::shared_ptr<Rendering> rendering_;  // while that is under way
 
   // protobuf
   std::size_t measured_ = 0, items_bytes_ = 0;
-  std::vector<std::string> kept_;  // the first items, encoded
-  std::size_t kept_bytes_ = 0;
+  std::deque<std::string> kept_;  // the first items, encoded, some in each piece
+  std::size_t kept_items_ = 0, kept_bytes_ = 0;
 };
 
 }  // namespace sublet::apiserver

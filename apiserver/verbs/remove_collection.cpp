@@ -24,10 +24,10 @@ struct Collection {
   const DeleteRequest request;
   Selection selection;
   ListMeta meta;
-  std::vector<store::ObjectPtr> listed;
-  std::size_t at = 0;                // of listed, the next to delete
-  std::atomic<std::size_t> open{1};  // submitted and not yet durable, plus one while submitting
-  std::atomic<bool> waits{false};    // the next step comes when fewer are open
+  std::vector<const store::Object*> listed;  // the selection holds them
+  std::size_t at = 0;                        // of listed, the next to delete
+  std::atomic<std::size_t> open{1};          // submitted and not yet durable, plus one while submitting
+  std::atomic<bool> waits{false};            // the next step comes when fewer are open
   Mutex mutex;
   std::optional<Status> failure SUBLET_GUARDED_BY(mutex);  // the first
 };
@@ -43,9 +43,9 @@ void answer_collection(Collection& collection) {
   Output output = collection.context->output;
   if (output.form == Form::partial) output.form = Form::partial_list;
   const ObjectWriter writer(*collection.context->route, output);
-  reply_in_steps(
-      collection.context, writer.content_type(),
-      std::make_unique<ListSource>(collection.context, writer, collection.meta, std::move(collection.listed)));
+  reply_in_steps(collection.context, writer.content_type(),
+                 std::make_unique<ListSource>(collection.context, writer, collection.meta,
+                                              std::move(collection.selection), std::move(collection.listed)));
 }
 
 void note_failure(Collection& collection, const Status& status) {

@@ -40,7 +40,7 @@ void reply_body(RequestContext& context, int code, std::string_view content_type
   context.record(code);
   if (is_head || body.size() < kGzipBytesMin || !wants_gzip(context.request))
     return context.sink->respond(code, std::move(headers), is_head ? std::string() : std::move(body));
-  auto source = std::make_unique<GzipSource>(std::make_unique<WholeBody>(std::move(body)), context.core->compressors);
+  auto source = std::make_unique<GzipSource>(std::make_unique<WholeBody>(std::move(body)), context.core->large_answers);
   net::answer_in_steps(context.sink, code, std::move(headers), std::move(source), [](const Status&) {});
 }
 
@@ -51,7 +51,7 @@ void reply_in_steps(const ContextPtr& context, std::string_view content_type, st
     return context->sink->respond(200, std::move(headers), {});
   }
   if (wants_gzip(context->request))
-    source = std::make_unique<GzipSource>(std::move(source), context->core->compressors);
+    source = std::make_unique<GzipSource>(std::move(source), context->core->large_answers);
   net::answer_in_steps(context->sink, 200, std::move(headers), std::move(source),
                        [context](const Status& why) { reply_status(*context, why); });
 }

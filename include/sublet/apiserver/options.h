@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -62,6 +63,8 @@ struct ServerOptions : ClusterFacts {
       call_outs;                                      // admission that asks outside, after the built-in plugins
   std::chrono::milliseconds request_timeout{60'000};  // for a write, with all that it asks outside
   PodLogs pod_logs;                                   // empty: 501 with the reason
+  std::size_t kept_items_bytes = 32u << 20;  // of protobuf lists, encoded to say their length first, in all; the rest
+                                             // is encoded twice
   /// Kinds whose controller runs (in-process); create of another controller-driven kind answers with a Warning.
   std::vector<std::string> controlled_kinds;
   /// The kinds that the server begins with; Server::install_kinds() changes them.
