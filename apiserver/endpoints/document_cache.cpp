@@ -6,16 +6,19 @@
 namespace sublet::apiserver {
 std::string etag_of(std::string_view body) { return '"' + net::sha256_hex(body, 32) + '"'; }
 
+std::shared_ptr<const CachedDocument> DocumentCache::find(const std::string& key) {
+  const MutexLock lock(mutex_);
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
+    if ((*entry)->key == key) {
+      entries_.splice(entries_.begin(), entries_, entry);
+      return entries_.front();
+    }
+  return nullptr;
+}
+
 std::shared_ptr<const CachedDocument> DocumentCache::get(const std::string& key,
                                                          const std::function<std::string()>& make) {
-  {
-    const MutexLock lock(mutex_);
-    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
-      if ((*entry)->key == key) {
-        entries_.splice(entries_.begin(), entries_, entry);
-        return entries_.front();
-      }
-  }
+  if (auto known = find(key)) return known;
   auto document = std::make_shared<CachedDocument>();
   document->key = key;
   document->body = make();

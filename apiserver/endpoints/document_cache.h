@@ -2,7 +2,8 @@
 // of the snapshot of kinds that they are made from.
 //
 // Nothing is built before it is asked for, and the least recently used goes when the budget is full, so an idle virtual
-// cluster holds little. Any thread; two at once may build the same body twice.
+// cluster holds little. Building takes long (OpenAPI v2: a tenth of a second), so it is no work for a loop. Any thread;
+// two at once may build the same body twice.
 #pragma once
 
 #include <functional>
@@ -27,6 +28,8 @@ class DocumentCache {
   explicit DocumentCache(std::size_t budget_bytes) : budget_(budget_bytes) {}
   /// The part of a snapshot whose documents it holds.
   explicit DocumentCache(const schema::Registry&) : DocumentCache(4u << 20) {}
+  /// Null: not there (any more).
+  std::shared_ptr<const CachedDocument> find(const std::string& key);
   std::shared_ptr<const CachedDocument> get(const std::string& key, const std::function<std::string()>& make);
   std::size_t bytes() const;
 

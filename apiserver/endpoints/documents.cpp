@@ -5,10 +5,12 @@
 #include "apiserver/endpoints/document_cache.h"
 #include "apiserver/endpoints/endpoint.h"
 #include "apiserver/verbs/verb.h"
+#include "sublet/net/courier.h"
 
 namespace sublet::apiserver {
 namespace {
 
+constexpr std::string_view kOpenApiV3 = "/openapi/v3";
 constexpr std::string_view kV2Protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 Status no_such_path() {
@@ -44,6 +46,17 @@ void serve_cached(RequestContext& context, const CachedDocument& document, std::
   context.sink->respond(200, std::move(headers), std::move(body));
 }
 
+/// Calls `serve` with the document: at once when it is in the cache, else when the pool has made it.
+void with_document(const ContextPtr& context, const std::string& key, std::function<std::string()> make,
+                   std::function<void(const CachedDocument&)> serve) {
+  auto& cache = context->kinds->part<DocumentCache>();
+  if (const auto known = cache.find(key)) return serve(*known);
+  const bool taken = context->core->large_answers.submit([context, &cache, key, make, serve] {
+    context->sink->courier()->post([serve, document = cache.get(key, make)] { serve(*document); });
+  });
+  if (!taken) serve(*cache.get(key, make));
+}
+
 // "v2" or "v2beta1" when the best clause that we can serve asks for aggregated discovery; "" for the legacy form.
 std::string_view aggregated_version(std::string_view accept) {
   for (const auto& clause : parse_accept(accept)) {
@@ -66,43 +79,9 @@ std::string_view without_slash(std::string_view path) {
   return path;
 }
 
-}  // namespace
-
-void serve_discovery(const ContextPtr& context) {
-  const std::string path(without_slash(context->info.path));
-  if (path == "/api" || path == "/apis") {
-    if (const auto version = aggregated_version(context->request.headers.get("Accept")); !version.empty()) {
-      const auto document = context->kinds->part<DocumentCache>().get("discovery:" + std::string(version) + path, [&] {
-        return aggregated_discovery(*context->kinds, path, version);
-      });
-      return serve_cached(
-          *context, *document,
-          "application/json;g=apidiscovery.k8s.io;v=" + std::string(version) + ";as=APIGroupDiscoveryList", "public");
-    }
-  }
-  auto body = legacy_discovery(*context->kinds, path, server_address(context->core->options));
-  if (!body) return reply_status(*context, no_such_path());
-  reply_text(*context, 200, kJsonType, std::move(*body));
-}
-
-void serve_openapi_v2(const ContextPtr& context) {
-  const auto accept = context->request.headers.get("Accept");
-  const bool protobuf = accept.find("proto-openapi.spec.v2") != std::string_view::npos;
-  const auto document = context->kinds->part<DocumentCache>().get(protobuf ? "openapi/v2.pb" : "openapi/v2.json", [&] {
-    return protobuf ? openapi_v2_protobuf(*context->kinds) : openapi_v2_json(*context->kinds);
-  });
-  serve_cached(*context, *document, protobuf ? kV2Protobuf : kJsonType, "");
-}
-
-void serve_openapi_v3(const ContextPtr& context) {
-  constexpr std::string_view kRoot = "/openapi/v3";
-  const std::string path(without_slash(context->info.path));
-  if (path == kRoot) {
-    const auto document =
-        context->kinds->part<DocumentCache>().get("openapi/v3", [&] { return openapi_v3_index(*context->kinds); });
-    return serve_cached(*context, *document, kJsonType, "");
-  }
-  const std::string name = path.substr(kRoot.size() + 1);
+// "/openapi/v3/NAME": the document of one group version.
+void serve_group_version(const ContextPtr& context, const std::string& path) {
+  const std::string name = path.substr(kOpenApiV3.size() + 1);
   const std::string hash = openapi_v3_hash(*context->kinds, name);
   if (hash.empty()) return reply_status(*context, no_such_path());
   const auto asked = context->query.find("hash");
@@ -112,9 +91,53 @@ void serve_openapi_v3(const ContextPtr& context) {
     context->record(301);
     return context->sink->respond(301, std::move(headers), {});
   }
-  const auto document =
-      context->kinds->part<DocumentCache>().get(path, [&] { return openapi_v3(*context->kinds, name).value_or("{}"); });
-  serve_cached(*context, *document, kJsonType, asked ? "public, immutable" : "");
+  with_document(
+      context, path, [context, name] { return openapi_v3(*context->kinds, name).value_or("{}"); },
+      [context, cache_control = asked ? "public, immutable" : ""](const CachedDocument& document) {
+        serve_cached(*context, document, kJsonType, cache_control);
+      });
+}
+
+}  // namespace
+
+void serve_discovery(const ContextPtr& context) {
+  const std::string path(without_slash(context->info.path));
+  if (path == "/api" || path == "/apis") {
+    const std::string version(aggregated_version(context->request.headers.get("Accept")));
+    if (!version.empty())
+      return with_document(
+          context, "discovery:" + version + path,
+          [context, path, version] { return aggregated_discovery(*context->kinds, path, version); },
+          [context, type = "application/json;g=apidiscovery.k8s.io;v=" + version + ";as=APIGroupDiscoveryList"](
+              const CachedDocument& document) { serve_cached(*context, document, type, "public"); });
+  }
+  auto body = legacy_discovery(*context->kinds, path, server_address(context->core->options));
+  if (!body) return reply_status(*context, no_such_path());
+  reply_text(*context, 200, kJsonType, std::move(*body));
+}
+
+void serve_openapi_v2(const ContextPtr& context) {
+  const auto accept = context->request.headers.get("Accept");
+  const bool protobuf = accept.find("proto-openapi.spec.v2") != std::string_view::npos;
+  with_document(
+      context, protobuf ? "openapi/v2.pb" : "openapi/v2.json",
+      [context, protobuf] {
+        return protobuf ? openapi_v2_protobuf(*context->kinds) : openapi_v2_json(*context->kinds);
+      },
+      [context, protobuf](const CachedDocument& document) {
+        serve_cached(*context, document, protobuf ? kV2Protobuf : kJsonType, "");
+      });
+}
+
+void serve_openapi_v3(const ContextPtr& context) {
+  const std::string path(without_slash(context->info.path));
+  // The hashes are made with the index, and nothing can be said of a document without its hash.
+  with_document(
+      context, "openapi/v3", [context] { return openapi_v3_index(*context->kinds); },
+      [context, path](const CachedDocument& index) {
+        if (path == kOpenApiV3) return serve_cached(*context, index, kJsonType, "");
+        serve_group_version(context, path);
+      });
 }
 
 }  // namespace sublet::apiserver
