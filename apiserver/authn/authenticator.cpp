@@ -141,8 +141,8 @@ Result<TokenIdentity> authenticate_token(std::string_view token, const std::vect
   return identity;
 }
 
-Result<User> authenticate(const net::Request& request, const ServerOptions& options, const store::Snapshot& pending,
-                          Clock& clock) {
+Result<User> authenticate(const net::Request& request, const ServerOptions& options,
+                          const std::function<store::Snapshot()>& snapshot, Clock& clock) {
   auto token = bearer_token(request);
   // A certificate is proven by the handshake and comes first, as upstream's order has it. On the socket and in-process,
   // a token that is sent says on whose behalf the request is, and must be right.
@@ -150,7 +150,7 @@ Result<User> authenticate(const net::Request& request, const ServerOptions& opti
   if (token.empty() || proven)
     if (auto user = user_of_peer(request.peer, options)) return std::move(*user);
   if (token.empty()) return unauthorized();
-  auto identity = authenticate_token(token, {}, options, pending, clock);
+  auto identity = authenticate_token(token, {}, options, snapshot(), clock);
   if (!identity) return unauthorized();
   return std::move(identity->user);
 }

@@ -3,6 +3,7 @@
 // Threads: any.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,10 +15,11 @@
 
 namespace sublet::apiserver {
 
-/// unauthorized when credentials are missing or wrong. `pending` is for checking that a token's service account and
-/// bound object still exist with the same uid.
-Result<User> authenticate(const net::Request& request, const ServerOptions& options, const store::Snapshot& pending,
-                          Clock& clock);
+/// unauthorized when credentials are missing or wrong. `snapshot` gives the state to check that a token's service
+/// account and bound object still exist with the same uid; only tokens ask for it, and most requests come with a
+/// certificate.
+Result<User> authenticate(const net::Request& request, const ServerOptions& options,
+                          const std::function<store::Snapshot()>& snapshot, Clock& clock);
 
 struct TokenIdentity {
   User user;

@@ -41,7 +41,8 @@ class Authn : public testing::Test {
     net::Request request;
     request.peer = std::move(peer);
     if (!authorization.empty()) request.headers.add("Authorization", std::string(authorization));
-    return authenticate(request, bench.options, bench.pending(), bench.clock);
+    return authenticate(
+        request, bench.options, [this] { return bench.pending(); }, bench.clock);
   }
   bool accepts(const TokenClaims& of) { return ask("Bearer " + token(of)).has_value(); }
 

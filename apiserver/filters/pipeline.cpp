@@ -45,7 +45,9 @@ void impersonate(RequestContext& context) {
 }
 
 bool authenticate_request(RequestContext& context) {
-  auto user = authenticate(context.request, context.core->options, context.core->store.snapshot(), context.core->clock);
+  const ServerCore& core = *context.core;
+  auto user = authenticate(
+      context.request, core.options, [&core] { return core.store.snapshot(); }, core.clock);
   if (!user) {
     reply_status(context, user.error());
     return false;
