@@ -25,8 +25,8 @@ Outcome fit(Value value, const Shape& shape, const Path& path) {
   return {};
 }
 
-// Scalars become text where the API wants text: 0.5 in an annotation is "0.5".
-Outcome write_value(const cel::Value& value, const Shape& shape, const Path& path, Value out) {
+// Scalars become text where the API wants text: 0.5 in an annotation is "0.5". `form`: what gave the value.
+Outcome write_value(const ValueForm& form, const cel::Value& value, const Shape& shape, const Path& path, Value out) {
   const cel::Value& plain = value.is(Kind::optional) && value.as_optional() ? *value.as_optional() : value;
   if (const auto wanted = shape.mismatch(plain.kind()); !wanted.empty())
     return wrong(path,
@@ -39,7 +39,7 @@ Outcome write_value(const cel::Value& value, const Shape& shape, const Path& pat
     return {};
   }
   if (auto done = cel::write(plain, out); !done) return wrong(path, done.error().message);
-  return fit(out, shape, path);
+  return form.fits() ? Outcome() : fit(out, shape, path);
 }
 
 void focus_on(ObjectScope& scope, const Target& target) {
@@ -63,7 +63,7 @@ Outcome write_targets(const Effect& effect, const Path& path, Value object, Obje
     if (leaves_alone(value)) continue;
     // Aside first: the value may hold the place that it replaces.
     Document built;
-    if (auto done = write_value(value, target.shape, path, built.root()); !done) return done;
+    if (auto done = write_value(effect.value, value, target.shape, path, built.root()); !done) return done;
     (target.current ? target.current : target.parent.put(target.key, false)).set(built.root());
   }
   return {};
@@ -131,7 +131,7 @@ Outcome append(const Effect& effect, const Path& path, Value object, ObjectScope
       if (leaves_alone(value)) continue;
       Document item;
       const Shape shape = target.shape.element().value_or(Shape());
-      if (auto done = write_value(value, shape, path, item.root()); !done) return done;
+      if (auto done = write_value(form, value, shape, path, item.root()); !done) return done;
       if (!holds_equal(*list, item.root())) list->push(item.root());
     }
   }
@@ -162,14 +162,15 @@ Outcome merge(const Effect& effect, const Path& path, Value object, ObjectScope&
     if (leaves_alone(value)) continue;
     Document built;
     if (effect.keys.empty()) {
-      if (auto done = write_value(value, target.shape, path, built.root()); !done) return done;
+      if (auto done = write_value(effect.value, value, target.shape, path, built.root()); !done) return done;
       if (!built.root().is_object()) return wrong(path, "only a map merges; lists merge by \"key\"");
       apply_merge_patch(target.current ? target.current : target.parent.put(target.key, false), built.root());
       continue;
     }
     if (auto done = cel::write(value, built.root()); !done) return wrong(path, done.error().message);
     const Shape item_shape = target.shape.element().value_or(Shape());
-    if (auto done = fit(built.root(), built.root().is_array() ? target.shape : item_shape, path); !done) return done;
+    if (!effect.value.fits())
+      if (auto done = fit(built.root(), built.root().is_array() ? target.shape : item_shape, path); !done) return done;
     auto list = list_at(target, path);
     if (!list) return fail(list.error());
     if (!built.root().is_array()) {
@@ -297,12 +298,15 @@ class EffectReader {
     const YamlNode* value = reader_.require("value");
     if (value == nullptr) return;
     effect_.value = ValueForm::parse(*value, inside_, reader_.path("value"), problems_);
+    bool fits = true;
     for_each_place([&](const Shape& place) {
       const bool items = effect_.verb->name == "merge" && place.form() == Shape::Form::list;
       if (items && effect_.keys.empty()) return;  // check_paths() says so
       const Shape shape = items && effect_.value.type() != Kind::list ? place.element().value_or(Shape()) : place;
       check_value(effect_.value, shape, *value, reader_.path("value"));
+      fits = fits && fits_as_written(*value, shape);
     });
+    if (fits) effect_.value.found_to_fit();
   }
 
   // The shapes of all places that the effect writes to, until one of them shows a problem: the same mistake for three
@@ -336,9 +340,13 @@ class EffectReader {
     for (const YamlNode* item : items) {
       const std::string key = reader_.path(value ? "value" : "values");
       effect_.values.push_back(ValueForm::parse(*item, inside_, key, problems_));
+      bool fits = true;
       for_each_place([&](const Shape& place) {
-        check_value(effect_.values.back(), place.element().value_or(Shape()), *item, key);
+        const Shape shape = place.element().value_or(Shape());
+        check_value(effect_.values.back(), shape, *item, key);
+        fits = fits && fits_as_written(*item, shape);
       });
+      if (fits) effect_.values.back().found_to_fit();
     }
   }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "patches/template/value_check.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::patches {
@@ -359,6 +360,27 @@ TEST(Template, WhatAnExpressionMakesIsCheckedBeforeTheHostSeesIt) {
   const Patched run = run_effects("      - {append: 'spec.containers[name=a].env', value: {name: N, value: 1}}\n");
   EXPECT_THAT(run.report.denials, IsEmpty());
   EXPECT_EQ(run.object["spec"]["containers"].at(0)["env"].at(1).to_json(), R"({"name":"N","value":"1"})");
+}
+
+// What was found to fit at load is not checked again for each object, and only that.
+TEST(Template, ValuesThatFitAsTheyAreWritten) {
+  const Shape spec = *Shape::of_kind("Pod").member("spec");
+  const auto fits = [&](std::string_view member, std::string_view yaml) {
+    Problems problems("t.yaml", yaml);
+    YamlNode node;
+    EXPECT_TRUE(read_yaml(yaml, node, problems)) << yaml;
+    const Shape shape = *spec.member(member);
+    check_literal(node, shape, true, "value", problems);
+    EXPECT_EQ(problems.size(), 0u) << yaml;
+    return fits_as_written(node, shape);
+  };
+  EXPECT_TRUE(fits("tolerations", "[{key: a, operator: Exists, tolerationSeconds: 3}, {key: null}]"));
+  EXPECT_TRUE(fits("nodeSelector", "{a: x, b: '1'}"));
+  EXPECT_FALSE(fits("nodeSelector", "{a: 1}")) << "is to become text";
+  EXPECT_FALSE(fits("nodeSelector", "{a: x, b: '${params.label}'}"));
+  EXPECT_FALSE(fits("nodeSelector", "{'${params.label}': x}"));
+  EXPECT_FALSE(fits("tolerations", "[{key: a}, '${params.more}']"));
+  EXPECT_FALSE(fits("nodeSelector", "{a: '$${x}'}")) << "is not looked at when the template is loaded";
 }
 
 TEST(Template, SetCreatesWhatIsMissing) {

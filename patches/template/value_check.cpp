@@ -106,6 +106,16 @@ void check_literal(const YamlNode& node, const Shape& shape, bool whole, const s
   }
 }
 
+bool fits_as_written(const YamlNode& node, const Shape& shape) {
+  if (node.is_string()) return !has_expression(node.text);
+  if (node.is_scalar()) return node.is_null() || !shape.textual();
+  return std::all_of(node.children.begin(), node.children.end(), [&](const YamlNode& child) {
+    if (node.is_map() && has_expression(child.key)) return false;
+    const auto below = node.is_map() ? shape.member(child.key) : shape.element();
+    return fits_as_written(child, below.value_or(Shape()));
+  });
+}
+
 Outcome fit_built(Value value, const Shape& shape) { return fit_at(value, shape, ""); }
 
 }  // namespace sublet::patches

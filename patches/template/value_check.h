@@ -16,7 +16,11 @@ namespace sublet::patches {
 /// `whole`: the records in it stand for themselves, so what the API requires of them must be there; not so in a merge.
 void check_literal(const YamlNode& node, const Shape& shape, bool whole, const std::string& key, Problems& problems);
 
-/// The same for a finished value, which is made to fit first: scalars become text where the API wants text (an
+/// Whether a value for which check_literal() found no problem goes there as it stands: nothing in it is computed, and
+/// no scalar is to become text. fit_built() has nothing to add then.
+bool fits_as_written(const YamlNode& node, const Shape& shape);
+
+/// check_literal() for a finished value, which is made to fit first: scalars become text where the API wants text (an
 /// annotation 0.5 is "0.5", an environment variable 1 is "1"), at any depth. The error says where it does not fit.
 Outcome fit_built(schema::Value value, const Shape& shape);
 

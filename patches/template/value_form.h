@@ -26,6 +26,9 @@ class ValueForm {
   /// As text: strings as they are, numbers and booleans as JSON; an error value for the rest.
   cel::Value evaluate_text(const cel::Activation& activation) const;
   bool fixed() const { return parts_.empty() && children_.empty(); }
+  /// Found at load to fit every place that it goes to, as it stands: need not be checked for each object.
+  bool fits() const { return fits_; }
+  void found_to_fit() { fits_ = true; }
   /// Static type; dyn when it is only known at run time.
   cel::Kind type() const { return type_; }
   const cel::Value& fixed_value() const { return fixed_; }
@@ -41,6 +44,7 @@ class ValueForm {
                    const cel::Environment& environment, const std::string& key, Problems& problems);
   cel::Value interpolate(const cel::Activation& activation) const;
 
+  bool fits_ = false;
   cel::Kind type_ = cel::Kind::null;
   cel::Value fixed_;
   std::vector<Part> parts_;
