@@ -72,7 +72,7 @@ class SteppedAnswer final : public Waker, public std::enable_shared_from_this<St
   /// The last piece's memory when it is on its way: what is allocated and freed by the 64 KiB makes malloc tidy up.
   std::shared_ptr<std::string> empty_piece() {
     if (piece_.use_count() == 1) {
-      std::atomic_thread_fence(std::memory_order_acquire);  // after whoever let go of it
+      std::shared_ptr<std::string>(piece_).reset();  // comes after whoever let go of it: counting does, asking does not
       piece_->clear();
     } else {
       piece_ = std::make_shared<std::string>();
