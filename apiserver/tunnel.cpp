@@ -1,8 +1,10 @@
 #include "sublet/apiserver/tunnel.h"
 
+#include <charconv>
 #include <chrono>
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "sublet/base/mutex.h"
 #include "sublet/base/status_json.h"
@@ -50,6 +52,16 @@ std::string query_value(const net::Request& request, std::string_view key) {
   for (auto& [name, value] : net::parse_query(request.query()))
     if (name == key) return value;
   return "";
+}
+
+// The host's code as the syncer passes it on: 200 when it says none, nullopt when that is no code of an answer.
+std::optional<int> host_code(const net::Request& request) {
+  const std::string text = query_value(request, "code");
+  if (text.empty()) return 200;
+  int code = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), code);
+  const bool good = error == std::errc() && end == text.data() + text.size() && code >= 200 && code <= 599;
+  return good ? std::optional<int>(code) : std::nullopt;
 }
 
 }  // namespace
@@ -157,10 +169,28 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     hand_out();
   }
 
+  // A piece that cannot be passed on ends its stream: the client is not to take what came before it for all.
+  void refuse_piece(const std::string& id, net::ResponseSink& post) {
+    Stream stream;
+    {
+      const MutexLock lock(mutex);
+      if (const auto found = streams.find(id); found != streams.end()) {
+        stream = std::move(found->second);
+        streams.erase(found);
+      }
+    }
+    if (stream.client && stream.started) stream.client->abort();
+    if (stream.client && !stream.started)
+      answer_status(*stream.client, Reason::internal_error, "the syncer passed on no answer of the host; try again");
+    answer_status(post, Reason::bad_request, "code is no HTTP status from 200 to 599");
+  }
+
   void piece(const net::Request& request, const std::string& id, std::shared_ptr<net::ResponseSink> post) {
     std::shared_ptr<net::ResponseSink> client;
     bool first = false;
     const bool end = !query_value(request, "end").empty();
+    const std::optional<int> code = host_code(request);
+    if (!code) return refuse_piece(id, *post);
     {
       const MutexLock lock(mutex);
       if (const auto found = streams.find(id); found != streams.end()) {
@@ -171,13 +201,12 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     }
     if (!client) return answer_empty(*post, 410);
     if (first) {
-      const std::string code = query_value(request, "code");
       std::string type(request.headers.get("Content-Type"));
       if (end) {
-        client->respond(code.empty() ? 200 : std::stoi(code), {{"Content-Type", type}}, request.body);
+        client->respond(*code, {{"Content-Type", type}}, request.body);
         return answer_empty(*post, 200);
       }
-      client->start(code.empty() ? 200 : std::stoi(code), {{"Content-Type", std::move(type)}});
+      client->start(*code, {{"Content-Type", std::move(type)}});
     }
     if (!request.body.empty()) client->write(std::make_shared<const std::string>(request.body));
     if (end) {

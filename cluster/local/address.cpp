@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <optional>
 
 namespace sublet::cluster {
@@ -13,7 +13,11 @@ namespace {
 std::optional<int> port_of(const std::string& address) {
   const auto colon = address.rfind(':');
   if (colon == std::string::npos || address.compare(0, colon, "127.0.0.1") != 0) return std::nullopt;
-  return std::atoi(address.c_str() + colon + 1);
+  int port = 0;
+  const char* end = address.data() + address.size();
+  const auto read = std::from_chars(address.data() + colon + 1, end, port);
+  const bool good = read.ec == std::errc() && read.ptr == end && port > 0 && port <= 65535;
+  return good ? std::optional<int>(port) : std::nullopt;
 }
 
 // The port that a listener on `port` (0: any) gets; nullopt when it gets none.

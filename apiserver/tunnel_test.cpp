@@ -1,0 +1,85 @@
+#include "sublet/apiserver/tunnel.h"
+
+#include <gtest/gtest.h>
+
+#include "apiserver/server_testing.h"
+
+namespace sublet::apiserver {
+namespace {
+
+/// A tunnel with a client that asks for a log by GET /log, and a syncer on the unix socket.
+class TunnelTest : public testing::Test {
+ protected:
+  Watching call(std::string method, std::string target, std::string body = {}) {
+    net::Request request;
+    request.method = std::move(method);
+    request.target = std::move(target);
+    request.body = std::move(body);
+    Watching out;
+    out.tap = std::make_shared<Tap>();
+    out.exchange = transport_->start(std::move(request), out.tap, std::chrono::seconds(60));
+    return out;
+  }
+  /// A client's request that has become the job of that id.
+  Watching begin(const std::string& id) {
+    auto poll = call("GET", "/sublet.dev/v1/tunnel");
+    auto client = call("GET", "/log");
+    EXPECT_TRUE(poll->ended());
+    EXPECT_NE(poll->raw().find(R"("id":")" + id + '"'), std::string::npos) << poll->raw();
+    return client;
+  }
+  int piece(const std::string& query, std::string body = {}) {
+    const auto post = call("POST", "/sublet.dev/v1/tunnel/" + query, std::move(body));
+    EXPECT_TRUE(post->ended());
+    return post->code();
+  }
+  /// As what comes over the unix socket.
+  static net::Handler from_socket(net::Handler inner) {
+    return [inner = std::move(inner)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+      request.peer.kind = net::PeerIdentity::Kind::unix_socket;
+      inner(std::move(request), std::move(sink));
+    };
+  }
+
+  net::LoopThread loop_{"tunnel"};
+  Tunnel tunnel_{loop_.loop()};
+  const std::unique_ptr<net::Transport> transport_ = net::make_in_process_transport(
+      from_socket(
+          tunnel_.wrap([logs = tunnel_.pod_logs()](const net::Request&, std::shared_ptr<net::ResponseSink> sink) {
+            logs("default", "web", "", std::move(sink));
+          })),
+      {}, &loop_.loop());
+};
+
+TEST_F(TunnelTest, TheHostsCodeAndBodyReachTheClient) {
+  const auto client = begin("1");
+  EXPECT_EQ(piece("1?code=404&end=1", "no such container"), 200);
+  ASSERT_TRUE(client->ended());
+  EXPECT_EQ(client->code(), 404);
+  EXPECT_EQ(client->raw(), "no such container");
+  EXPECT_EQ(piece("1?end=1"), 410);
+}
+
+TEST_F(TunnelTest, WhatIsNoCodeIsRefusedAndTheClientIsTold) {
+  int id = 0;
+  for (const char* code : {"abc", "99999999999999999999", "-200", "42", "200x", "100"}) {
+    const std::string name = std::to_string(++id);
+    const auto client = begin(name);
+    EXPECT_EQ(piece(name + "?end=1&code=" + code), 400) << code;
+    ASSERT_TRUE(client->ended()) << code;
+    EXPECT_EQ(client->code(), 500) << code;
+    EXPECT_EQ(piece(name + "?end=1"), 410) << code;
+  }
+}
+
+TEST_F(TunnelTest, AStreamThatGoesWrongIsCutOff) {
+  const auto client = begin("1");
+  EXPECT_EQ(piece("1?code=200", "the beginning\n"), 200);
+  EXPECT_EQ(piece("1?code=abc", "and so on"), 400);
+  EXPECT_TRUE(client->ended());
+  EXPECT_EQ(client->code(), 200);
+  EXPECT_EQ(client->raw().find("and so on"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sublet::apiserver
