@@ -73,6 +73,7 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
   Phase phase_ = Phase::draft;
   std::optional<Draft> draft_;
   std::size_t next_call_ = 0;         // which plugin asks outside next
+  bool adds_ = false;                 // the Txn under way has writes that are no deletion's
   store::Revision judged_at_ = 0;     // the pending state that validation has seen
   Result<Answer> answer_ = Answer();  // for when the commit is durable
 };

@@ -1,4 +1,6 @@
 // WriteRun (phases.h): the order of the phases, what waits between them, and when a write is answered.
+#include <algorithm>
+
 #include "apiserver/admission/call_out.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/verbs/phases.h"
@@ -28,6 +30,24 @@ Status shutting_down() { return status_of(Reason::service_unavailable, "the serv
 Status out_of_time() {
   return status_of(Reason::timeout,
                    "Timeout: request did not complete within requested timeout - context deadline exceeded");
+}
+
+bool adds(const store::Txn& txn) {
+  return std::ranges::any_of(txn.ops, [](const store::Op& op) { return op.put && !op.of_deletion; });
+}
+
+bool grew(const store::EventPtr& event) {
+  return event->type != store::Event::Type::deleted &&
+         (!event->previous || event->object->bytes.size() > event->previous->bytes.size());
+}
+
+// Whoever fills the store hears of it before it is full.
+void warn_of_quota(RequestContext& context, const store::Committed& committed) {
+  if (!std::ranges::any_of(committed.events, grew)) return;
+  const store::StoreUsage usage = context.core->store.usage();
+  if (usage.percent() >= store::kNearlyFullPercent)
+    context.warnings.push_back("the store of this virtual cluster is nearly full: " + usage.words() +
+                               " of its quota; at 100 % nothing can be added");
 }
 
 bool mutates(const CallOutPlugin& plugin) { return plugin.kind() == CallOutPlugin::Kind::mutating; }
@@ -169,6 +189,7 @@ Outcome WriteRun::take_answer(Write& write, const CallOutPlugin& plugin, CallOut
 // False: a guard failed. Once true, the run is the commit's: its callback may be running already.
 bool WriteRun::commit(Plan& plan) {
   answer_ = std::move(plan.answer);
+  adds_ = adds(plan.txn);
   std::optional<Draft> kept = std::exchange(draft_, std::nullopt);  // nothing is held while the commit is awaited
   const Phase phase = std::exchange(phase_, Phase::draft);
   auto& core = *context_->core;
@@ -188,6 +209,7 @@ void WriteRun::committed(const Result<store::Committed>& result) {
     return reply_status(*context_, result.error());
   }
   if (answer_ && answer_->op) answer_->object = result->events[*answer_->op]->object;
+  if (adds_) warn_of_quota(*context_, *result);
   finish(answer_);
 }
 

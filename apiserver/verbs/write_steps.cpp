@@ -12,6 +12,8 @@ namespace {
 using schema::Value;
 
 constexpr std::string_view kMetaGroup = "meta.k8s.io";
+// A deletion's writes pass on a full disk and beyond the quota; nobody shall store anything much under that name.
+constexpr std::size_t kDeletionGrowthMax = 4096;
 
 // What a dry run answers with: the would-be object.
 store::ObjectPtr unsaved_object(std::string key, store::Put put, store::Revision revision) {
@@ -63,8 +65,10 @@ Result<Plan> Write::put(int code, std::string key, const store::ObjectPtr& curre
     plan.answer.object = unsaved_object(std::move(key), std::move(*made), current ? current->revision : 0);
     return plan;
   }
+  const bool of_deletion = current && object["metadata"].has("deletionTimestamp") &&
+                           made->bytes.size() <= current->bytes.size() + kDeletionGrowthMax;
   txn.guards.push_back({key, current ? current->revision : 0});
-  txn.ops.push_back({std::move(key), std::move(*made), std::nullopt});
+  txn.ops.push_back({std::move(key), std::move(*made), std::nullopt, of_deletion});
   plan.answer.op = txn.ops.size() - 1;
   plan.txn = std::move(txn);
   plan.submit = true;
