@@ -69,4 +69,10 @@ void warn_of_no_effect(WriteContext& context, const Value& object, const Value& 
   context.warnings.push_back(std::string(facts.kind) + " is stored, but " + std::string(row->what_does_not_happen));
 }
 
+std::vector<std::string_view> kinds_without_effect() {
+  std::vector<std::string_view> kinds;
+  for (const Row& row : kRows) kinds.push_back(row.kind);
+  return kinds;
+}
+
 }  // namespace sublet::apiserver

@@ -2,6 +2,9 @@
 // accepted and silently ignored: who writes one is told by a Warning. Pure; the facts are one table.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "apiserver/strategies/strategy.h"
 
 namespace sublet::apiserver {
@@ -9,5 +12,7 @@ namespace sublet::apiserver {
 /// Warns of an object that is made (`old` missing), or changed into one that has no effect. Kinds in
 /// ServerOptions::controlled_kinds are left out.
 void warn_of_no_effect(WriteContext& context, const schema::Value& object, const schema::Value& old);
+/// The kinds that some object of which is warned of, for docs/limits.md, which says the same to people.
+std::vector<std::string_view> kinds_without_effect();
 
 }  // namespace sublet::apiserver
