@@ -188,7 +188,8 @@ Result<std::vector<BoundParameter>> bind_parameters(const std::vector<Parameter>
     const auto text = given.find(parameter.name());
     Value value = text != given.end()       ? parameter.parse(text->second)
                   : parameter.has_default() ? parameter.default_value(scope)
-                                            : Value::error("has no default; set it to " + parameter.type_text());
+                                            : Value::error("has no default; give it with --set " + parameter.name() +
+                                                           "=VALUE (" + parameter.type_text() + ")");
     if (value.is_error()) wrong(parameter.name(), value.failure().message);
     bound.push_back({parameter.name(), std::move(value)});
   }

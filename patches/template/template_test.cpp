@@ -241,7 +241,7 @@ TEST(Template, ParametersAreBoundByType) {
   EXPECT_EQ(failed.error().message,
             "parameter cuont: there is no such parameter (did you mean \"count\"?)\n"
             "parameter queue: \"A\" is not a string that matches [a-z-]+\n"
-            "parameter count: has no default; set it to integer\n"
+            "parameter count: has no default; give it with --set count=VALUE (integer)\n"
             "parameter share: \"x\" is not a number\n"
             "parameter on: \"maybe\" is not a boolean\n"
             "parameter mode: \"c\" is not one of a, b\n"
