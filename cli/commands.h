@@ -20,6 +20,8 @@ struct CreateOptions {
   std::vector<std::string> set;  // NAME=VALUE
   std::string host_kubeconfig;   // empty: the embedded host
   std::string host_context;
+  std::optional<std::int64_t> quota_objects;
+  std::string quota_bytes;  // a quantity; empty: as it is
   std::chrono::seconds timeout{60};
   bool connect = false;
   cluster::EmbeddedHostShape shape;
@@ -35,7 +37,7 @@ struct ListOptions {
 int list(cluster::Driver& driver, const ListOptions& options);
 
 struct ConnectOptions {
-  std::string name;
+  std::string name;            // also as `list -o name` prints it
   std::string host_namespace;  // empty: wherever the one of that name is
   bool print = false;
   bool update_current = true;
@@ -62,6 +64,17 @@ struct DeleteOptions {
   std::string output = "text";
 };
 int remove(cluster::Driver& driver, const DeleteOptions& options);
+
+class ServiceManager;
+struct BootPlace;
+enum class BootAction { enable, disable, start };
+struct BootOptions {
+  BootAction action = BootAction::start;
+  std::chrono::seconds timeout{600};         // start: for hosts that do not answer yet
+  std::chrono::milliseconds between{5'000};  // tries
+};
+/// enable and disable are about `place`, by `services`; start is about the driver's virtual clusters.
+int boot(cluster::Driver& driver, ServiceManager& services, const BootPlace& place, const BootOptions& options);
 
 struct VersionOptions {
   std::string output;

@@ -11,78 +11,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
+#include "cli/fake_driver_testing.h"
 #include "cluster/folder_testing.h"
 #include "sublet/base/files.h"
 
 namespace sublet::cli {
 namespace {
 
-using cluster::Created;
-using cluster::Driver;
-using cluster::VirtualCluster;
 using testing::HasSubstr;
-
-class FakeDriver final : public Driver {
- public:
-  cluster::Records records;
-  std::vector<cluster::ClusterStatus> statuses;
-  std::optional<Status> failure;  // of whatever is called
-  std::string failing;            // the one that remove() fails for; empty: all
-  std::vector<std::string> calls;
-  cluster::RemoveOptions remove_options;
-
-  cluster::Records list() const override { return records; }
-  std::vector<cluster::ClusterStatus> status(std::span<const VirtualCluster> clusters,
-                                             std::chrono::milliseconds) const override {
-    return {statuses.begin(), statuses.begin() + static_cast<std::ptrdiff_t>(clusters.size())};
-  }
-  Result<Created> create(const cluster::Plan& plan, const cluster::HostChoice& host, std::chrono::seconds,
-                         cluster::Progress& progress) override {
-    calls.push_back("create " + plan.cluster.name + " on " + (host.given() ? host.context : "embedded"));
-    progress.begin("start everything");
-    progress.recorded(plan.cluster);
-    if (failure) return fail(*failure);
-    return Created{Created::How::created, plan.cluster};
-  }
-  Result<bool> start(const VirtualCluster&, const cluster::HostChoice&, std::chrono::seconds,
-                     cluster::Progress&) override {
-    return true;
-  }
-  Outcome stop(const VirtualCluster&) override { return {}; }
-  Result<kube::ClusterAccess> access(const VirtualCluster&) const override {
-    if (failure) return fail(*failure);
-    kube::ClusterAccess access;
-    access.server = "https://127.0.0.1:1";
-    access.ca_pem = "CA";
-    access.client_certificate_pem = "CERT";
-    access.client_key_pem = "KEY";
-    return access;
-  }
-  Outcome remove(const VirtualCluster& cluster, const cluster::RemoveOptions& options,
-                 cluster::Progress& progress) override {
-    calls.push_back("remove " + cluster.name);
-    remove_options = options;
-    progress.begin("remove its objects from the host");
-    if (failure && (failing.empty() || failing == cluster.name)) return fail(*failure);
-    progress.leaving(cluster.name, cluster.host_namespace);
-    return {};
-  }
-  Outcome remove_damaged(const cluster::DamagedRecord& record, cluster::Progress& progress) override {
-    calls.push_back("remove damaged " + record.name);
-    progress.leaving(record.name, record.host_namespace);
-    return {};
-  }
-};
-
-VirtualCluster cluster_of(const std::string& name, const std::string& host_namespace) {
-  VirtualCluster out;
-  out.name = name;
-  out.uid = "u-" + name;
-  out.host_namespace = host_namespace;
-  out.host_context = "prod";
-  out.listen = "127.0.0.1:7443";
-  return out;
-}
 
 // What stands in for stdin while a test runs.
 class Stdin {
@@ -200,6 +136,36 @@ TEST_F(Commands, ListShowsWhatTheDriverKnows) {
   EXPECT_EQ(out_, "virtualcluster/rag\nvirtualcluster/train\n");
 }
 
+TEST_F(Commands, WhatListNamesIsTakenAlsoOfNamesakes) {
+  driver_.records.clusters.push_back(cluster_of("rag", "team-b"));
+  driver_.statuses.push_back({"Running", "v1.35.0"});
+  ASSERT_EQ(run_list("name"), kOk);
+  EXPECT_EQ(out_, "virtualcluster/team-a/rag\nvirtualcluster/train\nvirtualcluster/team-b/rag\n");
+  ASSERT_EQ(run_list("name", "team-a"), kOk);
+  EXPECT_EQ(out_, "virtualcluster/team-a/rag\n") << "it goes to a delete without -n as well";
+  DeleteOptions options;
+  options.yes = true;
+  options.names = {"rag"};
+  EXPECT_EQ(run_delete(options), kUsage);
+  EXPECT_THAT(err_, HasSubstr("say which with -n"));
+  options.names = {"virtualcluster/team-a/rag"};
+  options.host_namespace = "team-b";
+  EXPECT_EQ(run_delete(options), kUsage);
+  EXPECT_THAT(err_, HasSubstr("-n says team-b"));
+  for (const char* word : {"virtualcluster/", "virtualcluster//rag", "virtualcluster/a/b/c", "pod/a/rag", "/rag"}) {
+    options.names = {word};
+    options.host_namespace.clear();
+    EXPECT_EQ(run_delete(options), kUsage) << word;
+  }
+  EXPECT_TRUE(driver_.calls.empty());
+  options.names = {"virtualcluster/team-a/rag", "virtualcluster/train", "virtualcluster/team-b/rag"};
+  EXPECT_EQ(run_delete(options), kOk);
+  EXPECT_EQ(out_,
+            "virtualcluster/team-a/rag deleted\nvirtualcluster/train deleted\nvirtualcluster/team-b/rag deleted\n");
+  ASSERT_EQ(run_connect("virtualcluster/team-b/rag"), kOk);
+  EXPECT_EQ(current_context(), "sublet_rag_team-b_prod");
+}
+
 TEST_F(Commands, ListOfOneNamespaceGivesEachItsOwnStatus) {
   driver_.statuses = {{"Starting", "-"}};
   ASSERT_EQ(run_list("json", "team-b"), kOk);
@@ -229,6 +195,18 @@ TEST_F(Commands, CreatePassesOnWhatWasAskedFor) {
   EXPECT_EQ(out_, "virtualcluster/new created\n");
   EXPECT_THAT(err_, HasSubstr("ok  start everything"));
   EXPECT_THAT(err_, HasSubstr("sublet connect new -n sublet-new"));
+}
+
+TEST_F(Commands, CreatePassesOnTheQuota) {
+  CreateOptions options;
+  options.name = "new";
+  options.quota_objects = 20'000;
+  options.quota_bytes = "500Mi";
+  ASSERT_EQ(run([&] { return create(driver_, options); }), kOk);
+  EXPECT_EQ(driver_.plan->cluster.quota, (cluster::Quota{20'000, 500 << 20}));
+  options.quota_bytes = "lots";
+  EXPECT_EQ(run([&] { return create(driver_, options); }), kUsage);
+  EXPECT_THAT(err_, HasSubstr("--quota-bytes lots is no number of bytes"));
 }
 
 TEST_F(Commands, CreateThatCannotBeAsksNothingOfTheDriver) {

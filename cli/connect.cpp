@@ -14,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/json_output.h"
 #include "cli/previous_context.h"
+#include "cli/reference.h"
 #include "cli/steps.h"
 #include "sublet/base/files.h"
 #include "sublet/kube/kubeconfig.h"
@@ -126,7 +127,9 @@ void print_connection(const ConnectOptions& options, const VirtualCluster& clust
 }  // namespace
 
 int connect(cluster::Driver& driver, const ConnectOptions& options) {
-  const auto cluster = find_cluster(driver.list(), options.name, options.host_namespace);
+  const auto meant = parse_reference(options.name, options.host_namespace);
+  if (!meant) return report(meant.error());
+  const auto cluster = find_cluster(driver.list(), meant->name, meant->host_namespace);
   if (!cluster) return report(cluster.error());
   const auto access = access_of(driver, *cluster);
   if (!access) return report(access.error());

@@ -39,7 +39,14 @@ Result<std::map<std::string, std::string>> parse_settings(const std::vector<std:
 Result<cluster::Plan> plan_of(const CreateOptions& options) {
   auto parameters = parse_settings(options.set);
   if (!parameters) return fail(parameters.error());
-  return cluster::make_plan({options.name, options.host_namespace, options.template_file, std::move(*parameters)});
+  cluster::Quota quota{options.quota_objects, {}};
+  if (!options.quota_bytes.empty()) {
+    const auto bytes = cluster::bytes_of(options.quota_bytes);
+    if (!bytes) return bad_request("--quota-bytes " + bytes.error().message);
+    quota.bytes = *bytes;
+  }
+  return cluster::make_plan(
+      {options.name, options.host_namespace, options.template_file, std::move(*parameters), quota});
 }
 
 // Without -n a name means the one that there is. A new one of that name elsewhere has to be asked for: whoever wants

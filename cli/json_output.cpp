@@ -20,6 +20,8 @@ json cluster_json(const cluster::VirtualCluster& cluster) {
   out["context"] = context_name(cluster);
   out["template"] = cluster.template_file;
   out["uid"] = cluster.uid;
+  if (cluster.quota.objects) out["quota"]["objects"] = *cluster.quota.objects;
+  if (cluster.quota.bytes) out["quota"]["bytes"] = *cluster.quota.bytes;
   for (const char* daemon : cluster::kDaemons) out["logs"][daemon] = cluster.log_path(daemon);
   return out;
 }

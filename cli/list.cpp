@@ -5,6 +5,7 @@
 #include "cli/exit_code.h"
 #include "cli/json_output.h"
 #include "cli/output_table.h"
+#include "cli/reference.h"
 #include "cli/steps.h"
 #include "sublet/base/clock.h"
 #include "sublet/kube/kubeconfig.h"
@@ -19,6 +20,7 @@ constexpr std::chrono::seconds kPatience{2};  // with one that hangs
 
 struct Row {
   VirtualCluster cluster;
+  std::string reference;  // by which it is named wherever names are taken
   cluster::ClusterStatus status;
   bool connected = false;  // the current kubeconfig context is its
 };
@@ -66,6 +68,7 @@ void print_table(const std::vector<Row>& rows, bool wide) {
 // Those in the namespace that is asked for; damaged ones are told why.
 std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_namespace) {
   cluster::Records records = driver.list();
+  const cluster::Records all = records;
   const auto elsewhere = [&](const auto& record) {
     return !host_namespace.empty() && record.host_namespace != host_namespace;
   };
@@ -76,10 +79,11 @@ std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_
   std::vector<Row> rows;
   for (std::size_t i = 0; i < records.clusters.size(); ++i) {
     const bool connected = current == context_name(records.clusters[i]);
-    rows.push_back({std::move(records.clusters[i]), statuses[i], connected});
+    auto reference = reference_of(all, records.clusters[i].name, records.clusters[i].host_namespace);
+    rows.push_back({std::move(records.clusters[i]), std::move(reference), statuses[i], connected});
   }
   for (const auto& damaged : records.damaged) {
-    rows.push_back({damaged_row(damaged), {"Damaged", "-"}});
+    rows.push_back({damaged_row(damaged), reference_of(all, damaged.name, damaged.host_namespace), {"Damaged", "-"}});
     std::fprintf(stderr, "sublet: %s\n", printable(damaged.why).c_str());
   }
   return rows;
@@ -87,7 +91,7 @@ std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_
 
 int print(const std::vector<Row>& rows, const std::string& output) {
   if (output == "name") {
-    for (const Row& row : rows) std::printf("virtualcluster/%s\n", row.cluster.name.c_str());
+    for (const Row& row : rows) std::printf("%s\n", row.reference.c_str());
   } else if (output == "json") {
     print_json(to_json(rows));
   } else if (output == "yaml") {

@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/json_output.h"
 #include "cli/previous_context.h"
+#include "cli/reference.h"
 #include "cli/steps.h"
 #include "sublet/kube/kubeconfig.h"
 
@@ -21,28 +22,20 @@ using cluster::VirtualCluster;
 
 // One that is to go, found before any goes.
 struct Target {
-  std::string name, host_namespace;
+  std::string name, host_namespace, reference;
   std::variant<VirtualCluster, DamagedRecord> record;
 };
 
-// "rag", or as `list -o name` prints it.
-Result<std::string> bare_name(const std::string& word) {
-  const auto slash = word.find('/');
-  if (slash == std::string::npos) return word;
-  if (word.substr(0, slash) != "virtualcluster")
-    return bad_request(word + " is no virtual cluster; only virtualcluster/NAME, or NAME");
-  return word.substr(slash + 1);
-}
-
 Result<Target> find_target(const cluster::Records& records, const DeleteOptions& options, const std::string& word) {
-  const auto name = bare_name(word);
-  if (!name) return fail(name.error());
-  const auto cluster = find_cluster(records, *name, options.host_namespace);
-  if (cluster) return Target{cluster->name, cluster->host_namespace, *cluster};
-  const auto* damaged = find_damaged(records, *name, options.host_namespace);
+  const auto meant = parse_reference(word, options.host_namespace);
+  if (!meant) return fail(meant.error());
+  const auto cluster = find_cluster(records, meant->name, meant->host_namespace);
+  const auto reference = [&](const auto& record) { return reference_of(records, record.name, record.host_namespace); };
+  if (cluster) return Target{cluster->name, cluster->host_namespace, reference(*cluster), *cluster};
+  const auto* damaged = find_damaged(records, meant->name, meant->host_namespace);
   if (!damaged || cluster.error().is(Reason::bad_request)) return fail(cluster.error());
   if (!options.force) return internal_error(damaged->why + "; --force gives it up and leaves its host objects");
-  return Target{damaged->name, damaged->host_namespace, *damaged};
+  return Target{damaged->name, damaged->host_namespace, reference(*damaged), *damaged};
 }
 
 // All of them, each once; an error when one of them cannot be meant, so that a mistyped list deletes nothing.
@@ -135,7 +128,7 @@ int remove(cluster::Driver& driver, const DeleteOptions& options) {
       continue;
     }
     steps.done();
-    if (!json) std::printf("virtualcluster/%s deleted\n", target.name.c_str());
+    if (!json) std::printf("%s deleted\n", target.reference.c_str());
     std::fflush(stdout);
   }
   if (json) print_json(results);

@@ -1,8 +1,11 @@
 #include "sublet/cluster/plan.h"
 
+#include <limits>
+
 #include "sublet/base/clock.h"
 #include "sublet/base/files.h"
 #include "sublet/base/random.h"
+#include "sublet/schema/engine.h"
 #include "sublet/syncer/border_facts.h"
 
 namespace sublet::cluster {
@@ -50,6 +53,9 @@ Result<Plan> make_plan(const Wish& wish) {
   cluster.host_namespace = wish.host_namespace.empty() ? "sublet-" + wish.name : wish.host_namespace;
   if (auto good = check_name("namespace", cluster.host_namespace, 63); !good) return fail(good.error());
   cluster.parameters = wish.parameters;
+  if (wish.quota.objects.value_or(0) < 0 || wish.quota.bytes.value_or(0) < 0)
+    return bad_request("a quota cannot be less than 0, which is no limit");
+  cluster.quota = wish.quota;
   cluster.template_file = wish.template_file;
   if (!wish.template_file.empty()) {
     auto text = read_file(wish.template_file);
@@ -61,6 +67,14 @@ Result<Plan> make_plan(const Wish& wish) {
   cluster.uid = uuid_v4(Random::system());
   cluster.created = format_time(Clock::system().now());
   return plan;
+}
+
+Result<std::int64_t> bytes_of(std::string_view quantity) {
+  constexpr std::int64_t kNano = 1'000'000'000;
+  const auto nanos = schema::quantity_nanos(quantity);
+  if (!nanos || *nanos < 0 || *nanos % kNano != 0 || *nanos / kNano > std::numeric_limits<std::int64_t>::max() / 2)
+    return bad_request(std::string(quantity) + " is no number of bytes; 2Gi and 500M are, and 0 is no limit");
+  return static_cast<std::int64_t>(*nanos / kNano);
 }
 
 }  // namespace sublet::cluster

@@ -26,6 +26,22 @@ TEST(Plan, GivesWhatWasNotSaid) {
   EXPECT_EQ(plan->template_text, "");
 }
 
+TEST(Plan, QuotasAreWholeBytesAndNotLessThanNothing) {
+  EXPECT_EQ(bytes_of("2Gi").value(), std::int64_t{2} << 30);
+  EXPECT_EQ(bytes_of("500M").value(), 500'000'000);
+  EXPECT_EQ(bytes_of("0").value(), 0);
+  for (const char* text : {"", "lots", "-1", "1m", "1.5", "2GB", "9e30"}) {
+    const auto refused = bytes_of(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_NE(refused.error().message.find("is no number of bytes"), std::string::npos) << text;
+  }
+  const auto plan = make_plan({.name = "rag", .quota = {.objects = 10, .bytes = {}}});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->cluster.quota.objects, 10);
+  EXPECT_FALSE(plan->cluster.quota.bytes);
+  EXPECT_NE(refusal({.name = "rag", .quota = {.objects = -1, .bytes = {}}}).find("less than 0"), std::string::npos);
+}
+
 TEST(Plan, RefusesNamesThatWouldMakeHostNamesAmbiguous) {
   for (const char* name : {"a-x-b", "x-a", "a-x", "x"})
     EXPECT_NE(refusal({.name = name}).find("host names"), std::string::npos) << name;

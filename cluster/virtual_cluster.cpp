@@ -35,6 +35,11 @@ std::string VirtualCluster::to_json() const {
   root.put("templateFile", template_file);
   Value values = root.object("parameters");
   for (const auto& [key, value] : parameters) values.put(key, value);
+  if (quota.given()) {
+    Value limits = root.object("quota");
+    if (quota.objects) limits.put("objects", *quota.objects);
+    if (quota.bytes) limits.put("bytes", *quota.bytes);
+  }
   return root.to_pretty_json() + "\n";
 }
 
@@ -53,6 +58,9 @@ Result<VirtualCluster> VirtualCluster::from_json(std::string_view json) {
   cluster.listen = root["listen"].string();
   cluster.host_service_account = root["hostServiceAccount"].string();
   cluster.template_file = root["templateFile"].string();
+  for (const auto& [key, limit] :
+       {std::pair("objects", &cluster.quota.objects), std::pair("bytes", &cluster.quota.bytes)})
+    if (const Value quota = root["quota"]; quota.has(key)) *limit = quota[key].integer();
   for (const Value parameter : root["parameters"]) cluster.parameters.emplace(parameter.key(), parameter.text());
   for (const auto& [key, value] :
        {std::pair("name", &cluster.name), std::pair("uid", &cluster.uid),

@@ -20,6 +20,7 @@ VirtualCluster rag(const std::string& folder) {
   cluster.listen = "127.0.0.1:7443";
   cluster.host_service_account = "sublet-workload-rag";
   cluster.parameters = {{"queue", "q\"1"}};
+  cluster.quota.bytes = std::int64_t{3} << 30;
   cluster.folder = folder;
   return cluster;
 }
@@ -34,6 +35,8 @@ TEST(VirtualCluster, SurvivesAWriteAndARead) {
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(loaded->to_json(), rag(folder.path).to_json());
   EXPECT_EQ(loaded->parameters.at("queue"), "q\"1");
+  EXPECT_EQ(loaded->quota.bytes, std::int64_t{3} << 30);
+  EXPECT_FALSE(loaded->quota.objects) << "not said";
   // Without a template there are no parameters to set: said, not ignored.
   EXPECT_NE(translate_context(*loaded).error().message.find("queue"), std::string::npos);
   VirtualCluster plain = *loaded;

@@ -6,6 +6,7 @@
 
 #include "sublet/base/files.h"
 #include "sublet/base/log.h"
+#include "sublet/cluster/plan.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/store/sqlite_log.h"
 #include "subletd/role.h"
@@ -34,6 +35,14 @@ Result<HostPort> split_address(const std::string& address) {
   return parts;
 }
 
+Result<store::StoreQuota> quota_of(const ApiHostConfig& config) {
+  if (config.quota_objects < 0)
+    return bad_request("--quota-objects " + std::to_string(config.quota_objects) + ": must be 0 (no limit) or more");
+  const auto bytes = cluster::bytes_of(config.quota_bytes);
+  if (!bytes) return bad_request("--quota-bytes " + bytes.error().message);
+  return store::StoreQuota{static_cast<std::size_t>(config.quota_objects), static_cast<std::size_t>(*bytes)};
+}
+
 std::vector<std::string> certificate_names(const std::string& host, const std::vector<std::string>& extra) {
   std::vector<std::string> names = {
       "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
@@ -51,6 +60,8 @@ void declare_api_host_flags(Flags& flags, ApiHostConfig& config) {
   flags.text("--data", config.data_dir, "folder for the store and the keys, created with mode 0700");
   flags.text("--listen", config.listen, "ADDRESS:PORT for TLS; port 0 picks one");
   flags.text("--admin-kubeconfig", config.admin_kubeconfig, "file to write an administrator's kubeconfig to");
+  flags.number("--quota-objects", config.quota_objects, "how many objects the store may hold; 0: no limit");
+  flags.text("--quota-bytes", config.quota_bytes, "how much they may take, e.g. 500Mi; 0: no limit");
 }
 
 Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
@@ -75,6 +86,8 @@ Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
 }
 
 Outcome ApiHost::open_store() {
+  const auto quota = quota_of(config_);
+  if (!quota) return fail(quota.error());
   store::SqliteLogOptions options;
   options.path = config_.data_dir + "/state.db";
   options.synchronous = config_.durability;
@@ -82,6 +95,7 @@ Outcome ApiHost::open_store() {
   if (!log) return fail(log.error());
   store::StoreOptions store_options;
   store_options.compact_interval = std::chrono::seconds(config_.compaction_seconds);
+  store_options.quota = *quota;
   store_options.on_poisoned = [](const std::string& why) {
     log::error("store.poisoned", {{"why", why}});
     request_stop();

@@ -33,13 +33,15 @@ struct ApiHostConfig {
   std::vector<std::string> extra_names;  // further names of the server's certificate
   std::string durability = "FULL";       // for the power-cut test only
   int compaction_seconds = 300;          // history is kept at least this long
+  int quota_objects = 0;                 // of the store; 0: no limit
+  std::string quota_bytes = "2Gi";       // a quantity; "0": no limit
   apiserver::ServerOptions server;       // keys and addresses are filled in by open(), logs by the tunnel when empty
   /// Called when the server answers in-process, before the admin kubeconfig is written (which tells others that all is
   /// up).
   std::function<Outcome(class ApiHost&)> before_ready;
 };
 
-/// The flags of every role that is an API server: --data, --listen, --admin-kubeconfig.
+/// The flags of every role that is an API server: --data, --listen, --admin-kubeconfig, --quota-objects, --quota-bytes.
 void declare_api_host_flags(Flags& flags, ApiHostConfig& config);
 
 class ApiHost {

@@ -43,6 +43,8 @@ class ApiServerRole final : public RoleProgram {
     config_.unix_socket = cluster->socket_path();
     config_.admin_kubeconfig = cluster->admin_kubeconfig_path();
     config_.context_name = cluster->name;
+    if (cluster->quota.objects) config_.quota_objects = static_cast<int>(*cluster->quota.objects);
+    if (cluster->quota.bytes) config_.quota_bytes = std::to_string(*cluster->quota.bytes);
     config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.border = border_admission(std::move(*context));
     return {};

@@ -68,8 +68,19 @@ Result<Created> LocalDriver::make(Plan plan, const HostChoice& choice, std::chro
   return Created{Created::How::created, cluster};
 }
 
+// Another quota than it has is written down, and its daemons, which read it when they start, are stopped.
+Outcome LocalDriver::take_quota(const Quota& wanted, VirtualCluster& existing) {
+  Quota quota = existing.quota;
+  if (wanted.objects) quota.objects = wanted.objects;
+  if (wanted.bytes) quota.bytes = wanted.bytes;
+  if (quota == existing.quota) return {};
+  existing.quota = quota;
+  if (auto saved = existing.save(); !saved) return saved;
+  return stop(existing);
+}
+
 // One of that name is there: running, or to be started again.
-Result<Created> LocalDriver::go_on_with(const Plan& plan, const VirtualCluster& existing, const HostChoice& choice,
+Result<Created> LocalDriver::go_on_with(const Plan& plan, VirtualCluster existing, const HostChoice& choice,
                                         std::chrono::seconds patience, Progress& progress) {
   const auto stored = read_file(existing.template_path());
   if ((!plan.cluster.template_file.empty() && stored && *stored != plan.template_text) ||
@@ -78,9 +89,10 @@ Result<Created> LocalDriver::go_on_with(const Plan& plan, const VirtualCluster& 
                             "another template or other parameters; delete it first, or leave -f and --set out to "
                             "keep it as it is"));
   progress.recorded(existing);
+  if (auto taken = take_quota(plan.cluster.quota, existing); !taken) return fail(taken.error());
   const auto started = start(existing, choice, patience, progress);
   if (!started) return fail(started.error());
-  return Created{*started ? Created::How::started : Created::How::unchanged, existing};
+  return Created{*started ? Created::How::started : Created::How::unchanged, std::move(existing)};
 }
 
 Result<Created> LocalDriver::create(const Plan& wanted, const HostChoice& choice, std::chrono::seconds patience,

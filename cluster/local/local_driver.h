@@ -33,7 +33,8 @@ class LocalDriver final : public Driver {
   Result<Host> host_of_existing(const VirtualCluster& existing, const HostChoice& choice, std::chrono::seconds patience,
                                 Progress& progress);
   bool embedded_host_in_place(const VirtualCluster& cluster) const;
-  Result<Created> go_on_with(const Plan& plan, const VirtualCluster& existing, const HostChoice& choice,
+  Outcome take_quota(const Quota& wanted, VirtualCluster& existing);
+  Result<Created> go_on_with(const Plan& plan, VirtualCluster existing, const HostChoice& choice,
                              std::chrono::seconds patience, Progress& progress);
   Result<Created> make(Plan plan, const HostChoice& choice, std::chrono::seconds patience, Progress& progress);
   void undo(const Host& host, const VirtualCluster& cluster, bool host_prepared, Progress& progress);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "sublet/cluster/virtual_cluster.h"
 
@@ -14,6 +15,7 @@ struct Wish {
   std::string host_namespace{};  // empty: sublet-<name>
   std::string template_file{};   // empty: none
   std::map<std::string, std::string> parameters{};
+  Quota quota{};
 };
 
 struct Plan {
@@ -23,5 +25,8 @@ struct Plan {
 
 /// bad_request names what cannot be used and why; the template's mistakes come with file, line and key.
 Result<Plan> make_plan(const Wish& wish);
+
+/// "2Gi", "500M", "0": whole bytes. bad_request when it is no such quantity.
+Result<std::int64_t> bytes_of(std::string_view quantity);
 
 }  // namespace sublet::cluster

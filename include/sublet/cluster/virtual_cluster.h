@@ -13,7 +13,9 @@
 // Threads: plain data and pure functions over files.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "sublet/base/status.h"
@@ -23,6 +25,13 @@ namespace sublet::cluster {
 
 /// What runs for each; each has a log.
 inline constexpr const char* kDaemons[] = {"run", "apiserver", "syncer"};
+
+/// What its store may hold. Unset: as its API server has it by default; 0: no limit.
+struct Quota {
+  std::optional<std::int64_t> objects, bytes;
+  bool given() const { return objects || bytes; }
+  bool operator==(const Quota&) const = default;
+};
 
 struct VirtualCluster {
   std::string name, uid;
@@ -34,6 +43,7 @@ struct VirtualCluster {
   std::string host_service_account;  // without rights, in the host namespace
   std::string template_file;         // where the template came from, for people
   std::map<std::string, std::string> parameters;
+  Quota quota;
 
   // Set by load(): the folder, not part of the JSON.
   std::string folder;

@@ -1,0 +1,182 @@
+// The words behind `sublet`: which command they become, with which options, and what is said of those that make no
+// sense.
+#include "cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "cli/exit_code.h"
+#include "cli/fake_driver_testing.h"
+#include "cluster/folder_testing.h"
+
+namespace sublet::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CommandLine : public testing::Test {
+ protected:
+  CommandLine() {
+    ::setenv("KUBECONFIG", (home_.path + "/config").c_str(), 1);
+    ::setenv("SUBLET_STATE_DIR", (home_.path + "/state").c_str(), 1);
+  }
+  int run(std::vector<std::string> words) {
+    words.insert(words.begin(), "sublet");
+    std::vector<char*> argv;
+    for (auto& word : words) argv.push_back(word.data());
+    asked_ = false;
+    auto driver = std::make_unique<FakeDriver>();
+    driver->records.clusters = {cluster_of("rag", "team-a"), cluster_of("train", "team-b")};
+    for (auto& cluster : driver->records.clusters) cluster.folder = home_.path;
+    driver->statuses = {{"Running", "v1.35.0"}, {"Stopped", "-"}};
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int code = run_command_line(static_cast<int>(argv.size()), argv.data(), [&] {
+      asked_ = true;
+      return std::make_unique<Noted>(std::move(driver), *this);
+    });
+    std::fflush(stdout);
+    out_ = testing::internal::GetCapturedStdout();
+    err_ = testing::internal::GetCapturedStderr();
+    return code;
+  }
+
+  // The driver lives as long as the command; what it noted is looked at afterwards.
+  class Noted final : public Driver {
+   public:
+    Noted(std::unique_ptr<FakeDriver> fake, CommandLine& test) : fake_(std::move(fake)), test_(test) {}
+    ~Noted() override {
+      test_.calls_ = fake_->calls;
+      test_.plan_ = fake_->plan;
+      test_.host_ = fake_->host_choice;
+      test_.remove_ = fake_->remove_options;
+    }
+    cluster::Records list() const override { return fake_->list(); }
+    std::vector<cluster::ClusterStatus> status(std::span<const VirtualCluster> clusters,
+                                               std::chrono::milliseconds patience) const override {
+      return fake_->status(clusters, patience);
+    }
+    Result<Created> create(const cluster::Plan& plan, const cluster::HostChoice& host, std::chrono::seconds patience,
+                           cluster::Progress& progress) override {
+      test_.patience_ = patience;
+      return fake_->create(plan, host, patience, progress);
+    }
+    Result<bool> start(const VirtualCluster& cluster, const cluster::HostChoice& host, std::chrono::seconds patience,
+                       cluster::Progress& progress) override {
+      return fake_->start(cluster, host, patience, progress);
+    }
+    Outcome stop(const VirtualCluster& cluster) override { return fake_->stop(cluster); }
+    Result<kube::ClusterAccess> access(const VirtualCluster& cluster) const override { return fake_->access(cluster); }
+    Outcome remove(const VirtualCluster& cluster, const cluster::RemoveOptions& options,
+                   cluster::Progress& progress) override {
+      return fake_->remove(cluster, options, progress);
+    }
+    Outcome remove_damaged(const cluster::DamagedRecord& record, cluster::Progress& progress) override {
+      return fake_->remove_damaged(record, progress);
+    }
+
+   private:
+    const std::unique_ptr<FakeDriver> fake_;
+    CommandLine& test_;
+  };
+
+  const testing_support::TestFolder home_;
+  bool asked_ = false;
+  std::vector<std::string> calls_;
+  std::optional<cluster::Plan> plan_;
+  cluster::HostChoice host_;
+  cluster::RemoveOptions remove_;
+  std::chrono::seconds patience_{};
+  std::string out_, err_;
+};
+
+TEST_F(CommandLine, CreatesFlagsReachThePlan) {
+  ASSERT_EQ(run({"create", "new", "-n", "team-n", "--context", "prod", "--timeout", "2m", "--quota-objects", "5",
+                 "--quota-bytes", "1Mi"}),
+            kOk)
+      << err_;
+  EXPECT_THAT(calls_, ElementsAre("create new on prod"));
+  EXPECT_EQ(plan_->cluster.host_namespace, "team-n");
+  EXPECT_EQ(plan_->cluster.quota, (cluster::Quota{5, 1 << 20}));
+  EXPECT_EQ(patience_, std::chrono::minutes(2));
+  ASSERT_EQ(run({"create", "new", "--nodes", "3", "--gpu-nodes", "0"}), kOk);
+  EXPECT_EQ(host_.shape.nodes, 3);
+  EXPECT_EQ(host_.shape.gpu_nodes, 0);
+  EXPECT_FALSE(host_.shape.gpus_per_node);
+  EXPECT_EQ(patience_, std::chrono::seconds(60));
+}
+
+TEST_F(CommandLine, DeletesFlagsReachTheDriver) {
+  ASSERT_EQ(run({"rm", "-y", "--force", "--keep-host", "--timeout", "5s", "rag", "train"}), kOk) << err_;
+  EXPECT_THAT(calls_, ElementsAre("remove rag", "remove train"));
+  EXPECT_TRUE(remove_.force);
+  EXPECT_TRUE(remove_.keep_host);
+  EXPECT_EQ(remove_.patience, std::chrono::seconds(5));
+}
+
+TEST_F(CommandLine, BootStartsWhatThereIs) {
+  EXPECT_EQ(run({"boot", "start", "--timeout", "1s"}), kOk);
+  EXPECT_THAT(calls_, ElementsAre("start rag", "start train"));
+  EXPECT_EQ(run({"boot"}), kUsage);
+  EXPECT_EQ(run({"boot", "later"}), kUsage);
+  EXPECT_FALSE(asked_);
+}
+
+TEST_F(CommandLine, WhatStandsBehindTheDashesIsTheCommands) {
+  EXPECT_EQ(run({"connect", "rag", "--", "sh", "-c", "test -f \"$KUBECONFIG\" && exit 42", "--print"}), 42);
+  EXPECT_TRUE(asked_);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"list", "--", "true"},
+           {"connect", "rag", "--"},
+           {"connect", "rag", "--print", "--", "true"},
+           {"connect", "rag", "-o", "json", "--", "true"},
+       }) {
+    EXPECT_EQ(run(words), kUsage) << words[0];
+    EXPECT_THAT(err_, HasSubstr("--"));
+    EXPECT_FALSE(asked_) << words[0];
+  }
+}
+
+TEST_F(CommandLine, MistakesAreToldBeforeAnythingIsAsked) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {},
+           {"crate", "rag"},
+           {"create"},
+           {"create", "rag", "--timeout", "0"},
+           {"create", "rag", "--timeout", "2d"},
+           {"create", "rag", "--nodes", "-3"},
+           {"create", "rag", "--nodes", "3", "--context", "prod"},
+           {"create", "rag", "--quota-objects", "-1"},
+           {"list", "-o", "xml"},
+           {"delete"},
+           {"connect", "rag", "-o", "json", "--print"},
+       }) {
+    EXPECT_EQ(run(words), kUsage) << testing::PrintToString(words);
+    EXPECT_NE(out_ + err_, "");
+    EXPECT_FALSE(asked_) << testing::PrintToString(words);
+  }
+  run({"crate", "rag"});
+  EXPECT_THAT(err_, HasSubstr("did you mean \"create\"?"));
+}
+
+TEST_F(CommandLine, EveryHelpHasExamplesOfItsOwn) {
+  for (const char* command : {"create", "list", "connect", "disconnect", "delete", "boot", "version"}) {
+    EXPECT_EQ(run({command, "--help"}), kOk);
+    EXPECT_THAT(out_.substr(out_.find("Examples:")), HasSubstr(std::string("sublet ") + command)) << command;
+  }
+  EXPECT_EQ(run({"--help"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("Examples:"));
+  EXPECT_EQ(run({"--version"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("serving Kubernetes v"));
+  EXPECT_FALSE(asked_);
+}
+
+TEST_F(CommandLine, VersionInJson) {
+  EXPECT_EQ(run({"version", "-o", "json"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("\"kubernetes\": \"v"));
+}
+
+}  // namespace
+}  // namespace sublet::cli

@@ -1,0 +1,87 @@
+// FakeDriver: a driver that does as the test says and notes what it was asked. For the tests of the commands.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sublet/cluster/driver.h"
+
+namespace sublet::cli {
+
+using cluster::Created;
+using cluster::Driver;
+using cluster::VirtualCluster;
+
+class FakeDriver final : public Driver {
+ public:
+  cluster::Records records;
+  std::vector<cluster::ClusterStatus> statuses;
+  std::optional<Status> failure;  // of whatever is called
+  std::string failing;            // the one that remove() fails for; empty: all
+  std::vector<std::string> calls;
+  int failures = 1'000;   // of start(): how often
+  std::string unchanged;  // the one that start() finds running
+  cluster::RemoveOptions remove_options;
+  std::optional<cluster::Plan> plan;
+  cluster::HostChoice host_choice;
+
+  cluster::Records list() const override { return records; }
+  std::vector<cluster::ClusterStatus> status(std::span<const VirtualCluster> clusters,
+                                             std::chrono::milliseconds) const override {
+    return {statuses.begin(), statuses.begin() + static_cast<std::ptrdiff_t>(clusters.size())};
+  }
+  Result<Created> create(const cluster::Plan& wanted, const cluster::HostChoice& host, std::chrono::seconds,
+                         cluster::Progress& progress) override {
+    plan = wanted;
+    host_choice = host;
+    calls.push_back("create " + wanted.cluster.name + " on " + (host.given() ? host.context : "embedded"));
+    progress.begin("start everything");
+    progress.recorded(wanted.cluster);
+    if (failure) return fail(*failure);
+    return Created{Created::How::created, wanted.cluster};
+  }
+  Result<bool> start(const VirtualCluster& cluster, const cluster::HostChoice&, std::chrono::seconds,
+                     cluster::Progress& progress) override {
+    calls.push_back("start " + cluster.name);
+    progress.begin("start its daemons");
+    if (failure && failures-- > 0 && (failing.empty() || failing == cluster.name)) return fail(*failure);
+    return cluster.name != unchanged;
+  }
+  Outcome stop(const VirtualCluster&) override { return {}; }
+  Result<kube::ClusterAccess> access(const VirtualCluster&) const override {
+    if (failure) return fail(*failure);
+    kube::ClusterAccess access;
+    access.server = "https://127.0.0.1:1";
+    access.ca_pem = "CA";
+    access.client_certificate_pem = "CERT";
+    access.client_key_pem = "KEY";
+    return access;
+  }
+  Outcome remove(const VirtualCluster& cluster, const cluster::RemoveOptions& options,
+                 cluster::Progress& progress) override {
+    calls.push_back("remove " + cluster.name);
+    remove_options = options;
+    progress.begin("remove its objects from the host");
+    if (failure && (failing.empty() || failing == cluster.name)) return fail(*failure);
+    progress.leaving(cluster.name, cluster.host_namespace);
+    return {};
+  }
+  Outcome remove_damaged(const cluster::DamagedRecord& record, cluster::Progress& progress) override {
+    calls.push_back("remove damaged " + record.name);
+    progress.leaving(record.name, record.host_namespace);
+    return {};
+  }
+};
+
+inline VirtualCluster cluster_of(const std::string& name, const std::string& host_namespace) {
+  VirtualCluster out;
+  out.name = name;
+  out.uid = "u-" + name;
+  out.host_namespace = host_namespace;
+  out.host_context = "prod";
+  out.listen = "127.0.0.1:7443";
+  return out;
+}
+
+}  // namespace sublet::cli

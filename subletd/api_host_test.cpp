@@ -1,0 +1,124 @@
+// An API server as a process has it: what open() makes, what it refuses, and that everything is there the next time.
+#include "subletd/api_host.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "sublet/kube/kubeconfig.h"
+
+namespace sublet::subletd {
+namespace {
+
+using testing::HasSubstr;
+
+class ApiHostTest : public testing::Test {
+ protected:
+  ApiHostTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "sublet-host-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    config_.data_dir = folder_ + "/data";
+    config_.listen = "127.0.0.1:0";
+    config_.admin_kubeconfig = folder_ + "/admin.kubeconfig";
+  }
+  ~ApiHostTest() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<ApiHost> open() {
+    auto host = ApiHost::open(config_);
+    EXPECT_TRUE(host) << host.error().message;
+    return host ? std::move(*host) : nullptr;
+  }
+  std::string refusal() {
+    const auto host = ApiHost::open(config_);
+    return host ? "opened" : host.error().message;
+  }
+  static int code(const ApiHost& host, const std::string& method, const std::string& path,
+                  const std::string& body = {}) {
+    const kube::Client client(host.in_process_transport("system:admin"), {.user_agent = "test"});
+    const auto answer = client.raw(method, path, body);
+    EXPECT_TRUE(answer);
+    return answer ? answer->code : 0;
+  }
+  static std::string config_map(const std::string& name) {
+    return R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + R"("}})";
+  }
+
+  std::string folder_;
+  ApiHostConfig config_;
+};
+
+const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps";
+
+TEST_F(ApiHostTest, ServesOverTlsWithTheKubeconfigThatItWrites) {
+  const auto host = open();
+  ASSERT_TRUE(host);
+  struct stat status {};
+  ASSERT_EQ(::stat(config_.admin_kubeconfig.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600u);
+  ASSERT_EQ(::stat(config_.data_dir.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0700u);
+  const auto access = kube::load_kubeconfig(config_.admin_kubeconfig);
+  ASSERT_TRUE(access) << access.error().message;
+  EXPECT_EQ(access->server, "https://" + host->address());
+  net::LoopThread loop("client");
+  const auto transport = kube::connect(loop.loop(), *access);
+  ASSERT_TRUE(transport) << transport.error().message;
+  const auto answer = kube::Client(*transport, {}).raw("GET", "/readyz");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->code, 200);
+}
+
+TEST_F(ApiHostTest, HasTheNextTimeWhatItHad) {
+  std::string ca;
+  {
+    const auto host = open();
+    ASSERT_TRUE(host);
+    ca = host->pki().ca.certificate_pem;
+    EXPECT_EQ(code(*host, "POST", kConfigMaps, config_map("kept")), 201);
+    host->stop();
+    host->stop();
+  }
+  const auto host = open();
+  ASSERT_TRUE(host);
+  EXPECT_EQ(host->pki().ca.certificate_pem, ca);
+  EXPECT_EQ(code(*host, "GET", kConfigMaps + "/kept"), 200);
+}
+
+TEST_F(ApiHostTest, OneFolderHasOneServer) {
+  const auto host = open();
+  ASSERT_TRUE(host);
+  EXPECT_THAT(refusal(), HasSubstr("is locked by another process"));
+  EXPECT_EQ(code(*host, "GET", "/readyz"), 200);
+}
+
+TEST_F(ApiHostTest, FlagsThatMakeNoSenseAreNamed) {
+  const ApiHostConfig good = config_;
+  const auto with = [&](auto member, auto value) {
+    config_ = good;
+    config_.*member = value;
+    return refusal();
+  };
+  EXPECT_THAT(with(&ApiHostConfig::data_dir, ""), HasSubstr("--data is required"));
+  for (const char* address : {"nowhere", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:99999", "127.0.0.1:-1"})
+    EXPECT_THAT(with(&ApiHostConfig::listen, address), HasSubstr(std::string("--listen ") + address));
+  EXPECT_THAT(with(&ApiHostConfig::quota_objects, -1), HasSubstr("--quota-objects -1"));
+  for (const char* bytes : {"", "lots", "-1", "1.5"})
+    EXPECT_THAT(with(&ApiHostConfig::quota_bytes, bytes), HasSubstr(std::string("--quota-bytes ") + bytes));
+}
+
+TEST_F(ApiHostTest, TheQuotaIsTheStores) {
+  config_.quota_objects = 200;
+  const auto host = open();
+  ASSERT_TRUE(host);
+  int made = 0, last = 201;
+  while (last == 201 && made < 250) last = code(*host, "POST", kConfigMaps, config_map("c" + std::to_string(made++)));
+  EXPECT_EQ(last, 403);
+  EXPECT_EQ(host->store().usage().objects, 200u);
+  EXPECT_EQ(host->store().usage().quota.bytes, std::size_t{2} << 30) << "the default";
+}
+
+}  // namespace
+}  // namespace sublet::subletd
