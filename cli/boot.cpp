@@ -64,12 +64,13 @@ Outcome control(ServiceManager& services, const char* verb) {
 int enable(ServiceManager& services, const BootPlace& place) {
   if (!services.runs()) return report(refuse_without_systemd(place).error());
   if (auto ours = refuse_foreign_unit(place); !ours) return report(ours.error());
+  const bool was_there = std::filesystem::exists(place.unit_path);
   if (auto written = write_unit(place); !written) return report(written.error());
   for (const char* verb : {"daemon-reload", "enable"}) {
     const auto done = control(services, verb);
     if (done) continue;
     std::error_code ignored;
-    std::filesystem::remove(place.unit_path, ignored);
+    if (!was_there) std::filesystem::remove(place.unit_path, ignored);
     return report(done.error());
   }
   if (const auto lingers = services.linger(); !lingers)

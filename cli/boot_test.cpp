@@ -134,6 +134,11 @@ TEST_F(Boot, WhatSystemdRefusesLeavesNothing) {
   EXPECT_THAT(err_, HasSubstr("not today"));
   EXPECT_EQ(unit(), "<none>");
   EXPECT_EQ(out_, "");
+  services_.failing.clear();
+  ASSERT_EQ(run(BootAction::enable), kOk);
+  services_.failing = "enable";
+  EXPECT_EQ(run(BootAction::enable), kFailure);
+  EXPECT_NE(unit(), "<none>") << "what was enabled before stays so";
 }
 
 TEST_F(Boot, WhoMayNotLingerIsToldWhatThatMeans) {

@@ -425,7 +425,9 @@ void StoreImpl::tell_usage() {
   const StoreUsage usage{durable_map_.size(), durable_bytes_, options_.quota};
   bytes.set(static_cast<std::int64_t>(usage.bytes));
   percent.set(usage.percent());
-  const bool was = std::exchange(nearly_full_, usage.percent() >= kNearlyFullPercent);
+  // Not at every step over the line and back.
+  const int line = nearly_full_ ? kNearlyFullPercent - 5 : kNearlyFullPercent;
+  const bool was = std::exchange(nearly_full_, usage.percent() >= line);
   if (nearly_full_ && !was) log::warning("store.nearly_full", {{"used", usage.words()}});
 }
 
