@@ -2,7 +2,7 @@
 SHELL := bash
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
-.PHONY: help deps build demo test test-quick test-host conformance bench bench-peers format lint coverage clean
+.PHONY: help deps build demo test test-quick test-host soak conformance bench bench-peers format lint coverage clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -23,10 +23,15 @@ test: deps ## all tests but those against a real host: release, then ASan+UBSan,
 test-quick: deps ## unit tests of the dev build only, for every save
 	@tools/configure dev
 	@cmake --build --preset dev -- -j$(JOBS)
-	@ctest --test-dir build/dev -LE 'fault|e2e|fuzz|schema-gen|format' -j$(JOBS) --output-on-failure
+	@ctest --test-dir build/dev -LE 'fault|e2e|fuzz|history|schema-gen|format' -j$(JOBS) --output-on-failure
 
 test-host: build ## the tests against a real kube-apiserver, built from pinned modules by tools/testhost
 	@tools/run-host-tests
+
+soak: deps ## crashes, kills and failing disks for SOAK_MINUTES (30): the crash model, and histories of clients and watches
+	@tools/configure release
+	@cmake --build --preset release --target subletd crash_model store_kill_test sublet_history -- -j$(JOBS)
+	@tools/soak
 
 conformance: build ## upstream's conformance tests, all classes, on a bare `subletd apiserver`; fails when a guarded one does
 	@tests/conformance/on-sublet --guard A.txt B.txt C.txt C2.txt W.txt
