@@ -265,16 +265,11 @@ void TwoServers::settle() {
   eventually(
       [&] {
         const auto tenant_before = tenant.revision(), host_before = host.revision();
-        syncer->resync();
-        eventually(
-            [&] {
-              const auto caught_up = syncer->caught_up();
-              return caught_up && *caught_up && syncer->idle(kRetriesMax);
-            },
-            "the syncer has seen all and done all");
+        const auto caught_up = syncer->caught_up();
+        if (!caught_up || !*caught_up || !syncer->idle(kRetriesMax)) return false;
         return tenant.revision() == tenant_before && host.revision() == host_before;
       },
-      "a resync changes nothing");
+      "the syncer has seen all and done all");
 }
 
 Document TwoServers::create_pod(const std::string& name, const std::string& more, const std::string& metadata) {

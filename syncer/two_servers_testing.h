@@ -134,8 +134,8 @@ class TwoServers : public testing::Test {
   void stop_syncer();
   /// Waits until the condition holds, looking whenever either server's state changes; a failure after a minute.
   void eventually(const std::function<bool()>& condition, std::string_view what);
-  /// Waits for the end of all that was begun: a resync leaves both servers as they are, the syncer's copies are what
-  /// the servers hold, and nothing is in line, in work or to be tried again.
+  /// Waits for the end of all that was begun: the syncer's copies are what the servers hold, and nothing is in line, in
+  /// work or to be tried again. It only waits: a resync, which production never makes, would hide what was overlooked.
   void settle();
 
   /// A tenant pod of one container "main"; `more` goes into its spec, `metadata` beside its name.
