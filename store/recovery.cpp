@@ -1,5 +1,6 @@
 #include "store/recovery.h"
 
+#include "store/floor_state.h"
 #include "store/row_codec.h"
 
 namespace sublet::store {
@@ -20,16 +21,24 @@ class Recovery {
     if (decoded->previous_row > floor_ && decoded->previous_row != last_)
       return fail(Reason::internal_error, "the row before " + name + " is missing");
     last_ = revision;
+    if (revision <= floor_) {
+      if (!decoded->object) decoded->object = stamped(nullptr, std::move(key), revision, create_revision);
+      at_floor_.take(std::move(decoded->object), create_revision, decoded->deleted);
+      return {};
+    }
+    if (!begun_)
+      if (Outcome begun = begin_history(); !begun) return begun;
     ObjectPtr previous = out_.map.find(key);
     if (decoded->deleted && !decoded->object) {
-      if (!previous && revision > floor_) return fail(Reason::internal_error, "the row before " + name + " is missing");
+      if (!previous) return fail(Reason::internal_error, "the row before " + name + " is missing");
       decoded->object = stamped(previous, std::move(key), revision, create_revision);
     }
     return apply(*decoded, std::move(previous), create_revision, name);
   }
 
-  Recovered finish(Revision last) {
-    if (!begun_) begin_history();
+  Result<Recovered> finish(Revision last) {
+    if (!begun_)
+      if (Outcome begun = begin_history(); !begun) return tl::unexpected(begun.error());
     out_.last = last;
     return std::move(out_);
   }
@@ -46,27 +55,27 @@ class Recovery {
   Outcome apply(const DecodedRow& row, ObjectPtr previous, Revision create_revision, const std::string& name) {
     const Revision revision = row.object->revision;
     const bool begins = create_revision == revision && !row.deleted;
-    if (revision > floor_ && begins != (previous == nullptr))
+    if (begins != (previous == nullptr))
       return fail(Reason::internal_error, "a row of the same key before " + name + " is missing");
     if (previous && !begins && previous->create_revision != create_revision)
       return fail(Reason::internal_error, "a row of the same key before " + name + " is missing");
-    if (revision > floor_ && !begun_) begin_history();
     auto event = std::make_shared<Event>();
     event->type = row.deleted ? Event::Type::deleted : previous ? Event::Type::updated : Event::Type::created;
     event->object = row.object;
     event->previous = std::move(previous);
     event->revision = revision;
     apply_event(out_.map, *event);
-    if (revision <= floor_)
-      add_garbage(*event, out_.garbage);
-    else
-      remember(std::move(event));
+    remember(std::move(event));
     return {};
   }
 
-  void begin_history() {
+  Outcome begin_history() {
+    auto map = at_floor_.make(out_.garbage);
+    if (!map) return tl::unexpected(map.error());
+    out_.map = std::move(*map);
     out_.history.reset(out_.map, floor_);
     begun_ = true;
+    return {};
   }
 
   void remember(EventPtr event) {
@@ -84,6 +93,7 @@ class Recovery {
   Revision floor_;
   const StoreOptions& limits_;
   Recovered out_;
+  FloorState at_floor_;
   Revision last_ = 0;
   bool begun_ = false;
 };

@@ -102,6 +102,18 @@ std::size_t child_index(const Node& node, std::string_view key) {
   return above == 0 ? 0 : above - 1;
 }
 
+/// Nodes over `slots`, as full as they get.
+template <class Slot>
+std::vector<Branch> nodes_over(std::vector<Slot>& below) {
+  std::vector<Branch> nodes;
+  nodes.reserve(below.size() / kFanOut + 1);
+  for (std::size_t at = 0; at < below.size(); at += kFanOut) {
+    const std::size_t size = std::min(kFanOut, below.size() - at);
+    nodes.push_back(branch_to(build(Edit<Slot>{nullptr, 0, 0, 0, &below[at], size}, 0, size)));
+  }
+  return nodes;
+}
+
 /// Result of a put below: one node, or two when it had to split.
 struct Grown {
   NodePtr left, right;
@@ -257,6 +269,15 @@ PersistentMap::NodePtr::~NodePtr() {
     destroy_slots<Branch>(*node_);  // recursion is as deep as the tree: a handful
   node_->~Node();
   ::operator delete(node_);
+}
+
+PersistentMap PersistentMap::of_sorted(std::vector<ObjectPtr> objects) {
+  PersistentMap map;
+  if (objects.empty()) return map;
+  std::vector<Branch> level = nodes_over(objects);
+  while (level.size() > 1) level = nodes_over(level);
+  map.root_ = std::move(level.front().child);
+  return map;
 }
 
 ObjectPtr PersistentMap::find(std::string_view key) const {
