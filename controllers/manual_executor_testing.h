@@ -40,6 +40,14 @@ class ManualExecutor final : public Executor {
     }
     return ran;
   }
+  /// The same for no more than so many tasks.
+  void run_some(int tasks) {
+    for (; tasks > 0; --tasks) {
+      auto task = take();
+      if (!task) return;
+      task();
+    }
+  }
   std::size_t tasks() const {
     const MutexLock lock(mutex_);
     return tasks_.size();

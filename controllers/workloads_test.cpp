@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <functional>
+#include <random>
+#include <set>
 
 #include "controllers/pods/status.h"
 #include "controllers/workloads_testing.h"
@@ -54,7 +57,7 @@ class WorkloadsTest : public testing::Test, public WorkloadsRig {
   }
 };
 
-// --- Deployments ----------------------------------------------------------------------------------------------------
+// --- Deployments ---
 
 TEST_F(WorkloadsTest, ADeploymentMakesASetThatMakesPods) {
   create(kDeployments, deployment(3));
@@ -236,8 +239,7 @@ TEST_F(WorkloadsTest, WhatKeepsASetFromItsPodsIsSaid) {
   EXPECT_EQ(pods_with("i"), 3u);
 }
 
-// --- ReplicaSets and ReplicationControllers
-// -----------------------------------------------------------------------------
+// --- ReplicaSets and ReplicationControllers ---
 
 TEST_F(WorkloadsTest, ASetAdoptsOrphansAndReleasesWhatItsSelectorNoLongerSelects) {
   create(kPods, bare_pod("orphan", "set"));
@@ -315,8 +317,93 @@ TEST_F(WorkloadsTest, AtRestNothingIsDone) {
   EXPECT_EQ(store_->stats().revision, before.revision);
 }
 
-// --- garbage collection
-// -------------------------------------------------------------------------------------------------
+// Whatever happens in between, and however far the controllers have come with it: in the end everything is as it was
+// asked for last, and no number was given twice on the way.
+class RandomStoryTest : public WorkloadsTest, public testing::WithParamInterface<unsigned> {};
+
+TEST_P(RandomStoryTest, EndsAsItShould) {
+  constexpr int kSteps = 150;
+  std::mt19937 random(GetParam());
+  const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const auto set_size = [&](const kube::Resource& resource, const char* name) {
+    (void)client_.patch(resource, "default", name, kube::PatchType::merge,
+                        R"({"spec":{"replicas":)" + std::to_string(pick(6)) + "}}");
+  };
+  const auto set_image = [&](const kube::Resource& resource, const char* name) {
+    (void)client_.patch(resource, "default", name, kube::PatchType::merge,
+                        image_patch(std::string(1, static_cast<char>('a' + pick(3)))));
+  };
+  const std::string stateful =
+      R"({"metadata":{"name":"db"},"spec":{"replicas":2,"serviceName":"db","selector":{"matchLabels":{"app":"db"}},"template":{"metadata":{"labels":{"app":"db"}},"spec":{"containers":[{"name":"c","image":"good"}]}}}})";
+  const auto ensure_all = [&] {
+    (void)client_.create(kDeployments, "default", parse(deployment(3)).root());
+    (void)client_.create(kStatefulSets, "default", parse(stateful).root());
+    (void)client_.create(kSets, "default", parse(replica_set("set", 2)).root());
+  };
+  const auto remove_some = [&] {
+    constexpr const char* kPolicies[] = {"Background", "Foreground", "Orphan"};
+    kube::DeleteOptions options;
+    options.propagation_policy = kPolicies[pick(3)];
+    const bool which = pick(2) == 0;
+    (void)client_.remove(which ? kDeployments : kSets, "default", which ? "web" : "set", options);
+  };
+  ensure_all();
+  for (int step = 0; step < kSteps; ++step) {
+    const auto pods = names(kPods);
+    const auto pod =
+        pods.empty() ? std::string("none") : pods[static_cast<std::size_t>(pick(static_cast<int>(pods.size())))];
+    const std::function<void()> events[] = {[&] { set_size(kDeployments, "web"); },
+                                            [&] { set_size(kStatefulSets, "db"); },
+                                            [&] { set_size(kSets, "set"); },
+                                            [&] { set_image(kDeployments, "web"); },
+                                            [&] { set_image(kStatefulSets, "db"); },
+                                            [&] { end_pod(pod); },
+                                            [&] {
+                                              (void)client_.patch(kPods, "default", pod, kube::PatchType::merge,
+                                                                  R"({"status":{"phase":"Failed"}})", "status");
+                                            },
+                                            [&] {
+                                              if (pick(8) == 0) remove_some();
+                                            },
+                                            ensure_all};
+    if (const auto which = static_cast<std::size_t>(pick(14)); which < std::size(events))
+      events[which]();
+    else if (pod != "none" && get(kPods, pod)["status"]["phase"].text() == "Pending")
+      run_pod(pod);
+    executor_.run_some(pick(6));
+    if (pick(20) == 0) pass(std::chrono::seconds(1));
+    std::set<std::string> ordinals;
+    for (const auto& item : list(kPods, "app=db"))
+      EXPECT_TRUE(ordinals.insert(item["metadata"]["labels"]["apps.kubernetes.io/pod-index"].string()).second);
+  }
+  converge("none");
+  ensure_all();
+  patch(kDeployments, "web", image_patch("last"));
+  for (const auto& name : names(kPods, "app=db")) end_pod(name);  // what hangs must be deleted by hand
+  for (int i = 0; i < 3; ++i) {
+    converge("none");
+    pass(std::chrono::seconds(65));  // the longest back-off
+  }
+  const auto wanted = [&](const kube::Resource& resource, const char* name) {
+    return static_cast<std::size_t>(get(resource, name)["spec"]["replicas"].integer());
+  };
+  const auto running = [&](const std::string& selector) {
+    const auto pods = list(kPods, selector);
+    return static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [](const Document& pod) {
+      return pod["status"]["phase"].text() == "Running" && !pod["metadata"].has("deletionTimestamp");
+    }));
+  };
+  EXPECT_EQ(pods_with("last"), wanted(kDeployments, "web"));
+  EXPECT_EQ(running("app=web"), wanted(kDeployments, "web")) << "none of an older template";
+  EXPECT_EQ(running("app=set"), wanted(kSets, "set"));
+  EXPECT_EQ(running("app=db"), wanted(kStatefulSets, "db"));
+  EXPECT_EQ(get(kDeployments, "web")["status"]["availableReplicas"].integer(),
+            get(kDeployments, "web")["spec"]["replicas"].integer());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomStoryTest, testing::Range(1u, 4u));
+
+// --- garbage collection ---
 
 TEST_F(WorkloadsTest, WhatADeploymentOwnsGoesWithIt) {
   create(kDeployments, deployment(3));

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <queue>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
 #include "sublet/base/mutex.h"
 #include "sublet/base/random.h"
@@ -30,7 +29,7 @@ struct Delayed {
   SteadyTime due;
   std::uint64_t order;  // keys of one moment keep their order
   std::string key;
-  bool operator>(const Delayed& other) const { return due != other.due ? due > other.due : order > other.order; }
+  bool operator<(const Delayed& other) const { return due != other.due ? due < other.due : order < other.order; }
 };
 
 }  // namespace
@@ -74,14 +73,21 @@ struct WorkQueue::Impl {
   }
   void release_due() SUBLET_REQUIRES(mutex) {
     const SteadyTime now = clock.steady_now();
-    while (!delayed.empty() && delayed.top().due <= now) {
-      enqueue(delayed.top().key);
-      delayed.pop();
+    while (!delayed.empty() && delayed.begin()->due <= now) {
+      enqueue(delayed.begin()->key);
+      due.erase(delayed.begin()->key);
+      delayed.erase(delayed.begin());
     }
   }
+  /// A key waits for one moment only, the first that was asked for.
   void delay(const std::string& key, milliseconds by) SUBLET_REQUIRES(mutex) {
     if (stopped) return;
-    delayed.push({clock.steady_now() + by, ++order, key});
+    const SteadyTime at = clock.steady_now() + by;
+    if (const auto waits = due.find(key); waits != due.end()) {
+      if (waits->second->due <= at) return;
+      delayed.erase(waits->second);
+    }
+    due[key] = delayed.insert({at, ++order, key}).first;
     changed.notify_one();
   }
 
@@ -93,7 +99,8 @@ struct WorkQueue::Impl {
   unsigned turns SUBLET_GUARDED_BY(mutex) = 0;
   std::unordered_set<std::string> wanted SUBLET_GUARDED_BY(mutex);   // in line, or to be once no longer in work
   std::unordered_set<std::string> in_work SUBLET_GUARDED_BY(mutex);  // given out by get()
-  std::priority_queue<Delayed, std::vector<Delayed>, std::greater<>> delayed SUBLET_GUARDED_BY(mutex);
+  std::set<Delayed> delayed SUBLET_GUARDED_BY(mutex);
+  std::unordered_map<std::string, std::set<Delayed>::iterator> due SUBLET_GUARDED_BY(mutex);  // into `delayed`
   std::unordered_map<std::string, int> failures SUBLET_GUARDED_BY(mutex);
   std::uint64_t order SUBLET_GUARDED_BY(mutex) = 0;
   bool stopped SUBLET_GUARDED_BY(mutex) = false;
@@ -132,7 +139,7 @@ std::optional<std::string> WorkQueue::get() {
     if (impl_->delayed.empty()) {
       impl_->changed.wait(lock);
     } else {
-      impl_->changed.wait_for(lock, impl_->delayed.top().due - impl_->clock.steady_now());
+      impl_->changed.wait_for(lock, impl_->delayed.begin()->due - impl_->clock.steady_now());
     }
   }
   return impl_->give_out();
@@ -149,7 +156,7 @@ std::optional<std::string> WorkQueue::try_get() {
 std::optional<SteadyTime> WorkQueue::next_due() const {
   const MutexLock lock(impl_->mutex);
   if (impl_->delayed.empty()) return std::nullopt;
-  return impl_->delayed.top().due;
+  return impl_->delayed.begin()->due;
 }
 
 void WorkQueue::done(const std::string& key) {
@@ -163,7 +170,8 @@ void WorkQueue::shut_down() {
   impl_->stopped = true;
   for (auto& lane : impl_->lanes) lane.clear();
   impl_->wanted.clear();
-  impl_->delayed = {};
+  impl_->delayed.clear();
+  impl_->due.clear();
   impl_->changed.notify_all();
 }
 
@@ -175,7 +183,7 @@ std::size_t WorkQueue::depth() const {
 bool WorkQueue::idle(milliseconds ahead) const {
   const MutexLock lock(impl_->mutex);
   if (!impl_->wanted.empty() || !impl_->in_work.empty()) return false;
-  return impl_->delayed.empty() || impl_->delayed.top().due > impl_->clock.steady_now() + ahead;
+  return impl_->delayed.empty() || impl_->delayed.begin()->due > impl_->clock.steady_now() + ahead;
 }
 
 }  // namespace sublet::kube

@@ -114,6 +114,20 @@ TEST(WorkQueue, DelaysByTheClock) {
   EXPECT_EQ(queue.get(), "late");
 }
 
+TEST(WorkQueue, AKeyWaitsForTheFirstMomentOnly) {
+  ManualClock clock;
+  WorkQueue queue(clock);
+  for (int seconds : {20, 10, 30}) queue.add_after("a", std::chrono::seconds(seconds));
+  EXPECT_EQ(queue.depth(), 1u);
+  EXPECT_EQ(queue.next_due(), clock.steady_now() + std::chrono::seconds(10));
+  clock.advance(std::chrono::seconds(10));
+  EXPECT_EQ(queue.try_get(), "a");
+  queue.done("a");
+  clock.advance(std::chrono::seconds(60));
+  EXPECT_EQ(queue.try_get(), std::nullopt);
+  EXPECT_EQ(queue.next_due(), std::nullopt);
+}
+
 TEST(WorkQueue, BacksOffPerKeyAndForgets) {
   ManualClock clock;
   WorkQueue queue(clock);

@@ -167,14 +167,22 @@ Result<Plan> remove_now(Write& write, const store::ObjectPtr& current, Value obj
   return plan;
 }
 
+// Once, however many go.
+void warn_of_orphans(RequestContext& context, const Strategy& strategy) {
+  auto& warnings = context.warnings;
+  if (strategy.orphan_warning.empty() ||
+      std::find(warnings.begin(), warnings.end(), strategy.orphan_warning) != warnings.end())
+    return;
+  warnings.emplace_back(strategy.orphan_warning);
+}
+
 // What a removal does once nothing forbids it. `object` is changed.
 Result<Plan> plan_removal(Write& write, const store::ObjectPtr& current, Value object, const DeleteRequest& request) {
   RequestContext& context = write.request;
   const Strategy& strategy = strategy_of(*context.route);
   const Grace grace = begin_grace(write, object, request.grace_seconds);
   if (grace == Grace::running) return write.keep(current);
-  const bool says_nothing = request.propagation_policy.empty() && !request.orphan_dependents;
-  if (says_nothing && !strategy.orphan_warning.empty()) context.warnings.emplace_back(strategy.orphan_warning);
+  if (request.propagation_policy.empty() && !request.orphan_dependents) warn_of_orphans(context, strategy);
   const std::string finalizer(collection_finalizer(strategy, request, object));
   set_collection_finalizer(object, finalizer);
   const bool held =

@@ -14,8 +14,7 @@ using testing::UnorderedElementsAre;
 
 Document parse(const std::string& json) { return std::move(*Document::parse_json(json)); }
 
-// --- where a daemon belongs
-// ---------------------------------------------------------------------------------------------
+// --- where a daemon belongs ---
 
 TEST(NodeFit, AsTheSchedulerWouldButForWhatRunsThere) {
   struct Case {
@@ -65,8 +64,7 @@ TEST(NodeFit, DaemonsTolerateNodesInTrouble) {
   EXPECT_EQ(spec["tolerations"].size(), 7u);
 }
 
-// --- plans
-// --------------------------------------------------------------------------------------------------------------
+// --- plans ---
 
 const WallTime kNow{std::chrono::seconds(1'700'000'000)};
 
@@ -146,8 +144,7 @@ TEST(DaemonPlan, LimitsAreNeverBothZero) {
   EXPECT_EQ(update_limits(set(R"({"maxUnavailable":0,"maxSurge":0})").root(), 10).unavailable, 1);
 }
 
-// --- over an API server
-// -------------------------------------------------------------------------------------------------
+// --- over an API server ---
 
 std::string daemon_set(const std::string& more = "") {
   return R"({"metadata":{"name":"agent"},"spec":{"selector":{"matchLabels":{"app":"agent"}},"template":{"metadata":{"labels":{"app":"agent"}},"spec":{"containers":[{"name":"c","image":"good"}]}})" +

@@ -11,10 +11,17 @@ bool wake_controller(const Context& context, const KindFacts& kind, const store:
   return controller.has_value();
 }
 
+/// Mostly so: then the owner is told once.
+bool same_owners(const Change& change) {
+  const auto owners = [](const store::Object& object) { return raw_of(object, {"metadata", "ownerReferences"}); };
+  return change.before && change.after && change.before->index.owner_uids == change.after->index.owner_uids &&
+         (change.after->index.owner_uids.empty() || owners(*change.before) == owners(*change.after));
+}
+
 }  // namespace
 
 void wake_owners(const Context& context, const KindFacts& kind, const Lister& owners, const Change& change) {
-  const bool had_owner = change.before && wake_controller(context, kind, *change.before);
+  const bool had_owner = change.before && !same_owners(change) && wake_controller(context, kind, *change.before);
   if (!change.after || wake_controller(context, kind, *change.after) || is_ending(*change.after)) return;
   const bool news = !change.before || had_owner || change.before->index.labels != change.after->index.labels;
   if (!news || change.after->index.labels.empty()) return;

@@ -17,6 +17,9 @@ Line::Line(std::string_view name, Executor& executor, Clock& clock, const Feeds&
       feeds_(feeds),
       failures_(metrics::counter("sublet_controller_failures_total", "Reconciliations that failed.",
                                  {{"controller", name_}})),
+      depth_(metrics::gauge("sublet_controller_depth", "Keys in line or delayed.", {{"controller", name_}})),
+      seconds_(metrics::histogram("sublet_controller_reconcile_seconds", "How long reconciliations took.",
+                                  {{"controller", name_}})),
       queue_(clock) {}
 
 void Line::add(const std::string& key) {
@@ -75,8 +78,11 @@ void Line::submit() {
 void Line::work() {
   auto key = take();
   if (!key) return arm(queue_.next_due());
-  wake();  // another worker may take what else is in line
-  settle(*key, reconcile_(*key));
+  if (workers_ > 1) wake();
+  const auto begun = clock_.steady_now();
+  const auto outcome = reconcile_(*key);
+  seconds_.observe(std::chrono::duration<double>(clock_.steady_now() - begun).count());
+  settle(*key, outcome);
   submit();
 }
 
@@ -104,6 +110,7 @@ void Line::settle(const std::string& key, const Outcome& outcome) {
   }
   remember(key);
   queue_.done(key);
+  depth_.set(static_cast<std::int64_t>(queue_.depth()));
   const MutexLock lock(mutex_);
   if (--in_work_ == 0) rested_.notify_all();
 }

@@ -56,6 +56,8 @@ class Line : public std::enable_shared_from_this<Line> {
   Clock& clock_;
   const Feeds& feeds_;
   metrics::Counter& failures_;
+  metrics::Gauge& depth_;
+  metrics::Histogram& seconds_;
   kube::WorkQueue queue_;
   Reconcile reconcile_;                  // fixed by start()
   std::atomic<bool> any_behind_{false};  // set before the feeds' revision is read, so that no move of theirs is missed

@@ -58,8 +58,7 @@ Outcome StatefulSetSync::run() {
   return {};
 }
 
-// --- revisions
-// --------------------------------------------------------------------------------------------------------
+// --- revisions ---
 
 Outcome StatefulSetSync::find_revisions() {
   auto revisions = claimed_revisions(context_.client(), listers_.revisions, *claimant_);
@@ -134,8 +133,7 @@ Outcome StatefulSetSync::truncate() {
       limit.integer());
 }
 
-// --- pods
-// -------------------------------------------------------------------------------------------------------------
+// --- pods ---
 
 Outcome StatefulSetSync::claim_pods() {
   auto claimant = *claimant_;
@@ -316,8 +314,7 @@ Outcome StatefulSetSync::roll() {
   return {};
 }
 
-// --- claims
-// -----------------------------------------------------------------------------------------------------------
+// --- claims ---
 
 Outcome StatefulSetSync::create_claims(const std::string& pod, int ordinal) {
   Outcome outcome;
@@ -389,8 +386,7 @@ Outcome StatefulSetSync::settle_claims(const std::string& pod, const std::string
   return {};
 }
 
-// --- what is said
-// -------------------------------------------------------------------------------------------------------
+// --- what is said ---
 
 Outcome StatefulSetSync::remove(const Pod& pod) {
   auto removed = context_.client().remove(kPods, owner_.namespace_name, pod.name());

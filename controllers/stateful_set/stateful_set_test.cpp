@@ -14,8 +14,7 @@ using testing::SizeIs;
 
 Document parse(const std::string& json) { return std::move(*Document::parse_json(json)); }
 
-// --- identity
-// ---------------------------------------------------------------------------------------------------------
+// --- identity ---
 
 TEST(StatefulIdentity, IsReadFromTheName) {
   EXPECT_EQ(identity_of("web-0")->ordinal, 0);
@@ -86,8 +85,7 @@ TEST(ClaimOwners, AreNotTakenFromOthers) {
   EXPECT_TRUE(claim_owners_match({stale}, wanted)) << "it goes with the pod that is gone";
 }
 
-// --- over an API server
-// -------------------------------------------------------------------------------------------------
+// --- over an API server ---
 
 std::string stateful_set(int replicas, const std::string& more = "", const std::string& image = "good") {
   return R"({"metadata":{"name":"db"},"spec":{"replicas":)" + std::to_string(replicas) +

@@ -41,7 +41,7 @@ check "does not roll out" "$(code k rollout status deployment web --timeout=60s)
 contains "and says why" "$(cat "$work/err")" 'deployment "web" exceeded its progress deadline'
 check "while the old pods serve" "$(field deployment/web '{.status.availableReplicas}')" 3
 check "scale amid the roll-out" "$(code k scale deployment web --replicas=6)" 0
-until_is "the old set takes its share" 6 field deployment/web '{.status.availableReplicas}'
+until_is "the old set takes its share" 5 k get replicasets -l app=web -o "jsonpath={.items[?(@.spec.template.spec.containers[0].image==\"nginx:2\")].status.availableReplicas}"
 contains "the history" "$(k rollout history deployment web)" "3 "
 check "undo" "$(code k rollout undo deployment web)" 0
 check "rolls out again" "$(code k rollout status deployment web --timeout=120s)" 0
