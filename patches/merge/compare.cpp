@@ -77,11 +77,11 @@ class Comparer {
     // Two that are empty are one thing, so that null and {} differ.
     if (type.atomic || (old.empty() && now.empty())) return leaf(left, right, marks);
     const MemberIndex in_old(old), in_now(now);
+    const auto at = [](const Value& member) { return [&member] { return PathElement::field(member.key()); }; };
     for (const Value member : old)
-      descend(PathElement::field(member.key()), member, in_now.find(member.key()), type.type_of(member.key()), below);
+      descend(at(member), member, in_now.find(member.key()), type.type_of(member.key()), below);
     for (const Value member : now)
-      if (!in_old.find(member.key()))
-        descend(PathElement::field(member.key()), Value(), member, type.type_of(member.key()), below);
+      if (!in_old.find(member.key())) descend(at(member), Value(), member, type.type_of(member.key()), below);
     settle(below);
     return false;
   }
@@ -121,16 +121,17 @@ class Comparer {
   }
 
   void items(Pair& pair, const MergeList& type, Comparison& below) {
+    const auto at = [&pair] { return pair.key; };
     const auto first = [](const std::vector<Value>& side) { return side.empty() ? Value() : side.front(); };
     if (pair.left.size() <= 1 && pair.right.size() <= 1)
-      return descend(std::move(pair.key), first(pair.left), first(pair.right), type.item, below);
+      return descend(at, first(pair.left), first(pair.right), type.item, below);
     if (pair.left.size() > 1 && pair.right.size() > 1) {
       if (!same(pair.left, pair.right)) below.modified.attach(std::move(pair.key), true, {});
     } else if (pair.left.size() > 1) {
-      if (!pair.right.empty()) descend(pair.key, Value(), pair.right.front(), type.item, below);
+      if (!pair.right.empty()) descend(at, Value(), pair.right.front(), type.item, below);
       below.removed.attach(std::move(pair.key), true, {});
     } else {
-      if (!pair.left.empty()) descend(pair.key, pair.left.front(), Value(), type.item, below);
+      if (!pair.left.empty()) descend(at, pair.left.front(), Value(), type.item, below);
       below.added.attach(std::move(pair.key), true, {});
     }
   }
@@ -142,19 +143,23 @@ class Comparer {
     return true;
   }
 
-  void descend(PathElement element, const Value& left, const Value& right, const MergeType* type, Comparison& above) {
+  /// `element()` is where both stand; most often nothing differs, and nobody asks.
+  template <class MakeElement>
+  void descend(const MakeElement& element, const Value& left, const Value& right, const MergeType* type,
+               Comparison& above) {
     const std::size_t errors_before = errors_.size();
     Comparison below;
     const Marks marks = values(left, right, type, below);
     for (std::size_t i = errors_before; i < errors_.size(); ++i) {
       std::string path;
-      element.append_to(path);
+      element().append_to(path);
       errors_[i].path.insert(0, path);
     }
-    if (marks.removed || !below.removed.empty()) above.removed.attach(element, marks.removed, std::move(below.removed));
+    if (marks.removed || !below.removed.empty())
+      above.removed.attach(element(), marks.removed, std::move(below.removed));
     if (marks.modified || !below.modified.empty())
-      above.modified.attach(element, marks.modified, std::move(below.modified));
-    above.added.attach(std::move(element), marks.added, std::move(below.added));
+      above.modified.attach(element(), marks.modified, std::move(below.modified));
+    if (marks.added || !below.added.empty()) above.added.attach(element(), marks.added, std::move(below.added));
   }
 
   TypeErrors& errors_;

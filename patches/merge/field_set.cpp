@@ -212,6 +212,18 @@ void FieldSet::intersect(const FieldSet& other) {
   tidy();
 }
 
+FieldSet FieldSet::common(const FieldSet& other) const {
+  FieldSet both;
+  auto right = other.nodes_.begin();
+  for (const Node& node : nodes_) {
+    while (right != other.nodes_.end() && right->element.compare(node.element) < 0) ++right;
+    if (right == other.nodes_.end()) break;
+    if (right->element == node.element)
+      both.attach(node.element, node.member && right->member, node.below.common(right->below));
+  }
+  return both;
+}
+
 void FieldSet::subtract(const FieldSet& other) {
   zip(nodes_, other.nodes_, [](Node& node, const Node& of_other) {
     node.member = node.member && !of_other.member;

@@ -84,6 +84,7 @@ TEST(FieldSet, Algebra) {
   FieldSet common = a;
   common.intersect(b);
   EXPECT_THAT(paths(common), ElementsAre(".x", ".x.z"));
+  EXPECT_EQ(a.common(b), common);
   FieldSet left = a;
   left.subtract(b);
   EXPECT_THAT(paths(left), ElementsAre(".only", ".x.y"));

@@ -14,13 +14,19 @@ Status failure(std::string_view what, const Status& why) {
   return status;
 }
 
-Result<Comparison> compare_filtered(const Versions& versions, const TypedObject& live, const TypedObject& object) {
+/// What an endpoint lets anybody change: fields that go, and fields that get another value.
+struct Difference {
+  FieldSet removed, set;
+};
+
+Result<Difference> difference_of(const Versions& versions, const TypedObject& live, const TypedObject& object) {
   TypeErrors errors;
   Comparison comparison = compare(live.value, object.value, *object.type, errors);
   if (!errors.empty()) return internal_error("failed to compare objects: " + text_of(errors));
-  for (FieldSet* fields : {&comparison.removed, &comparison.modified, &comparison.added})
-    versions.filter(*fields, object.version);
-  return comparison;
+  comparison.modified.unite(std::move(comparison.added));
+  Difference difference{std::move(comparison.removed), std::move(comparison.modified)};
+  for (FieldSet* fields : {&difference.removed, &difference.set}) versions.filter(*fields, object.version);
+  return difference;
 }
 
 /// What differs between two states of an object, in every version that somebody has written in.
@@ -30,7 +36,7 @@ class Differences {
       : versions_(versions), live_(live), object_(object) {}
 
   /// not_found: there is no such version.
-  Result<const Comparison*> in(const std::string& version) {
+  Result<Difference*> in(const std::string& version) {
     if (const auto known = known_.find(version); known != known_.end()) return &known->second;
     auto made = make(version);
     if (!made) return fail(made.error());
@@ -38,19 +44,19 @@ class Differences {
   }
 
  private:
-  Result<Comparison> make(const std::string& version) const {
-    if (version == object_.version) return compare_filtered(versions_, live_, object_);
+  Result<Difference> make(const std::string& version) const {
+    if (version == object_.version) return difference_of(versions_, live_, object_);
     auto live = versions_.convert(live_, version);
     if (!live) return fail(failure("failed to convert old object", live.error()));
     auto object = versions_.convert(object_, version);
     if (!object) return fail(failure("failed to convert new object", object.error()));
-    return compare_filtered(versions_, *live, *object);
+    return difference_of(versions_, *live, *object);
   }
 
   const Versions& versions_;
   const TypedObject& live_;
   const TypedObject& object_;
-  std::map<std::string, Comparison> known_;
+  std::map<std::string, Difference> known_;
 };
 
 void drop_empty(ManagedSets& managers) {
@@ -73,9 +79,7 @@ Result<std::map<std::string, FieldSet>> find_conflicts(Differences& differences,
       entry = managers.erase(entry);
       continue;
     }
-    FieldSet changed = (*difference)->modified;
-    changed.unite((*difference)->added);
-    changed.intersect(owned.fields);
+    FieldSet changed = owned.fields.common((*difference)->set);
     if (!changed.empty()) conflicts.emplace(manager, std::move(changed));
     ++entry;
   }
@@ -218,7 +222,7 @@ Result<ManagedSets> update_managers(const Versions& versions, const TypedObject&
                                     ManagedSets managers, const std::string& manager) {
   if (auto reconciled = reconcile_all(versions, live, managers); !reconciled) return fail(reconciled.error());
   Differences differences(versions, live, object);
-  const auto own = differences.in(object.version);
+  auto own = differences.in(object.version);
   if (!own) return fail(own.error());
   const auto conflicts = find_conflicts(differences, managers, manager);
   if (!conflicts) return fail(conflicts.error());
@@ -227,8 +231,7 @@ Result<ManagedSets> update_managers(const Versions& versions, const TypedObject&
   mine.version = object.version;
   mine.applied = false;
   mine.fields.subtract((*own)->removed);
-  mine.fields.unite((*own)->modified);
-  mine.fields.unite((*own)->added);
+  mine.fields.unite(std::move((*own)->set));  // nobody asks for it any more
   versions.filter(mine.fields, object.version);
   drop_empty(managers);
   return managers;

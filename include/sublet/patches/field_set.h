@@ -73,6 +73,7 @@ class FieldSet {
   void unite(const FieldSet& other);
   void unite(FieldSet&& other);
   void intersect(const FieldSet& other);
+  FieldSet common(const FieldSet& other) const;  // what intersect() would leave
   /// Takes away the members of `other`, and nothing below them that is not in it, too.
   void subtract(const FieldSet& other);
   /// Takes away the members of `other` with all that is below them.
