@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
+#include "sublet/base/mutex.h"
 
 namespace sublet::subletd {
 namespace {
@@ -15,20 +14,20 @@ class Trims {
  public:
   std::function<void()> function() {
     return [this] {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++count_;
       changed_.notify_all();
     };
   }
   int wait_for_more_than(int count) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     changed_.wait(lock, [&] { return count_ > count; });
     return count_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  CondVar changed_;
   int count_ = 0;
 };
 

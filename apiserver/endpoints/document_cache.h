@@ -2,8 +2,8 @@
 // of the snapshot of kinds that they are made from.
 //
 // Nothing is built before it is asked for, and the least recently used goes when the budget is full, so an idle virtual
-// cluster holds little. Building takes some milliseconds, so it is no work for a loop. Any thread; two at once may build
-// the same body twice.
+// cluster holds little. Building takes some milliseconds, so it is no work for a loop. Any thread; two at once may
+// build the same body twice.
 #pragma once
 
 #include <functional>

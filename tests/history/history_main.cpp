@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "sublet/base/mutex.h"
 #include "tests/history/linearizability.h"
 #include "tests/history/object_text.h"
 #include "tests/history/server_process.h"
@@ -199,19 +200,19 @@ std::size_t resume(ServerProcess& server, WatchCheck& check, std::vector<std::pa
     bookmarks.resize(static_cast<std::size_t>(most));
   }
   std::atomic<std::size_t> next{0};
-  std::mutex mutex;
+  Mutex mutex;
   const auto work = [&] {
     for (std::size_t i = 0; (i = next++) < bookmarks.size();) {
       const auto& [selection, from] = bookmarks[i];
       Version until = 0;
       {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         until = check.last_of(selection);
       }
       if (until <= from) continue;
       std::string problem;
       const Stream stream = read_watch(server, selection, from, until, problem);
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (!problem.empty()) findings.add("problem", problem);
       findings.add(check.check(stream));
     }

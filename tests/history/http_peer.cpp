@@ -46,7 +46,7 @@ bool HttpPeer::connect(int receive_buffer) {
   const int socket = dial(tls_, receive_buffer);
   if (socket < 0) return false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     socket_ = socket;
   }
   rest_.clear();
@@ -59,14 +59,14 @@ bool HttpPeer::connect(int receive_buffer) {
 }
 
 void HttpPeer::abort() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
 }
 
 void HttpPeer::close() {
   if (ssl_ != nullptr) SSL_free(ssl_);
   ssl_ = nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (socket_ >= 0) ::close(socket_);
   socket_ = -1;
 }

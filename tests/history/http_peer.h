@@ -5,11 +5,11 @@
 // must outlive it.
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "bench/connection.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::history {
 
@@ -49,7 +49,7 @@ class HttpPeer {
   bool receive(std::string& out, std::size_t most);
 
   const bench::ClientTls& tls_;
-  std::mutex mutex_;  // of socket_, against abort()
+  Mutex mutex_;  // of socket_, against abort()
   int socket_ = -1;
   SSL* ssl_ = nullptr;
   std::string rest_;  // read beyond the headers

@@ -80,7 +80,7 @@ void ServerProcess::spawn() {
                     kubeconfig = folder_ + "/kubeconfig";
   const std::string faults_path = folder_ + "/faults";
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ends_.push_back(kNever);
   }
   child_ = ::fork();
@@ -126,7 +126,7 @@ void ServerProcess::start() {
         tls_ = std::make_unique<bench::ClientTls>(*access);
     std::this_thread::sleep_for(kLookEvery);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   serving_ = true;
   changed_.notify_all();
 }
@@ -139,7 +139,7 @@ void ServerProcess::heal_disk() {
 void ServerProcess::reap(int flags) {
   if (child_ <= 0 || ::waitpid(child_, nullptr, flags) != child_) return;
   child_ = -1;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ends_.back() = now();
   serving_ = false;
 }
@@ -160,23 +160,23 @@ bool ServerProcess::ended() {
 }
 
 bool ServerProcess::wait_for_life() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   changed_.wait(lock, [this] { return serving_ || over_; });
   return !over_;
 }
 
 int ServerProcess::lives() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<int>(ends_.size());
 }
 
 Moment ServerProcess::end_of(int life) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ends_.at(static_cast<std::size_t>(life) - 1);
 }
 
 void ServerProcess::give_up() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   over_ = true;
   changed_.notify_all();
 }

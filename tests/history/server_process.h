@@ -8,13 +8,12 @@
 
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "bench/connection.h"
+#include "sublet/base/mutex.h"
 #include "tests/history/disk_faults.h"
 #include "tests/history/linearizability.h"
 
@@ -67,8 +66,8 @@ class ServerProcess {
   DiskFaults* faults_ = nullptr;
   std::unique_ptr<bench::ClientTls> tls_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable Mutex mutex_;
+  CondVar changed_;
   std::vector<Moment> ends_;  // of the lives; the last one's is kNever while it lasts
   bool serving_ = false, over_ = false;
 };
