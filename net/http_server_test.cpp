@@ -677,7 +677,7 @@ TEST(HttpServer, TakesOverAStaleSocketButNoOtherFile) {
 }
 
 bool machine_has_ipv6() {
-  const Fd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Descriptor socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in6 address{};
   address.sin6_family = AF_INET6;
   address.sin6_addr = in6addr_loopback;
