@@ -140,7 +140,7 @@ TEST(CustomKinds, PatchesAreJsonOrMergeNeverStrategic) {
   EXPECT_EQ(strategic.code, 415);
   EXPECT_EQ(strategic.text("message"),
             "the body of the request was in an unknown format - accepted media types include: "
-            "application/json-patch+json, application/merge-patch+json");
+            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml");
   world.make_config_map("c");
   EXPECT_EQ(world.patch(kConfigMaps + "/c", "strategic-merge-patch", R"({"data":{"a":"b"}})").code, 200);
 }

@@ -35,7 +35,9 @@ bool is_ours(const BootstrapObject& object) {
 }
 
 ContextPtr context_for(const std::shared_ptr<ServerCore>& core, const BootstrapObject& object) {
-  auto context = std::make_shared<RequestContext>(core, net::Request{}, std::make_shared<NullSink>());
+  net::Request request;
+  request.headers.add("User-Agent", "kube-apiserver");  // who manages these objects, as upstream's own do
+  auto context = std::make_shared<RequestContext>(core, std::move(request), std::make_shared<NullSink>());
   context->route = context->routes().find(object.group, object.version, object.resource);
   context->info.namespace_name = object.namespace_name;
   context->info.name = object.name;

@@ -150,6 +150,24 @@ Result<schema::Document> Client::patch(const Resource& resource, std::string_vie
   return call(patch_request(resource, namespace_name, name, type, patch, subresource));
 }
 
+net::Request Client::apply_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                                   const schema::Value& config, const ApplyOptions& options,
+                                   std::string_view subresource) const {
+  Query query;
+  query.add("fieldManager", options.field_manager);
+  if (options.force) query.add("force", "true");
+  net::Request out = request("PATCH", resource.path(namespace_name, name, subresource) + query.text());
+  out.headers.add("Content-Type", "application/apply-patch+yaml");  // of which JSON is a part
+  out.body = config.to_json();
+  return out;
+}
+
+Result<schema::Document> Client::apply(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                                       const schema::Value& config, const ApplyOptions& options,
+                                       std::string_view subresource) const {
+  return call(apply_request(resource, namespace_name, name, config, options, subresource));
+}
+
 net::Request Client::remove_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
                                     const DeleteOptions& options) const {
   net::Request out = request("DELETE", resource.path(namespace_name, name));

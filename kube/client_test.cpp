@@ -77,6 +77,12 @@ TEST_F(ClientTest, WritesCarryBodyAndType) {
   EXPECT_EQ(sent.body, R"({"kind":"Binding"})");
   sent = during([&] { client_.patch(kPods, "ns", "p", PatchType::merge, R"({"a":1})"); }, 200, "{}");
   EXPECT_EQ(sent.headers.get("Content-Type"), "application/merge-patch+json");
+  const auto config = schema::Document::parse_json(R"({"kind":"Pod"})");
+  sent = during([&] { client_.apply(kPods, "ns", "p", config->root(), {"me", true}, "status"); }, 200, "{}");
+  EXPECT_EQ(sent.method, "PATCH");
+  EXPECT_EQ(sent.target, "/api/v1/namespaces/ns/pods/p/status?fieldManager=me&force=true");
+  EXPECT_EQ(sent.headers.get("Content-Type"), "application/apply-patch+yaml");
+  EXPECT_EQ(sent.body, R"({"kind":"Pod"})");
   sent = during(
       [&] {
         client_.remove(kPods, "ns", "p", {.grace_period_seconds = 0, .uid = "u", .propagation_policy = "Orphan"});

@@ -1,6 +1,7 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/strategies/no_effect.h"
+#include "apiserver/verbs/manage_fields.h"
 #include "apiserver/verbs/phases.h"
 
 namespace sublet::apiserver {
@@ -45,6 +46,7 @@ Outcome mutate_new(Write& write, Draft& draft) {
     return bad_request("resourceVersion should not be set on objects to be created");
   begin_metadata(write, object);
   apply_defaults(request, object);
+  manage_fields(write, draft);
   draft.named_here = generate_name(write, object);
   if (auto admitted = admit_mutating(write.context, WriteVerb::create, object, Value()); !admitted) return admitted;
   const auto prepare = strategy_of(*request.route).prepare_create;

@@ -1,6 +1,8 @@
 #include "sublet/patches/patch.h"
 
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/validation/field_errors.h"
+#include "apiserver/verbs/apply.h"
 #include "apiserver/verbs/patch_steps.h"
 #include "apiserver/verbs/phases.h"
 
@@ -31,14 +33,18 @@ constexpr PatchFacts kPatches[] = {
 std::string patch_types(bool custom) {
   std::string types;
   for (const auto& facts : kPatches)
-    if (!custom || !facts.builtin_only) types.append(types.empty() ? "" : ", ").append(facts.content_type);
-  return types;
+    if (!custom || !facts.builtin_only) types.append(facts.content_type).append(", ");
+  return types.append(kApplyPatch);
 }
 
-const PatchFacts* patch_facts(std::string_view content_type, bool custom) {
-  const auto end = content_type.find_first_of("; ");
+std::string_view patch_type(const RequestContext& context) {
+  const std::string_view header = context.request.headers.get("Content-Type");
+  return header.substr(0, header.find_first_of("; "));
+}
+
+const PatchFacts* patch_facts(std::string_view type, bool custom) {
   for (const auto& facts : kPatches)
-    if (facts.content_type == content_type.substr(0, end) && !(custom && facts.builtin_only)) return &facts;
+    if (facts.content_type == type && !(custom && facts.builtin_only)) return &facts;
   return nullptr;
 }
 
@@ -74,11 +80,15 @@ class PatchRun final : public WriteRun {
 
 }  // namespace
 
+bool is_apply(const RequestContext& context) { return patch_type(context) == kApplyPatch; }
+
 Result<PatchRequest> read_patch(const RequestContext& context) {
   const bool custom = context.served().custom;
-  const auto* facts = patch_facts(context.request.headers.get("Content-Type"), custom);
+  const auto* facts = patch_facts(patch_type(context), custom);
   if (!facts) return fail(unsupported_media_status(patch_types(custom)));
-  auto validation = check_write_options(context, "PatchOptions");
+  Causes causes;
+  if (context.query.find("force")) forbidden(causes, "force", "may not be specified for non-apply patch");
+  auto validation = check_write_options(context, "PatchOptions", std::move(causes));
   if (!validation) return fail(validation.error());
   PatchRequest request;
   request.apply = facts->apply;
@@ -92,13 +102,16 @@ Result<PatchRequest> read_patch(const RequestContext& context) {
 Outcome apply_patch(RequestContext& context, const PatchRequest& request, Value target, schema::Type type) {
   if (auto applied = request.apply(target, request.patch.root(), type); !applied) return applied;
   if (!target.is_object()) return bad_request("the patch must leave an object");
+  const bool clears = clears_managed_fields(target);
   schema::DecodeNotes notes;
   if (auto fits = schema::conform(target, type, &notes); !fits) return fits;
+  if (clears) clear_managed_fields(target);
   notes.duplicate_fields = request.notes.duplicate_fields;
   return judge_patched(context, notes, request.validation);
 }
 
 void patch_object(const ContextPtr& context) {
+  if (is_apply(*context)) return apply_object(context);
   auto read = read_patch(*context);
   if (!read) return reply_status(*context, read.error());
   std::make_shared<PatchRun>(context, std::move(*read))->start();

@@ -8,6 +8,10 @@
 
 namespace sublet::apiserver {
 
+/// Kubernetes' own: what the sender wants of the object, by server-side apply (apply.h).
+inline constexpr std::string_view kApplyPatch = "application/apply-patch+yaml";
+bool is_apply(const RequestContext& context);
+
 struct PatchRequest {
   Outcome (*apply)(schema::Value target, const schema::Value& patch, schema::Type type) = nullptr;
   schema::Document patch;

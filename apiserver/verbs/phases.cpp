@@ -32,15 +32,12 @@ const VerbPhases& phases_of(const Draft& draft) { return kVerbs[static_cast<std:
 
 Outcome mutate_draft(Write& write, Draft& draft) { return phases_of(draft).mutate(write, draft); }
 
-void manage_fields(Write&, Draft&) {}
-
 Outcome validate_draft(Write& write, Draft& draft) { return phases_of(draft).validate(write, draft); }
 
 Result<Plan> plan_draft(Write& write, Draft& draft) { return phases_of(draft).plan(write, draft); }
 
 Result<Plan> plan_at_once(Write& write, Draft& draft) {
   if (auto mutated = mutate_draft(write, draft); !mutated) return fail(mutated.error());
-  manage_fields(write, draft);
   if (auto valid = validate_draft(write, draft); !valid) return fail(valid.error());
   return plan_draft(write, draft);
 }

@@ -1,7 +1,7 @@
 // Phases: a write's way from its request to its commit, each by its name.
 //
 //   decode -> authenticate -> authorize       filters, and the verb before its run begins
-//   mutate -> manage fields -> validate       make and judge a Draft; mutate and validate may ask outside
+//   manage fields -> mutate -> validate       make and judge a Draft; mutate and validate may ask outside
 //   plan -> commit                            the Txn against pending state, and the answer when it is durable
 //
 // A Draft is the object as it is to be stored, and what it changes. It is made once: when a guard of the Txn fails,
@@ -26,15 +26,18 @@ class CallOut;
 class CallOutPlugin;
 enum class CallOutEnd;
 
-enum class Phase : unsigned char { draft, mutate, manage_fields, validate, plan };
+enum class Phase : unsigned char { draft, mutate, validate, plan };
 
 struct Draft {
   WriteVerb verb = WriteVerb::create;
   store::ObjectPtr current;  // what it changes; null: create
   schema::Document old;      // the same as a tree
   schema::Document object;   // storage version; unused by remove
-  bool named_here = false;   // its name was generated: it may have another one
-  bool spent = false;        // plan() has changed it, so a further one makes it again
+  /// What metadata.managedFields becomes (null: none), when a verb says so itself; else the run finds out.
+  std::optional<schema::Document> managed_fields = {};
+  std::string absent_key = {};  // there must be no object of this key: made anew when there is one
+  bool named_here = false;      // its name was generated: it may have another one
+  bool spent = false;           // plan() has changed it, so a further one makes it again
 };
 
 class WriteRun : public std::enable_shared_from_this<WriteRun> {
@@ -79,9 +82,9 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
 };
 
 // The phases, by the draft's verb: create.cpp, update.cpp; a removal has only admission to pass and its own plan.
+/// Begins with what is the writer's alone: defaults, and metadata.managedFields (manage_fields()). What admission and
+/// strategies change after that is nobody's, as upstream has it.
 Outcome mutate_draft(Write& write, Draft& draft);
-/// Brings metadata.managedFields up to date with who set what. Empty until server-side apply comes: nothing is managed.
-void manage_fields(Write& write, Draft& draft);
 Outcome validate_draft(Write& write, Draft& draft);
 Result<Plan> plan_draft(Write& write, Draft& draft);
 /// All of them in a row, without calls outside: for the server's own objects.

@@ -1,18 +1,31 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/subresources/subresource.h"
+#include "apiserver/verbs/manage_fields.h"
 #include "apiserver/verbs/phases.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 namespace {
 
+using schema::Document;
 using schema::Value;
+
+// What is answered with its own kind (a review, a TokenRequest) shows who sent what, as anything that is created.
+Document managed_by_sender(RequestContext& context, const ManagedEndpoint& endpoint, Value sent) {
+  return FieldManager(endpoint).update(Value(), sent, field_manager(context), context.core->clock.now());
+}
 
 // A function of its own for the whole of plan: what it reads (budgets, the node) counts with every Txn that is tried.
 class SubresourceRun final : public WriteRun {
  public:
-  SubresourceRun(const ContextPtr& context, PostSubresource function, schema::Document body)
-      : WriteRun(context), function_(function), body_(std::move(body)) {}
+  SubresourceRun(const ContextPtr& context, const schema::SubresourceFacts& facts, PostSubresource function,
+                 Document body)
+      : WriteRun(context), facts_(facts), function_(function), body_(std::move(body)) {
+    const auto& kinds = *context->kinds;
+    const auto type = kinds.find_kind(facts.group, facts.version, facts.kind);
+    managed_fields_ = managed_by_sender(
+        *context, {kinds, facts.group, facts.version, facts.kind, type, facts.name, nullptr}, body_.root());
+  }
 
  private:
   Result<Draft> draft(Write& write) override {
@@ -29,6 +42,7 @@ class SubresourceRun final : public WriteRun {
     if (!parent) return fail(parent.error());
     auto answer = function_(write.context, parent->root(), body_.root());
     if (!answer) return fail(answer.error());
+    if (answer->body["kind"].text() == facts_.kind) put_managed_fields(answer->body.root(), managed_fields_.root());
     auto plan = store(write, draft.current, parent->root(), *answer);
     if (plan) plan->answer = {.code = answer->code, .object = nullptr, .json = answer->body.to_json(), .op = {}};
     return plan;
@@ -48,8 +62,10 @@ class SubresourceRun final : public WriteRun {
     return plan;
   }
 
+  const schema::SubresourceFacts& facts_;  // the Registry's, which the request holds
   const PostSubresource function_;
-  const schema::Document body_;
+  const Document body_;
+  Document managed_fields_;
 };
 
 }  // namespace
@@ -69,7 +85,7 @@ void post_to_subresource(const ContextPtr& context) {
   auto decoded = decode_body({context->request.headers.get("Content-Type"), context->request.body}, expected,
                              *validation, context->warnings);
   if (!decoded) return reply_status(*context, decoded.error());
-  std::make_shared<SubresourceRun>(context, function, std::move(*decoded))->start();
+  std::make_shared<SubresourceRun>(context, *facts, function, std::move(*decoded))->start();
 }
 
 void answer_review(const ContextPtr& context) {
@@ -77,12 +93,14 @@ void answer_review(const ContextPtr& context) {
   if (!decoded) return reply_status(*context, decoded.error());
   const auto snapshot = context->core->store.snapshot();
   Write write(*context, snapshot);
+  const Document managed_fields = managed_by_sender(*context, managed_endpoint(*context), decoded->root());
   const Review review = review_for(context->storage().group, context->storage().resource);
   if (auto answered = review(write.context, decoded->root()); !answered)
     return reply_status(*context, answered.error());
   Value root = decoded->root();
   root.put("kind", context->served().kind);
   root.put("apiVersion", api_version(context->served().group, context->served().version));
+  put_managed_fields(root, managed_fields.root());
   if (auto fits = schema::conform(root, context->route->type()); !fits) return reply_status(*context, fits.error());
   reply_json(*context, 201, root.to_json());
 }

@@ -1,9 +1,12 @@
 #include "apiserver/verbs/scale.h"
 
+#include "apiserver/apply/scale_fields.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/codec/table_form.h"
 #include "apiserver/printers/cells.h"
 #include "apiserver/validation/field_errors.h"
+#include "apiserver/verbs/apply.h"
+#include "apiserver/verbs/manage_fields.h"
 #include "apiserver/verbs/patch_steps.h"
 #include "apiserver/verbs/phases.h"
 #include "sublet/schema/registry.h"
@@ -74,13 +77,18 @@ Outcome take_scale(const RequestContext& context, Value workload, const Value& s
   return {};
 }
 
+ManagedEndpoint scale_endpoint(const RequestContext& context) {
+  return {*context.kinds, kGroup, kVersion, kKind, scale_type(context), "scale", nullptr};
+}
+
 // A change of the workload's Scale, as a change of the workload.
 class ScaleRun : public WriteRun {
  public:
   using WriteRun::WriteRun;
 
  private:
-  virtual Outcome change(RequestContext& context, Value scale) = 0;
+  /// `scale` becomes what is asked for, with its managedFields.
+  virtual Outcome change(Write& write, Document& scale) = 0;
 
   Result<Draft> draft(Write& write) override {
     RequestContext& request = write.request;
@@ -88,17 +96,29 @@ class ScaleRun : public WriteRun {
     if (!current) return fail(current.error());
     auto workload = stored_document(**current);
     if (!workload) return fail(workload.error());
+    const ScaleFields fields((*workload)["metadata"]["managedFields"],
+                             api_version(request.served().group, request.served().version));
     auto scale = scale_of(workload->root());
-    if (auto changed = change(request, scale.root()); !changed) return fail(changed.error());
+    put_managed_fields(scale.root(), fields.of_scale().root());
+    if (auto changed = change(write, scale); !changed) return fail(changed.error());
     if (auto matched = match_url(request, scale.root()); !matched) return fail(matched.error());
     if (auto taken = take_scale(request, workload->root(), scale.root()); !taken) return fail(taken.error());
-    return draft_of_change(std::move(*current), std::move(*workload));
+    auto draft = draft_of_change(std::move(*current), std::move(*workload));
+    if (draft) draft->managed_fields = fields.of_workload(scale["metadata"]["managedFields"]);
+    return draft;
   }
 
   Result<Plan> plan(Write& write, Draft& draft) override {
     auto plan = plan_change(write, draft);
     if (plan) plan->answer.view = scale_json;
     return plan;
+  }
+
+ protected:
+  static void manage(Write& write, const Value& old, Value scale) {
+    const FieldManager manager(scale_endpoint(write.request));
+    const auto fields = manager.update(old, scale, field_manager(write.request), write.context.clock.now());
+    put_managed_fields(scale, fields.root());
   }
 };
 
@@ -107,8 +127,9 @@ class ScaleUpdate final : public ScaleRun {
   ScaleUpdate(const ContextPtr& context, Document body) : ScaleRun(context), body_(std::move(body)) {}
 
  private:
-  Outcome change(RequestContext&, Value scale) override {
-    scale.set(body_.root());
+  Outcome change(Write& write, Document& scale) override {
+    const Document old = std::exchange(scale, body_.clone());
+    manage(write, old.root(), scale.root());
     return {};
   }
   const Document body_;
@@ -119,10 +140,27 @@ class ScalePatch final : public ScaleRun {
   ScalePatch(const ContextPtr& context, PatchRequest patch) : ScaleRun(context), patch_(std::move(patch)) {}
 
  private:
-  Outcome change(RequestContext& context, Value scale) override {
-    return apply_patch(context, patch_, scale, scale_type(context));
+  Outcome change(Write& write, Document& scale) override {
+    const Document old = scale.clone();
+    auto applied = apply_patch(write.request, patch_, scale.root(), scale_type(write.request));
+    if (applied) manage(write, old.root(), scale.root());
+    return applied;
   }
   const PatchRequest patch_;
+};
+
+class ScaleApply final : public ScaleRun {
+ public:
+  ScaleApply(const ContextPtr& context, ApplyRequest apply) : ScaleRun(context), apply_(std::move(apply)) {}
+
+ private:
+  Outcome change(Write& write, Document& scale) override {
+    auto applied = apply_config(write, apply_, scale_endpoint(write.request), scale.root());
+    if (!applied) return fail(applied.error());
+    scale = std::move(*applied);
+    return {};
+  }
+  const ApplyRequest apply_;
 };
 
 }  // namespace
@@ -144,6 +182,11 @@ void update_scale(const ContextPtr& context) {
 }
 
 void patch_scale(const ContextPtr& context) {
+  if (is_apply(*context)) {
+    auto apply = read_apply(*context);
+    if (!apply) return reply_status(*context, apply.error());
+    return std::make_shared<ScaleApply>(context, std::move(*apply))->start();
+  }
   auto read = read_patch(*context);
   if (!read) return reply_status(*context, read.error());
   std::make_shared<ScalePatch>(context, std::move(*read))->start();

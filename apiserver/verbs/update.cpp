@@ -1,6 +1,7 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/strategies/no_effect.h"
+#include "apiserver/verbs/manage_fields.h"
 #include "apiserver/verbs/phases.h"
 
 namespace sublet::apiserver {
@@ -103,6 +104,7 @@ class UpdateRun final : public WriteRun {
       return fail(current.error());
     Draft draft;
     draft.object = std::move(*object);
+    draft.absent_key = request.key();
     return draft;
   }
   DraftBody body_;
@@ -125,16 +127,19 @@ Outcome mutate_change(Write& write, Draft& draft) {
   RequestContext& request = write.request;
   const Value object = draft.object.root(), old = draft.old.root();
   if (auto allowed = check_preconditions(request, *draft.current, object); !allowed) return allowed;
+  apply_defaults(request, object);
+  const schema::Document managed_fields = managed_fields_of(write, draft);
   if (request.info.subresource == "finalize")
     keep_all_but_spec_finalizers(object, old);
   else
     keep_other_endpoints_fields(request, object, old);
   keep_metadata(object, old);
-  apply_defaults(request, object);
+  put_managed_fields(object, managed_fields.root());
   if (auto admitted = admit_mutating(write.context, WriteVerb::update, object, old); !admitted) return admitted;
   if (const auto prepare = update_steps(strategy_of(*request.route), request.info.subresource).prepare)
     if (auto prepared = prepare(write.context, object, old); !prepared) return prepared;
   count_generation(request, object, old);
+  keep_managed_times(object, old);
   return {};
 }
 

@@ -89,9 +89,11 @@ void WriteRun::run() {
                status_of(Reason::server_timeout, "the object is being changed too often; please try again", 1));
 }
 
-// Whether what the draft changes is not what is there now. A create finds that out in plan().
+// Whether what the draft changes is not what is there now. A POST finds that out in plan().
 bool WriteRun::stale(const Write& write) const {
-  return draft_ && draft_->current && write.pending.get(draft_->current->key) != draft_->current;
+  if (!draft_) return false;
+  if (!draft_->absent_key.empty()) return write.pending.get(draft_->absent_key) != nullptr;
+  return draft_->current && write.pending.get(draft_->current->key) != draft_->current;
 }
 
 Result<WriteRun::Step> WriteRun::prepare(Write& write) {
@@ -111,10 +113,6 @@ Result<WriteRun::Step> WriteRun::prepare(Write& write) {
   }
   if (phase_ == Phase::mutate) {
     if (auto asked = ask_outside(write, true); !asked || *asked == Step::waits) return asked;
-    phase_ = Phase::manage_fields;
-  }
-  if (phase_ == Phase::manage_fields) {
-    manage_fields(write, *draft_);
     if (auto valid = validate_draft(write, *draft_); !valid) return fail(valid.error());
     next_call_ = 0;
     phase_ = Phase::validate;

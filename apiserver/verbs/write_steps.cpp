@@ -4,6 +4,7 @@
 
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/conversion/conversion.h"
+#include "apiserver/validation/field_errors.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -26,12 +27,33 @@ store::ObjectPtr unsaved_object(std::string key, store::Put put, store::Revision
   return object;
 }
 
-Status unsupported_option(std::string_view kind, std::string_view field, std::string_view value,
-                          std::string_view supported) {
-  Cause cause{"FieldValueNotSupported",
-              "Unsupported value: " + std::string(value) + ": supported values: " + std::string(supported),
-              std::string(field)};
-  return invalid_status(kMetaGroup, kind, "", {std::move(cause)});
+void unsupported_option(std::vector<Cause>& causes, std::string_view field, std::string_view value,
+                        std::string_view supported) {
+  causes.push_back({"FieldValueNotSupported",
+                    "Unsupported value: " + std::string(value) + ": supported values: " + std::string(supported),
+                    std::string(field)});
+}
+
+// Printable ASCII and whatever is written in more bytes.
+void check_field_manager(std::string_view name, std::vector<Cause>& causes) {
+  constexpr std::size_t kBytesMax = 128;
+  if (name.size() > kBytesMax) too_long(causes, "fieldManager", kBytesMax);
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(name[at]);
+    if (byte >= 0x20 && byte != 0x7f) continue;
+    constexpr char kDigits[] = "0123456789ABCDEF";
+    const std::string code{kDigits[byte >> 4], kDigits[byte & 0xf]};
+    invalid(causes, "fieldManager", name,
+            "invalid character U+00" + code + " (at position " + std::to_string(at) + ")");
+  }
+}
+
+// Looks at the body again where it names managedFields and the decoded object has none.
+bool body_clears_managed_fields(const std::string& body, const Value& decoded) {
+  if (decoded["metadata"].has("managedFields") || body.find("managedFields") == std::string::npos) return false;
+  auto raw = schema::Document::parse_json(body);
+  if (!raw) raw = schema::parse_yaml(body);
+  return raw && clears_managed_fields(raw->root());
 }
 
 }  // namespace
@@ -96,15 +118,18 @@ Plan Write::keep(const store::ObjectPtr& current) {
   return plan;
 }
 
-Result<FieldValidation> check_write_options(const RequestContext& context, std::string_view kind) {
+Result<FieldValidation> check_write_options(const RequestContext& context, std::string_view kind,
+                                            std::vector<Cause> causes) {
+  check_field_manager(context.query.get("fieldManager"), causes);
   for (const auto value : context.query.all("dryRun"))
-    if (value != "All") return fail(unsupported_option(kind, "dryRun", "[\"" + std::string(value) + "\"]", "\"All\""));
+    if (value != "All") unsupported_option(causes, "dryRun", "[\"" + std::string(value) + "\"]", "\"All\"");
   const auto text = context.query.get("fieldValidation");
   const auto validation = parse_field_validation(text);
   if (!validation)
-    return fail(unsupported_option(kind, "fieldValidation", "\"" + std::string(text) + "\"",
-                                   "\"\", \"Ignore\", \"Strict\", \"Warn\""));
-  return *validation;
+    unsupported_option(causes, "fieldValidation", "\"" + std::string(text) + "\"",
+                       "\"\", \"Ignore\", \"Strict\", \"Warn\"");
+  if (causes.empty()) return *validation;
+  return fail(invalid_status(kMetaGroup, kind, "", std::move(causes)));
 }
 
 ExpectedKind expected_kind(const Route& route) {
@@ -115,10 +140,23 @@ void to_storage(const Route& route, Value object) {
   if (const auto* conversion = conversion_of(route)) conversion->to_storage(object);
 }
 
+bool clears_managed_fields(const Value& object) {
+  const Value sent = object["metadata"]["managedFields"];
+  return sent.is_array() && sent.empty();
+}
+
+void clear_managed_fields(Value object) {
+  Value list = object.object("metadata").array("managedFields");
+  list.clear();
+  list.push_object();
+}
+
 Result<schema::Document> decode_object(RequestContext& context, FieldValidation validation) {
   auto document = decode_body({context.request.headers.get("Content-Type"), context.request.body},
                               expected_kind(*context.route), validation, context.warnings);
-  if (document) to_storage(*context.route, document->root());
+  if (!document) return document;
+  if (body_clears_managed_fields(context.request.body, document->root())) clear_managed_fields(document->root());
+  to_storage(*context.route, document->root());
   return document;
 }
 
@@ -151,8 +189,7 @@ Outcome match_url(const RequestContext& context, Value object) {
 
 void begin_metadata(Write& write, Value object) {
   Value meta = object.object("metadata");
-  for (const auto* field :
-       {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"})
+  for (const auto* field : {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"})
     meta.erase(field);
   meta.put("uid", uuid_v4(write.context.random));
   meta.put("creationTimestamp", format_time(write.context.clock.now()));
@@ -177,7 +214,7 @@ bool generate_name(Write& write, Value object) {
 
 void keep_metadata(Value object, const Value& old) {
   // Server-owned: taken from the stored object whatever was sent.
-  constexpr std::string_view kOwned[] = {"generation", "selfLink", "managedFields", "creationTimestamp"};
+  constexpr std::string_view kOwned[] = {"generation", "selfLink", "creationTimestamp"};
   // May be left out by clients; when sent, validation checks that they did not change.
   constexpr std::string_view kStable[] = {"uid", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName"};
   Value meta = object.object("metadata");

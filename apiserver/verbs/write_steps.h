@@ -28,8 +28,15 @@ struct Write {
   Plan keep(const store::ObjectPtr& current);
 };
 
-/// fieldValidation and dryRun of a write's query; `kind` names the options in errors ("CreateOptions").
-Result<FieldValidation> check_write_options(const RequestContext& context, std::string_view kind);
+/// fieldManager, dryRun and fieldValidation of a write's query; `kind` names the options in errors ("CreateOptions").
+/// `causes`: what else is wrong with them.
+Result<FieldValidation> check_write_options(const RequestContext& context, std::string_view kind,
+                                            std::vector<Cause> causes = {});
+
+/// Whether `managedFields: []` asks that nobody owns anything. Go's form of the object has no empty list, so it is
+/// asked before, and said again afterwards as `[{}]`, which means the same.
+bool clears_managed_fields(const schema::Value& object);
+void clear_managed_fields(schema::Value object);
 
 /// The request's body as the served kind, brought into the storage version.
 Result<schema::Document> decode_object(RequestContext& context, FieldValidation validation);

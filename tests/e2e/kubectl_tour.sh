@@ -123,6 +123,51 @@ check "diff is empty" "^$" kn diff -f "$work/apply.yaml"
 check "replace" "configmap/applied replaced" kn replace -f "$work/apply.yaml"
 check "delete -f" 'configmap "applied" deleted' kn delete -f "$work/apply.yaml"
 
+# --- server-side apply: two managers, a conflict, force, migration, diff, scale, who owns what ----------------------
+ssa() { kn apply --server-side "$@"; }
+owner() { kn get configmap ours -o jsonpath="{range .metadata.managedFields[*]}{.manager}/{.operation} {end}"; }
+printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ours}\ndata: {a: "1", b: "1"}\n' >"$work/ours.yaml"
+printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ours}\ndata: {b: "2"}\n' >"$work/theirs.yaml"
+check "server-side apply creates" "configmap/ours serverside-applied" ssa -f "$work/ours.yaml"
+version_before=$(kn get configmap ours -o jsonpath='{.metadata.resourceVersion}')
+check "server-side apply again" "configmap/ours serverside-applied" ssa -f "$work/ours.yaml"
+check "which writes nothing" "^$version_before$" kn get configmap ours -o jsonpath='{.metadata.resourceVersion}'
+refuse "another manager's conflict" 'Apply failed with 1 conflict: conflict with "kubectl": \.data\.b' ssa --field-manager=other -f "$work/theirs.yaml"
+check "server-side diff" '^\+  b: "2"' sh -c '"$@" || [ $? = 1 ]' - "$kubectl_bin" --kubeconfig "$kubeconfig" -n "$tour" diff --server-side --force-conflicts --field-manager=other -f "$work/theirs.yaml"
+check "the conflict forced" "configmap/ours serverside-applied" ssa --field-manager=other --force-conflicts -f "$work/theirs.yaml"
+check "two managers" "^kubectl/Apply other/Apply $" owner
+check "an update's manager" "configmap/ours patched" kn patch configmap ours --type=merge -p '{"data":{"c":"3"}}'
+check "stands behind them" "^kubectl/Apply other/Apply kubectl-patch/Update $" owner
+check "get hides them" "^0$" sh -c '"$@" -o yaml | grep -c managedFields || true' - "$kubectl_bin" --kubeconfig "$kubeconfig" -n "$tour" get configmap ours
+check "and shows them when asked" "f:data" kn get configmap ours -o yaml --show-managed-fields
+printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: moved}\ndata: {a: "1", b: "1"}\n' >"$work/moved.yaml"
+check "applied from the client's side" "configmap/moved created" kn apply -f "$work/moved.yaml"
+printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: moved}\ndata: {a: "2"}\n' >"$work/moved.yaml"
+check "goes over without a conflict" "configmap/moved serverside-applied" ssa -f "$work/moved.yaml"
+check "with what is gone" '^\{"a":"2"\}' kn get configmap moved -o jsonpath='{.data}'
+check "its annotation follows" 'data..:\{..a..:..2' kn get configmap moved -o jsonpath='{.metadata.annotations}'
+check "and back again" "configmap/moved (configured|unchanged)" kn apply -f "$work/moved.yaml"
+check "view-last-applied" "a: \"2\"" kn apply view-last-applied configmap/moved
+cat >"$work/scaled.yaml" <<EOF
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: scaled}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: scaled}}
+  template:
+    metadata: {labels: {app: scaled}}
+    spec: {containers: [{name: a, image: b, ports: [{containerPort: 80}]}]}
+EOF
+check "a workload server-side" "replicaset.apps/scaled serverside-applied" ssa -f "$work/scaled.yaml"
+check "scaled" "replicaset.apps/scaled scaled" kn scale rs scaled --replicas=1
+refuse "the count is another's now" 'conflict with "kubectl[^"]*" with subresource "scale" using apps/v1: \.spec\.replicas' ssa -f "$work/scaled.yaml"
+sed -i '/replicas:/d' "$work/scaled.yaml"
+check "so it is left out" "replicaset.apps/scaled serverside-applied" ssa -f "$work/scaled.yaml"
+check "and stays" "^1$" kn get rs scaled -o jsonpath='{.spec.replicas}'
+refuse "a field that is none" 'field not declared in schema' ssa --validate=false -f <(sed 's/^spec:/spec:\n  nope: 1/' "$work/scaled.yaml")
+check "deleted" 'configmap "ours" deleted' kn delete configmap/ours configmap/moved rs/scaled
+
 # --- secrets, services, accounts ----------------------------------------------------------------------------------
 check "create secret" "secret/token created" kn create secret generic token --from-literal=password=hunter2
 check "secret table" "^token +Opaque +1" kn get secret token

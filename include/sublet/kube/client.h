@@ -48,6 +48,12 @@ struct DeleteOptions {
 
 enum class PatchType { json, merge, strategic_merge };
 
+/// Of a server-side apply: whose configuration it is, and whether it takes what others own.
+struct ApplyOptions {
+  std::string field_manager;
+  bool force = false;
+};
+
 struct WatchOptions {
   std::string label_selector{}, field_selector{};
   std::string resource_version{};  // resume point; "": synthetic ADDED for the current state first
@@ -89,6 +95,10 @@ class Client {
                                   const schema::Value& object, std::string_view subresource = {}) const;
   Result<schema::Document> patch(const Resource& resource, std::string_view namespace_name, std::string_view name,
                                  PatchType type, std::string_view patch, std::string_view subresource = {}) const;
+  /// Server-side apply; makes what is not there. `config` has apiVersion and kind. conflict: others own some of it.
+  Result<schema::Document> apply(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                                 const schema::Value& config, const ApplyOptions& options,
+                                 std::string_view subresource = {}) const;
   Result<schema::Document> remove(const Resource& resource, std::string_view namespace_name, std::string_view name,
                                   const DeleteOptions& options = {}) const;
   /// Any request; the answer as it came. For discovery, /version, logs.
@@ -109,6 +119,9 @@ class Client {
                               const schema::Value& object, std::string_view subresource = {}) const;
   net::Request patch_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
                              PatchType type, std::string_view patch, std::string_view subresource = {}) const;
+  net::Request apply_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
+                             const schema::Value& config, const ApplyOptions& options,
+                             std::string_view subresource = {}) const;
   net::Request remove_request(const Resource& resource, std::string_view namespace_name, std::string_view name,
                               const DeleteOptions& options = {}) const;
 

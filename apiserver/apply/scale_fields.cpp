@@ -1,0 +1,75 @@
+#include "apiserver/apply/scale_fields.h"
+
+#include <algorithm>
+
+namespace sublet::apiserver {
+namespace {
+
+using patches::FieldSet;
+using patches::ManagedSet;
+using patches::PathElement;
+
+constexpr std::string_view kScaleVersion = "autoscaling/v1";
+
+/// The same in the workload and in its Scale.
+const patches::Path& replicas() {
+  static const patches::Path path{PathElement::field("spec"), PathElement::field("replicas")};
+  return path;
+}
+
+FieldSet only_replicas() {
+  FieldSet fields;
+  fields.insert(replicas());
+  return fields;
+}
+
+bool same_manager(const Manager& a, const Manager& b) {
+  return a.name == b.name && a.operation == b.operation && a.subresource == b.subresource;
+}
+
+}  // namespace
+
+ScaleFields::ScaleFields(const schema::Value& workload_fields, std::string version) : version_(std::move(version)) {
+  if (auto managed = read_managed(workload_fields)) workload_ = std::move(*managed);
+}
+
+schema::Document ScaleFields::of_scale() const {
+  Managed scale;
+  for (const auto& [identifier, set] : workload_.sets) {
+    if (!set.fields.has(replicas())) continue;
+    scale.sets[identifier] = {only_replicas(), std::string(kScaleVersion), set.applied};
+    if (const auto time = workload_.times.find(identifier); time != workload_.times.end())
+      scale.times[identifier] = time->second;
+  }
+  return write_managed(scale);
+}
+
+schema::Document ScaleFields::of_workload(const schema::Value& scale_fields) const {
+  auto scale = read_managed(scale_fields);
+  if (!scale) scale = Managed();
+  Managed workload = workload_;
+  for (auto entry = workload.sets.begin(); entry != workload.sets.end();) {
+    ManagedSet& set = entry->second;
+    if (set.fields.has(replicas())) {
+      const Manager manager = Manager::of(entry->first);
+      const auto kept = std::ranges::find_if(
+          scale->sets, [&manager](const auto& of_scale) { return same_manager(Manager::of(of_scale.first), manager); });
+      if (kept == scale->sets.end())
+        set.fields.subtract(only_replicas());
+      else
+        scale->sets.erase(kept);
+    }
+    entry = set.fields.empty() ? workload.sets.erase(entry) : std::next(entry);
+  }
+  for (auto& [identifier, set] : scale->sets) {
+    if (!set.fields.has(replicas())) continue;
+    Manager manager = Manager::of(identifier);
+    if (!set.applied) manager.api_version = version_;
+    workload.sets[manager.identifier()].fields.unite(only_replicas());
+    workload.sets[manager.identifier()].version = version_;
+    workload.sets[manager.identifier()].applied = set.applied;
+  }
+  return write_managed(workload);
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,25 @@
+// ScaleFields: who owns a workload's replica count, as its Scale's managedFields, and back; upstream's ScaleHandler.
+// Pure; any thread.
+#pragma once
+
+#include <string>
+
+#include "apiserver/apply/managed.h"
+
+namespace sublet::apiserver {
+
+class ScaleFields {
+ public:
+  /// `version` is the workload's, as the request names it ("apps/v1").
+  ScaleFields(const schema::Value& workload_fields, std::string version);
+  /// metadata.managedFields of the Scale; null: none.
+  schema::Document of_scale() const;
+  /// metadata.managedFields of the workload, when those of its Scale have become these.
+  schema::Document of_workload(const schema::Value& scale_fields) const;
+
+ private:
+  Managed workload_;
+  const std::string version_;
+};
+
+}  // namespace sublet::apiserver
