@@ -241,7 +241,15 @@ std::int64_t template_generation(const Value& object) {
   return std::max<std::int64_t>(generation, 1);
 }
 
-/// A DaemonSet counts the changes of its template in an annotation, for clients of its first API versions.
+/// A DaemonSet counts the changes of its template in an annotation, for clients of its first API versions. Who leaves
+/// it out has set it to 0, as upstream's conversion has it.
+void daemon_set_defaults(Value object) {
+  workload_defaults<kDaemonSet>(object);
+  auto annotations = object.object("metadata").object("annotations");
+  default_text(annotations, kTemplateGeneration, "0");
+  annotations.sort_keys();
+}
+
 Outcome prepare_daemon_set_create(WriteContext& context, Value object) {
   set_template_generation(object, template_generation(object));
   return drop_status(context, object);
@@ -293,8 +301,7 @@ std::vector<Strategy> workload_strategies() {
                validate_selector_kept),
       workload("apps", "statefulsets", workload_defaults<kStatefulSet>, validate_running<kStatefulSetName>,
                validate_stateful_set_update),
-      workload("apps", "daemonsets", workload_defaults<kDaemonSet>, validate_running<kDaemonSetName>,
-               validate_selector_kept),
+      workload("apps", "daemonsets", daemon_set_defaults, validate_running<kDaemonSetName>, validate_selector_kept),
       workload("batch", "jobs", job_defaults, validate_job, validate_job_update),
       workload("batch", "cronjobs", cron_job_defaults, validate_cron_job, nullptr),
       workload("", "replicationcontrollers", replication_controller_defaults, validate_replication_controller, nullptr),
