@@ -2,7 +2,7 @@
 # The first hour of three people with sublet: who operates it, who writes the platform's template, who gets a virtual
 # cluster. Each step is run as they would type it, and what it says is checked.
 #   tests/e2e/first_hour.sh                            checks
-#   tests/e2e/first_hour.sh --transcript FILE          also writes what a person reads (docs/first-hour.md is made so)
+#   tests/e2e/first_hour.sh --transcript FILE          also writes what a person reads
 set -uo pipefail
 transcript=/dev/null
 if [ "${1:-}" = --transcript ]; then transcript=$(realpath -m "$2"); fi
