@@ -230,6 +230,9 @@ TEST_F(WorkloadsTest, WhatKeepsASetFromItsPodsIsSaid) {
   settle();
   const auto done = get(kDeployments, "web");
   EXPECT_EQ(condition(done, "ReplicaFailure"), "True FailedCreate");
+  ASSERT_THAT(names(kSets), SizeIs(1));
+  // Once, and once more because its own status has changed; the other two pods are not tried.
+  EXPECT_THAT(events(names(kSets)[0]), SizeIs(2));
   EXPECT_THAT(find_condition(done["status"]["conditions"], "ReplicaFailure")["message"].string(),
               HasSubstr("maximum cpu usage"));
   remove({"", "v1", "limitranges"}, "max");
@@ -256,6 +259,15 @@ TEST_F(WorkloadsTest, ASetAdoptsOrphansAndReleasesWhatItsSelectorNoLongerSelects
   patch(kPods, "orphan", R"({"metadata":{"labels":{"app":"set"}}})");
   converge();
   EXPECT_THAT(names(kPods, "app=set"), SizeIs(2)) << "taken back, and one too many removed";
+}
+
+TEST_F(WorkloadsTest, ASetOnItsWayOutAdoptsNobody) {
+  create(kSets, replica_set("set", 0));
+  patch(kSets, "set", R"({"metadata":{"finalizers":["example.com/hold"]}})");
+  remove(kSets, "set");
+  create(kPods, bare_pod("orphan", "set"));
+  settle();
+  EXPECT_EQ(owner_of("orphan"), "");
 }
 
 TEST_F(WorkloadsTest, ASetReplacesWhatFailsAndScalesDownTheCheapest) {

@@ -36,23 +36,32 @@ class Answer final : public net::ResponseObserver {
 
 }  // namespace
 
-std::vector<Result<schema::Document>> call_all(const kube::Client& client, std::vector<net::Request> requests) {
+std::vector<Result<schema::Document>> call_all(std::vector<Call> calls) {
   std::vector<Result<schema::Document>> results;
-  results.reserve(requests.size());
-  for (std::size_t at = 0; at < requests.size(); at += kInFlightMax) {
-    const auto end = std::min(requests.size(), at + kInFlightMax);
+  results.reserve(calls.size());
+  for (std::size_t at = 0; at < calls.size(); at += kInFlightMax) {
+    const auto end = std::min(calls.size(), at + kInFlightMax);
     std::latch all(static_cast<std::ptrdiff_t>(end - at));
     std::vector<std::shared_ptr<Answer>> answers;
     std::vector<std::unique_ptr<net::Exchange>> exchanges;
     for (auto i = at; i < end; ++i) {
+      const auto& client = *calls[i].client;
       answers.push_back(std::make_shared<Answer>(all));
-      exchanges.push_back(client.transport().start(std::move(requests[i]), answers.back(), client.options().timeout));
+      exchanges.push_back(
+          client.transport().start(std::move(calls[i].request), answers.back(), client.options().timeout));
     }
     all.wait();
     exchanges.clear();  // nothing of them runs any more when the latch goes
     for (const auto& answer : answers) results.push_back(answer->take());
   }
   return results;
+}
+
+std::vector<Result<schema::Document>> call_all(const kube::Client& client, std::vector<net::Request> requests) {
+  std::vector<Call> calls;
+  calls.reserve(requests.size());
+  for (auto& request : requests) calls.push_back({&client, std::move(request)});
+  return call_all(std::move(calls));
 }
 
 }  // namespace sublet::controllers

@@ -173,8 +173,7 @@ std::vector<Events::Write> Events::take_batch() {
   std::set<std::string> names;
   while (!stopped_ && !writes_.empty() && batch.size() < kBatch) {
     auto& next = writes_.front();
-    const bool fits = batch.empty() || next.client == batch.front().client;
-    if (!fits || !names.insert(next.namespace_name + "/" + next.name).second) break;
+    if (!names.insert(next.namespace_name + "/" + next.name).second) break;
     batch.push_back(std::move(next));
     writes_.pop_front();
   }
@@ -200,16 +199,16 @@ void Events::flush() {
 }
 
 void Events::send(std::vector<Write> batch) {
-  const auto& client = *batch.front().client;
-  const auto create = [&](const Write& write) {
-    return client.create_request(kEvents, write.namespace_name, write.event.root());
+  const auto create = [](const Write& write) {
+    return Call{write.client, write.client->create_request(kEvents, write.namespace_name, write.event.root())};
   };
-  std::vector<net::Request> requests;
+  std::vector<Call> calls;
   for (const auto& write : batch)
-    requests.push_back(write.create ? create(write)
-                                    : counted_again(client, write.namespace_name, write.name, write.event.root()));
-  const auto results = call_all(client, std::move(requests));
-  std::vector<net::Request> again;
+    calls.push_back(write.create ? create(write)
+                                 : Call{write.client, counted_again(*write.client, write.namespace_name, write.name,
+                                                                    write.event.root())});
+  const auto results = call_all(std::move(calls));
+  std::vector<Call> again;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (results[i]) continue;
     // It ended an hour after it was last seen, or could not be written the first time.
@@ -218,7 +217,7 @@ void Events::send(std::vector<Write> batch) {
     else
       log::debug("event.dropped", {{"event", batch[i].name}, {"error", results[i].error().message}});
   }
-  if (!again.empty()) call_all(client, std::move(again));
+  if (!again.empty()) call_all(std::move(again));
 }
 
 void Events::stop() {
