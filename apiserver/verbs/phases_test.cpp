@@ -125,6 +125,22 @@ TEST(CallOut, OthersGoOnWhileAWriteWaits) {
   EXPECT_EQ(outside.asked(), 1);
 }
 
+TEST(CallOut, AnApplyMeetsWhatWasMadeMeanwhile) {
+  Outside outside;
+  Rig rig({}, asking(outside));
+  const auto slow = rig.begin("PATCH", kConfigMaps + "/a?fieldManager=me",
+                              R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"ask"}})",
+                              {{"Content-Type", "application/apply-patch+yaml"}});
+  outside.wait_asked(1);
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{"name":"a"},"data":{"other":"1"}})").code, 201);
+  outside.answer();
+  EXPECT_EQ(slow->code(), 200);
+  const auto now = rig.get(kConfigMaps + "/a");
+  EXPECT_EQ(now["data"].to_json(), R"({"k":"ask","other":"1","seen":"outside"})");
+  EXPECT_EQ(now["metadata"]["managedFields"].at(0)["fieldsV1"].to_json(), R"({"f:data":{"f:k":{}}})")
+      << "what a plugin adds is nobody's";
+}
+
 TEST(CallOut, ARemovalCanBeRefusedFromOutside) {
   Outside outside;
   outside.answer();
