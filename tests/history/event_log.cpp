@@ -132,6 +132,31 @@ std::vector<Violation> check_lists(const EventLog& log, std::vector<Listed> list
   return out;
 }
 
+std::vector<Timed<ObjectCall>> resolve(const EventLog& log, std::vector<Timed<ObjectCall>> calls) {
+  std::map<std::uint32_t, const LoggedEvent*> written;
+  std::map<std::uint16_t, long> open_deletions;  // logged ones that no answer accounts for
+  for (const LoggedEvent& event : log)
+    if (event.change == Change::deleted)
+      ++open_deletions[event.key];
+    else
+      written.emplace(event.b, &event);
+  for (const auto& timed : calls)
+    if (timed.call.answer == Answer::done && timed.call.verb == Verb::remove) --open_deletions[timed.call.key];
+  std::erase_if(calls, [&](Timed<ObjectCall>& timed) {
+    ObjectCall& call = timed.call;
+    if (call.answer != Answer::unknown) return false;
+    if (call.verb == Verb::remove) return open_deletions[call.key] == 0;
+    const auto found = written.find(call.b);
+    // One that only repeats what it had read has the number of that write, and no effect.
+    if (found == written.end() || found->second->version <= call.expected) return true;
+    call.answer = Answer::done;
+    call.version = found->second->version;
+    call.a = found->second->a;
+    return false;
+  });
+  return calls;
+}
+
 std::string describe(const LoggedEvent& event) {
   return std::string(kChanges[static_cast<int>(event.change)]) + " " + std::to_string(event.version) + " (key " +
          std::to_string(event.key) + ", a " + std::to_string(event.a) + ", b " + std::to_string(event.b) + ")";

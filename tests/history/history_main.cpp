@@ -305,7 +305,7 @@ int run(const Settings& settings, const std::string& folder) {
 
   print_counts(record, server, nemesis, server.disk());
   std::fflush(stdout);
-  check_histories(record.calls, findings);
+  check_histories(resolve(log, record.calls), findings);
   findings.add(check_answers(log, record.calls, record.refused));
   const std::vector<Stream> streams = watchers.streams();
   long items = 0;

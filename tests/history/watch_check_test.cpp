@@ -353,5 +353,37 @@ TEST(AnswerCheck, UnknownOutcomesMayBeThereOrNot) {
   EXPECT_THAT(sample.wrong(), testing::IsEmpty());
 }
 
+TEST(AnswerCheck, TheLogTellsWhatBecameOfWritesWithoutAnAnswer) {
+  Answered sample;
+  const std::size_t before = sample.calls.size();
+  ObjectCall& happened = sample.write(Verb::patch);
+  const ObjectCall told = happened;
+  happened.answer = Answer::unknown;
+  happened.version = 0;
+  happened.a = 0;
+  sample.calls.push_back({0, 0, {.verb = Verb::update, .answer = Answer::unknown, .a = 5000, .b = 5000}});
+  sample.calls.push_back({0, 0, {.verb = Verb::remove, .answer = Answer::unknown, .key = told.key}});
+  ObjectCall repeated = sample.write(Verb::update);
+  repeated.answer = Answer::unknown;
+  repeated.expected = repeated.version;
+  sample.calls.push_back({0, 0, repeated});
+  const auto resolved = resolve(sample.log, sample.calls);
+  ASSERT_EQ(resolved.size(), before) << "what did not happen is left out";
+  const auto& found = sample.write(Verb::patch);
+  const auto same =
+      std::find_if(resolved.begin(), resolved.end(), [&](const auto& timed) { return timed.call.b == told.b; });
+  ASSERT_NE(same, resolved.end());
+  EXPECT_EQ(found.b, told.b);
+  EXPECT_EQ(same->call.answer, Answer::done);
+  EXPECT_EQ(same->call.version, told.version);
+  EXPECT_EQ(same->call.a, told.a);
+}
+
+TEST(AnswerCheck, ADeletionWithoutAnAnswerStaysUnknownWhenOneIsMissing) {
+  Answered sample;
+  sample.write(Verb::remove).answer = Answer::unknown;
+  EXPECT_EQ(resolve(sample.log, sample.calls).size(), sample.calls.size());
+}
+
 }  // namespace
 }  // namespace sublet::history
