@@ -84,6 +84,45 @@ TEST(HttpServer, RefusesCertificatesOfAnotherAuthorityOrUsage) {
   EXPECT_TRUE(eventually([&] { return server.server().connections() == 0; }));
 }
 
+/// Of an authority that still is one.
+KeyPair expired(bool client_auth) {
+  CertificateRequest request;
+  request.common_name = "yesterday";
+  request.ip_addresses = {"127.0.0.1"};
+  request.client_auth = client_auth;
+  request.server_auth = !client_auth;
+  request.lifetime = std::chrono::hours(24);
+  return make_certificate(request, &TestCertificates::get().authority,
+                          Clock::system().now() - std::chrono::hours(24 * 3))
+      .value();
+}
+
+TEST(HttpServer, RefusesACertificateThatHasExpired) {
+  TestServer server(echo);
+  LoopThread loop("client");
+  const auto client = make_http_client(loop.loop(), server.tls_endpoint(client_tls(expired(true))));
+  const auto answer = fetch(*client, get("/"), 10s);
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find("expired"), std::string::npos) << answer.error().message;
+}
+
+TEST(HttpServer, OneWhoseCertificateHasExpiredIsRefusedByClients) {
+  LoopThread serving("server"), loop("client");
+  HttpServer server(serving.loop(), echo, {});
+  const KeyPair own = expired(false);
+  const auto address = server.listen_tls(
+      "127.0.0.1:0",
+      TlsContext::server({.certificate_pem = own.certificate_pem, .key_pem = own.key_pem, .client_ca_pem = {}})
+          .value());
+  ASSERT_TRUE(address);
+  const int port = std::stoi(address->substr(address->rfind(':') + 1));
+  const auto client = make_http_client(loop.loop(), {"127.0.0.1", port, {}, client_tls()});
+  const auto answer = fetch(*client, get("/"), 10s);
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find("expired"), std::string::npos) << answer.error().message;
+  server.stop(0ms);
+}
+
 TEST(HttpServer, UnixPeerIsKnownByItsUid) {
   TestServer server(echo);
   struct stat info {};

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 
 #include "syncer/translate/names.h"
@@ -449,6 +450,61 @@ TEST_F(SyncerTest, AHostsDeletionEndsTheTenantPodAndDoesNotRunItAgain) {
   EXPECT_FALSE(await_event("web", "HostPodDeleted").empty());
   settle();
   EXPECT_FALSE(host_pod("web").root().is_object());
+}
+
+TEST_F(SyncerTest, APodThatRanAndIsGoneFromTheHostAtOnceIsNotRunAgain) {
+  start_syncer();
+  create_pod("web");
+  run_on_host("web");
+  await_phase("web", "Running");
+  host.remove(kPods, kHostNamespace, host_name_of("web"), 0);
+  await_gone(tenant, kPods, kTenantNamespace, "web");
+  settle();
+  EXPECT_FALSE(host_pod("web").root().is_object());
+}
+
+// Names are used again: only the uid says which object is meant.
+TEST_F(SyncerTest, EveryDeletionNamesTheObjectThatIsMeant) {
+  std::atomic<int> deletions{0}, blind{0};
+  const auto look = [&](net::Request& request) {
+    if (request.method != "DELETE") return;
+    ++deletions;
+    const auto options = Document::parse_json(request.body);
+    if (!options || (*options)["preconditions"]["uid"].text().empty()) ++blind;
+  };
+  faults.change(look);
+  tenant_faults.change(look);
+  start_syncer();
+  tenant.create(kServices, R"({"metadata":{"name":"api","namespace":"default"},"spec":{"ports":[{"port":2}]}})");
+  for (const char* name : {"ended", "evicted"}) {
+    create_pod(name);
+    run_on_host(name);
+    await_phase(name, "Running");
+  }
+  await_host(kServices, host_name_of("api"));
+  tenant.remove(kServices, kTenantNamespace, "api");
+  await_gone(host, kServices, kHostNamespace, host_name_of("api"));
+  tenant.remove(kPods, kTenantNamespace, "ended", 20);
+  eventually([&] { return host_pod("ended")["metadata"].has("deletionTimestamp"); }, "the host pod is ending");
+  host.remove(kPods, kHostNamespace, host_name_of("ended"), 0);
+  await_gone(tenant, kPods, kTenantNamespace, "ended");
+  host.remove(kPods, kHostNamespace, host_name_of("evicted"), 30);
+  eventually([&] { return tenant_pod("evicted")["metadata"].has("deletionTimestamp"); }, "the tenant pod is ending");
+  host.remove(kPods, kHostNamespace, host_name_of("evicted"), 0);
+  await_gone(tenant, kPods, kTenantNamespace, "evicted");
+  stop_syncer();
+  EXPECT_GE(deletions, 5);
+  EXPECT_EQ(blind, 0);
+}
+
+TEST_F(SyncerTest, ATenantPodThatCouldNotBeEndedWithItsHostPodIsEndedLater) {
+  start_syncer();
+  create_pod("web");
+  run_on_host("web");
+  await_phase("web", "Running");
+  tenant_faults.inject("DELETE", "/pods/web", 1, Faults::status(500, "InternalError"));
+  host.remove(kPods, kHostNamespace, host_name_of("web"), 30);
+  eventually([&] { return tenant_pod("web")["metadata"].has("deletionTimestamp"); }, "the tenant pod is ending");
 }
 
 TEST_F(SyncerTest, APodThatNeverRanIsMadeAgain) {

@@ -73,6 +73,16 @@ TEST_F(DurableAnswers, ExistsAlready) {
   EXPECT_EQ(rig_.get(target_).code, 200);
 }
 
+TEST_F(DurableAnswers, ReadsShowWhatIsDurable) {
+  log_->hold();
+  const auto creating = begin_create();
+  EXPECT_EQ(rig_.get(target_).code, 404);
+  EXPECT_EQ(rig_.get(kConfigMaps)["items"].size(), 0u);
+  log_->release();
+  EXPECT_EQ(creating->code(), 201);
+  EXPECT_EQ(rig_.get(target_).code, 200);
+}
+
 TEST_F(DurableAnswers, GoneAlready) {
   rig_.make_config_map("a");
   log_->hold();

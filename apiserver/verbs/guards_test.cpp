@@ -105,6 +105,15 @@ TEST_F(Guards, ACreateDoesNotReplaceWhatCameBetween) {
   EXPECT_EQ(stored()["metadata"]["uid"].text(), "others");
 }
 
+TEST_F(Guards, ANamespaceThatWentBetweenTakesNothing) {
+  store_.between([](store::Store& below) {
+    EXPECT_TRUE(below.commit({.guards = {}, .ops = {{"namespaces/test", std::nullopt}}}));
+  });
+  EXPECT_EQ(create().code, 404);
+  ASSERT_TRUE(store_.came_between());
+  EXPECT_EQ(store_.snapshot().get(kKey), nullptr);
+}
+
 TEST_F(Guards, APatchKeepsWhatCameBetween) {
   ASSERT_EQ(create().code, 201);
   store_.between([](store::Store& below) { EXPECT_TRUE(below.commit({.ops = {{kKey, others()}}})); });

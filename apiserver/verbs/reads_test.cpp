@@ -62,6 +62,28 @@ TEST(List, ItemsCarryNoTypeAndComeInKeyOrder) {
   EXPECT_EQ(rig.get("/api/v1/namespaces/none/configmaps").body.find("null"), std::string::npos);
 }
 
+// The server looks at 512 objects at a time (256 of initial events): a name that only goes on where the last one of a
+// step ends comes next all the same.
+TEST(List, NothingIsSkippedBetweenTwoSteps) {
+  Rig rig;
+  std::vector<std::string> names;
+  for (int i = 1000; i < 1530; ++i) names.push_back("c" + std::to_string(i));
+  for (const int longer : {1255, 1510}) names.push_back("c" + std::to_string(longer) + "-a");
+  for (const auto& name : names) rig.make_config_map(name);
+  EXPECT_EQ(rig.get(kConfigMaps)["items"].size(), names.size());
+  const auto watching = rig.watch(
+      kConfigMaps + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
+  EXPECT_EQ(watching->event(names.size())["type"].text(), "BOOKMARK") << "behind as many ADDED";
+}
+
+TEST(List, ANameThatGoesOnWhereAPageEndsBeginsTheNext) {
+  Rig rig;
+  for (const char* name : {"a", "a-b", "a0"}) rig.make_config_map(name);
+  const auto page = rig.get(kConfigMaps + "?limit=1");
+  const auto next = rig.get(kConfigMaps + "?limit=1&continue=" + page.text("metadata.continue"));
+  EXPECT_EQ(next["items"].at(0)["metadata"]["name"].text(), "a-b");
+}
+
 TEST(List, PagesAreOneSnapshot) {  // 19
   Rig rig;
   for (int i = 0; i < 5; ++i) rig.make_config_map("c" + std::to_string(i));

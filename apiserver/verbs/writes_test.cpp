@@ -146,6 +146,19 @@ TEST(Update, NothingChangedWritesNothing) {  // 34
   EXPECT_EQ(patched.version(), made.version());
 }
 
+TEST(Update, TheMainEndpointKeepsStatus) {
+  Rig rig;
+  const std::string base = "/apis/policy/v1/namespaces/test/poddisruptionbudgets";
+  const auto made = rig.post(base, R"({"metadata":{"name":"d"},"spec":{"minAvailable":1}})");
+  ASSERT_EQ(made.code, 201);
+  const auto put = rig.put(base + "/d", R"({"metadata":{"name":"d","resourceVersion":")" + made.version() +
+                                            R"("},"spec":{"minAvailable":2},"status":{"currentHealthy":7,)" +
+                                            R"("desiredHealthy":1,"disruptionsAllowed":0,"expectedPods":1}})");
+  EXPECT_EQ(put.code, 200) << put.body;
+  EXPECT_EQ(put["spec"]["minAvailable"].integer(), 2);
+  EXPECT_EQ(put["status"]["currentHealthy"].integer(), 0);
+}
+
 TEST(NoEffect, WhatNothingActsOnIsTold) {
   Rig rig;
   const std::string policy = "/apis/admissionregistration.k8s.io/v1/", rights = "/apis/rbac.authorization.k8s.io/v1/";
