@@ -49,9 +49,10 @@ std::vector<Violation> check_answers(const EventLog& log, const std::vector<Time
 /// Lists are snapshots: at its version, a list holds exactly what the log says.
 std::vector<Violation> check_lists(const EventLog& log, std::vector<Listed> lists);
 
-/// What became of the writes without an answer, as far as the log tells (a write carries numbers of its own): those that
-/// happened get their version, those that did not are left out. Deletions stay unknown, unless every logged one has its
-/// answer. As etcd's robustness suite does; without it a burst of 503s has more possible pasts than can be tried.
+/// What became of the writes without an answer, as far as the log tells (a write carries numbers of its own): those
+/// that happened get their version, those that did not are left out. Deletions stay unknown, unless every logged one
+/// has its answer. As etcd's robustness suite does; without it a burst of 503s has more possible pasts than can be
+/// tried.
 std::vector<Timed<ObjectCall>> resolve(const EventLog& log, std::vector<Timed<ObjectCall>> calls);
 
 std::string describe(const LoggedEvent& event);
