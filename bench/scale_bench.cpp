@@ -13,18 +13,17 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "sublet/base/mutex.h"
 #include "sublet/store/sqlite_log.h"
 #include "sublet/store/store.h"
 
@@ -111,25 +110,25 @@ class Subject {
 
   double fill(long objects) {
     const double begin = now_seconds();
-    std::mutex mutex;
-    std::condition_variable less;
+    Mutex mutex;
+    CondVar less;
     long outstanding = 0;
     for (long i = 0; i < objects; ++i) {
       const std::uint64_t n = next_++;
       const std::string name = name_of(n);
       {
-        std::unique_lock lock(mutex);
+        MutexLock lock(mutex);
         less.wait(lock, [&] { return outstanding < kOutstanding; });
         ++outstanding;
       }
       store_->submit(Txn{{}, {{key_of(name), config_map(name, n, settings_.bytes)}}}, [&](const auto& result) {
         if (!result) std::abort();
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         --outstanding;
         less.notify_one();
       });
     }
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     less.wait(lock, [&] { return outstanding == 0; });
     return static_cast<double>(objects) / (now_seconds() - begin);
   }
@@ -149,7 +148,7 @@ class Subject {
     const double end = now_seconds() + seconds;
     const auto going = [&] { return now_seconds() < end || busy; };
     std::vector<std::thread> writers;
-    std::mutex mutex;
+    Mutex mutex;
     for (int w = 0; w < kWriters; ++w)
       writers.emplace_back([&] {
         std::vector<double> mine;
@@ -161,7 +160,7 @@ class Subject {
           if (!store_->commit(Txn{{{key_of(name), 0}}, {{key_of(name), std::move(put)}}})) std::abort();
           mine.push_back(now_seconds() - start);
         }
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         creates_.insert(creates_.end(), mine.begin(), mine.end());
       });
     std::minstd_rand random(7);

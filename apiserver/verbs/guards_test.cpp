@@ -36,6 +36,7 @@ class RacingStore final : public store::Store {
   Outcome compact(store::Revision revision) override { return below_->compact(revision); }
   store::Revision compacted() const override { return below_->compacted(); }
   store::StoreStats stats() const override { return below_->stats(); }
+  store::StoreUsage usage() const override { return below_->usage(); }
   void close() override { below_->close(); }
 
   void between(std::function<void(Store& below)> write) {

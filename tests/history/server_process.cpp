@@ -161,7 +161,7 @@ bool ServerProcess::ended() {
 
 bool ServerProcess::wait_for_life() {
   MutexLock lock(mutex_);
-  changed_.wait(lock, [this] { return serving_ || over_; });
+  changed_.wait(lock, [this]() SUBLET_REQUIRES(mutex_) { return serving_ || over_; });
   return !over_;
 }
 

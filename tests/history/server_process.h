@@ -68,8 +68,9 @@ class ServerProcess {
 
   mutable Mutex mutex_;
   CondVar changed_;
-  std::vector<Moment> ends_;  // of the lives; the last one's is kNever while it lasts
-  bool serving_ = false, over_ = false;
+  /// Of the lives; the last one's is kNever while it lasts.
+  std::vector<Moment> ends_ SUBLET_GUARDED_BY(mutex_);
+  bool serving_ SUBLET_GUARDED_BY(mutex_) = false, over_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sublet::history
