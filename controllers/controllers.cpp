@@ -11,7 +11,8 @@ using Made = std::unique_ptr<Controller>;
 Made make_namespace_controller(Context&), make_defaults_controller(Context&),
     make_kubernetes_service_controller(Context&), make_event_controller(Context&), make_garbage_collector(Context&),
     make_deployment_controller(Context&), make_replica_set_controller(Context&), make_replication_controller(Context&),
-    make_stateful_set_controller(Context&), make_daemon_set_controller(Context&);
+    make_stateful_set_controller(Context&), make_daemon_set_controller(Context&), make_endpoints_controller(Context&),
+    make_endpoint_slice_controller(Context&), make_endpoint_slice_mirroring_controller(Context&);
 
 namespace {
 
@@ -34,6 +35,10 @@ constexpr ControllerFacts kControllers[] = {
     {"statefulset", make_stateful_set_controller, "statefulset-controller"},
     {"daemonset", make_daemon_set_controller, "daemon-set-controller", "daemonset-controller"},
     {"replicationcontroller", make_replication_controller, "replication-controller"},
+    {"endpoint", make_endpoints_controller, "endpoint-controller"},
+    {"endpointslice", make_endpoint_slice_controller, "endpointslice-controller", "endpoint-slice-controller"},
+    {"endpointslicemirroring", make_endpoint_slice_mirroring_controller, "endpointslicemirroring-controller",
+     "endpoint-slice-mirroring-controller"},
 };
 
 }  // namespace

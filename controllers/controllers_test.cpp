@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 const kube::Resource kNamespaces{"", "v1", "namespaces"}, kPods{"", "v1", "pods"}, kConfigMaps{"", "v1", "configmaps"},
     kAccounts{"", "v1", "serviceaccounts"}, kServices{"", "v1", "services"}, kEndpoints{"", "v1", "endpoints"},
-    kEvents{"", "v1", "events"}, kNodes{"", "v1", "nodes"};
+    kEvents{"", "v1", "events"}, kNodes{"", "v1", "nodes"}, kLeases{"coordination.k8s.io", "v1", "leases"};
 
 Document parse(std::string_view json) { return std::move(*Document::parse_json(json)); }
 
@@ -252,9 +252,8 @@ TEST_F(QuietControllersTest, NothingRunsAndNothingIsWrittenWhenNothingChanges) {
 
 TEST_F(QuietControllersTest, ChangesOfNobodysConcernWakeNobody) {
   ASSERT_TRUE(client_.create(kConfigMaps, "default", parse(R"({"metadata":{"name":"c"}})").root()));
-  ASSERT_TRUE(
-      client_.create(kServices, "default", parse(R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":1}]}})").root()));
-  ASSERT_TRUE(client_.patch(kServices, "default", "s", kube::PatchType::merge, R"({"metadata":{"labels":{"a":"b"}}})"));
+  ASSERT_TRUE(client_.create(kLeases, "default", parse(R"({"metadata":{"name":"l"}})").root()));
+  ASSERT_TRUE(client_.patch(kLeases, "default", "l", kube::PatchType::merge, R"({"spec":{"holderIdentity":"a"}})"));
   ASSERT_TRUE(client_.remove(kConfigMaps, "default", "c"));
   EXPECT_EQ(executor_.tasks() + executor_.timers(), 0u);
 }
