@@ -12,7 +12,8 @@ Made make_namespace_controller(Context&), make_defaults_controller(Context&),
     make_kubernetes_service_controller(Context&), make_event_controller(Context&), make_garbage_collector(Context&),
     make_deployment_controller(Context&), make_replica_set_controller(Context&), make_replication_controller(Context&),
     make_stateful_set_controller(Context&), make_daemon_set_controller(Context&), make_endpoints_controller(Context&),
-    make_endpoint_slice_controller(Context&), make_endpoint_slice_mirroring_controller(Context&);
+    make_endpoint_slice_controller(Context&), make_endpoint_slice_mirroring_controller(Context&),
+    make_job_controller(Context&), make_ttl_after_finished_controller(Context&), make_cron_job_controller(Context&);
 
 namespace {
 
@@ -39,6 +40,9 @@ constexpr ControllerFacts kControllers[] = {
     {"endpointslice", make_endpoint_slice_controller, "endpointslice-controller", "endpoint-slice-controller"},
     {"endpointslicemirroring", make_endpoint_slice_mirroring_controller, "endpointslicemirroring-controller",
      "endpoint-slice-mirroring-controller"},
+    {"job", make_job_controller, "job-controller"},
+    {"ttl-after-finished", make_ttl_after_finished_controller, "ttl-after-finished-controller"},
+    {"cronjob", make_cron_job_controller, "cronjob-controller"},
 };
 
 }  // namespace

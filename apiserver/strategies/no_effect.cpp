@@ -30,11 +30,8 @@ struct Row {
 };
 // A row goes when the feature comes; docs/limits.md says the same to people.
 constexpr Row kRows[] = {
-    {"batch", "Job", kNoController},
-    {"batch", "CronJob", kNoController},
     {"", "PersistentVolumeClaim", kNoController},
-    {"", "ResourceQuota", kNoController},
-    {"policy", "PodDisruptionBudget", kNoController},
+    {"", "ResourceQuota", "it only counts yet: nothing is refused because of it"},
     {"autoscaling", "HorizontalPodAutoscaler", kNoController},
     {"certificates.k8s.io", "CertificateSigningRequest", kNoController},
     {"networking.k8s.io", "NetworkPolicy", "nothing enforces it yet: traffic of the pods is not restricted by it"},

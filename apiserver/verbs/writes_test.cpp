@@ -180,6 +180,12 @@ TEST(NoEffect, WhatNothingActsOnIsTold) {
       {"/api/v1/namespaces/default/services",
        R"({"metadata":{"name":"l"},"spec":{"type":"LoadBalancer","ports":[{"port":80}]}})",
        "Service is stored, but no load balancer is made for it yet"},
+      {"/apis/batch/v1/namespaces/default/jobs",
+       R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":
+       "Never","containers":[{"name":"c","image":"i"}]}}}})",
+       ""},
+      {"/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+       R"({"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"a":"b"}}}})", ""},
   };
   for (const auto& test : cases) {
     const auto made = rig.post(test.path, test.body);
