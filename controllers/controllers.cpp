@@ -13,7 +13,10 @@ Made make_namespace_controller(Context&), make_defaults_controller(Context&),
     make_deployment_controller(Context&), make_replica_set_controller(Context&), make_replication_controller(Context&),
     make_stateful_set_controller(Context&), make_daemon_set_controller(Context&), make_endpoints_controller(Context&),
     make_endpoint_slice_controller(Context&), make_endpoint_slice_mirroring_controller(Context&),
-    make_job_controller(Context&), make_ttl_after_finished_controller(Context&), make_cron_job_controller(Context&);
+    make_job_controller(Context&), make_ttl_after_finished_controller(Context&), make_cron_job_controller(Context&),
+    make_disruption_controller(Context&), make_pod_gc_controller(Context&),
+    make_cluster_role_aggregation_controller(Context&), make_certificate_cleaner_controller(Context&),
+    make_resource_quota_controller(Context&);
 
 namespace {
 
@@ -43,6 +46,11 @@ constexpr ControllerFacts kControllers[] = {
     {"job", make_job_controller, "job-controller"},
     {"ttl-after-finished", make_ttl_after_finished_controller, "ttl-after-finished-controller"},
     {"cronjob", make_cron_job_controller, "cronjob-controller"},
+    {"disruption", make_disruption_controller, "disruption-controller", "controllermanager"},
+    {"podgc", make_pod_gc_controller, "pod-garbage-collector"},
+    {"clusterrole-aggregation", make_cluster_role_aggregation_controller, "clusterrole-aggregation-controller"},
+    {"csrcleaner", make_certificate_cleaner_controller, "certificate-controller"},
+    {"resourcequota", make_resource_quota_controller, "resourcequota-controller"},
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 // - defaults: the `default` ServiceAccount and the `kube-root-ca.crt` ConfigMap of every namespace
 // - kubernetes Service: the Service `kubernetes` with its endpoints, restored after deletion
 // - events: removed an hour after they were last seen
+// - Jobs, CronJobs, Endpoints and EndpointSlices, PodDisruptionBudgets, aggregated
+//   ClusterRoles, clean-up of pods and certificate requests: as upstream's controllers, under their names
 // They read through listers over the store (lister.h) and write as clients of the API (controller.h). All share one
 // runtime: one watch per kind, a queue per controller, an Executor for all. At rest there is no task, no timer and no
 // write; nothing polls.
@@ -33,6 +35,7 @@ struct ControllersOptions {
   /// A client with the rights of a controller's account ("system:serviceaccount:kube-system:deployment-controller");
   /// null: all use the one that the Controllers are given.
   std::function<std::unique_ptr<kube::Client>(const std::string& user)> client_as = nullptr;
+  std::size_t ended_pods_max = 12'500;  // of more, the oldest are removed
   std::chrono::seconds event_age_max{3600};
   std::chrono::milliseconds event_sweep_interval{600'000};  // events are removed at most this late
 };
