@@ -6,6 +6,7 @@
 
 #include "apiserver/strategies/default_facts.h"
 #include "apiserver/strategies/rows.h"
+#include "apiserver/validation/jobs.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
 #include "sublet/base/random.h"
@@ -154,19 +155,20 @@ void validate_job_template(Causes& causes, const std::string& path, const Value&
 }
 
 void validate_job(const Value& object, Causes& causes) {
-  validate_counts(causes, object["spec"]);
+  validate_job_spec(causes, "spec", object["spec"]);
   validate_selector(causes, object, "job");
   validate_job_template(causes, "spec.template", object["spec"]["template"]);
 }
 
 void validate_cron_job(const Value& object, Causes& causes) {
-  auto spec = object["spec"];
-  if (spec["schedule"].text().empty()) required(causes, "spec.schedule");
-  for (auto field : {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"})
-    if (auto value = spec[field]) nonnegative(causes, child("spec", field), value.integer());
+  auto spec = object["spec"], job = spec["jobTemplate"]["spec"];
+  validate_schedule(causes, spec);
+  validate_job_spec(causes, "spec.jobTemplate.spec", job);
+  if (job.has("selector"))
+    invalid(causes, "spec.jobTemplate.spec.selector", job["selector"], "`selector` will be auto-generated");
   if (object["metadata"]["name"].text().size() > 52)
     invalid(causes, "metadata.name", object["metadata"]["name"], "must be no more than 52 characters");
-  validate_job_template(causes, "spec.jobTemplate.spec.template", spec["jobTemplate"]["spec"]["template"]);
+  validate_job_template(causes, "spec.jobTemplate.spec.template", job["template"]);
 }
 
 void validate_selector_kept(const Value& object, const Value& old, Causes& causes) {
@@ -191,8 +193,10 @@ void validate_stateful_set_update(const Value& object, const Value& old, Causes&
 }
 
 void validate_job_update(const Value& object, const Value& old, Causes& causes) {
-  for (auto field : {"selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"})
+  for (auto field :
+       {"selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"})
     immutable(causes, child("spec", field), object["spec"][field], old["spec"][field]);
+  validate_completions_kept(causes, object["spec"], old["spec"]);
   // A suspended job that never started may still change where its pods go; anyone else's template stands.
   bool never_started = old["spec"]["suspend"].boolean() && !old["status"].has("startTime");
   if (!never_started) immutable(causes, "spec.template", object["spec"]["template"], old["spec"]["template"]);
