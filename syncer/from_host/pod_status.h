@@ -1,7 +1,7 @@
 // PodStatus: the status that a tenant pod should show, from its host pod's. Pure; any thread.
 //
 // Which of it crosses is said by the rows of PodStatus (translate/fields_from_host.cpp); the tenant keeps its own
-// qosClass.
+// qosClass, and its own word that the pod is being evicted (DisruptionTarget) while the host has none.
 #pragma once
 
 #include "sublet/schema/document.h"
