@@ -18,6 +18,7 @@ constexpr auto kWarning = EventRecorder::Type::warning;
 const kube::Resource kPodsApi{"", "v1", "pods"};
 constexpr milliseconds kWriteRetry{1000};
 constexpr milliseconds kMissingGrace{500};  // before complaining: the copies of two resources do not move as one
+constexpr int kKilled = 137;                // the exit code of a container that was killed
 constexpr seconds kRestartMin{10}, kRestartMax{300};
 
 const char* kind_name(Dependency::Kind kind) { return kind == Dependency::Kind::config_map ? "configmap" : "secret"; }
@@ -330,7 +331,7 @@ void Kubelet::fail_pod(PodRun& run, const std::string& reason, const std::string
   for (ContainerRun& container : run.containers) {
     if (container.state != State::running) continue;
     container.state = State::terminated;
-    container.ended = ContainerRun::Ended{container.id, container.started, clock_.now(), 137};
+    container.ended = ContainerRun::Ended{container.id, container.started, clock_.now(), kKilled};
   }
   run.phase = "Failed";
   run.reason = reason;
@@ -340,7 +341,7 @@ void Kubelet::fail_pod(PodRun& run, const std::string& reason, const std::string
   write_status(run, run.pod->document().root());
 }
 
-/// Deleted: kills the containers and takes the object away, at most the grace period later.
+/// Deleted: kills the containers, says how they ended, and takes the object away, at most the grace period later.
 void Kubelet::stop(PodRun& run, const schema::Value& object) {
   run.stopping = true;
   cancel_timers(run);
@@ -352,7 +353,23 @@ void Kubelet::stop(PodRun& run, const schema::Value& object) {
   }
   const seconds grace(object["metadata"]["deletionGracePeriodSeconds"].integer());
   const milliseconds delay = any_running ? std::min<milliseconds>(grace, options_.stop_time) : milliseconds(0);
-  run.stop_timer = later(run, delay, [this](PodRun& late) { remove(late.uid); });
+  run.stop_timer = later(run, delay, [this](PodRun& late) { leave(late); });
+}
+
+/// The last status goes first: who holds the pod by a finalizer (a Job) waits for how it ended.
+void Kubelet::leave(PodRun& run) {
+  bool killed = false;
+  for (ContainerRun& container : run.containers) {
+    if (container.state != State::running) continue;
+    killed = true;
+    container.state = State::terminated;
+    container.ended = ContainerRun::Ended{container.id, container.started, clock_.now(), kKilled};
+  }
+  if (!killed || run.finished()) return remove(run.uid);
+  run.phase = "Failed";
+  run.leaving = true;
+  followers_.flush(run, clock_.now());
+  write_status(run, run.pod->document().root());
 }
 
 void Kubelet::remove(const std::string& uid) {
@@ -400,8 +417,10 @@ void Kubelet::status_written(const std::string& uid, const Result<std::string>& 
     log::warning("simhost.status_failed", {{"pod_uid", uid}, {"error", answer.error().message}});
     run.written.clear();
     later(run, kWriteRetry, [this](PodRun& late) { write_status(late, late.pod->document().root()); });
-  } else if (std::exchange(run.write_again, false) && !run.stopping) {
+  } else if (std::exchange(run.write_again, false) && (!run.stopping || run.leaving)) {
     write_status(run, run.pod->document().root());
+  } else if (run.leaving) {
+    remove(uid);
   }
 }
 

@@ -66,6 +66,7 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   void plan_deadline(PodRun& run, const schema::Value& object);
   void fail_pod(PodRun& run, const std::string& reason, const std::string& message);
   void stop(PodRun& run, const schema::Value& object);
+  void leave(PodRun& run);
   void remove(const std::string& uid);
   void write_status(PodRun& run, const schema::Value& object);
   void send_status(PodRun& run, std::string patch);

@@ -53,6 +53,7 @@ struct PodRun {
   std::set<std::string> missing;  // ConfigMaps and Secrets that it waits for
   bool complained = false;        // about what is missing
   bool stopping = false;          // deleted: nothing starts any more
+  bool leaving = false;           // its last status is on its way; then the object goes
   net::Loop::TimerId deadline = 0, stop_timer = 0;
 
   std::string written;  // the last status sent

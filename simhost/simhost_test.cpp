@@ -335,6 +335,19 @@ TEST_F(SimHostTest, DeletedPodsGo) {
   events_of("p", "Killing");
 }
 
+TEST_F(SimHostTest, DeletedPodsSayHowTheyEndedFirst) {
+  start();
+  ASSERT_TRUE(create("p", one("")));
+  wait_phase("p", "Running");
+  ASSERT_TRUE(client_->patch(kPods, kNamespace, "p", kube::PatchType::merge,
+                             R"({"metadata":{"finalizers":["example.com/hold"]}})"));
+  ASSERT_TRUE(client_->remove(kPods, kNamespace, "p"));
+  const schema::Document pod = wait_phase("p", "Failed");
+  EXPECT_EQ(pod["status"]["containerStatuses"].at(0)["state"]["terminated"]["exitCode"].integer(), 137);
+  ASSERT_TRUE(client_->patch(kPods, kNamespace, "p", kube::PatchType::merge, R"({"metadata":{"finalizers":null}})"));
+  wait_gone("p");
+}
+
 TEST_F(SimHostTest, TakesOverAfterARestart) {
   start();
   ASSERT_TRUE(create("keeps", one("")));
