@@ -243,19 +243,22 @@ std::optional<WallTime> CronSchedule::next(WallTime after) const {
     at = civil_of(zone_, t);
     moved = true;
   };
+  // A midnight that summer time took away, of which Go names the hour before or after. (Upstream may miss the day so,
+  // or a whole month.)
+  const auto move_to_day = [&](int month, int day) {
+    move(moment_of(zone_, at.year, month, day, 0));
+    if (at.hour > 12) move(t + (24 - at.hour) * kHour);
+  };
   const auto month_found = [&] {
     while (!has(months_, at.month)) {
-      move(moment_of(zone_, at.year, at.month + 1, 1, 0));
+      move_to_day(at.month + 1, 1);
       if (at.month == 1) return false;
     }
     return true;
   };
   const auto day_found = [&] {
     while (!day_matches(at.year, at.month, at.day)) {
-      move(moment_of(zone_, at.year, at.month, at.day + 1, 0));
-      // A midnight that summer time took away, of which Go names the hour before or after. (After, upstream goes back
-      // an hour and may so miss the day.)
-      if (at.hour > 12) move(t + (24 - at.hour) * kHour);
+      move_to_day(at.month, at.day + 1);
       if (at.day == 1) return false;
     }
     return true;
