@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sublet/base/descriptor.h"
 #include "sublet/base/files.h"
 
 extern char** environ;
@@ -51,7 +52,7 @@ Outcome run(const std::vector<std::string>& command) {
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   if (error != 0) return internal_error(line + ": " + std::strerror(error));
-  const std::string said = read_all(reading.fd);
+  const std::string said = read_all(reading.get());
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -10,9 +10,9 @@ namespace {
 /// Takes as much as it is told to, and keeps it.
 class Sip final : public Stream {
  public:
-  Sip() : Stream(Fd()) {}
+  Sip() : Stream(Descriptor()) {}
   Done read(char*, std::size_t) override { return {Io::want_read}; }
-  Done write(const char* bytes, std::size_t size) override {
+  Done write(const char* bytes, std::size_t size, bool) override {
     if (room == 0) return {Io::want_write};
     const std::size_t taken = std::min(room, size);
     room -= taken;

@@ -78,7 +78,7 @@ void Line::submit() {
 void Line::work() {
   auto key = take();
   if (!key) return arm(queue_.next_due());
-  if (workers_ > 1) wake();
+  wake();  // another worker may take what else is in line
   const auto begun = clock_.steady_now();
   const auto outcome = reconcile_(*key);
   seconds_.observe(std::chrono::duration<double>(clock_.steady_now() - begun).count());

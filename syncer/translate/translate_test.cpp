@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sublet/net/digest.h"
 #include "sublet/schema/engine.h"
 #include "syncer/translate/field_check.h"
 #include "syncer/translate/names.h"
@@ -160,7 +161,7 @@ TEST(TranslatePod, AnswersTheDownwardApiWithTenantFacts) {
   EXPECT_EQ(host["metadata"]["annotations"]["sublet.dev/tenant-labels"].text(), "app=\"web\"\nb=\"c\"");
   const Value items = host["spec"]["volumes"].at(0)["downwardAPI"]["items"];
   EXPECT_EQ(items.at(0)["fieldRef"]["fieldPath"].text(), "metadata.annotations['sublet.dev/tenant-labels']");
-  const std::string fact = "sublet.dev/fact-" + sha256_hex("metadata.name", 16);
+  const std::string fact = "sublet.dev/fact-" + net::sha256_hex("metadata.name", 16);
   EXPECT_EQ(items.at(1)["fieldRef"]["fieldPath"].text(), "metadata.annotations['" + fact + "']");
   EXPECT_EQ(host["metadata"]["annotations"][fact].text(), "ollama");
 }
