@@ -48,8 +48,11 @@ for n in $(seq "$restarts"); do
   kill -9 $pid 2>/dev/null
   # The supervisor's back-off grows with each quick end; a new one starts afresh.
   if [ $((n % 4)) -eq 0 ]; then
-    kill "$(cat "$folder/daemon.lock")"
+    daemon=$(cat "$folder/daemon.lock")
+    kill "$daemon"
     deadline=$((SECONDS + 120))
+    # Until it is gone, create may still find it serving, and has nothing to start.
+    while kill -0 "$daemon" 2>/dev/null; do [ "$SECONDS" -lt "$deadline" ] || { echo "the daemon did not end after kill $n"; exit 1; }; done
     until sublet create rag -n team >/dev/null 2>&1; do [ "$SECONDS" -lt "$deadline" ] || { echo "no restart after kill $n"; exit 1; }; done
   fi
 done
