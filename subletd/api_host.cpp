@@ -119,7 +119,6 @@ Outcome ApiHost::listen() {
   http_ = std::make_unique<net::HttpServer>(
       loop_.loop(),
       [this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
-        trim_.busy(loop_.loop());
         if (serving_) return handler_(std::move(request), std::move(sink));
         sink->respond(503, {{"Retry-After", "1"}}, "the API server is starting\n");
       },

@@ -18,7 +18,6 @@
 #include "sublet/net/http_server.h"
 #include "sublet/net/loop.h"
 #include "sublet/store/store.h"
-#include "subletd/idle_trim.h"
 #include "subletd/pki.h"
 #include "subletd/role.h"
 
@@ -72,7 +71,6 @@ class ApiHost {
   Pki pki_;
   std::string address_;
   std::unique_ptr<store::Store> store_;
-  IdleTrim trim_;
   net::LoopThread loop_;
   std::unique_ptr<apiserver::Server> server_;
   net::Handler handler_;  // constant once serving_
