@@ -72,7 +72,7 @@ TEST_F(CleaningControllersTest, ARoleHasTheRulesOfThoseThatItSelects) {
 
 TEST_F(CleaningControllersTest, CertificateRequestsGoWhenTheyAreAnswered) {
   // What is asked for does not matter here: these come from the store as a server once took them.
-  const auto put = [&](const std::string& name, const std::string& status) {
+  const auto store_request = [&](const std::string& name, const std::string& status) {
     store::Put put;
     put.bytes = R"({"metadata":{"name":")" + name + R"(","uid":")" + name + R"(","creationTimestamp":")" +
                 format_time(clock_.now()) + R"("},"spec":{},"status":)" + status + "}";
@@ -83,10 +83,10 @@ TEST_F(CleaningControllersTest, CertificateRequestsGoWhenTheyAreAnswered) {
     return std::string(R"("conditions":[{"type":")").append(type) + R"(","status":"True","lastUpdateTime":")" +
            format_time(clock_.now()) + R"("}])";
   };
-  put("waiting", "{}");
-  put("denied", "{" + condition("Denied") + "}");
-  put("issued", "{" + condition("Approved") + R"(,"certificate":"eA=="})");
-  put("approved", "{" + condition("Approved") + "}");
+  store_request("waiting", "{}");
+  store_request("denied", "{" + condition("Denied") + "}");
+  store_request("issued", "{" + condition("Approved") + R"(,"certificate":"eA=="})");
+  store_request("approved", "{" + condition("Approved") + "}");
   settle();
   const auto left = [&] { return store_->snapshot().count("certificatesigningrequests.certificates.k8s.io/"); };
   advance(1h);

@@ -44,8 +44,8 @@ struct MergeMap {
 
 struct MergeType {
   MergeScalar scalar = MergeScalar::none;
-  std::unique_ptr<MergeList> list;
-  std::unique_ptr<MergeMap> map;
+  std::unique_ptr<MergeList> list = nullptr;
+  std::unique_ptr<MergeMap> map = nullptr;
 };
 
 /// Makes the types of the Registry's kinds out of the schema's facts, each when it is first asked for, and keeps them:
