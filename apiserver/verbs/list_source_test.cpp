@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <re2/re2.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -47,6 +48,12 @@ std::string items_text(const std::string& body) {
   return {};
 }
 
+/// A Table's ages ("2s") change while it is asked for again.
+std::string without_ages(std::string text) {
+  RE2::GlobalReplace(&text, R"("\d+s")", "AGE");
+  return text;
+}
+
 void fill(Rig& rig, int count, std::size_t bytes) {
   for (int i = 0; i < count; ++i)
     ASSERT_EQ(rig.make_config_map("cm-" + std::to_string(1000 + i), std::string(bytes, static_cast<char>('a' + i % 26)),
@@ -79,7 +86,8 @@ TEST_P(ListForm, StepsSayWhatPagesOfOneStepSay) {
       token = rig.get(kConfigMaps + "?limit=17" + selector + (token.empty() ? "" : "&continue=" + token))
                   .text("metadata.continue");
     } while (!token.empty());
-    EXPECT_TRUE(items_text(whole.body) == joined) << whole.body.size() << " " << joined.size();
+    EXPECT_TRUE(without_ages(items_text(whole.body)) == without_ages(joined))
+        << whole.body.size() << " " << joined.size();
   }
 }
 INSTANTIATE_TEST_SUITE_P(
