@@ -76,7 +76,9 @@ def lines(path):
             line = [item["kind"], plain(metadata["name"]), labels, owners(metadata)]
             line += pod(item) if item["kind"] == "Pod" else workload(item)
         if line:
-            counted[json.dumps(line, sort_keys=True)] += 1
+            text = json.dumps(line, sort_keys=True)
+            # How often a refused pod is tried again before the story goes on is up to the machine.
+            counted[text] = 1 if item["kind"] == "Event" and "FailedCreate" in text else counted[text] + 1
     return counted
 
 
