@@ -85,8 +85,10 @@ endfunction()
 # sublet_library(NAME [DEPS target...] [TEST_DEPS target...] [TEST_SEES folder...]): the folder's *.cpp but for tests,
 # fuzzers and main files as library sublet_NAME; its *_test.cpp as executable NAME_test, whose tests carry the label NAME (one
 # label each: gtest_discover_tests loses the second). TEST_SEES: whose private test helpers the tests use.
+# SMALL: regular expressions of the sources that are compiled for size in release: what is never on a hot path. An idle process
+# pays for code by the page, and -Os takes 40 % off such files (docs/performance.md).
 function(sublet_library NAME)
-  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;TEST_SEES;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;TEST_SEES;EXCLUDE;SMALL" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|main|_testing)\\.cpp$")
@@ -97,6 +99,11 @@ function(sublet_library NAME)
   endforeach()
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   string(REGEX REPLACE "/.*" "" room ${folder})
+  foreach(pattern ${ARG_SMALL})
+    set(small ${sources})
+    list(FILTER small INCLUDE REGEX ${pattern})
+    set_property(SOURCE ${small} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:RelWithDebInfo>:-Os>)
+  endforeach()
   add_library(sublet_${NAME} STATIC ${sources})
   sublet_private_headers(sublet_${NAME} ${folder})
   if(EXISTS ${CMAKE_SOURCE_DIR}/include/sublet/${room})
@@ -106,6 +113,7 @@ function(sublet_library NAME)
   target_link_libraries(sublet_${NAME} PUBLIC ${ARG_DEPS} Threads::Threads)
   if(tests AND BUILD_TESTING)
     add_executable(${NAME}_test ${tests})
+    target_compile_options(${NAME}_test PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)  # a third off their compile time
     sublet_private_headers(${NAME}_test ${folder} ${ARG_TEST_SEES})
     target_link_libraries(${NAME}_test PRIVATE sublet_${NAME} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
     # Only the tests that read files of the tree know where it stands: an absolute path in a command line keeps ccache from
