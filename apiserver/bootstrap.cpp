@@ -8,7 +8,6 @@ namespace sublet::apiserver {
 namespace {
 
 using schema::Document;
-using schema::Value;
 
 constexpr std::string_view kSystemNamespaces[] = {"default", "kube-system", "kube-public", "kube-node-lease"};
 constexpr int kHttps = 443;

@@ -72,7 +72,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   // --- the tenant's side ---
 
   void open(const std::string& namespace_name, const std::string& pod_name, const std::string& query,
-            std::shared_ptr<net::ResponseSink> client) {
+            const std::shared_ptr<net::ResponseSink>& client) {
     std::string id;
     {
       const MutexLock lock(mutex);
@@ -153,7 +153,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
 
   // --- the syncer's side ---
 
-  void poll(std::shared_ptr<net::ResponseSink> sink) {
+  void poll(const std::shared_ptr<net::ResponseSink>& sink) {
     std::shared_ptr<net::ResponseSink> previous;
     {
       const MutexLock lock(mutex);
@@ -228,11 +228,11 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       client_drained(id);  // drained between the look and the note
   }
 
-  void serve(net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+  void serve(const net::Request& request, std::shared_ptr<net::ResponseSink> sink) {
     if (request.peer.kind != net::PeerIdentity::Kind::unix_socket)
       return answer_status(*sink, Reason::not_found, "the server could not find the requested resource");
     const std::string_view rest = request.path().substr(kPath.size());
-    if (rest.empty() && request.method == "GET") return poll(std::move(sink));
+    if (rest.empty() && request.method == "GET") return poll(sink);
     if (rest.starts_with("/") && request.method == "POST")
       return piece(request, std::string(rest.substr(1)), std::move(sink));
     answer_status(*sink, Reason::method_not_allowed, "the tunnel knows GET for jobs and POST for their answers");
@@ -251,14 +251,14 @@ Tunnel::~Tunnel() = default;
 
 PodLogs Tunnel::pod_logs() {
   return [impl = impl_](const std::string& namespace_name, const std::string& pod_name, const std::string& query,
-                        std::shared_ptr<net::ResponseSink> sink) {
-    impl->open(namespace_name, pod_name, query, std::move(sink));
+                        const std::shared_ptr<net::ResponseSink>& sink) {
+    impl->open(namespace_name, pod_name, query, sink);
   };
 }
 
 net::Handler Tunnel::wrap(net::Handler inner) {
   return [impl = impl_, inner = std::move(inner)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
-    if (request.path().starts_with(kPath)) return impl->serve(std::move(request), std::move(sink));
+    if (request.path().starts_with(kPath)) return impl->serve(request, std::move(sink));
     inner(std::move(request), std::move(sink));
   };
 }

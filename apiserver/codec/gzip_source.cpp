@@ -32,7 +32,7 @@ Result<GzipSource::Step> GzipSource::next(std::string& out, const std::shared_pt
   if (!take_output(out)) return Step::wait;
   if (inner_ended_) return Step::end;
   std::string piece;
-  const auto said = inner_->next(piece, waker);
+  auto said = inner_->next(piece, waker);
   if (!said) return said;
   inner_ended_ = *said == Step::end;
   if (piece.empty() && !inner_ended_) return said;
@@ -41,7 +41,7 @@ Result<GzipSource::Step> GzipSource::next(std::string& out, const std::shared_pt
 
 Result<GzipSource::Step> GzipSource::gather(std::string& out, const std::shared_ptr<net::Waker>& waker) {
   std::string piece;
-  const auto said = inner_->next(piece, waker);
+  auto said = inner_->next(piece, waker);
   if (!said) return said;
   inner_ended_ = *said == Step::end;
   if (gathered_.empty())

@@ -47,8 +47,8 @@ void serve_cached(RequestContext& context, const CachedDocument& document, std::
 }
 
 /// Calls `serve` with the document: at once when it is in the cache, else when the pool has made it.
-void with_document(const ContextPtr& context, const std::string& key, std::function<std::string()> make,
-                   std::function<void(const CachedDocument&)> serve) {
+void with_document(const ContextPtr& context, const std::string& key, const std::function<std::string()>& make,
+                   const std::function<void(const CachedDocument&)>& serve) {
   auto& cache = context->kinds->part<DocumentCache>();
   if (const auto known = cache.find(key)) return serve(*known);
   const bool taken = context->core->large_answers.submit([context, &cache, key, make, serve] {

@@ -90,7 +90,7 @@ Result<bool> ListSource::write(std::string& out) {
   if (!head_written_) {
     if (must_find_all() && !find_all(work)) return false;
     if (writer_.is_protobuf()) {
-      const auto all = measure(work);
+      auto all = measure(work);
       if (!all || !*all) return all;
     }
     write_head(out);

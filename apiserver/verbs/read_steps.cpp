@@ -30,7 +30,7 @@ struct Waiting {
   std::function<void(const Outcome&)> then;
 };
 
-void look_again(std::shared_ptr<Waiting> waiting) {
+void look_again(const std::shared_ptr<Waiting>& waiting) {
   ServerCore& core = *waiting->context->core;
   const auto current = core.store.snapshot().revision();
   if (current >= waiting->revision) return waiting->then({});
