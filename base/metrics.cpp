@@ -106,15 +106,15 @@ void Histogram::observe(double seconds) {
   nanos_.fetch_add(static_cast<std::uint64_t>(std::max(seconds, 0.0) * 1e9), std::memory_order_relaxed);
 }
 
-Counter& counter(std::string_view name, std::string_view help, Labels labels) {
+Counter& counter(std::string_view name, std::string_view help, const Labels& labels) {
   return find_or_make(&Registry::counters, name, help, labels);
 }
 
-Gauge& gauge(std::string_view name, std::string_view help, Labels labels) {
+Gauge& gauge(std::string_view name, std::string_view help, const Labels& labels) {
   return find_or_make(&Registry::gauges, name, help, labels);
 }
 
-Histogram& histogram(std::string_view name, std::string_view help, Labels labels) {
+Histogram& histogram(std::string_view name, std::string_view help, const Labels& labels) {
   return find_or_make(&Registry::histograms, name, help, labels);
 }
 

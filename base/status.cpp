@@ -89,7 +89,8 @@ tl::unexpected<Status> fail(Reason reason, std::string message) {
 tl::unexpected<Status> bad_request(std::string message) { return fail(Reason::bad_request, std::move(message)); }
 
 tl::unexpected<Status> internal_error(std::string message) {
-  return fail(Reason::internal_error, "Internal error occurred: " + message);
+  message.insert(0, "Internal error occurred: ");
+  return fail(Reason::internal_error, std::move(message));
 }
 
 std::string group_resource(std::string_view group, std::string_view resource) {

@@ -59,7 +59,7 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
   bool stale(const Write& write) const;
   Result<Step> prepare(Write& write);
   Result<Step> ask_outside(Write& write, bool mutating);
-  Result<Step> ask(const CallOutPlugin& plugin, std::shared_ptr<CallOut> call);
+  Result<Step> ask(const CallOutPlugin& plugin, const std::shared_ptr<CallOut>& call);
   void come_back(const CallOutPlugin& plugin, CallOut& call, CallOutEnd end);
   Outcome take_answer(Write& write, const CallOutPlugin& plugin, CallOut& call, CallOutEnd end);
   Outcome validate_again(Write& write);

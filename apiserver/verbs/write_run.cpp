@@ -143,12 +143,12 @@ Result<WriteRun::Step> WriteRun::ask_outside(Write& write, bool mutating) {
     const CallOutPlugin& plugin = *plugins[next_call_];
     if (mutates(plugin) != mutating) continue;
     const schema::Value old = draft_->old.root();
-    if (auto call = plugin.begin(attempt_of(write, *draft_, old))) return ask(plugin, std::move(call));
+    if (const auto call = plugin.begin(attempt_of(write, *draft_, old))) return ask(plugin, call);
   }
   return Step::done;
 }
 
-Result<WriteRun::Step> WriteRun::ask(const CallOutPlugin& plugin, std::shared_ptr<CallOut> call) {
+Result<WriteRun::Step> WriteRun::ask(const CallOutPlugin& plugin, const std::shared_ptr<CallOut>& call) {
   const auto limit = std::min(plugin.timeout(), time_left(*context_));
   if (limit.count() <= 0) return fail(out_of_time());
   ++attempts_;  // coming back is no further attempt

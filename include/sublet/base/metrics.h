@@ -53,9 +53,9 @@ class Histogram {
 };
 
 // The same name and labels give the same object. References live for ever.
-Counter& counter(std::string_view name, std::string_view help, Labels labels = {});
-Gauge& gauge(std::string_view name, std::string_view help, Labels labels = {});
-Histogram& histogram(std::string_view name, std::string_view help, Labels labels = {});
+Counter& counter(std::string_view name, std::string_view help, const Labels& labels = {});
+Gauge& gauge(std::string_view name, std::string_view help, const Labels& labels = {});
+Histogram& histogram(std::string_view name, std::string_view help, const Labels& labels = {});
 
 /// All metrics, sorted by name, in text exposition format 0.0.4.
 std::string exposition();
