@@ -1,13 +1,39 @@
+#include <algorithm>
+#include <array>
+
 #include "apiserver/admission/plugins.h"
 
 namespace sublet::apiserver {
+namespace {
 
-/// What the syncer could not carry to the host is refused here, with the syncer's own reasons.
+using schema::Value;
+
+// A status and a binding may carry metadata as well; a spec is never theirs, but for the node.
+bool leaves_the_spec(std::string_view subresource) { return subresource == "status" || subresource == "binding"; }
+
+bool changes_what_crosses(const Attempt& attempt) {
+  constexpr std::array kCrossing = {std::string_view("labels"), std::string_view("annotations")};
+  const Value before = attempt.old["metadata"], after = attempt.object["metadata"];
+  const auto differs = [&](std::string_view field) { return !before[field].equals(after[field]); };
+  if (std::ranges::any_of(kCrossing, differs)) return true;
+  return !leaves_the_spec(attempt.context.subresource) && !attempt.old["spec"].equals(attempt.object["spec"]);
+}
+
+// Two kinds of writes are judged only by what they change: those of subresources, most of which only report what
+// happened, and those to a pod that is going, off which somebody must still be able to take the finalizers when a
+// stricter template would now refuse it.
+bool is_judged_whole(const Attempt& attempt) {
+  return attempt.context.subresource.empty() && !attempt.object["metadata"].has("deletionTimestamp");
+}
+
+}  // namespace
+
+/// What the syncer could not carry to the host is refused here, with the syncer's own reasons; whatever the endpoint.
 Outcome border(const Attempt& attempt) {
   auto& context = attempt.context;
-  if (!context.options.border || !attempt.is("", "pods") || attempt.verb == WriteVerb::remove) return {};
-  // Somebody must still be able to take the finalizers off a pod that a stricter template would now refuse.
-  if (attempt.object["metadata"].has("deletionTimestamp")) return {};
+  const bool of_pods = context.resource.group.empty() && context.resource.resource == "pods";
+  if (!context.options.border || !of_pods || attempt.verb == WriteVerb::remove) return {};
+  if (!is_judged_whole(attempt) && !changes_what_crosses(attempt)) return {};
   auto verdict = context.options.border("Pod", attempt.object, attempt.old);
   for (auto& warning : verdict.warnings) context.warnings.push_back(std::move(warning));
   if (verdict.denials.empty()) return {};

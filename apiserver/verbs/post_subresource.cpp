@@ -1,3 +1,4 @@
+#include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/subresources/subresource.h"
 #include "apiserver/verbs/manage_fields.h"
@@ -55,7 +56,13 @@ class SubresourceRun final : public WriteRun {
       if (!options) return fail(options.error());
       return plan_delete(write, current, *options);
     }
-    if (answer.store_parent) return write.put(answer.code, current->key, current, parent);
+    if (answer.store_parent) {
+      auto old = stored_document(*current);
+      if (!old) return fail(old.error());
+      if (auto admitted = admit_validating(write.context, WriteVerb::update, parent, old->root()); !admitted)
+        return fail(admitted.error());
+      return write.put(answer.code, current->key, current, parent);
+    }
     Plan plan;
     plan.submit = !write.txn.ops.empty() && !write.context.dry_run;
     if (plan.submit) plan.txn = std::move(write.txn);

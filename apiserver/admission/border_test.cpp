@@ -1,0 +1,112 @@
+// The border on every way into a pod: no endpoint lets through what another refuses.
+#include <gtest/gtest.h>
+
+#include "apiserver/server_testing.h"
+#include "sublet/schema/registry.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr std::string_view kFrozen = "gpu-fraction";
+const std::string kPods = "/api/v1/namespaces/default/pods";
+
+Value annotation(const Value& pod, std::string_view key) { return pod["metadata"]["annotations"][key]; }
+
+// As a template's `freeze` does it, and `deny` of a value that is no number.
+ServerOptions with_frozen_share() {
+  ServerOptions options;
+  options.border = [](std::string_view, const Value& object, const Value& old) {
+    AdmissionVerdict verdict;
+    if (old && !annotation(old, kFrozen).equals(annotation(object, kFrozen)))
+      verdict.denials.push_back({"FieldValueForbidden", "the share is frozen", ""});
+    if (annotation(object, "gpu-memory").text() == "NaN")
+      verdict.denials.push_back({"FieldValueForbidden", "no number", ""});
+    return verdict;
+  };
+  return options;
+}
+
+std::string pod_with(const std::string& annotations) {
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{)" + annotations +
+         R"(}},"spec":{"containers":[{"name":"c","image":"i"}]}})";
+}
+
+std::string body_of(std::string_view kind, const std::string& annotations) {
+  if (kind == "Pod") return pod_with(annotations);
+  return R"({"apiVersion":"v1","kind":")" + std::string(kind) + R"(","metadata":{"name":"p","annotations":{)" +
+         annotations + R"(}},"target":{"name":"n"}})";
+}
+
+struct Attack {
+  std::string annotations;
+  std::string key, kept;
+};
+const std::vector<Attack> kAttacks = {{R"("gpu-fraction":"0.9")", "gpu-fraction", "0.1"},
+                                      {R"("gpu-fraction":null)", "gpu-fraction", "0.1"},
+                                      {R"("gpu-fraction":"0.1","gpu-memory":"NaN")", "gpu-memory", ""}};
+
+// One write of `annotations` to the pod by each method and patch type that an endpoint may know.
+void write_in_every_way(Rig& rig, const std::string& path, std::string_view kind, const std::string& annotations) {
+  const std::string body = body_of(kind, annotations);
+  rig.post(path, body);
+  rig.put(path, body);
+  const std::string merge = R"({"metadata":{"annotations":{)" + annotations + "}}}";
+  for (const auto* type : {"merge-patch", "strategic-merge-patch"}) rig.patch(path, type, merge);
+  rig.patch(path, "json-patch", R"([{"op":"add","path":"/metadata/annotations","value":{)" + annotations + "}}]");
+  rig.call("PATCH", path + "?fieldManager=attacker&force=true", body,
+           {{"Content-Type", "application/apply-patch+yaml"}});
+}
+
+class BorderPaths : public testing::TestWithParam<bool> {};
+
+TEST_P(BorderPaths, NoSubresourceLetsThroughWhatAnotherRefuses) {
+  const bool going = GetParam();
+  Rig rig({}, with_frozen_share());
+  const auto routes = schema::Registry::builtin();
+  const auto* pods = routes->find_resource("", "v1", "pods");
+  ASSERT_NE(pods, nullptr);
+  std::size_t ways = 0;
+  std::vector<std::pair<std::string, std::string>> paths = {{"", "Pod"}};
+  for (const auto& sub : pods->subresources) paths.emplace_back("/" + std::string(sub.name), sub.kind);
+  ASSERT_GE(paths.size(), 8u);
+  for (const auto& [subresource, kind] : paths)
+    for (const Attack& attack : kAttacks) {
+      ASSERT_EQ(rig.post(kPods, pod_with(R"("gpu-fraction":"0.1")")).code, 201);
+      rig.patch(kPods + "/p", "merge-patch", R"({"metadata":{"finalizers":["a.b/c"]}})");
+      if (going) rig.remove(kPods + "/p");
+      write_in_every_way(rig, kPods + "/p" + subresource, kind, attack.annotations);
+      const Reply now = rig.get(kPods + "/p");
+      ASSERT_EQ(now.code, 200) << subresource;
+      EXPECT_EQ(annotation(now.json.root(), attack.key).text(), attack.kept)
+          << subresource << " " << attack.annotations;
+      rig.remove(kPods + "/p", R"({"gracePeriodSeconds":0})");
+      EXPECT_EQ(rig.patch(kPods + "/p", "merge-patch", R"({"metadata":{"finalizers":null}})").code, 200);
+      ASSERT_EQ(rig.get(kPods + "/p").code, 404);
+      ++ways;
+    }
+  EXPECT_GE(ways, 24u);
+}
+
+INSTANTIATE_TEST_SUITE_P(WhileItRunsAndWhileItEnds, BorderPaths, testing::Bool(),
+                         [](const auto& way) { return way.param ? "going" : "running"; });
+
+TEST(BorderPaths, WhatCrossesNothingPasses) {
+  Rig rig({}, with_frozen_share());
+  ASSERT_EQ(rig.post(kPods, pod_with(R"("gpu-fraction":"0.1")")).code, 201);
+  const std::string bind = R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","annotations":{"a":"b"}},)"
+                           R"("target":{"name":"n"}})";
+  EXPECT_EQ(rig.post(kPods + "/p/binding", bind).code, 201);
+  EXPECT_EQ(rig.patch(kPods + "/p/status", "merge-patch",
+                      R"({"metadata":{"annotations":{"c":"d"}},"status":{"message":"m"}})")
+                .code,
+            200);
+  const Reply now = rig.get(kPods + "/p");
+  EXPECT_EQ(annotation(now.json.root(), "a").text(), "b");
+  EXPECT_EQ(annotation(now.json.root(), "c").text(), "d");
+  EXPECT_EQ(now.text("status.message"), "m");
+}
+
+}  // namespace
+}  // namespace sublet::apiserver
