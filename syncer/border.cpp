@@ -29,6 +29,8 @@ kube::InformerOptions copy_of_host(const SyncedKind& kind, const Border& border)
   if (kind.host_copy != HostCopy::cluster) copy.namespace_name = border.host_namespace();
   if (kind.host_copy == HostCopy::ours)
     copy.label_selector = std::string(kLabelTenantUid) + "=" + border.context().virtual_cluster_uid;
+  if (kind.shown && border.context().resolved_template)
+    copy.label_selector = border.context().resolved_template->config().*kind.shown;
   return copy;
 }
 

@@ -125,7 +125,7 @@ std::vector<SyncedKind> all_kinds() {
           .kind = "Node",
           .resource = {"", "v1", "nodes"},
           .direction = Direction::from_host,
-          .crosses = "every node, unless the template says otherwise",
+          .crosses = "every node, or those that the template selects; pods then go only there",
           .host_allocates = "all",
           .wins = "the host: a tenant's writes are refused",
           .status = "the host's, by the same rows",
@@ -136,6 +136,7 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile = reconcile_mirror,
           .resync = resync_host,
           .wanted = [](const patches::SyncConfig& config) { return config.nodes_from_host; },
+          .shown = &patches::SyncConfig::nodes_selector,
           .next_step = "ask whoever runs the host cluster; to choose the nodes of your own pods, give the pods a "
                        "nodeSelector or node affinity",
       },
@@ -143,7 +144,8 @@ std::vector<SyncedKind> all_kinds() {
           .kind = "RuntimeClass",
           .resource = {"node.k8s.io", "v1", "runtimeclasses"},
           .direction = Direction::from_host,
-          .crosses = "every class, unless the template says otherwise; a tenant's first pods may name them",
+          .crosses = "every class, or those that the template selects; a tenant's first pods may name them, and no "
+                     "class of its own",
           .host_allocates = "all",
           .wins = "the host: a tenant's writes are refused",
           .status = "it has none",
@@ -155,6 +157,7 @@ std::vector<SyncedKind> all_kinds() {
           .resync = resync_host,
           .before_others = true,
           .wanted = [](const patches::SyncConfig& config) { return config.runtime_classes_from_host; },
+          .shown = &patches::SyncConfig::runtime_classes_selector,
           .next_step = "ask whoever runs the host cluster",
       },
   };

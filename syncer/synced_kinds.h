@@ -72,6 +72,8 @@ struct SyncedKind {
   std::string_view status_rows{};  // rows (fields_from_host.cpp) by which reconcile_copied() brings status back
   // From the host (reconcile_mirror()).
   bool (*wanted)(const patches::SyncConfig& config) = nullptr;
+  /// The template's label selector of those that come, for a kind that has one: the others are never read.
+  std::string patches::SyncConfig::*shown = nullptr;
   std::string_view next_step{};  // for a tenant that may not change what came: what to do instead
 
   std::string api_version() const {

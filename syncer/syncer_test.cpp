@@ -91,6 +91,34 @@ TEST_F(SyncerTest, RuntimeClassesAreThereForTheFirstPod) {
   EXPECT_EQ(text(tenant.get(kRuntimeClasses, "", "nvidia"), "handler"), "nvidia");
 }
 
+TEST_F(SyncerTest, OnlyTheNodesAndClassesThatTheTemplateSelectsAreShown) {
+  const auto loaded = patches::Template::load(
+      "sync: {fromHost: {nodes: {selector: {labels: {team: legal}}}, runtimeClasses: {selector: {matchLabels: {tenant: "
+      "'yes'}}}}}\n",
+      "t.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  resolved_template = loaded->resolve({}, "rag", "team").value();
+  host.create(kNodes, R"({"metadata":{"name":"node-2","labels":{"team":"legal"}}})");
+  host.create(kNodes, R"({"metadata":{"name":"node-3","labels":{"team":"legal"}}})");
+  host.create(kRuntimeClasses, R"({"metadata":{"name":"hidden"},"handler":"h"})");
+  host.create(kRuntimeClasses, R"({"metadata":{"name":"shown","labels":{"tenant":"yes"}},"handler":"h"})");
+  start_syncer();
+  const auto has = [&](const kube::Resource& resource, const std::string& name) {
+    return tenant.get(resource, "", name).root().is_object();
+  };
+  eventually([&] { return has(kNodes, "node-2") && has(kNodes, "node-3") && has(kRuntimeClasses, "shown"); },
+             "the selected ones are there");
+  settle();
+  EXPECT_FALSE(has(kNodes, "node-1"));
+  EXPECT_FALSE(has(kRuntimeClasses, "hidden"));
+  create_pod("web");
+  EXPECT_EQ(text(await_host(kPods, host_name_of("web")), "spec.nodeSelector.team"), "legal");
+
+  host.patch(kNodes, "", "node-1", R"({"metadata":{"labels":{"team":"legal"}}})");
+  host.patch(kNodes, "", "node-2", R"({"metadata":{"labels":{"team":"other"}}})");
+  eventually([&] { return has(kNodes, "node-1") && !has(kNodes, "node-2"); }, "the tenant's nodes follow the labels");
+}
+
 // The tenant's server refuses such writes by anybody else.
 TEST_F(SyncerTest, WhatComesFromTheHostFollowsIt) {
   host.create(kRuntimeClasses, R"({"metadata":{"name":"nvidia"},"handler":"nvidia"})");

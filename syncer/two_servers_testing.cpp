@@ -230,6 +230,7 @@ SyncerOptions TwoServers::syncer_options() {
   options.context.host_service_account = "workload";
   options.context.api_server_host = "10.1.2.3";
   options.context.api_server_port = "443";
+  options.context.resolved_template = resolved_template;
   options.clock = &clock;
   return options;
 }

@@ -129,6 +129,8 @@ class TwoServers : public testing::Test {
   TwoServers();
   ~TwoServers() override;
 
+  /// What start_syncer() takes; none unless the test gives one.
+  std::shared_ptr<const patches::ResolvedTemplate> resolved_template;
   SyncerOptions syncer_options();
   void start_syncer();
   void stop_syncer();

@@ -214,6 +214,25 @@ TEST(DefaultTolerationSeconds, RespectsOwnOnes) {
       1u);
 }
 
+TEST(RuntimeClass, OfAVirtualClusterIsOneThatTheHostShows) {
+  KindBench bench;
+  bench.options.border = [](std::string_view, const Value&, const Value&) { return AdmissionVerdict(); };
+  bench.store("runtimeclasses.node.k8s.io/kata", R"({"metadata":{"name":"kata"},"handler":"kata"})");
+  bench.store("runtimeclasses.node.k8s.io/shown",
+              R"({"metadata":{"name":"shown","labels":{"from-host":"true"}},"handler":"kata"})");
+  const auto refusal = [&](const std::string& name) {
+    return bench.create("pods", pod_json(R"("runtimeClassName":")" + name + "\"")).error();
+  };
+  EXPECT_NE(refusal("shown").find("ask whoever runs the host cluster"), std::string::npos)
+      << "no class is shown at all";
+  bench.options.mirrored_from_host = {{"node.k8s.io", "runtimeclasses", "from-host", "ask"}};
+  EXPECT_EQ(
+      refusal("kata"),
+      "pods \"p\" is forbidden: pod rejected: RuntimeClass \"kata\" is none of the host cluster's that this virtual "
+      "cluster is shown; leave runtimeClassName out, or name one that `kubectl get runtimeclasses -l from-host` lists");
+  EXPECT_TRUE(bench.create("pods", pod_json(R"("runtimeClassName":"shown")")));
+}
+
 TEST(RuntimeClass, MustExistAndLeavesItsMark) {
   KindBench bench;
   EXPECT_EQ(bench.create("pods", pod_json(R"("runtimeClassName":"kata")")).error(),

@@ -5,23 +5,23 @@
 namespace sublet::apiserver {
 namespace {
 
-// By the resource alone: what /status of it stores is the host's too.
-const MirroredKind* mirrored_kind(const WriteContext& context) {
-  const auto& kinds = context.options.mirrored_from_host;
-  const auto found = std::ranges::find_if(kinds, [&](const MirroredKind& kind) {
-    return kind.resource == context.resource.resource && kind.group == context.resource.group;
-  });
-  return found == kinds.end() ? nullptr : &*found;
-}
-
 bool bears(const schema::Value& object, std::string_view label) { return object["metadata"]["labels"].has(label); }
 
 }  // namespace
 
+const MirroredKind* find_mirrored(const ServerOptions& options, std::string_view group, std::string_view resource) {
+  const auto& kinds = options.mirrored_from_host;
+  const auto found = std::ranges::find_if(
+      kinds, [&](const MirroredKind& kind) { return kind.resource == resource && kind.group == group; });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
 /// What the syncer brings from the host stays as it is there: a write that it would soon undo is refused. Whoever
 /// impersonates the syncer gets through, and has it undone.
 Outcome from_host(const Attempt& attempt) {
-  const MirroredKind* const kind = mirrored_kind(attempt.context);
+  // By the resource alone: what /status of it stores is the host's too.
+  const auto& resource = attempt.context.resource;
+  const MirroredKind* const kind = find_mirrored(attempt.context.options, resource.group, resource.resource);
   if (!kind || attempt.context.user.name == attempt.context.options.unix_socket_user) return {};
   if (bears(attempt.old, kind->label))
     return attempt.forbid("it comes from the host cluster, and only there it can be changed: " + kind->next_step);

@@ -30,6 +30,9 @@ struct Attempt {
   tl::unexpected<Status> forbid(std::string_view why) const;
 };
 
+/// The row of a kind that comes from the host; null when it does not.
+const MirroredKind* find_mirrored(const ServerOptions& options, std::string_view group, std::string_view resource);
+
 Outcome namespace_lifecycle(const Attempt& attempt);  // refuses only, but before everything else
 // Mutating.
 Outcome limit_defaults(const Attempt& attempt);  // LimitRanger

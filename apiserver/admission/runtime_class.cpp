@@ -44,6 +44,20 @@ Outcome set_scheduling(const Attempt& attempt, Value spec, const Value& scheduli
   return {};
 }
 
+// In a virtual cluster the nodes know the host's classes only. A class of the tenant's own would be taken for one of
+// the host's that the tenant is not shown.
+Outcome must_be_the_hosts(const Attempt& attempt, const Value& runtime) {
+  const ServerOptions& options = attempt.context.options;
+  if (!options.border) return {};
+  const MirroredKind* const shown = find_mirrored(options, "node.k8s.io", "runtimeclasses");
+  if (shown && runtime["metadata"]["labels"].has(shown->label)) return {};
+  const std::string next = shown ? "name one that `kubectl get runtimeclasses -l " + shown->label + "` lists"
+                                 : "ask whoever runs the host cluster for one";
+  return attempt.forbid(
+      "pod rejected: RuntimeClass \"" + runtime["metadata"]["name"].string() +
+      "\" is none of the host cluster's that this virtual cluster is shown; leave runtimeClassName out, or " + next);
+}
+
 }  // namespace
 
 Outcome runtime_class(const Attempt& attempt) {
@@ -53,6 +67,7 @@ Outcome runtime_class(const Attempt& attempt) {
   if (name.missing() || name.is_null()) return set_overhead(attempt, spec, {});
   auto runtime = attempt.context.read("runtimeclasses.node.k8s.io", {}, name.text());
   if (!runtime) return attempt.forbid("pod rejected: RuntimeClass \"" + name.string() + "\" not found");
+  if (auto known = must_be_the_hosts(attempt, runtime->root()); !known) return known;
   if (auto outcome = set_overhead(attempt, spec, runtime->root()); !outcome) return outcome;
   return set_scheduling(attempt, spec, (*runtime)["scheduling"]);
 }

@@ -27,7 +27,7 @@ std::vector<TypeRows> pods() {
            clamp("terminationGracePeriodSeconds", clamp_grace_period),
            copy("activeDeadlineSeconds"),
            rewrite("dnsPolicy", written_after_rows),
-           copy("nodeSelector"),
+           rewrite("nodeSelector", keep_to_shown_nodes),
            force("serviceAccountName serviceAccount", "a ServiceAccount without rights"),
            force("automountServiceAccountToken", "false: tokens are the tenant's, in a volume"),
            clamp("nodeName", refuse_node_name),

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "sublet/kube/selectors.h"
 #include "sublet/net/digest.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/overruled.h"
@@ -305,6 +306,28 @@ void clamp_tolerations(Translation& translation, Value parent, Value field) {
   if (field.empty()) parent.erase("tolerations");
 }
 
+std::vector<std::pair<std::string, std::string>> shown_nodes(const TranslateContext& context) {
+  std::vector<std::pair<std::string, std::string>> labels;
+  if (!context.resolved_template) return labels;
+  const auto selector = kube::LabelSelector::parse(context.resolved_template->config().nodes_selector);
+  if (!selector) return labels;  // load() has made the text
+  for (const kube::SelectorRequirement& label : selector->requirements())
+    labels.emplace_back(label.key, label.values.at(0));
+  return labels;
+}
+
+// Elsewhere no node that the tenant sees could run the pod.
+void keep_to_shown_nodes(Translation& translation, Value, Value field) {
+  for (const auto& [key, value] : shown_nodes(translation.context()))
+    if (field.has(key) && field[key].text() != value)
+      translation.deny("this virtual cluster has only nodes with " + key + "=" + value, key);
+}
+
+void put_shown_nodes(const Translation& translation, Value host_object) {
+  for (const auto& [key, value] : shown_nodes(translation.context()))
+    host_object.object("spec").object("nodeSelector").put(key, value);
+}
+
 // A tenant pod has a node name once the host's scheduler chose it; at create it would get around that scheduler.
 void refuse_node_name(Translation& translation, Value parent, Value field) {
   if (translation.operation() == Operation::create && !field.text().empty())
@@ -317,8 +340,7 @@ void refuse_mount_propagation(Translation& translation, Value, Value field) {
 }
 
 void refuse_foreign_host(Translation& translation, Value, Value field) {
-  const std::string_view host = field.text();
-  if (!host.empty() && host != "localhost" && host != "127.0.0.1" && host != "::1")
+  if (!field.text().empty())  // localhost too: it is the kubelet that dials, from the node
     translation.deny("the kubelet calls only the pod itself; leave host empty");
 }
 

@@ -42,6 +42,10 @@ void rewrite_service_selector(Translation& translation, schema::Value parent, sc
 // Bounds.
 void clamp_grace_period(Translation& translation, schema::Value parent, schema::Value field);
 void clamp_tolerations(Translation& translation, schema::Value parent, schema::Value field);
+/// sync.fromHost.nodes.selector.labels: pods go where the tenant's nodes are. Refuses another value of such a key; and,
+/// after all patches, puts them all.
+void keep_to_shown_nodes(Translation& translation, schema::Value parent, schema::Value field);
+void put_shown_nodes(const Translation& translation, schema::Value host_object);
 void refuse_node_name(Translation& translation, schema::Value parent, schema::Value field);
 void refuse_mount_propagation(Translation& translation, schema::Value parent, schema::Value field);
 void refuse_foreign_host(Translation& translation, schema::Value parent, schema::Value field);

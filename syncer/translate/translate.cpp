@@ -7,6 +7,7 @@
 #include "syncer/translate/names.h"
 #include "syncer/translate/overruled.h"
 #include "syncer/translate/reserved_keys.h"
+#include "syncer/translate/rewrites.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -26,6 +27,7 @@ void enforce_border(const Translation& translation, const HostKind& kind, Value 
   for (const OwnKey& own : own_keys()) metadata[own.parent].put(own.key, own.value(translation));
   for (const auto& [key, value] : translation.carried_annotations) annotations.put(key, value);
   overrule(translation, kind.kind, host_object);
+  if (kind.kind == "Pod") put_shown_nodes(translation, host_object);
 }
 
 patches::PatchReport apply_patches(const Translation& translation, std::string_view kind, Value host_object) {

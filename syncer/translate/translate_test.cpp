@@ -179,8 +179,16 @@ TEST(TranslatePod, RefusesWhatReachesIntoTheNode) {
               "spec.containers[0].securityContext.capabilities"}));
   EXPECT_EQ(denied_fields(pod("    ports: [{containerPort: 80, hostPort: 80}]\n")),
             Fields{"spec.containers[0].ports[0].hostPort"});
-  EXPECT_EQ(denied_fields(pod("    livenessProbe: {httpGet: {host: 169.254.169.254, port: 80}}\n")),
-            Fields{"spec.containers[0].livenessProbe.httpGet.host"});
+  for (const std::string host :
+       {"169.254.169.254", "localhost", "127.0.0.1", "'::1'"}) {  // the kubelet dials from the node
+    EXPECT_EQ(denied_fields(pod("    livenessProbe: {httpGet: {host: " + host + ", port: 80}}\n")),
+              Fields{"spec.containers[0].livenessProbe.httpGet.host"});
+    EXPECT_EQ(denied_fields(pod("    startupProbe: {tcpSocket: {host: " + host + ", port: 80}}\n")),
+              Fields{"spec.containers[0].startupProbe.tcpSocket.host"});
+    EXPECT_EQ(denied_fields(pod("    lifecycle: {preStop: {httpGet: {host: " + host + ", port: 80}}}\n")),
+              Fields{"spec.containers[0].lifecycle.preStop.httpGet.host"});
+  }
+  EXPECT_EQ(denied_fields(pod("    livenessProbe: {httpGet: {host: '', port: 80}}\n")), Fields{});
   EXPECT_EQ(
       denied_fields(pod(
           "  securityContext: {seccompProfile: {type: Unconfined}, sysctls: [{name: kernel.msgmax, value: '1'}]}\n")),
@@ -190,6 +198,23 @@ TEST(TranslatePod, RefusesWhatReachesIntoTheNode) {
   EXPECT_EQ(denied_fields(pod("  quantumEntanglement: true\n")), Fields{"spec.quantumEntanglement"});
   EXPECT_EQ(denied_fields(pod("    env: [{name: X, valueFrom: {fieldRef: {fieldPath: metadata.selfLink}}}]\n")),
             Fields{"spec.containers[0].env[0].valueFrom.fieldRef.fieldPath"});
+}
+
+TEST(TranslatePod, GoesWhereTheTenantsNodesAre) {
+  TranslateContext context = context_of_rag();
+  const auto loaded = patches::Template::load(
+      "sync: {fromHost: {nodes: {selector: {labels: {team: legal}}}}}\n"
+      "patches: [{name: p, target: Pod, effects: [{set: 'spec.nodeSelector[team]', value: other}]}]\n",
+      "t.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  context.resolved_template = loaded->resolve({}, "rag", "team-rag").value();
+  EXPECT_EQ(
+      translated(pod("  nodeSelector: {disk: ssd}\n"), "Pod", context).host_object["spec"]["nodeSelector"].to_json(),
+      R"({"disk":"ssd","team":"legal"})");
+  const auto refused = translate(context, "Pod", pod("  nodeSelector: {team: other}\n").root(), Operation::create);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().causes.at(0).field, "spec.nodeSelector.team");
+  EXPECT_EQ(refused.error().causes.at(0).message, "this virtual cluster has only nodes with team=legal");
 }
 
 TEST(TranslatePod, StripsKeysThatDecidePrivileges) {
