@@ -20,7 +20,9 @@ constexpr std::chrono::seconds kSyncerTimeout{10};
 constexpr std::size_t kBacklogHigh = 256 * 1024;  // a piece is acknowledged once less than this waits for the client
 
 struct Job {
-  std::string id, namespace_name, pod_name, query;
+  std::string id;
+  PodLogRequest log;
+  bool close = false;  // of that id: nobody reads it any more
 };
 
 struct Stream {
@@ -33,9 +35,14 @@ std::string job_json(const Job& job) {
   schema::Document document = schema::Document::object();
   schema::Value root = document.root();
   root.put("id", job.id);
-  root.put("namespace", job.namespace_name);
-  root.put("pod", job.pod_name);
-  root.put("query", job.query);
+  if (job.close) {
+    root.put("close", true);
+    return document.to_json();
+  }
+  root.put("namespace", job.log.namespace_name);
+  root.put("pod", job.log.pod_name);
+  root.put("uid", job.log.pod_uid);
+  root.put("query", job.log.query);
   return document.to_json();
 }
 
@@ -71,15 +78,14 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
 
   // --- the tenant's side ---
 
-  void open(const std::string& namespace_name, const std::string& pod_name, const std::string& query,
-            const std::shared_ptr<net::ResponseSink>& client) {
+  void open(const PodLogRequest& request, const std::shared_ptr<net::ResponseSink>& client) {
     std::string id;
     {
       const MutexLock lock(mutex);
       if (waiting.size() < kWaitingJobsMax) {
         id = std::to_string(++last_id);
         streams[id].client = client;
-        waiting.push_back({id, namespace_name, pod_name, query});
+        waiting.push_back({id, request});
       }
     }
     if (id.empty())
@@ -136,9 +142,12 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       if (found == streams.end()) return;
       post = std::move(found->second.unacknowledged);
       streams.erase(found);
-      std::erase_if(waiting, [&](const Job& job) { return job.id == id; });
+      // A log that says nothing has no piece that could be answered by 410: the syncer is told.
+      if (std::erase_if(waiting, [&](const Job& job) { return job.id == id; }) == 0 && !post)
+        waiting.push_back({id, {}, true});
     }
     if (post) answer_empty(*post, 410);
+    hand_out();
   }
 
   void client_drained(const std::string& id) {
@@ -250,9 +259,8 @@ Tunnel::Tunnel(net::Loop& loop) : impl_(std::make_shared<Impl>(loop)) {}
 Tunnel::~Tunnel() = default;
 
 PodLogs Tunnel::pod_logs() {
-  return [impl = impl_](const std::string& namespace_name, const std::string& pod_name, const std::string& query,
-                        const std::shared_ptr<net::ResponseSink>& sink) {
-    impl->open(namespace_name, pod_name, query, sink);
+  return [impl = impl_](const PodLogRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
+    impl->open(request, sink);
   };
 }
 

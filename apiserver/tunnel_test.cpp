@@ -46,7 +46,7 @@ class TunnelTest : public testing::Test {
   const std::unique_ptr<net::Transport> transport_ = net::make_in_process_transport(
       from_socket(
           tunnel_.wrap([logs = tunnel_.pod_logs()](const net::Request&, std::shared_ptr<net::ResponseSink> sink) {
-            logs("default", "web", "", std::move(sink));
+            logs({"default", "web", "uid-1", ""}, std::move(sink));
           })),
       {}, &loop_.loop());
 };
@@ -70,6 +70,16 @@ TEST_F(TunnelTest, WhatIsNoCodeIsRefusedAndTheClientIsTold) {
     EXPECT_EQ(client->code(), 500) << code;
     EXPECT_EQ(piece(name + "?end=1"), 410) << code;
   }
+}
+
+TEST_F(TunnelTest, TheSyncerIsToldWhenAClientHasGoneFromALogThatSaysNothing) {
+  auto client = begin("1");
+  EXPECT_EQ(piece("1?code=200", "the beginning\n"), 200);
+  client.exchange.reset();
+  const auto poll = call("GET", "/sublet.dev/v1/tunnel");
+  EXPECT_TRUE(poll->ended());
+  EXPECT_EQ(poll->raw(), R"({"id":"1","close":true})");
+  EXPECT_EQ(piece("1?end=1"), 410);
 }
 
 TEST_F(TunnelTest, AStreamThatGoesWrongIsCutOff) {

@@ -78,7 +78,8 @@ class PrefixTransport final : public net::Transport {
 
 }  // namespace
 
-Result<std::shared_ptr<net::Transport>> connect(net::Loop& loop, const ClusterAccess& access) {
+Result<std::shared_ptr<net::Transport>> connect(net::Loop& loop, const ClusterAccess& access,
+                                                const net::HttpClientOptions& options) {
   const auto url = parse_url(access.server);
   if (!url)
     return bad_request("cluster \"" + access.cluster_name + "\": server \"" + access.server +
@@ -98,7 +99,7 @@ Result<std::shared_ptr<net::Transport>> connect(net::Loop& loop, const ClusterAc
     if (!context) return fail(context.error());
     endpoint.tls = std::move(*context);
   }
-  auto transport = net::make_http_client(loop, std::move(endpoint));
+  auto transport = net::make_http_client(loop, std::move(endpoint), options);
   if (url->prefix.empty()) return transport;
   return std::make_shared<PrefixTransport>(std::move(transport), url->prefix);
 }

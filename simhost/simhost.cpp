@@ -124,20 +124,20 @@ Outcome SimHost::start() {
 }
 
 apiserver::PodLogs SimHost::pod_logs() const {
-  return [weak = std::weak_ptr(impl_)](const std::string& namespace_name, const std::string& pod_name,
-                                       const std::string& query, std::shared_ptr<net::ResponseSink> sink) {
-    const auto unavailable = [](const std::shared_ptr<net::ResponseSink>& to) {
-      const Status status = fail(Reason::service_unavailable, "the simulated kubelet is not running").value();
-      to->respond(status.http_code(), {{"Content-Type", "application/json"}}, status_json(status));
-    };
-    const auto impl = weak.lock();
-    if (!impl) return unavailable(sink);
-    impl->loop.post([weak, namespace_name, pod_name, query, sink = std::move(sink), unavailable] {
-      const auto alive = weak.lock();
-      if (!alive || !alive->kubelet) return unavailable(sink);
-      alive->kubelet->answer_log(namespace_name, pod_name, query, sink);
-    });
-  };
+  return
+      [weak = std::weak_ptr(impl_)](const apiserver::PodLogRequest& request, std::shared_ptr<net::ResponseSink> sink) {
+        const auto unavailable = [](const std::shared_ptr<net::ResponseSink>& to) {
+          const Status status = fail(Reason::service_unavailable, "the simulated kubelet is not running").value();
+          to->respond(status.http_code(), {{"Content-Type", "application/json"}}, status_json(status));
+        };
+        const auto impl = weak.lock();
+        if (!impl) return unavailable(sink);
+        impl->loop.post([weak, request, sink = std::move(sink), unavailable] {
+          const auto alive = weak.lock();
+          if (!alive || !alive->kubelet) return unavailable(sink);
+          alive->kubelet->answer_log(request.namespace_name, request.pod_name, request.query, sink);
+        });
+      };
 }
 
 apiserver::BorderAdmission SimHost::admission() {

@@ -41,8 +41,9 @@ class SimHostTest : public testing::Test {
     store_ = store::Store::open(store::make_memory_log()).value();
     apiserver::ServerOptions options;
     options.border = SimHost::admission();
-    options.pod_logs = [this](const std::string& ns, const std::string& name, const std::string& query,
-                              std::shared_ptr<net::ResponseSink> sink) { logs_(ns, name, query, std::move(sink)); };
+    options.pod_logs = [this](const apiserver::PodLogRequest& request, std::shared_ptr<net::ResponseSink> sink) {
+      logs_(request, std::move(sink));
+    };
     server_ = std::make_unique<apiserver::Server>(*store_, server_loop_.loop(), options);
     EXPECT_TRUE(server_->start());
     net::PeerIdentity identity;

@@ -25,9 +25,9 @@ class SimhostRole final : public RoleProgram {
     config_.context_name = "embedded";
     config_.server.border = simhost::SimHost::admission();
     // The server wants the logs before the simulation, which is a client of the server, can stand.
-    config_.server.pod_logs = [&simulated](const std::string& namespace_name, const std::string& pod_name,
-                                           const std::string& query, std::shared_ptr<net::ResponseSink> sink) {
-      if (simulated) return simulated->pod_logs()(namespace_name, pod_name, query, std::move(sink));
+    config_.server.pod_logs = [&simulated](const apiserver::PodLogRequest& request,
+                                           std::shared_ptr<net::ResponseSink> sink) {
+      if (simulated) return simulated->pod_logs()(request, std::move(sink));
       sink->respond(503, {{"Retry-After", "1"}}, "the simulated nodes are starting\n");
     };
     config_.before_ready = [&](ApiHost& host) -> Outcome {

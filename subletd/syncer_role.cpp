@@ -14,6 +14,9 @@
 namespace sublet::subletd {
 namespace {
 
+// Connections of the gateway that carry no log: its poll, a refusal, a question.
+constexpr std::size_t kAnswersBesideStreams = 16;
+
 class SyncerRole final : public RoleProgram {
  public:
   void declare(Flags& flags) override {
@@ -43,9 +46,13 @@ class SyncerRole final : public RoleProgram {
 
     syncer::SyncerOptions options;
     options.context = *context;
+    net::HttpClientOptions streams;
+    streams.connections_max = syncer::kLogStreamsMax + kAnswersBesideStreams;
+    auto host_streams = kube::connect(loop.loop(), *access, streams);
+    if (!host_streams) return fail(host_streams.error());
     syncer::LogGateway gateway(
-        loop.loop(), tenant_transport, *host_transport,
-        {context->host_namespace, access->bearer_token,
+        loop.loop(), net::make_http_client(loop.loop(), socket, streams), *host_streams,
+        {cluster->uid, context->host_namespace, access->bearer_token,
          [name = cluster->name](const std::string& tenant_namespace, const std::string& tenant_pod) {
            return syncer::host_name(tenant_pod, tenant_namespace, name);
          }});

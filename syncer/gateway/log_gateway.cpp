@@ -1,19 +1,38 @@
 #include "sublet/syncer/log_gateway.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "sublet/base/log.h"
 #include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
 #include "sublet/schema/document.h"
+#include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
 namespace {
 
 constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
+constexpr std::string_view kMetadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 constexpr std::chrono::milliseconds kRetryDelay{500};
 constexpr std::size_t kPieceMax = 256 * 1024;     // of one POST
 constexpr std::size_t kBufferedHigh = kPieceMax;  // with so much waiting for the tenant, the host has to wait
+
+constexpr std::array<std::string_view, 10> kLogOptions = {"container", "follow",       "limitBytes", "pretty",
+                                                          "previous",  "sinceSeconds", "sinceTime",  "stream",
+                                                          "tailLines", "timestamps"};
+
+// What is not a log's option (insecureSkipTLSVerifyBackend among them) is not the host's business.
+std::string allowed_query(const std::string& query) {
+  std::string allowed;
+  for (const auto& [key, value] : net::parse_query(query))
+    if (std::ranges::find(kLogOptions, key) != kLogOptions.end())
+      allowed += (allowed.empty() ? "?" : "&") + key + "=" + net::percent_encode(value);
+  return allowed;
+}
+
+Status status_of(Reason reason, std::string message) { return fail(reason, std::move(message)).value(); }
 
 // Collects a whole answer and hands it over on the loop.
 class Collector final : public net::ResponseObserver {
@@ -34,7 +53,7 @@ class Collector final : public net::ResponseObserver {
 
 // One log being carried. Everything happens on the loop's thread.
 struct LogStream : std::enable_shared_from_this<LogStream> {
-  std::string id, tenant_pod, host_pod;
+  std::string id, tenant_pod, tenant_pod_uid, host_pod, query;
   net::Loop* loop = nullptr;
   net::Transport* tenant = nullptr;
   std::function<void(LogStream*)> finished;
@@ -58,16 +77,19 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
 
   void host_ends(const Outcome& outcome) {
     host_ended = true;
-    if (!outcome && !sent_any && buffer.empty()) {
-      Status status;
-      status.reason = Reason::service_unavailable;
-      status.message = "the host did not answer for the log of pod " + tenant_pod + ": " + outcome.error().message;
-      code = 503;
-      content_type = "application/json";
-      buffer = status_json(status);
-    } else if (!outcome) {
-      broken = true;
-    }
+    if (!outcome && !sent_any && buffer.empty())
+      return answer(status_of(Reason::service_unavailable, "the host did not answer for the log of pod " + tenant_pod +
+                                                               ": " + outcome.error().message));
+    if (!outcome) broken = true;
+    push();
+  }
+
+  // Instead of a log.
+  void answer(const Status& status) {
+    code = status.http_code();
+    content_type = "application/json";
+    buffer = status_json(status);
+    host_ended = true;
     push();
   }
 
@@ -150,24 +172,76 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   void open(const std::string& job_text) {
     const auto job = schema::Document::parse_json(job_text);
     if (!job) return log::warning("gateway.bad_job", {{"cause", job.error().message}});
+    const std::string id = job->root()["id"].string();
+    if (job->root()["close"].boolean()) return close(id);
     auto stream = std::make_shared<LogStream>();
-    stream->id = job->root()["id"].string();
-    stream->tenant_pod = job->root()["pod"].string();
-    stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
+    stream->id = id;
     stream->loop = &loop;
     stream->tenant = tenant.get();
     stream->finished = [this](LogStream* over) {
       std::erase_if(streams, [&](const auto& kept) { return kept.get() == over; });
     };
+    stream->tenant_pod = job->root()["pod"].string();
+    stream->tenant_pod_uid = job->root()["uid"].string();
+    stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
+    stream->query = allowed_query(job->root()["query"].string());
+    const bool too_many = streams.size() >= options.streams_max;
     streams.insert(stream);
+    if (too_many)
+      return stream->answer(
+          status_of(Reason::too_many_requests,
+                    std::to_string(options.streams_max) +
+                        " logs of this virtual cluster are being read already; end one, or try again"));
+    ask_whose(stream);
+  }
+
+  void close(const std::string& id) {
+    const auto found = std::ranges::find(streams, id, [](const auto& stream) { return stream->id; });
+    if (found == streams.end()) return;
+    const auto stream = *found;  // finish() takes it out
+    stream->finish();
+  }
+
+  std::unique_ptr<net::Exchange> ask_host(const LogStream& stream, std::string_view subresource,
+                                          const std::string& query, std::shared_ptr<net::ResponseObserver> observer) {
     net::Request request;
     request.method = "GET";
     const kube::Resource pods{"", "v1", "pods"};
-    request.target = pods.path(options.host_namespace, stream->host_pod, "log");
-    if (const std::string query = job->root()["query"].string(); !query.empty()) request.target += "?" + query;
+    request.target = pods.path(options.host_namespace, stream.host_pod, subresource) + query;
+    if (subresource.empty()) request.headers.set("Accept", std::string(kMetadataOnly));
     if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
-    stream->host_exchange =
-        host->start(std::move(request), std::make_shared<HostObserver>(stream), std::chrono::milliseconds(0));
+    return host->start(std::move(request), std::move(observer), std::chrono::milliseconds(0));
+  }
+
+  void ask_whose(const std::shared_ptr<LogStream>& stream) {
+    auto done = std::make_shared<Collector>([weak = std::weak_ptr(stream), self = weak_from_this(), to = &loop](
+                                                Outcome outcome, int code, std::string body) {
+      // The exchange must not be destroyed from within its own callback.
+      to->post([weak, self, outcome = std::move(outcome), code, text = std::move(body)] {
+        const auto impl = self.lock();
+        const auto asked = weak.lock();
+        if (impl && asked && !asked->over) impl->told_whose(asked, outcome, code, text);
+      });
+    });
+    stream->host_exchange = ask_host(*stream, "", "", std::move(done));
+  }
+
+  void told_whose(const std::shared_ptr<LogStream>& stream, const Outcome& outcome, int code, const std::string& body) {
+    if (!outcome) return stream->host_ends(outcome);
+    if (code != 200) {
+      stream->code = code;
+      stream->content_type = "application/json";
+      stream->buffer = body;
+      return stream->host_ends({});
+    }
+    const auto pod = schema::Document::parse_json(body);
+    const schema::Value metadata = pod ? pod->root()["metadata"] : schema::Value();
+    if (metadata["labels"][kLabelTenantUid].text() != options.virtual_cluster_uid ||
+        metadata["annotations"][kAnnotationTenantUid].text() != stream->tenant_pod_uid)
+      return stream->answer(
+          status_of(Reason::not_found,
+                    "pods \"" + stream->tenant_pod + "\" not found on the host: another object has its name there"));
+    stream->host_exchange = ask_host(*stream, "log", stream->query, std::make_shared<HostObserver>(stream));
   }
 
   // Feeds a stream; holds it weakly, because the stream owns the exchange that owns this.

@@ -44,10 +44,14 @@ struct MirroredKind {
   std::string next_step;  // what somebody who is refused can do instead
 };
 
-/// Fetches a log on behalf of a pod (the syncer's tunnel in a tenant, the simulated kubelet in simhost). `query` is the
-/// request's query string. The implementation answers through the sink.
-using PodLogs = std::function<void(const std::string& namespace_name, const std::string& pod_name,
-                                   const std::string& query, std::shared_ptr<net::ResponseSink> sink)>;
+/// Whose log is asked for. `query` is the request's query string (PodLogOptions), with a container that is the pod's.
+struct PodLogRequest {
+  std::string namespace_name, pod_name, pod_uid, query;
+};
+
+/// Fetches a log on behalf of a pod (the syncer's tunnel in a tenant, the simulated kubelet in simhost). The
+/// implementation answers through the sink.
+using PodLogs = std::function<void(const PodLogRequest& request, std::shared_ptr<net::ResponseSink> sink)>;
 
 class CallOutPlugin;  // apiserver/admission/call_out.h
 

@@ -2,11 +2,12 @@
 // listening port.
 //
 // The syncer keeps one GET /sublet.dev/v1/tunnel parked on the unix socket. A log request of a tenant becomes a job:
-// the parked GET is answered by {"id","namespace","pod","query"}. The syncer fetches the host's log and sends it as
-// POST /sublet.dev/v1/tunnel/<id>?code=200 with pieces of the body, one at a time, and ?end=1 with the last; each POST
-// is answered when the piece was taken (back-pressure), or by 410 when the tenant's client has gone.
-// Only peers on the unix socket may use these paths. exec, attach and port-forward will ride on the same jobs.
-// Threads: any. The Tunnel must outlive the handler that it wraps.
+// the parked GET is answered by {"id","namespace","pod","uid","query"}. The syncer fetches the host's log and sends it
+// as POST /sublet.dev/v1/tunnel/<id>?code=200 with pieces of the body, one at a time, and ?end=1 with the last; each
+// POST is answered when the piece was taken (back-pressure), or by 410 when the tenant's client has gone. When it goes
+// while no piece is on its way, a job {"id","close":true} says so. Only peers on the unix socket may use these paths.
+// exec, attach and port-forward will ride on the same jobs. Threads: any. The Tunnel must outlive the handler that it
+// wraps.
 #pragma once
 
 #include <memory>

@@ -13,6 +13,7 @@
 
 #include "sublet/base/status.h"
 #include "sublet/kube/client.h"
+#include "sublet/net/http_client.h"
 #include "sublet/net/loop.h"
 
 namespace sublet::kube {
@@ -44,6 +45,7 @@ Outcome set_current_context(const std::string& path, const std::string& context)
 
 /// A transport to that cluster on net/ (TLS; http:// and unix:///path too). The loop must outlive it. The bearer token
 /// is not the transport's: give it to ClientOptions.
-Result<std::shared_ptr<net::Transport>> connect(net::Loop& loop, const ClusterAccess& access);
+Result<std::shared_ptr<net::Transport>> connect(net::Loop& loop, const ClusterAccess& access,
+                                                const net::HttpClientOptions& options = {});
 
 }  // namespace sublet::kube

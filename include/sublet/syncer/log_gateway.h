@@ -1,5 +1,10 @@
 // LogGateway: the syncer's end of the tunnel (contract in sublet/apiserver/tunnel.h): takes log jobs from the tenant's
-// API server and answers them with the host's log of the translated pod.
+// API server and answers them with the host's log of the translated pod, once the host has said that this pod is the
+// tenant's (its uid): another's object may have its name. Of the query only PodLogOptions cross.
+//
+// At most `streams_max` logs are carried at a time; further ones are answered 429. A log that is followed holds a
+// connection to each side for as long as somebody reads it, so the transports are to be the gateway's own, with as many
+// connections: what syncs must not wait for them.
 //
 // Lifecycle: start() parks the first poll; the destructor ends all streams. Runs on the loop that the transports use;
 // never blocks. Threads: construct and destroy from one thread, not the loop's.
@@ -14,10 +19,14 @@
 
 namespace sublet::syncer {
 
+inline constexpr std::size_t kLogStreamsMax = 256;
+
 struct LogGatewayOptions {
+  std::string virtual_cluster_uid;  // which our host objects bear
   std::string host_namespace;
   std::string host_bearer_token;  // when the host knows us by token
   std::function<std::string(const std::string& tenant_namespace, const std::string& tenant_pod)> host_name;
+  std::size_t streams_max = kLogStreamsMax;
 };
 
 class LogGateway {
