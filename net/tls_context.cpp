@@ -34,10 +34,9 @@ Outcome use_certificate(SSL_CTX* context, std::string_view certificate_pem, std:
   const X509Ptr leaf(PEM_read_bio_X509_AUX(reader.get(), nullptr, nullptr, nullptr));
   if (!leaf || SSL_CTX_use_certificate(context, leaf.get()) != 1) return bad_material("certificate");
   for (;;) {
-    X509Ptr next(PEM_read_bio_X509(reader.get(), nullptr, nullptr, nullptr));
+    const X509Ptr next(PEM_read_bio_X509(reader.get(), nullptr, nullptr, nullptr));
     if (!next) break;
-    if (SSL_CTX_add0_chain_cert(context, next.get()) != 1) return bad_material("certificate chain");
-    next.release();  // the context owns it now
+    if (SSL_CTX_add1_chain_cert(context, next.get()) != 1) return bad_material("certificate chain");
   }
   ERR_clear_error();  // "no start line" marks the end of the text
   const KeyPtr key = read_private_key(key_pem);

@@ -29,7 +29,7 @@ bool LocalDriver::last_on_embedded_host(const VirtualCluster& cluster) const {
 
 Outcome LocalDriver::sweep(const VirtualCluster& cluster, const RemoveOptions& options, Progress& progress) {
   auto host = cluster.embedded_host ? embedded({}, options.patience, progress) : host_of(connect_host_, cluster);
-  const auto swept =
+  auto swept =
       host ? sweep_host(*host, cluster, !others_in_namespace(cluster), options.patience, progress) : fail(host.error());
   if (swept) return swept;
   const std::string what_stays = "host objects (label " + host_selector(cluster) + ")";

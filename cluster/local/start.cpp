@@ -116,7 +116,7 @@ Result<bool> LocalDriver::start(const VirtualCluster& cluster, const HostChoice&
   if (!host) return fail(host.error());
   progress.begin("prepare host namespace " + cluster.host_namespace);
   if (auto prepared = prepare_host(*host, cluster, deadline); !prepared) return fail(prepared.error());
-  const auto renewed = renew_access(cluster, *host);
+  auto renewed = renew_access(cluster, *host);
   if (!renewed) return renewed;
   if (!*renewed && all_runs(cluster)) return false;
   if (*renewed)

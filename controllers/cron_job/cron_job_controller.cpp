@@ -75,7 +75,7 @@ class CronJobPass {
     trim_history();
     follow_jobs();
     forget_missing();
-    const auto outcome = cron_job_["metadata"].has("deletionTimestamp") ? Outcome() : run_schedule();
+    auto outcome = cron_job_["metadata"].has("deletionTimestamp") ? Outcome() : run_schedule();
     if (!changed_) return outcome;
     auto written = context_.client().update(kCronJobs, ref_.namespace_name, ref_.name, cron_job_.root(), "status");
     if (!written && !written.error().is(Reason::not_found)) return fail(written.error());

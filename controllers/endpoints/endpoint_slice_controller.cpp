@@ -10,8 +10,6 @@
 namespace sublet::controllers {
 namespace {
 
-using schema::Document;
-
 const kube::Resource kPods{"", "v1", "pods"}, kServices{"", "v1", "services"}, kNodes{"", "v1", "nodes"},
     kSlices{"discovery.k8s.io", "v1", "endpointslices"};
 constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";

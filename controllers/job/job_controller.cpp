@@ -8,8 +8,6 @@
 namespace sublet::controllers {
 namespace {
 
-using schema::Value;
-
 const kube::Resource kJobs{"batch", "v1", "jobs"}, kPods{"", "v1", "pods"};
 const KindFacts kJob{"batch/v1", "Job", kJobs};
 constexpr std::string_view kOrphan = "pod/";

@@ -78,7 +78,7 @@ Outcome JobPass::run() {
   count_pods();
   start_clock();
   judge();
-  const auto managed = verdict_ ? end_active_pods() : manage_or_wait();
+  auto managed = verdict_ ? end_active_pods() : manage_or_wait();
   changed_ |= put_count("active", active_count_);
   for (const auto& [member, value] : {std::pair("ready", ready_), std::pair("terminating", terminating_)}) {
     changed_ |= status()[member].integer(-1) != value;
@@ -399,7 +399,7 @@ Outcome JobPass::track() {
     out_.backoffs.put(key_, backoff_);
     changed_ = false;
   }
-  const auto released = release_finalizers(to_release);
+  auto released = release_finalizers(to_release);
   changed_ |= settle_uncounted();
   if (!released) {
     if (changed_)
@@ -499,7 +499,7 @@ bool JobPass::settle_uncounted() {
 
 Outcome JobPass::release_finalizers(const std::vector<Pod>& pods) {
   std::set<std::string> released;
-  const auto outcome = release_job_pods(out_.context.client(), pods, &released);
+  auto outcome = release_job_pods(out_.context.client(), pods, &released);
   for (const auto& uid : released) held_.erase(uid);
   return outcome;
 }

@@ -8,7 +8,6 @@
 namespace sublet::controllers {
 namespace {
 
-using schema::Value;
 using std::chrono::milliseconds;
 
 const kube::Resource kJobs{"batch", "v1", "jobs"};

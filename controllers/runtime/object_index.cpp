@@ -7,7 +7,6 @@ namespace sublet::controllers {
 namespace {
 
 using schema::Document;
-using schema::Value;
 
 constexpr std::string_view kNodeField = "spec.nodeName";
 

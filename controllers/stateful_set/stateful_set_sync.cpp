@@ -49,8 +49,8 @@ Outcome StatefulSetSync::run() {
   if (auto found = find_revisions(); !found) return found;
   if (auto claimed = claim_pods(); !claimed) return claimed;
   place_pods();
-  const auto updated = ending_ ? Outcome() : update_pods();
-  const auto written = write_status();
+  auto updated = ending_ ? Outcome() : update_pods();
+  auto written = write_status();
   if (!updated) return updated;
   if (!written) return written;
   if (auto truncated = truncate(); !truncated) return truncated;
@@ -226,7 +226,7 @@ Outcome StatefulSetSync::keep_invariants(const Pod& pod) {
     put_storage(set(), owner_, whole.root());
   }
   auto updated = context_.client().update(kPods, owner_.namespace_name, pod.name(), whole.root());
-  const auto outcome = updated ? Outcome() : fail(updated.error());
+  auto outcome = updated ? Outcome() : fail(updated.error());
   say("Update", std::string(pod.name()), outcome);
   return outcome;
 }
@@ -270,7 +270,7 @@ Outcome StatefulSetSync::create_pod(int ordinal) {
   // Of the same name, but not ours: nothing to say of it each time.
   if (!created && created.error().is(Reason::already_exists)) return fail(created.error());
   if (!created && is_namespace_ending(created.error())) return {};
-  const auto outcome = created ? Outcome() : fail(created.error());
+  auto outcome = created ? Outcome() : fail(created.error());
   say("Create", name, outcome);
   if (!created) return outcome;
   return settle_claims(name, (*created)["metadata"]["uid"].string(), ordinal);
@@ -390,7 +390,7 @@ Outcome StatefulSetSync::settle_claims(const std::string& pod, const std::string
 
 Outcome StatefulSetSync::remove(const Pod& pod) {
   auto removed = context_.client().remove(kPods, owner_.namespace_name, pod.name());
-  const auto outcome = removed || removed.error().is(Reason::not_found) ? Outcome() : fail(removed.error());
+  auto outcome = removed || removed.error().is(Reason::not_found) ? Outcome() : fail(removed.error());
   say("Delete", std::string(pod.name()), outcome);
   return outcome;
 }
