@@ -70,7 +70,7 @@ class PodGcController final : public Controller {
     if (!stored || !is_ending(*stored) || !is_on_no_node(*stored)) return {};
     if (!has_ended(*stored)) {
       auto patch = schema::Document::object();
-      patch.root().object("metadata").put("uid", stored->index.uid);
+      patch.root().object("metadata").put("uid", stored->index.uid.str());
       patch.root().object("status").put("phase", "Failed");
       auto failed = context_.client().patch(kPods, key.namespace_name, key.name, kube::PatchType::merge,
                                             patch.to_json(), "status");

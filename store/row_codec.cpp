@@ -29,7 +29,7 @@ void append_text(std::string& out, std::string_view text) {
   out += text;
 }
 
-void append_pairs(std::string& out, const std::vector<std::pair<std::string, std::string>>& pairs) {
+void append_pairs(std::string& out, const Sparse<std::pair<std::string, std::string>>& pairs) {
   append_varint(out, pairs.size());
   for (const auto& [key, value] : pairs) {
     append_text(out, key);
@@ -65,7 +65,8 @@ class Reader {
     const std::string_view bytes = take(4);
     return ok_ ? read_u32(bytes.data()) : 0;
   }
-  std::string text() { return std::string(take(varint())); }
+  std::string_view view() { return take(varint()); }
+  std::string text() { return std::string(view()); }
   /// A count of things that take at least one byte each; more than the bytes left is damage.
   std::size_t count() {
     const std::uint64_t n = varint();
@@ -98,7 +99,7 @@ class Reader {
 
 void append_state(std::string& out, const Object& object) {
   append_fixed(out, object.hole, 4);
-  append_text(out, object.index.uid);
+  append_text(out, object.index.uid.str());
   append_pairs(out, object.index.labels);
   append_pairs(out, object.index.fields);
   append_varint(out, object.index.owner_uids.size());
@@ -109,11 +110,10 @@ void append_state(std::string& out, const Object& object) {
 bool read_state(std::string_view data, Object& object) {
   Reader reader(data);
   object.hole = reader.u32();
-  object.index.uid = reader.text();
+  object.index.uid = reader.view();
   object.index.labels = reader.pairs();
   object.index.fields = reader.pairs();
-  object.index.owner_uids.resize(reader.count());
-  for (std::string& owner : object.index.owner_uids) owner = reader.text();
+  for (std::size_t owners = reader.count(); owners > 0; --owners) object.index.owner_uids.push_back(reader.text());
   if (!reader.ok()) return false;
   object.bytes.assign(reader.rest());
   return object.hole == Object::kNoHole || object.hole <= object.bytes.size();

@@ -141,7 +141,7 @@ Outcome check_preconditions(const RequestContext& context, const store::Object& 
                                     std::string(happened)));
   };
   if (!request.uid.empty() && request.uid != current.index.uid)
-    return conflict("UID", request.uid, std::string(current.index.uid), "deleted and then recreated");
+    return conflict("UID", request.uid, current.index.uid.str(), "deleted and then recreated");
   const std::string version = std::to_string(current.revision);
   if (!request.resource_version.empty() && request.resource_version != version)
     return conflict("ResourceVersion", request.resource_version, version, "modified");
@@ -153,8 +153,8 @@ void answer_removed(const RequestContext& context, const store::Object& current,
   if (strategy_of(*context.route).delete_returns_object) return;
   plan.answer.op.reset();
   plan.answer.object.reset();
-  plan.answer.json =
-      success_json(context.served().group, context.served().resource, name_of_key(current.key), current.index.uid);
+  plan.answer.json = success_json(context.served().group, context.served().resource, name_of_key(current.key),
+                                  current.index.uid.str());
 }
 
 Result<Plan> remove_now(Write& write, const store::ObjectPtr& current, Value object) {

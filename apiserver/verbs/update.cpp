@@ -24,7 +24,8 @@ Status missing_version(const RequestContext& context) {
 Outcome check_preconditions(const RequestContext& context, const store::Object& current, const Value& object) {
   const Value meta = object["metadata"];
   const auto uid = meta["uid"].text(), version = meta["resourceVersion"].text();
-  if (!uid.empty() && uid != current.index.uid) return fail(precondition_conflict(context, uid, current.index.uid));
+  if (!uid.empty() && uid != current.index.uid)
+    return fail(precondition_conflict(context, uid, current.index.uid.str()));
   if (version.empty() || version == "0") {
     if (strategy_of(*context.route).unconditional_update) return {};
     return fail(missing_version(context));

@@ -240,7 +240,7 @@ class CronJobPass {
     auto created = context_.client().create(kJobs, ref_.namespace_name, make_job(name, due).root());
     if (!created && created.error().is(Reason::already_exists)) {
       const auto stored = jobs_.get(ref_.namespace_name, name);
-      if (!stored || !is_controlled_by(*stored, ref_.uid) || is_active(stored->index.uid)) return {};
+      if (!stored || !is_controlled_by(*stored, ref_.uid) || is_active(stored->index.uid.str())) return {};
       created = document_of(*stored);  // made by a pass that could not say so
     } else if (!created) {
       if (is_namespace_ending(created.error())) return {};

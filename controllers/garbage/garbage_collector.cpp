@@ -73,7 +73,7 @@ std::string owners_patch(const store::Object& object, const std::function<bool(V
   auto parsed = Document::parse_json(raw_of(object, {"metadata", "ownerReferences"}));
   auto patch = Document::object();
   auto metadata = patch.root().object("metadata");
-  metadata.put("uid", object.index.uid);
+  metadata.put("uid", object.index.uid.str());
   metadata.put("resourceVersion", std::to_string(object.revision));
   if (parsed) {
     auto owners = metadata.put("ownerReferences", parsed->root());
@@ -126,7 +126,7 @@ class GarbageCollector final : public Controller {
     tell_waiting_owners(change.before);
     tell_waiting_owners(change.after);
     if (!change.after) {
-      if (!all_.owned_by(object.index.uid).empty()) context_.enqueue(std::string(kGone) + object.index.uid);
+      if (!all_.owned_by(object.index.uid.str()).empty()) context_.enqueue(std::string(kGone) + object.index.uid.str());
       forget(object);
       return;
     }
@@ -192,7 +192,7 @@ class GarbageCollector final : public Controller {
     const auto owners = owners_of(object);
     std::vector<OwnerState> states;
     for (const auto& owner : owners) states.push_back(state_of(kinds, *facts, object, owner));
-    const auto dependents = all_.owned_by(object.index.uid);
+    const auto dependents = all_.owned_by(object.index.uid.str());
     switch (judge(states, !dependents.empty())) {
       case Verdict::keep:
         return std::nullopt;
@@ -292,10 +292,10 @@ class GarbageCollector final : public Controller {
   Outcome orphan_dependents(const store::Object& owner) {
     const auto kinds = context_.options().kinds();
     std::vector<net::Request> requests;
-    for (const auto& dependent : all_.owned_by(owner.index.uid))
+    for (const auto& dependent : all_.owned_by(owner.index.uid.str()))
       if (const auto* facts = facts_of_key(*kinds, dependent->key))
         requests.push_back(patch(*facts, *dependent, owners_patch(*dependent, [&](const Value& reference) {
-          return reference["uid"].text() != owner.index.uid;
+          return owner.index.uid != reference["uid"].text();
         })));
     for (const auto& result : call_all(context_.client(), std::move(requests)))
       if (!result && !result.error().is(Reason::not_found)) return fail(result.error());
@@ -303,8 +303,8 @@ class GarbageCollector final : public Controller {
   }
 
   Outcome delete_dependents(const store::Object& owner) {
-    if (auto settled = settle(all_.owned_by(owner.index.uid)); !settled) return settled;
-    for (const auto& dependent : all_.owned_by(owner.index.uid))
+    if (auto settled = settle(all_.owned_by(owner.index.uid.str())); !settled) return settled;
+    for (const auto& dependent : all_.owned_by(owner.index.uid.str()))
       for (const auto& reference : owners_of(*dependent))
         if (reference.uid == owner.index.uid && reference.block_owner_deletion) return {};  // told when it goes
     return finish(*context_.options().kinds(), owner, kForeground);

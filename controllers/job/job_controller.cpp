@@ -31,7 +31,7 @@ class JobController final : public Controller {
     context_.on_change(kJobs, [this](const Change& change) {
       context_.enqueue(key_of(change.object()));
       if (change.before && (!change.after || is_over(*change.after)))
-        for (const auto& pod : pods_.owned_by(change.object().index.uid)) enqueue_orphan(*pod);
+        for (const auto& pod : pods_.owned_by(change.object().index.uid.str())) enqueue_orphan(*pod);
     });
     context_.on_change(kPods, [this](const Change& change) {
       if (change.before && change.after && !is_controlled_alike(change)) enqueue_job_of(*change.before);

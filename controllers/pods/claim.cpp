@@ -9,7 +9,7 @@ Document adoption_patch(const ObjectRef& owner, const store::Object& object, std
   auto patch = Document::object();
   auto metadata = patch.root().object("metadata");
   put_controller_ref(metadata, owner);
-  metadata.put("uid", object.index.uid);
+  metadata.put("uid", object.index.uid.str());
   if (!finalizer.empty()) metadata.array("finalizers").push(finalizer);
   return patch;
 }
@@ -17,7 +17,7 @@ Document adoption_patch(const ObjectRef& owner, const store::Object& object, std
 Document release_patch(const store::Object& object, std::string_view owner_uid, std::string_view finalizer) {
   auto patch = Document::object();
   auto metadata = patch.root().object("metadata");
-  metadata.put("uid", object.index.uid);
+  metadata.put("uid", object.index.uid.str());
   auto reference = metadata.array("ownerReferences").push_object();
   reference.put("$patch", "delete");
   reference.put("uid", owner_uid);
@@ -33,7 +33,7 @@ Outcome may_adopt(const Claimant& claimant) {
   if (!fresh) return fail(Reason::not_found, named(owner) + " is gone");
   if (fresh->index.uid != owner.uid)
     return fail(Reason::conflict,
-                "original " + named(owner) + " is gone: got uid " + fresh->index.uid + ", wanted " + owner.uid);
+                "original " + named(owner) + " is gone: got uid " + fresh->index.uid.str() + ", wanted " + owner.uid);
   if (is_ending(*fresh)) return fail(Reason::conflict, named(owner) + " has just been deleted");
   return {};
 }
@@ -43,7 +43,7 @@ Result<bool> adopt(const kube::Client& client, const kube::Resource& resource, c
                    const store::Object& object) {
   if (auto may = may_adopt(claimant); !may)
     return fail(Reason::conflict,
-                "can't adopt " + std::string(object.key) + " (" + object.index.uid + "): " + may.error().message);
+                "can't adopt " + std::string(object.key) + " (" + object.index.uid.str() + "): " + may.error().message);
   auto patched = client.patch(resource, namespace_of(object), name_of(object), kube::PatchType::strategic_merge,
                               adoption_patch(claimant.owner, object, claimant.finalizer).to_json());
   if (patched) return true;

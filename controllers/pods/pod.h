@@ -25,7 +25,7 @@ class Pod {
   const store::ObjectPtr& object() const { return object_; }
   std::string_view name() const;
   std::string_view namespace_name() const;
-  const std::string& uid() const { return object_->index.uid; }
+  std::string uid() const { return object_->index.uid.str(); }
   std::string_view node() const;  // "" while it has none
   std::string key() const;        // "namespace/name"
 

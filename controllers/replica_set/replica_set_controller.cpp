@@ -141,7 +141,7 @@ class ReplicaSetController final : public Controller {
     if (!controller) return {};
     std::vector<Pod> pods;
     for (const auto& sibling : sets_.owned_by(controller->uid))
-      for (const auto& pod : pods_.owned_by(sibling->index.uid)) pods.emplace_back(pod);
+      for (const auto& pod : pods_.owned_by(sibling->index.uid.str())) pods.emplace_back(pod);
     return pods;
   }
 

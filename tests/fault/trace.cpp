@@ -17,7 +17,7 @@ std::string describe(const Event& event) {
   const Object& object = *event.object;
   return std::to_string(event.revision) + " (type " + std::to_string(static_cast<int>(event.type)) + ", " + object.key +
          ", created at " + std::to_string(object.create_revision) + ", " + std::to_string(object.bytes.size()) +
-         " bytes, hole " + std::to_string(object.hole) + ", uid " + object.index.uid + ")";
+         " bytes, hole " + std::to_string(object.hole) + ", uid " + object.index.uid.str() + ")";
 }
 
 std::string compare_states(const PersistentMap& expected, const Snapshot& found) {

@@ -29,6 +29,8 @@
 
 #include "sublet/base/clock.h"
 #include "sublet/base/status.h"
+#include "sublet/store/sparse.h"
+#include "sublet/store/uid.h"
 
 namespace sublet::store {
 
@@ -42,10 +44,10 @@ using Bytes = std::shared_ptr<const std::string>;
 /// What the index keeps beside an object's bytes, so that selectors need no parsing. Filled by the writer.
 /// Small on purpose: it is in memory for every object.
 struct Index {
-  std::string uid;
-  std::vector<std::pair<std::string, std::string>> labels;  // sorted by key
-  std::vector<std::pair<std::string, std::string>> fields;  // selectable fields beyond name and namespace, by path
-  std::vector<std::string> owner_uids;
+  Uid uid;
+  Sparse<std::pair<std::string, std::string>> labels;  // sorted by key
+  Sparse<std::pair<std::string, std::string>> fields;  // selectable fields beyond name and namespace, by path
+  Sparse<std::string> owner_uids;
 };
 
 /// One stored version of one object. Immutable; shared by snapshots, watchers and answers.
