@@ -1,6 +1,7 @@
 #include "store/history.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace sublet::store {
 namespace {
@@ -83,6 +84,10 @@ Revision History::floor_within(std::size_t events_max, std::size_t bytes_max) co
     within = (*event)->revision;
   }
   return within;
+}
+
+Revision History::floor_after(std::size_t events) const {
+  return events < events_.size() ? events_[events]->revision - 1 : std::numeric_limits<Revision>::max();
 }
 
 History::Dropped History::raise_floor(Revision revision, PersistentMap map) {

@@ -51,6 +51,8 @@ class History {
   }
   /// The lowest floor with which the history fits the limits; the present floor when it fits already.
   Revision floor_within(std::size_t events_max, std::size_t bytes_max) const;
+  /// The highest floor that drops no more than the oldest `events`.
+  Revision floor_after(std::size_t events) const;
   /// Raises the floor to `revision`, whose state is `map` (recipe(revision).make()). Returns what was dropped, so that
   /// it can be destroyed outside the lock.
   struct Dropped {

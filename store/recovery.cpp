@@ -1,25 +1,30 @@
 #include "store/recovery.h"
 
+#include <malloc.h>
+
 #include "store/floor_state.h"
 #include "store/row_codec.h"
 
 namespace sublet::store {
 namespace {
 
+constexpr std::size_t kMany = 100'000;
+
 class Recovery {
  public:
   Recovery(Revision floor, const StoreOptions& limits) : floor_(floor), limits_(limits) {}
 
   Outcome take(Row&& row) {
-    const std::string name = "row " + std::to_string(row.revision) + " (" + row.key + ")";
-    if (row.revision <= last_) return fail(Reason::internal_error, name + " is out of order");
-    std::string key = row.key;
     const Revision revision = row.revision, create_revision = row.create_revision;
+    if (revision <= last_) return fail(Reason::internal_error, name_of(revision, row.key) + " is out of order");
+    std::string key;  // of a row whose object is not made of it
+    if (row.deleted || revision > floor_) key = row.key;
     auto decoded = decode_row(std::move(row));
     if (!decoded) return tl::unexpected(decoded.error());
     // Compaction deletes no row above the floor, so these form an unbroken chain.
     if (decoded->previous_row > floor_ && decoded->previous_row != last_)
-      return fail(Reason::internal_error, "the row before " + name + " is missing");
+      return fail(Reason::internal_error,
+                  "the row before " + name_of(revision, decoded->object ? decoded->object->key : key) + " is missing");
     last_ = revision;
     if (revision <= floor_) {
       if (!decoded->object) decoded->object = stamped(nullptr, std::move(key), revision, create_revision);
@@ -30,20 +35,25 @@ class Recovery {
       if (Outcome begun = begin_history(); !begun) return begun;
     ObjectPtr previous = out_.map.find(key);
     if (decoded->deleted && !decoded->object) {
-      if (!previous) return fail(Reason::internal_error, "the row before " + name + " is missing");
+      if (!previous) return fail(Reason::internal_error, "the row before " + name_of(revision, key) + " is missing");
       decoded->object = stamped(previous, std::move(key), revision, create_revision);
     }
-    return apply(*decoded, std::move(previous), create_revision, name);
+    return apply(*decoded, std::move(previous), create_revision);
   }
 
   Result<Recovered> finish(Revision last) {
     if (!begun_)
       if (Outcome begun = begin_history(); !begun) return tl::unexpected(begun.error());
     out_.last = last;
+    // What sorted them stood between the objects: 18 MiB of a million.
+    if (out_.map.size() > kMany) ::malloc_trim(0);
     return std::move(out_);
   }
 
  private:
+  static std::string name_of(Revision revision, std::string_view key) {
+    return "row " + std::to_string(revision) + " (" + std::string(key) + ")";
+  }
   static ObjectPtr stamped(const ObjectPtr& previous, std::string key, Revision revision, Revision create_revision) {
     auto last = previous ? std::make_shared<Object>(*previous) : std::make_shared<Object>();
     last->key = std::move(key);
@@ -52,13 +62,13 @@ class Recovery {
     return last;
   }
 
-  Outcome apply(const DecodedRow& row, ObjectPtr previous, Revision create_revision, const std::string& name) {
+  Outcome apply(const DecodedRow& row, ObjectPtr previous, Revision create_revision) {
     const Revision revision = row.object->revision;
     const bool begins = create_revision == revision && !row.deleted;
-    if (begins != (previous == nullptr))
-      return fail(Reason::internal_error, "a row of the same key before " + name + " is missing");
-    if (previous && !begins && previous->create_revision != create_revision)
-      return fail(Reason::internal_error, "a row of the same key before " + name + " is missing");
+    const bool other = previous && !begins && previous->create_revision != create_revision;
+    if (begins != (previous == nullptr) || other)
+      return fail(Reason::internal_error,
+                  "a row of the same key before " + name_of(revision, row.object->key) + " is missing");
     auto event = std::make_shared<Event>();
     event->type = row.deleted ? Event::Type::deleted : previous ? Event::Type::updated : Event::Type::created;
     event->object = row.object;

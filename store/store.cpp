@@ -24,6 +24,10 @@ namespace {
 
 constexpr std::chrono::seconds kFullCompactRetry{10};  // and compaction, which needs a little space to make more
 constexpr int kCompactIntervalParts = 8;               // how finely the age of history is known
+// What is dropped of history at once, while writers may wait. More rows than these to delete: compaction is behind.
+constexpr std::size_t kFloorStepEvents = 256, kBehindRows = 65'536;
+constexpr std::size_t kHistorySlackEvents = 512, kHistorySlackBytes = 1 << 20;
+constexpr std::size_t kStepRowsMin = 16;
 // What is kept of history while deletes live on the disk's reserve: enough for watches that keep up.
 constexpr std::size_t kShortHistoryEvents = 1024, kShortHistoryBytes = 1 << 20;
 metrics::Gauge& read_only_gauge() {
@@ -132,7 +136,10 @@ class StoreImpl final : public Store {
   }
   std::optional<SteadyTime> next_compaction() const;  // when compact_step has work; the epoch: now
   bool compaction_due() const;
+  void compact_beside(SteadyTime::duration commit_took);
   void compact_step();
+  Log::AppendError compact_log(std::size_t count, std::string& error);
+  void finish_compacted();
   void finish_compact_requests(const Outcome& outcome);
 
   const StoreOptions options_;
@@ -149,6 +156,7 @@ class StoreImpl final : public Store {
   struct CompactRequest {
     Revision revision;
     std::promise<Outcome> done;
+    std::optional<std::uint64_t> rows = {};  // deleted_ when its rows are gone; once the floor is there
   };
   std::vector<CompactRequest> compact_requests_ SUBLET_GUARDED_BY(pending_mutex_);
 
@@ -170,10 +178,14 @@ class StoreImpl final : public Store {
   };
   std::deque<Age> ages_;                    // when history came to be, in kCompactIntervalParts steps per interval
   std::deque<Revision> garbage_;            // rows that compaction may delete
-  std::vector<CompactRequest> compacting_;  // requests waiting for garbage_ to empty
-  std::size_t compact_rows_ = options_.compact_step_rows;  // per step; fewer while the disk is full
-  SteadyTime compact_retry_{};                             // no earlier, because the disk was full
-  bool broken_ = false;                                    // poisoned: touch the log no more
+  std::uint64_t deleted_ = 0;               // rows that it has
+  std::vector<CompactRequest> compacting_;  // requests that wait for it
+  // Rows per step: fewer while the disk is full, or slow. And what compaction may take before it is the writers' turn.
+  std::size_t compact_rows_ = options_.compact_step_rows;
+  std::size_t step_rows_ = std::min(kStepRowsMin, options_.compact_step_rows);
+  SteadyTime::duration compact_credit_{}, usual_commit_{};
+  SteadyTime compact_retry_{};  // no earlier, because the disk was full
+  bool broken_ = false;         // poisoned: touch the log no more
 
   Mutex close_mutex_;
   std::thread thread_;
@@ -306,7 +318,7 @@ Outcome StoreImpl::compact(Revision revision) {
   {
     const MutexLock lock(pending_mutex_);
     if (closing_ || !poisoned_.empty()) return fail(Reason::service_unavailable, "the store is closed or stopped");
-    compact_requests_.push_back({revision, {}});
+    compact_requests_.push_back({revision, {}, {}});
     done = compact_requests_.back().done.get_future();
   }
   work_.notify_one();
@@ -346,16 +358,21 @@ void StoreImpl::run() {
     if (pending_.empty() && !compaction_due()) wait_for_work(lock);
     std::optional<Batch> batch;
     if (!pending_.empty()) batch = pending_.take();
-    for (CompactRequest& request : compact_requests_) compacting_.push_back(std::move(request));
+    for (CompactRequest& request : compact_requests_) {
+      request.revision = std::min(request.revision, durable_.revision());
+      compacting_.push_back(std::move(request));
+    }
     compact_requests_.clear();
     const bool more = !pending_.empty(), last = closing_ && !batch;
     lock.unlock();
     if (last) break;
-    if (batch) commit(std::move(*batch));
-    // One step after each batch; more when compaction falls behind a load that only updates.
-    for (int steps = 0;
-         compaction_due() && (steps == 0 || garbage_.size() > 8 * options_.compact_step_rows) && steps < 4; ++steps)
+    if (batch) {
+      const SteadyTime begin = options_.clock->steady_now();
+      commit(std::move(*batch));
+      compact_beside(options_.clock->steady_now() - begin);
+    } else if (compaction_due()) {
       compact_step();
+    }
     if (!broken_ && batch && !more) log_->idle();
     lock.lock();
   }
@@ -413,7 +430,8 @@ void StoreImpl::bound_history(Revision before) {
     events = std::min(events, kShortHistoryEvents);
     bytes = std::min(bytes, kShortHistoryBytes);
   }
-  if (history_.exceeds(events + events / 16, bytes + bytes / 16))
+  if (history_.exceeds(events + std::min(events / 16, kHistorySlackEvents),
+                       bytes + std::min(bytes / 16, kHistorySlackBytes)))
     raise_floor(std::min(before, history_.floor_within(events, bytes)));
 }
 
@@ -536,16 +554,49 @@ void StoreImpl::raise_floor(Revision floor) {
   while (!ages_.empty() && ages_.front().revision <= floor) ages_.pop_front();
 }
 
+// Beside writers: as much time as their commits take, in steps that a commit may wait for; more only when it falls
+// behind. So a writer waits for a commit and a step at most, and compaction keeps up, for a step deletes more rows than
+// a commit of the same length adds.
+void StoreImpl::compact_beside(SteadyTime::duration commit_took) {
+  commit_took = std::min(commit_took, 10 * SteadyTime::duration(options_.compact_step));  // not of a disk that hung
+  usual_commit_ += (commit_took - usual_commit_) / 8;
+  if (!compaction_due()) {
+    compact_credit_ = {};
+    return;
+  }
+  compact_credit_ += commit_took / 2;
+  const bool urgent = garbage_.size() > kBehindRows || log_->short_of_space();
+  if (compact_credit_ < SteadyTime::duration{} && !urgent) return;
+  const SteadyTime begin = options_.clock->steady_now();
+  compact_step();
+  const SteadyTime::duration took = options_.clock->steady_now() - begin;
+  compact_credit_ = std::min(compact_credit_ - took, SteadyTime::duration(options_.compact_step));
+}
+
+/// Deletes the first `count` rows, and finds how many the next step may.
+Log::AppendError StoreImpl::compact_log(std::size_t count, std::string& error) {
+  const SteadyTime begin = options_.clock->steady_now();
+  const Log::AppendError result =
+      log_->compact({garbage_.begin(), garbage_.begin() + static_cast<std::ptrdiff_t>(count)}, history_.floor(), error);
+  const SteadyTime::duration took = options_.clock->steady_now() - begin;
+  const SteadyTime::duration wanted = std::max(SteadyTime::duration(options_.compact_step), usual_commit_);
+  if (took > wanted)
+    step_rows_ = std::min(options_.compact_step_rows, std::max(kStepRowsMin, step_rows_ / 2));
+  else if (took < wanted / 2 && count == step_rows_)
+    step_rows_ = std::min(options_.compact_step_rows, step_rows_ * 2);
+  return result;
+}
+
 void StoreImpl::compact_step() {
   Revision requested = 0;
   for (const CompactRequest& request : compacting_) requested = std::max(requested, request.revision);
-  raise_floor(floor_wanted(requested));
-  const std::size_t count = std::min(garbage_.size(), compact_rows_);
+  const Revision wanted = floor_wanted(requested);
+  raise_floor(std::min(wanted, history_.floor_after(kFloorStepEvents)));
+  const bool raised = history_.floor() >= wanted;
+  const std::size_t count = std::min({garbage_.size(), compact_rows_, step_rows_});
   std::string error;
   Log::AppendError result = Log::AppendError::none;
-  if (count > 0 || log_->compacted() < history_.floor())
-    result = log_->compact({garbage_.begin(), garbage_.begin() + static_cast<std::ptrdiff_t>(count)}, history_.floor(),
-                           error);
+  if (count > 0 || (raised && log_->compacted() < history_.floor())) result = compact_log(count, error);
   if (result == Log::AppendError::io) return poison(error, nullptr);
   if (result == Log::AppendError::full && count > 1) {
     compact_rows_ = (count + 3) / 4;  // a smaller step may still fit, and makes room for the next
@@ -557,7 +608,19 @@ void StoreImpl::compact_step() {
     return finish_compact_requests(fail(full_status(error)));
   }
   garbage_.erase(garbage_.begin(), garbage_.begin() + static_cast<std::ptrdiff_t>(count));
-  if (garbage_.empty()) finish_compact_requests({});
+  deleted_ += count;
+  finish_compacted();
+}
+
+/// A request waits for the rows that were superseded below its revision, not for those that come meanwhile.
+void StoreImpl::finish_compacted() {
+  std::erase_if(compacting_, [this](CompactRequest& request) {
+    if (history_.floor() < request.revision || log_->compacted() < request.revision) return false;
+    if (!request.rows) request.rows = deleted_ + garbage_.size();
+    if (deleted_ < *request.rows) return false;
+    request.done.set_value({});
+    return true;
+  });
 }
 
 void StoreImpl::finish_compact_requests(const Outcome& outcome) {

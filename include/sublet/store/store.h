@@ -220,8 +220,9 @@ struct StoreOptions {
   std::chrono::seconds compact_interval{300};  // history is kept at least this long
   std::size_t history_events_max = 100'000;    // in-memory events kept for resumed watches and exact lists
   std::size_t history_bytes_max = 64u << 20;   // and the bytes that only they hold: updates of large objects add up
-  std::size_t compact_step_rows = 256;         // rows deleted per step, so that a step blocks writers only briefly
-  std::chrono::milliseconds full_probe{1000};  // while the disk is full, one write per so long may try again
+  std::size_t compact_step_rows = 256;  // rows deleted per step at most; fewer when a step would take longer than
+  std::chrono::microseconds compact_step{2000};  // this (or than a commit takes): writers wait for no more
+  std::chrono::milliseconds full_probe{1000};    // while the disk is full, one write per so long may try again
   /// Called once on the commit thread when an I/O error poisoned the store: the process should end and be restarted.
   std::function<void(const std::string& why)> on_poisoned;
 };
