@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 
@@ -54,9 +55,7 @@ class ClusterRoleAggregationController final : public Controller {
     }
     if (rules.root().empty() ? role["rules"].empty() : role["rules"].equals(rules.root())) return {};
     role.root().put("rules", rules.root());
-    auto written = context_.client().update(kRoles, "", name_of(stored), role.root());
-    if (written || written.error().is(Reason::not_found)) return {};
-    return fail(written.error());
+    return settled(context_.client().update(kRoles, "", name_of(stored), role.root()));
   }
 
   Context& context_;

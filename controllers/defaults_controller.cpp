@@ -1,5 +1,6 @@
 // What every namespace is given: the `default` ServiceAccount and the CA that its pods trust.
 
+#include "controllers/runtime/calls.h"
 #include "sublet/apiserver/bootstrap.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
@@ -60,9 +61,7 @@ class DefaultsController final : public Controller {
     auto current = document_of(*stored);
     if (current["data"]["ca.crt"].text() == pem) return {};
     current.root().put("data", wanted.object["data"]);
-    auto updated = context_.client().update(kConfigMaps, namespace_name, kAuthority, current.root());
-    if (updated || updated.error().is(Reason::not_found)) return {};
-    return fail(updated.error());
+    return settled(context_.client().update(kConfigMaps, namespace_name, kAuthority, current.root()));
   }
 
   Context& context_;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <optional>
 
+#include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"
@@ -58,10 +59,9 @@ class EventController final : public Controller {
   Outcome remove(const store::Object& event) {
     kube::DeleteOptions options;
     options.resource_version = std::to_string(event.revision);
-    auto removed = context_.client().remove(kEvents, namespace_of(event), name_of(event), options);
     // Seen again in the meantime, or gone already.
-    if (removed || removed.error().is(Reason::conflict) || removed.error().is(Reason::not_found)) return {};
-    return fail(removed.error());
+    return settled(context_.client().remove(kEvents, namespace_of(event), name_of(event), options),
+                   {Reason::conflict, Reason::not_found});
   }
 
   Context& context_;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "controllers/namespace_content.h"
+#include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
@@ -136,9 +137,7 @@ class NamespaceController final : public Controller {
   Outcome report_conditions(const std::string& key, Document& current, const std::vector<Trouble>& troubles) {
     if (!put_conditions(current.root().object("status"), troubles, context_.clock().now())) return {};
     current["metadata"].erase("resourceVersion");
-    auto updated = context_.client().update(kNamespaces, "", key, current.root(), "status");
-    if (updated) return {};
-    return updated.error().is(Reason::not_found) ? Outcome{} : fail(updated.error());
+    return settled(context_.client().update(kNamespaces, "", key, current.root(), "status"));
   }
 
   Outcome finalize(const std::string& key) {
@@ -147,9 +146,7 @@ class NamespaceController final : public Controller {
     auto current = document_of(*stored);
     auto finalizers = current.root().object("spec").array("finalizers");
     finalizers.retain([](const Value& finalizer) { return finalizer.text() != kFinalizer; });
-    auto updated = context_.client().update(kNamespaces, "", key, current.root(), "finalize");
-    if (updated || updated.error().is(Reason::not_found)) return {};
-    return fail(updated.error());
+    return settled(context_.client().update(kNamespaces, "", key, current.root(), "finalize"));
   }
 
   void wait_for(const std::string& key, const DeletionReport& report) {

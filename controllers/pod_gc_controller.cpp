@@ -8,6 +8,7 @@
 
 #include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod.h"
+#include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 
@@ -72,9 +73,10 @@ class PodGcController final : public Controller {
       auto patch = schema::Document::object();
       patch.root().object("metadata").put("uid", stored->index.uid.str());
       patch.root().object("status").put("phase", "Failed");
-      auto failed = context_.client().patch(kPods, key.namespace_name, key.name, kube::PatchType::merge,
-                                            patch.to_json(), "status");
-      if (!failed && !failed.error().is(Reason::not_found)) return fail(failed.error());
+      if (auto failed = settled(context_.client().patch(kPods, key.namespace_name, key.name, kube::PatchType::merge,
+                                                        patch.to_json(), "status"));
+          !failed)
+        return failed;
     }
     return {};
   }
@@ -83,9 +85,8 @@ class PodGcController final : public Controller {
     kube::DeleteOptions options;
     options.uid = pod.uid();
     options.grace_period_seconds = 0;
-    auto removed = context_.client().remove(kPods, pod.namespace_name(), pod.name(), options);
-    if (removed || removed.error().is(Reason::not_found) || removed.error().is(Reason::conflict)) return {};
-    return fail(removed.error());
+    return settled(context_.client().remove(kPods, pod.namespace_name(), pod.name(), options),
+                   {Reason::not_found, Reason::conflict});
   }
 
   Context& context_;

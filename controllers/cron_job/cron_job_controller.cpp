@@ -8,6 +8,7 @@
 #include "controllers/job/job_facts.h"
 #include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod_control.h"
+#include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 
 namespace sublet::controllers {
@@ -77,8 +78,10 @@ class CronJobPass {
     forget_missing();
     auto outcome = cron_job_["metadata"].has("deletionTimestamp") ? Outcome() : run_schedule();
     if (!changed_) return outcome;
-    auto written = context_.client().update(kCronJobs, ref_.namespace_name, ref_.name, cron_job_.root(), "status");
-    if (!written && !written.error().is(Reason::not_found)) return fail(written.error());
+    if (auto written =
+            settled(context_.client().update(kCronJobs, ref_.namespace_name, ref_.name, cron_job_.root(), "status"));
+        !written)
+      return written;
     return outcome;
   }
 

@@ -8,6 +8,7 @@
 #include "controllers/pods/owner_wake.h"
 #include "controllers/pods/pod_control.h"
 #include "controllers/pods/status.h"
+#include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
@@ -146,9 +147,11 @@ class DaemonSetController final : public Controller {
     patch.root().object("metadata").object("labels").put(kDaemonHashLabel, hash_of(kept.root()));
     for (const auto& object : pods_.owned_by(claimant.owner.uid)) {
       if (Pod(object).label(kDaemonHashLabel) == hash_of(kept.root())) continue;
-      auto patched = context_.client().patch(kPods, claimant.owner.namespace_name, controllers::name_of(*object),
-                                             kube::PatchType::merge, patch.to_json());
-      if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+      if (auto patched =
+              settled(context_.client().patch(kPods, claimant.owner.namespace_name, controllers::name_of(*object),
+                                              kube::PatchType::merge, patch.to_json()));
+          !patched)
+        return fail(patched.error());
     }
     if (auto removed = truncate_history(
             context_.client(), equal, [](const Value&) { return false; }, 0);
@@ -182,9 +185,10 @@ class DaemonSetController final : public Controller {
       const auto pods = pods_of(pods_.owned_by(claimant.owner.uid));
       if (std::any_of(pods.begin(), pods.end(), [&](const Pod& pod) { return pod.label(kDaemonHashLabel) == hash; }))
         continue;
-      auto removed =
-          context_.client().remove(kRevisionResource, claimant.owner.namespace_name, name_of(revision.root()));
-      if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
+      if (auto removed = settled(
+              context_.client().remove(kRevisionResource, claimant.owner.namespace_name, name_of(revision.root())));
+          !removed)
+        return removed;
       --too_many;
     }
     return {};

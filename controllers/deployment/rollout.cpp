@@ -8,6 +8,7 @@
 #include "controllers/pods/claim.h"
 #include "controllers/pods/pod.h"
 #include "controllers/pods/pod_control.h"
+#include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 
 namespace sublet::controllers {
@@ -412,8 +413,9 @@ Outcome Rollout::clean_up() {
     const bool busy = set["status"]["replicas"].integer() != 0 || replicas_of(set) != 0 ||
                       set["metadata"]["generation"].integer() > set["status"]["observedGeneration"].integer();
     if (busy) continue;
-    auto removed = context_.client().remove(kReplicaSetResource, owner_.namespace_name, name_of(set));
-    if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
+    if (auto removed = settled(context_.client().remove(kReplicaSetResource, owner_.namespace_name, name_of(set)));
+        !removed)
+      return removed;
   }
   return {};
 }

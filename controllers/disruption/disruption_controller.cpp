@@ -6,6 +6,7 @@
 
 #include "controllers/disruption/budget.h"
 #include "controllers/pods/object_ref.h"
+#include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
@@ -82,9 +83,7 @@ class DisruptionController final : public Controller {
       changed = put_failure(budget.root(), judged.error().message, now);
     }
     if (!changed) return {};
-    auto written = context_.client().update(kBudgets, namespace_name, name, budget.root(), "status");
-    if (written || written.error().is(Reason::not_found)) return {};
-    return fail(written.error());
+    return settled(context_.client().update(kBudgets, namespace_name, name, budget.root(), "status"));
   }
 
  private:
@@ -211,9 +210,7 @@ class DisruptionController final : public Controller {
       entry.erase("reason");
       entry.erase("message");
     }
-    auto written = context_.client().update(kPods, parts.namespace_name, parts.name, changed.root(), "status");
-    if (written || written.error().is(Reason::not_found)) return {};
-    return fail(written.error());
+    return settled(context_.client().update(kPods, parts.namespace_name, parts.name, changed.root(), "status"));
   }
 
   Context& context_;

@@ -3,6 +3,7 @@
 #include "controllers/endpoints/pod_endpoint.h"
 #include "controllers/endpoints/slice_plan.h"
 #include "controllers/endpoints/subsets.h"
+#include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
@@ -65,9 +66,7 @@ class EndpointsController final : public Controller {
  private:
   Outcome remove(const std::string& namespace_name, const std::string& name) {
     if (!endpoints_.get(namespace_name, name)) return {};
-    auto removed = context_.client().remove(kEndpoints, namespace_name, name);
-    if (removed || removed.error().is(Reason::not_found)) return {};
-    return fail(removed.error());
+    return settled(context_.client().remove(kEndpoints, namespace_name, name));
   }
 
   Outcome write(const Value& service, const std::vector<Document>& pods, const std::string& namespace_name,
@@ -91,9 +90,7 @@ class EndpointsController final : public Controller {
     if (over) annotations.put(kOverCapacity, "truncated");
     current.root().put("subsets", subsets.root());
     if (!stored) return ensure_created(context_.client(), kEndpoints, namespace_name, current.root());
-    auto updated = context_.client().update(kEndpoints, namespace_name, name, current.root());
-    if (updated || updated.error().is(Reason::not_found)) return {};
-    return fail(updated.error());
+    return settled(context_.client().update(kEndpoints, namespace_name, name, current.root()));
   }
 
   static bool same_list(const Value& stored, const Value& wanted) {

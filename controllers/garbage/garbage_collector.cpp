@@ -314,10 +314,8 @@ class GarbageCollector final : public Controller {
     const auto* facts = facts_of_key(kinds, owner.key);
     const auto fresh = context_.snapshot().get(owner.key);
     if (!facts || !fresh || fresh->index.uid != owner.index.uid) return {};
-    auto patched = context_.client().patch(resource_of(*facts), namespace_of(owner), name_of(owner),
-                                           kube::PatchType::merge, without_finalizer(*fresh, finalizer));
-    if (patched || patched.error().is(Reason::not_found)) return {};
-    return fail(patched.error());
+    return settled(context_.client().patch(resource_of(*facts), namespace_of(owner), name_of(owner),
+                                           kube::PatchType::merge, without_finalizer(*fresh, finalizer)));
   }
 
   Context& context_;

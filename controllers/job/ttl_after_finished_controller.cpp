@@ -3,6 +3,7 @@
 
 #include "controllers/job/job_facts.h"
 #include "controllers/pods/object_ref.h"
+#include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
@@ -41,9 +42,7 @@ class TtlAfterFinishedController final : public Controller {
     kube::DeleteOptions options;
     options.uid = stored->index.uid;
     options.propagation_policy = "Foreground";
-    auto removed = context_.client().remove(kJobs, namespace_name, name, options);
-    if (removed || removed.error().is(Reason::not_found)) return {};
-    return fail(removed.error());
+    return settled(context_.client().remove(kJobs, namespace_name, name, options));
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "controllers/pods/claim.h"
 
+#include "controllers/runtime/calls.h"
+
 namespace sublet::controllers {
 namespace {
 
@@ -87,11 +89,10 @@ Claimed claim(const kube::Client& client, const kube::Resource& resource, const 
 
 Outcome release(const kube::Client& client, const kube::Resource& resource, const store::Object& object,
                 std::string_view owner_uid, std::string_view finalizer) {
-  auto patched = client.patch(resource, namespace_of(object), name_of(object), kube::PatchType::strategic_merge,
-                              release_patch(object, owner_uid, finalizer).to_json());
   // Invalid: it has no owners any more, or is another one of that name.
-  if (patched || patched.error().is(Reason::not_found) || patched.error().is(Reason::invalid)) return {};
-  return fail(patched.error());
+  return settled(client.patch(resource, namespace_of(object), name_of(object), kube::PatchType::strategic_merge,
+                              release_patch(object, owner_uid, finalizer).to_json()),
+                 {Reason::not_found, Reason::invalid});
 }
 
 }  // namespace sublet::controllers

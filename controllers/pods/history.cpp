@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/deployment/revisions.h"
+#include "controllers/runtime/calls.h"
 
 namespace sublet::controllers {
 
@@ -94,8 +95,9 @@ Outcome truncate_history(const kube::Client& client, const std::vector<Document>
     if (!live(revision.root())) idle.push_back(revision.root());
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(idle.size()) - limit; ++i) {
     const auto metadata = idle[static_cast<std::size_t>(i)]["metadata"];
-    auto removed = client.remove(kRevisionResource, metadata["namespace"].text(), metadata["name"].text());
-    if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
+    if (auto removed = settled(client.remove(kRevisionResource, metadata["namespace"].text(), metadata["name"].text()));
+        !removed)
+      return removed;
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include "controllers/pods/object_ref.h"
 #include "controllers/quota/quota_usage.h"
+#include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/schema/engine.h"
@@ -61,9 +62,7 @@ class ResourceQuotaController final : public Controller {
     const auto said = quota["status"];
     if (said["hard"].equals(wanted["hard"]) && said["used"].equals(wanted["used"])) return {};
     quota.root().put("status", wanted.root());
-    auto written = context_.client().update(kQuotas, namespace_name, name, quota.root(), "status");
-    if (written || written.error().is(Reason::not_found)) return {};
-    return fail(written.error());
+    return settled(context_.client().update(kQuotas, namespace_name, name, quota.root(), "status"));
   }
 
  private:
