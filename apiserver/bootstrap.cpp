@@ -75,6 +75,19 @@ BootstrapObject endpoint_slice(const ClusterFacts& cluster) {
   return made;
 }
 
+BootstrapObject service_range(const ClusterFacts& cluster) {
+  auto made = make("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", {}, "kubernetes");
+  made.object.root().object("spec").array("cidrs").push(cluster.service_cidr);
+  return made;
+}
+
+/// For servers that let this one say who their clients are.
+BootstrapObject authentication_config_map(const ClusterFacts& cluster) {
+  auto made = make("", "v1", "configmaps", "ConfigMap", "kube-system", "extension-apiserver-authentication");
+  made.object.root().object("data").put("client-ca-file", cluster.ca_certificate_pem);
+  return made;
+}
+
 }  // namespace
 
 std::string kubernetes_service_ip(const ClusterFacts& cluster) {
@@ -100,11 +113,13 @@ BootstrapObject default_service_account(std::string_view namespace_name) {
   return make("", "v1", "serviceaccounts", "ServiceAccount", namespace_name, "default");
 }
 
-std::vector<BootstrapObject> kubernetes_service_objects(const ClusterFacts& cluster) {
+std::vector<BootstrapObject> server_objects(const ClusterFacts& cluster) {
   std::vector<BootstrapObject> objects;
   objects.push_back(service(cluster));
   objects.push_back(endpoints(cluster));
   objects.push_back(endpoint_slice(cluster));
+  objects.push_back(service_range(cluster));
+  if (!cluster.ca_certificate_pem.empty()) objects.push_back(authentication_config_map(cluster));
   return objects;
 }
 
@@ -116,7 +131,7 @@ std::vector<BootstrapObject> bootstrap_objects(const ClusterFacts& cluster) {
     objects.push_back(default_service_account(name));
     objects.push_back(root_ca_config_map(name, cluster.ca_certificate_pem));
   }
-  for (auto& object : kubernetes_service_objects(cluster)) objects.push_back(std::move(object));
+  for (auto& object : server_objects(cluster)) objects.push_back(std::move(object));
   return objects;
 }
 

@@ -18,7 +18,7 @@ TEST(Bootstrap, EverythingIsValidAsItStands) {
     EXPECT_TRUE(made) << object.resource << " " << object.name << "\n" << causes_text(made);
     ++count;
   }
-  EXPECT_EQ(count, 4u + 2u + 8u + 3u);
+  EXPECT_EQ(count, 4u + 2u + 8u + 5u);
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ class NullSink final : public net::ResponseSink {
 // Objects whose content is the server's own: changed back when it differs.
 bool is_ours(const BootstrapObject& object) {
   return object.resource == "endpoints" || object.resource == "endpointslices" ||
-         (object.resource == "configmaps" && object.name == "kube-root-ca.crt");
+         (object.resource == "configmaps" &&
+          (object.name == "kube-root-ca.crt" || object.name == "extension-apiserver-authentication"));
 }
 
 ContextPtr context_for(const std::shared_ptr<ServerCore>& core, const BootstrapObject& object) {

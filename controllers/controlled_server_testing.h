@@ -24,7 +24,8 @@ class ControlledServer : public testing::Test {
       kEvents{"", "v1", "events"}, kNodes{"", "v1", "nodes"}, kNamespaces{"", "v1", "namespaces"},
       kJobs{"batch", "v1", "jobs"}, kCronJobs{"batch", "v1", "cronjobs"};
 
-  ControlledServer() {
+  explicit ControlledServer(apiserver::ServerOptions server_options = {})
+      : server_(*store_, loop_.loop(), std::move(server_options), clock_) {
     EXPECT_TRUE(server_.start());
     controllers_ = std::make_unique<Controllers>(*store_, client_, executor_, options_, clock_);
     controllers_->start();
@@ -106,7 +107,7 @@ class ControlledServer : public testing::Test {
   ManualExecutor executor_{clock_};
   std::unique_ptr<store::Store> store_ = std::move(*store::Store::open(store::make_memory_log()));
   net::LoopThread loop_{"test-controllers"};
-  apiserver::Server server_{*store_, loop_.loop(), {}, clock_};
+  apiserver::Server server_;
   kube::Client client_{net::make_in_process_transport(server_.handler(), [] {
     net::PeerIdentity identity;
     identity.kind = net::PeerIdentity::Kind::in_process;

@@ -8,15 +8,18 @@
 namespace sublet::controllers {
 
 using Made = std::unique_ptr<Controller>;
-Made make_namespace_controller(Context&), make_defaults_controller(Context&),
-    make_kubernetes_service_controller(Context&), make_event_controller(Context&), make_garbage_collector(Context&),
-    make_deployment_controller(Context&), make_replica_set_controller(Context&), make_replication_controller(Context&),
+Made make_namespace_controller(Context&), make_defaults_controller(Context&), make_server_objects_controller(Context&),
+    make_event_controller(Context&), make_garbage_collector(Context&), make_deployment_controller(Context&),
+    make_replica_set_controller(Context&), make_replication_controller(Context&),
     make_stateful_set_controller(Context&), make_daemon_set_controller(Context&), make_endpoints_controller(Context&),
     make_endpoint_slice_controller(Context&), make_endpoint_slice_mirroring_controller(Context&),
     make_job_controller(Context&), make_ttl_after_finished_controller(Context&), make_cron_job_controller(Context&),
     make_disruption_controller(Context&), make_pod_gc_controller(Context&),
     make_cluster_role_aggregation_controller(Context&), make_certificate_cleaner_controller(Context&),
-    make_resource_quota_controller(Context&);
+    make_resource_quota_controller(Context&), make_certificate_approving_controller(Context&),
+    make_certificate_signing_controller(Context&), make_service_account_tokens_controller(Context&),
+    make_bootstrap_signer_controller(Context&), make_token_cleaner_controller(Context&),
+    make_service_cidr_controller(Context&), make_ip_address_controller(Context&);
 
 namespace {
 
@@ -31,8 +34,9 @@ struct ControllerFacts {
 constexpr ControllerFacts kControllers[] = {
     {"namespace", make_namespace_controller},
     {"defaults", make_defaults_controller},
-    {"kubernetes-service", make_kubernetes_service_controller},
+    {"server-objects", make_server_objects_controller},
     {"event", make_event_controller},
+    {"ip-address", make_ip_address_controller},
     {"garbage-collector", make_garbage_collector, "generic-garbage-collector", "garbage-collector-controller"},
     {"deployment", make_deployment_controller, "deployment-controller"},
     {"replicaset", make_replica_set_controller, "replicaset-controller"},
@@ -50,6 +54,12 @@ constexpr ControllerFacts kControllers[] = {
     {"podgc", make_pod_gc_controller, "pod-garbage-collector"},
     {"clusterrole-aggregation", make_cluster_role_aggregation_controller, "clusterrole-aggregation-controller"},
     {"csrcleaner", make_certificate_cleaner_controller, "certificate-controller"},
+    {"csrapproving", make_certificate_approving_controller, "certificate-controller"},
+    {"csrsigning", make_certificate_signing_controller, "certificate-controller"},
+    {"serviceaccount-token", make_service_account_tokens_controller},
+    {"bootstrapsigner", make_bootstrap_signer_controller, "bootstrap-signer"},
+    {"tokencleaner", make_token_cleaner_controller, "token-cleaner"},
+    {"service-cidr", make_service_cidr_controller, "service-cidrs-controller", "service-cidr-controller"},
     {"resourcequota", make_resource_quota_controller, "resourcequota-controller"},
 };
 

@@ -1,6 +1,7 @@
 #include "sublet/net/digest.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 namespace sublet::net {
 
@@ -8,6 +9,14 @@ std::array<unsigned char, 32> sha256(std::string_view bytes) {
   std::array<unsigned char, 32> digest{};
   unsigned int size = 0;
   EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  return digest;
+}
+
+std::array<unsigned char, 32> hmac_sha256(std::string_view key, std::string_view bytes) {
+  std::array<unsigned char, 32> digest{};
+  unsigned int size = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
+       bytes.size(), digest.data(), &size);
   return digest;
 }
 

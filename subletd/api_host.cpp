@@ -166,6 +166,7 @@ void ApiHost::start_controllers() {
   executor_ = controllers::make_pool_executor(loop_.loop(), kControllerWorkers);
   controllers::ControllersOptions options;
   options.cluster = config_.server;
+  options.authority = pki_.ca;
   options.kinds = [server = server_.get()] { return server->kinds(); };
   options.client_as = [this](const std::string& user) {
     return controller_client(user, {"system:serviceaccounts", "system:serviceaccounts:kube-system"});

@@ -17,6 +17,8 @@ bool has_pod_security(const Value& object) {
 
 bool wants_load_balancer(const Value& object) { return object["spec"]["type"].text() == "LoadBalancer"; }
 
+bool is_further_range(const Value& object) { return object["metadata"]["name"].text() != "kubernetes"; }
+
 constexpr std::string_view kNoController = "no controller in this virtual cluster acts on it yet";
 constexpr std::string_view kNoRights =
     "authorization does not read it yet: whoever may log in to this virtual cluster may do everything";
@@ -33,7 +35,8 @@ constexpr Row kRows[] = {
     {"", "PersistentVolumeClaim", kNoController},
     {"", "ResourceQuota", "it only counts yet: nothing is refused because of it"},
     {"autoscaling", "HorizontalPodAutoscaler", kNoController},
-    {"certificates.k8s.io", "CertificateSigningRequest", kNoController},
+    {"networking.k8s.io", "ServiceCIDR",
+     "Services get their addresses from the range of the ServiceCIDR kubernetes alone", is_further_range},
     {"networking.k8s.io", "NetworkPolicy", "nothing enforces it yet: traffic of the pods is not restricted by it"},
     {"networking.k8s.io", "Ingress", "nothing routes traffic by it yet"},
     {"admissionregistration.k8s.io", "MutatingWebhookConfiguration", kNoWebhooks},

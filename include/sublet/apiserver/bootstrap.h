@@ -1,5 +1,5 @@
 // Bootstrap: what every cluster has from its first moment, as data: system namespaces with their default accounts and
-// CA, priority classes, and the `kubernetes` Service with its endpoints.
+// CA, priority classes, and what the server says of itself (server_objects).
 //
 // Server::start() creates what is missing; the controllers restore some of it later (controllers/). Pure.
 #pragma once
@@ -23,8 +23,9 @@ struct BootstrapObject {
 /// In the order in which they must be created.
 std::vector<BootstrapObject> bootstrap_objects(const ClusterFacts& cluster);
 
-/// The Service `kubernetes` in `default`, its Endpoints and its EndpointSlice.
-std::vector<BootstrapObject> kubernetes_service_objects(const ClusterFacts& cluster);
+/// What the server says of itself: the Service `kubernetes` in `default` with its Endpoints and its EndpointSlice, the
+/// ServiceCIDR `kubernetes`, and by which CA it knows its clients (ConfigMap extension-apiserver-authentication).
+std::vector<BootstrapObject> server_objects(const ClusterFacts& cluster);
 /// The CA that pods trust, as every namespace gets it.
 BootstrapObject root_ca_config_map(std::string_view namespace_name, const std::string& ca_certificate_pem);
 BootstrapObject default_service_account(std::string_view namespace_name);

@@ -2,10 +2,10 @@
 //
 // - namespaces: a namespace that is being deleted loses its pods, then all other content, then its finalizer
 // - defaults: the `default` ServiceAccount and the `kube-root-ca.crt` ConfigMap of every namespace
-// - kubernetes Service: the Service `kubernetes` with its endpoints, restored after deletion
+// - what the API server says of itself: the Service `kubernetes` and the like, restored after deletion
 // - events: removed an hour after they were last seen
 // - Jobs, CronJobs, Endpoints and EndpointSlices, PodDisruptionBudgets, aggregated
-//   ClusterRoles, clean-up of pods and certificate requests: as upstream's controllers, under their names
+//   ClusterRoles, certificate requests, tokens, clean-up of pods: as upstream's controllers, under their names
 // They read through listers over the store (lister.h) and write as clients of the API (controller.h). All share one
 // runtime: one watch per kind, a queue per controller, an Executor for all. At rest there is no task, no timer and no
 // write; nothing polls.
@@ -20,6 +20,7 @@
 #include "sublet/apiserver/bootstrap.h"
 #include "sublet/controllers/executor.h"
 #include "sublet/kube/client.h"
+#include "sublet/net/tls_context.h"
 #include "sublet/schema/registry.h"
 #include "sublet/store/store.h"
 
@@ -30,6 +31,7 @@ using CurrentKinds = std::function<std::shared_ptr<const schema::Registry>()>;
 
 struct ControllersOptions {
   apiserver::ClusterFacts cluster;  // as the server has them
+  net::KeyPair authority{};         // signs certificates; without a key none are
   /// Asked whenever a namespace is emptied, so that kinds which came at run time go with it.
   CurrentKinds kinds = schema::Registry::builtin;
   /// A client with the rights of a controller's account ("system:serviceaccount:kube-system:deployment-controller");

@@ -1,6 +1,7 @@
-// The Service `kubernetes` in `default` with its endpoints: made at start, restored when somebody deletes or bends
-// them.
+// What the API server says of itself (the Service `kubernetes` with its endpoints, the ServiceCIDR `kubernetes`, the
+// ConfigMap extension-apiserver-authentication): made at start, restored when somebody deletes or bends it.
 
+#include "controllers/runtime/calls.h"
 #include "sublet/apiserver/bootstrap.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
@@ -10,30 +11,33 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kObject = "kubernetes";
+constexpr std::string_view kAll = "all";
 
 /// The members that must stand as they are given; a Service's spec is the users' to extend.
 struct Watched {
   std::string_view resource;
   std::vector<std::string_view> exact;
 };
-const Watched kWatched[] = {
-    {"services", {}}, {"endpoints", {"subsets"}}, {"endpointslices", {"addressType", "endpoints", "ports"}}};
+const Watched kWatched[] = {{"services", {}},
+                            {"endpoints", {"subsets"}},
+                            {"endpointslices", {"addressType", "endpoints", "ports"}},
+                            {"servicecidrs", {}},
+                            {"configmaps", {"data"}}};
 
-class KubernetesServiceController final : public Controller {
+class ServerObjectsController final : public Controller {
  public:
-  explicit KubernetesServiceController(Context& context)
-      : context_(context), objects_(apiserver::kubernetes_service_objects(context.options().cluster)) {}
+  explicit ServerObjectsController(Context& context)
+      : context_(context), objects_(apiserver::server_objects(context.options().cluster)) {}
 
   void start() override {
     for (const auto& wanted : objects_) {
       context_.on_change(resource_of(wanted), [this, &wanted](const Change& change) {
         const auto& object = change.object();
         if (change.before && name_of(object) == wanted.name && namespace_of(object) == wanted.namespace_name)
-          context_.enqueue(std::string(kObject));
+          context_.enqueue(std::string(kAll));
       });
     }
-    context_.enqueue(std::string(kObject));
+    context_.enqueue(std::string(kAll));
   }
 
   Outcome reconcile(const std::string&) override {
@@ -58,9 +62,7 @@ class KubernetesServiceController final : public Controller {
       for (auto member : watched.exact) changed |= restore(current.root(), wanted.object.root(), member);
     }
     if (!changed) return {};
-    auto updated = context_.client().update(resource, wanted.namespace_name, wanted.name, current.root());
-    if (updated || updated.error().is(Reason::not_found)) return {};
-    return fail(updated.error());
+    return settled(context_.client().update(resource, wanted.namespace_name, wanted.name, current.root()));
   }
 
   static bool contains(const Value& value, const Value& wanted) {
@@ -88,8 +90,8 @@ class KubernetesServiceController final : public Controller {
 
 }  // namespace
 
-std::unique_ptr<Controller> make_kubernetes_service_controller(Context& context) {
-  return std::make_unique<KubernetesServiceController>(context);
+std::unique_ptr<Controller> make_server_objects_controller(Context& context) {
+  return std::make_unique<ServerObjectsController>(context);
 }
 
 }  // namespace sublet::controllers

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"
@@ -57,9 +58,7 @@ class CertificateCleanerController final : public Controller {
     }
     kube::DeleteOptions options;
     options.uid = stored->index.uid;
-    auto removed = context_.client().remove(kRequests, "", key, options);
-    if (removed || removed.error().is(Reason::not_found)) return {};
-    return fail(removed.error());
+    return settled(context_.client().remove(kRequests, "", key, options));
   }
 
  private:
