@@ -25,18 +25,26 @@ namespace {
 
 constexpr std::string_view kAccounts = "system:serviceaccount:kube-system:";
 
+/// Where a controller runs besides ManagedBy::builtin.
+enum class Stays : std::uint8_t {
+  no,               // upstream's controller manager has it
+  beside_upstream,  // has it too, but there it must be off: the reason stands beside the row
+  always,           // upstream's API server does it itself
+};
+
 struct ControllerFacts {
   std::string_view name;  // in logs and metrics
   Made (*make)(Context&);
   std::string_view account = "";    // upstream's service account of that controller; "": the house's own
   std::string_view component = "";  // who says its events; "": the account
+  Stays stays = Stays::no;
 };
 constexpr ControllerFacts kControllers[] = {
     {"namespace", make_namespace_controller},
     {"defaults", make_defaults_controller},
-    {"server-objects", make_server_objects_controller},
-    {"event", make_event_controller},
-    {"ip-address", make_ip_address_controller},
+    {"server-objects", make_server_objects_controller, "", "", Stays::always},
+    {"event", make_event_controller, "", "", Stays::always},
+    {"ip-address", make_ip_address_controller, "", "", Stays::always},
     {"garbage-collector", make_garbage_collector, "generic-garbage-collector", "garbage-collector-controller"},
     {"deployment", make_deployment_controller, "deployment-controller"},
     {"replicaset", make_replica_set_controller, "replicaset-controller"},
@@ -51,19 +59,40 @@ constexpr ControllerFacts kControllers[] = {
     {"ttl-after-finished", make_ttl_after_finished_controller, "ttl-after-finished-controller"},
     {"cronjob", make_cron_job_controller, "cronjob-controller"},
     {"disruption", make_disruption_controller, "disruption-controller", "controllermanager"},
-    {"podgc", make_pod_gc_controller, "pod-garbage-collector"},
+    // Upstream's removes pods of nodes that it does not see; a template may leave nodes out.
+    {"podgc", make_pod_gc_controller, "pod-garbage-collector", "", Stays::beside_upstream},
     {"clusterrole-aggregation", make_cluster_role_aggregation_controller, "clusterrole-aggregation-controller"},
     {"csrcleaner", make_certificate_cleaner_controller, "certificate-controller"},
     {"csrapproving", make_certificate_approving_controller, "certificate-controller"},
     {"csrsigning", make_certificate_signing_controller, "certificate-controller"},
-    {"serviceaccount-token", make_service_account_tokens_controller},
+    // Upstream's signs tokens itself, in a form that this API server does not take.
+    {"serviceaccount-token", make_service_account_tokens_controller, "", "", Stays::beside_upstream},
     {"bootstrapsigner", make_bootstrap_signer_controller, "bootstrap-signer"},
     {"tokencleaner", make_token_cleaner_controller, "token-cleaner"},
     {"service-cidr", make_service_cidr_controller, "service-cidrs-controller", "service-cidr-controller"},
     {"resourcequota", make_resource_quota_controller, "resourcequota-controller"},
 };
 
+bool runs(const ControllerFacts& facts, ManagedBy by) {
+  switch (by) {
+    case ManagedBy::builtin:
+      return true;
+    case ManagedBy::upstream:
+      return facts.stays != Stays::no;
+    case ManagedBy::nobody:
+      return facts.stays == Stays::always;
+  }
+  return true;
+}
+
 }  // namespace
+
+Result<ManagedBy> managed_by(std::string_view word) {
+  if (word == "builtin") return ManagedBy::builtin;
+  if (word == "upstream") return ManagedBy::upstream;
+  if (word == "none") return ManagedBy::nobody;
+  return bad_request("controllers: \"" + std::string(word) + "\" must be one of builtin, upstream, none");
+}
 
 struct Controllers::Impl {
   struct Unit {
@@ -79,6 +108,7 @@ struct Controllers::Impl {
         feeds(store, [this] { feeds_moved(); }),
         events(std::make_shared<Events>(executor, clock)) {
     for (const auto& facts : kControllers) {
+      if (!runs(facts, options.managed_by)) continue;
       Unit unit;
       if (!facts.account.empty() && options.client_as)
         unit.client = options.client_as(std::string(kAccounts).append(facts.account));

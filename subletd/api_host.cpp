@@ -62,6 +62,8 @@ void declare_api_host_flags(Flags& flags, ApiHostConfig& config) {
   flags.text("--admin-kubeconfig", config.admin_kubeconfig, "file to write an administrator's kubeconfig to");
   flags.number("--quota-objects", config.quota_objects, "how many objects the store may hold; 0: no limit");
   flags.text("--quota-bytes", config.quota_bytes, "how much they may take, e.g. 500Mi; 0: no limit");
+  flags.text("--controllers", config.controllers,
+             "who runs workloads: builtin, upstream (a kube-controller-manager beside it) or none");
 }
 
 Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
@@ -75,9 +77,8 @@ Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
   if (!pki) return fail(pki.error());
   host->pki_ = std::move(*pki);
   using Step = Outcome (ApiHost::*)();
-  for (const Step step : {&ApiHost::open_store, &ApiHost::listen, &ApiHost::start_server})
+  for (const Step step : {&ApiHost::open_store, &ApiHost::listen, &ApiHost::start_server, &ApiHost::start_controllers})
     if (auto done = (host.get()->*step)(); !done) return fail(done.error());
-  host->start_controllers();
   if (host->config_.before_ready)
     if (auto done = host->config_.before_ready(*host); !done) return fail(done.error());
   if (auto written = host->write_kubeconfig(); !written) return fail(written.error());
@@ -160,11 +161,14 @@ std::unique_ptr<kube::Client> ApiHost::controller_client(const std::string& user
       kube::ClientOptions{.user_agent = "sublet-controllers"});
 }
 
-void ApiHost::start_controllers() {
+Outcome ApiHost::start_controllers() {
+  const auto managed_by = controllers::managed_by(config_.controllers);
+  if (!managed_by) return fail(managed_by.error());
   controllers_loop_ = std::make_unique<net::LoopThread>("controllers-io");
   controllers_client_ = controller_client("system:sublet:controllers", {});
   executor_ = controllers::make_pool_executor(loop_.loop(), kControllerWorkers);
   controllers::ControllersOptions options;
+  options.managed_by = *managed_by;
   options.cluster = config_.server;
   options.authority = pki_.ca;
   options.kinds = [server = server_.get()] { return server->kinds(); };
@@ -174,6 +178,7 @@ void ApiHost::start_controllers() {
   controllers_ =
       std::make_unique<controllers::Controllers>(*store_, *controllers_client_, *executor_, std::move(options));
   controllers_->start();
+  return {};
 }
 
 Outcome ApiHost::write_kubeconfig() const {

@@ -34,13 +34,15 @@ struct ApiHostConfig {
   int compaction_seconds = 300;          // history is kept at least this long
   int quota_objects = 0;                 // of the store; 0: no limit
   std::string quota_bytes = "2Gi";       // a quantity; "0": no limit
+  std::string controllers = "builtin";   // or upstream, none: who runs workloads
   apiserver::ServerOptions server;       // keys and addresses are filled in by open(), logs by the tunnel when empty
   /// Called when the server answers in-process, before the admin kubeconfig is written (which tells others that all is
   /// up).
   std::function<Outcome(class ApiHost&)> before_ready;
 };
 
-/// The flags of every role that is an API server: --data, --listen, --admin-kubeconfig, --quota-objects, --quota-bytes.
+/// The flags of every role that is an API server: --data, --listen, --admin-kubeconfig, --quota-objects, --quota-bytes,
+/// --controllers.
 void declare_api_host_flags(Flags& flags, ApiHostConfig& config);
 
 class ApiHost {
@@ -62,7 +64,7 @@ class ApiHost {
   explicit ApiHost(ApiHostConfig config) : config_(std::move(config)), loop_("api") {}
   Outcome open_store();
   Outcome start_server();
-  void start_controllers();
+  Outcome start_controllers();
   std::unique_ptr<kube::Client> controller_client(const std::string& user, std::vector<std::string> groups) const;
   Outcome listen();
   Outcome write_kubeconfig() const;

@@ -45,6 +45,7 @@ class ApiServerRole final : public RoleProgram {
     config_.context_name = cluster->name;
     if (cluster->quota.objects) config_.quota_objects = static_cast<int>(*cluster->quota.objects);
     if (cluster->quota.bytes) config_.quota_bytes = std::to_string(*cluster->quota.bytes);
+    if (context->resolved_template) config_.controllers = context->resolved_template->config().controllers;
     config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.border = border_admission(std::move(*context));
     return {};

@@ -43,6 +43,7 @@ std::unique_ptr<RoleProgram> make_apiserver_role();
 std::unique_ptr<RoleProgram> make_syncer_role();
 std::unique_ptr<RoleProgram> make_simhost_role();
 std::unique_ptr<RoleProgram> make_run_role();
+std::unique_ptr<RoleProgram> make_controllers_role();
 
 /// Blocks SIGTERM and SIGINT for the process; call before any thread starts.
 void block_stop_signals();

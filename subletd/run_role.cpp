@@ -1,5 +1,6 @@
-// Role run: supervises one virtual cluster: its API server and its syncer as child processes, restarted with back-off
-// when they end; SIGTERM ends both, the syncer first. It gives up only when the API server does not come up at all.
+// Role run: supervises one virtual cluster: its API server and its syncer as child processes, and upstream's controller
+// manager where its template wants that, restarted with back-off when they end; SIGTERM ends all, the API server last.
+// It gives up only when the API server does not come up at all.
 //
 // One thread, no timers while all is well: it sleeps in sigtimedwait. The children die with it (PDEATHSIG), so that a
 // killed supervisor leaves nothing behind.
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -23,6 +23,7 @@
 #include "sublet/base/log.h"
 #include "sublet/cluster/virtual_cluster.h"
 #include "subletd/role.h"
+#include "subletd/upstream_controllers.h"
 
 namespace sublet::subletd {
 namespace {
@@ -76,7 +77,7 @@ Outcome start(Child& child) {
 
 class Supervisor {
  public:
-  explicit Supervisor(const std::string& folder) {
+  Supervisor(const std::string& folder, bool upstream_controllers) {
     const auto child = [&](const std::string& role, std::vector<std::string> flags) {
       Child made;
       made.role = role;
@@ -86,6 +87,7 @@ class Supervisor {
       return made;
     };
     children_ = {child("apiserver", {"--virtual-cluster", folder}), child("syncer", {"--dir", folder})};
+    if (upstream_controllers) children_.push_back(child("controllers", {"--virtual-cluster", folder}));
   }
 
   Outcome run() {
@@ -192,7 +194,7 @@ class Supervisor {
 
   sigset_t signals_{};
   bool ever_stable_ = false;  // any child, for kStableAfter
-  std::array<Child, 2> children_;
+  std::vector<Child> children_;
 };
 
 class RunRole final : public RoleProgram {
@@ -202,7 +204,10 @@ class RunRole final : public RoleProgram {
   }
 
   Outcome run() override {
-    if (auto cluster = cluster::VirtualCluster::load(folder_); !cluster) return fail(cluster.error());
+    const auto cluster = cluster::VirtualCluster::load(folder_);
+    if (!cluster) return fail(cluster.error());
+    const auto upstream = wants_upstream_controllers(*cluster);
+    if (!upstream) return fail(upstream.error());
     // One supervisor a folder; the lock also tells the CLI that one runs.
     const std::string lock_path = folder_ + "/run.lock";
     const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -212,10 +217,19 @@ class RunRole final : public RoleProgram {
     const std::string pid = std::to_string(::getpid()) + "\n";
     if (::ftruncate(lock, 0) != 0 || ::write(lock, pid.data(), pid.size()) < 0)
       return internal_error("cannot write " + lock_path + ": " + std::strerror(errno));
-    return Supervisor(folder_).run();
+    return Supervisor(folder_, *upstream).run();
   }
 
  private:
+  // Whoever waits in `sublet create` hears at once that the program is not there.
+  static Result<bool> wants_upstream_controllers(const cluster::VirtualCluster& cluster) {
+    const auto context = cluster::translate_context(cluster);
+    if (!context) return fail(context.error());
+    if (!context->resolved_template || context->resolved_template->config().controllers != "upstream") return false;
+    if (auto program = find_controller_manager(); !program) return fail(program.error());
+    return true;
+  }
+
   std::string folder_;
 };
 

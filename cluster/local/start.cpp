@@ -34,7 +34,11 @@ Outcome wait_for_daemon(const VirtualCluster& cluster, steady_clock::time_point 
     if (condition()) return true;
     return died = !daemon_runs(cluster.daemon_lock_path());
   });
-  if (died) return internal_error(std::string(what) + " ended while starting; " + log + " ends with:" + log_tail(log));
+  if (died) {
+    // One that was not even begun has said nothing; its supervisor has.
+    const std::string said = log_tail(log).empty() ? cluster.log_path("run") : log;
+    return internal_error(std::string(what) + " ended while starting; " + said + " ends with:" + log_tail(said));
+  }
   if (!good)
     return fail(Reason::timeout, std::string(what) + " was not ready in time; " + log + " ends with:" + log_tail(log));
   return {};

@@ -15,6 +15,7 @@ enum class Takes : std::uint8_t {
   boolean,     // honoured
   labels,      // a map of labels, honoured
   selector,    // a label selector's expressions, honoured
+  choice,      // one of the words in `reason`, honoured
   nothing,     // refused with all below it, whatever it says
 };
 
@@ -23,7 +24,7 @@ struct KeyRow {
   Takes takes;
   std::string_view reason;  // completes "... because" for what is refused
   bool SyncConfig::*flag = nullptr;
-  std::string SyncConfig::*labels = nullptr;
+  std::string SyncConfig::*text = nullptr;
 };
 
 constexpr std::string_view kAlways = "sublet always does this";
@@ -106,6 +107,9 @@ constexpr KeyRow kRows[] = {
     {"sync.fromHost.secrets.mappings", Takes::nothing, kNotShown},
     {"sync.fromHost.customResources", Takes::only_empty, kNotShown},
     // The rest.
+    {"controllers", Takes::choice, "builtin upstream none", nullptr, &SyncConfig::controllers},
+    {"controlPlane.distro.k8s.controllerManager.enabled", Takes::only_true,
+     "write controllers: none (nobody runs workloads) or controllers: upstream"},
     {"experimental.syncSettings.setOwner", Takes::only_false,
      "owner references on host objects break KAI's pod grouping and delete too much or too little; sublet finds what "
      "belongs to a virtual cluster by label",
@@ -141,10 +145,10 @@ constexpr KeyRow kRows[] = {
     {"pro", Takes::only_false, "everything in sublet is free"},
 };
 
-std::vector<std::string_view> split(std::string_view path) {
+std::vector<std::string_view> split(std::string_view path, char at = '.') {
   std::vector<std::string_view> parts;
   for (;;) {
-    const auto dot = path.find('.');
+    const auto dot = path.find(at);
     parts.push_back(path.substr(0, dot));
     if (dot == std::string_view::npos) return parts;
     path.remove_prefix(dot + 1);
@@ -251,6 +255,8 @@ class ConfigReader {
         return labels(row, node, key);
       case Takes::selector:
         return expressions(row, node, key);
+      case Takes::choice:
+        return choice(row, node, key);
       case Takes::nothing:
         if (!node.is_null()) refuse(node, key, "not supported", row.reason);
         return;
@@ -258,8 +264,21 @@ class ConfigReader {
   }
 
   void add_term(const KeyRow& row, const std::string& term) {
-    std::string& selector = config_.*row.labels;
+    std::string& selector = config_.*row.text;
     selector += (selector.empty() ? "" : ",") + term;
+  }
+
+  void choice(const KeyRow& row, const YamlNode& node, const std::string& key) {
+    const auto words = split(row.reason, ' ');
+    if (node.is_string() && std::find(words.begin(), words.end(), node.text) != words.end()) {
+      config_.*row.text = node.text;
+      return;
+    }
+    std::string all;
+    for (const auto word : words) all.append(all.empty() ? "" : ", ").append(word);
+    const std::string given = node.is_string() ? '"' + node.text + '"' : std::string(node.kind_text());
+    problems_.add(node.mark, key,
+                  "must be one of " + all + ", not " + given + (node.is_string() ? suggestion(node.text, words) : ""));
   }
 
   void labels(const KeyRow& row, const YamlNode& node, const std::string& key) {

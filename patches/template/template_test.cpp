@@ -75,6 +75,7 @@ TEST(Template, EmptyFilesAndNone) {
   const auto none = Template::none().resolve({}, "rag", "team-legal");
   ASSERT_TRUE(none.has_value());
   EXPECT_TRUE((*none)->config().nodes_from_host);
+  EXPECT_EQ((*none)->config().controllers, "builtin");
 }
 
 TEST(Template, ConfigurationIsRead) {
@@ -94,9 +95,11 @@ sync:
         matchExpressions: [{key: a, operator: In, values: [x, y]}, {key: b, operator: DoesNotExist}]
     csiDrivers: {enabled: auto}
 telemetry: {enabled: false}
+controllers: none
 )");
   ASSERT_TRUE(resolved);
   EXPECT_FALSE(resolved->config().nodes_from_host);
+  EXPECT_EQ(resolved->config().controllers, "none");
   EXPECT_EQ(resolved->config().nodes_selector, "team=legal,gpu=true");
   EXPECT_EQ(resolved->config().runtime_classes_selector, "tenant=yes,a in (x,y),!b");
 }
@@ -114,6 +117,13 @@ TEST(Template, MistakesAreNamedWithTheirPlace) {
       {"foo: 1\n", "t.yaml:1:1: foo: unknown key"},
       {"sync:\n  fromHost:\n    runtimeClasses: {enabled: yep}\n",
        "t.yaml:3:31: sync.fromHost.runtimeClasses.enabled: must be true or false, not a string"},
+      {"sync: {}\ncontrollers: upsteam\n",
+       "t.yaml:2:14: controllers: must be one of builtin, upstream, none, not \"upsteam\" (did you mean "
+       "\"upstream\"?)"},
+      {"controllers: true\n", "t.yaml:1:14: controllers: must be one of builtin, upstream, none, not a boolean"},
+      {"controlPlane: {distro: {k8s: {controllerManager: {enabled: false}}}}\n",
+       "t.yaml:1:51: controlPlane.distro.k8s.controllerManager.enabled: cannot be false: write controllers: none "
+       "(nobody runs workloads) or controllers: upstream"},
       {"sync: true\n", "t.yaml:1:7: sync: must be a map, not a boolean"},
       {"experimental: {syncSettings: {setOwner: true}}\n",
        "t.yaml:1:31: experimental.syncSettings.setOwner: cannot be true: owner references on host objects break KAI's "

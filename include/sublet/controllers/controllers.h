@@ -16,6 +16,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "sublet/apiserver/bootstrap.h"
 #include "sublet/controllers/executor.h"
@@ -29,7 +30,17 @@ namespace sublet::controllers {
 /// The kinds that the server has at present (Server::kinds).
 using CurrentKinds = std::function<std::shared_ptr<const schema::Registry>()>;
 
+/// Who does what upstream's controller manager does.
+enum class ManagedBy : std::uint8_t {
+  builtin,   // these controllers
+  upstream,  // a kube-controller-manager beside them; of these run those that it does not have, or that must be other
+  nobody,    // of these run those that upstream's API server has itself
+};
+/// "builtin", "upstream", "none". bad_request for another word.
+Result<ManagedBy> managed_by(std::string_view word);
+
 struct ControllersOptions {
+  ManagedBy managed_by = ManagedBy::builtin;
   apiserver::ClusterFacts cluster;  // as the server has them
   net::KeyPair authority{};         // signs certificates; without a key none are
   /// Asked whenever a namespace is emptied, so that kinds which came at run time go with it.

@@ -39,6 +39,7 @@ struct SyncConfig {
   std::string runtime_classes_selector;   // sync.fromHost.runtimeClasses.selector.matchLabels as a label selector
   bool nodes_from_host = true;            // sync.fromHost.nodes.enabled
   std::string nodes_selector;             // sync.fromHost.nodes.selector.labels as a label selector
+  std::string controllers = "builtin";    // controllers: who runs workloads: builtin, upstream or none
 };
 
 /// What the border makes of any template, so that load() can tell which patches would have no effect.

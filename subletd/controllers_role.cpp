@@ -1,0 +1,91 @@
+// Role controllers: becomes upstream's kube-controller-manager for one virtual cluster whose template says
+// `controllers: upstream`. It runs unchanged, each of its controllers with its own service account; those that the API
+// server keeps itself beside it (controllers/controllers.cpp, Stays) are switched off.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "sublet/base/log.h"
+#include "sublet/cluster/virtual_cluster.h"
+#include "subletd/role.h"
+#include "subletd/upstream_controllers.h"
+
+namespace sublet::subletd {
+namespace {
+
+constexpr std::string_view kProgram = "kube-controller-manager";
+
+// The host's business: its nodes, their addresses and their volumes. The other two: controllers.cpp says why.
+constexpr std::string_view kControllers =
+    "--controllers=*,-node-ipam-controller,-node-lifecycle-controller,-ttl-controller,"
+    "-persistentvolume-attach-detach-controller,-pod-garbage-collector-controller,-serviceaccount-token-controller";
+
+std::vector<std::string> command_for(const cluster::VirtualCluster& cluster, const std::string& program) {
+  const auto kubeconfig = cluster.admin_kubeconfig_path();
+  const auto folder = cluster.api_folder();
+  std::vector<std::string> words = {program, std::string(kControllers)};
+  for (auto flag : {"--kubeconfig=", "--authentication-kubeconfig=", "--authorization-kubeconfig="})
+    words.push_back(flag + kubeconfig);
+  words.push_back("--root-ca-file=" + folder + "/ca.crt");
+  words.push_back("--cluster-signing-cert-file=" + folder + "/ca.crt");
+  words.push_back("--cluster-signing-key-file=" + folder + "/ca.key");
+  words.insert(words.end(), {"--use-service-account-credentials=true", "--leader-elect=true", "--secure-port=0"});
+  return words;
+}
+
+class ControllersRole final : public RoleProgram {
+ public:
+  void declare(Flags& flags) override {
+    flags.text("--virtual-cluster", folder_, "the virtual cluster's folder, as `sublet create` made it", true);
+  }
+
+  Outcome run() override {
+    auto cluster = cluster::VirtualCluster::load(folder_);
+    if (!cluster) return fail(cluster.error());
+    auto program = find_controller_manager();
+    if (!program) return fail(program.error());
+    std::error_code error;
+    if (!std::filesystem::exists(cluster->admin_kubeconfig_path(), error))
+      return fail(Reason::service_unavailable, "the API server has not written " + cluster->admin_kubeconfig_path() +
+                                                   " yet; `subletd run` starts this again");
+    auto words = command_for(*cluster, *program);
+    std::vector<char*> argv;
+    for (auto& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    log::info("controllers.starting", {{"program", *program}});
+    // What was blocked for wait_for_stop_signal() must reach the program.
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execv(program->c_str(), argv.data());
+    return internal_error("cannot run " + *program + ": " + std::strerror(errno));
+  }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace
+
+Result<std::string> find_controller_manager() {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path ? path : "";
+  while (!rest.empty()) {
+    const auto colon = rest.find(':');
+    const auto folder = std::string(rest.substr(0, colon));
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+    auto candidate = (folder.empty() ? "." : folder) + "/" + std::string(kProgram);
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return fail(Reason::not_found, "controllers: upstream needs the program " + std::string(kProgram) +
+                                     ", and no folder of PATH has it; install it (of Kubernetes 1.35 or 1.36), or "
+                                     "write controllers: builtin");
+}
+
+std::unique_ptr<RoleProgram> make_controllers_role() { return std::make_unique<ControllersRole>(); }
+
+}  // namespace sublet::subletd
