@@ -19,7 +19,9 @@ Made make_namespace_controller(Context&), make_defaults_controller(Context&), ma
     make_resource_quota_controller(Context&), make_certificate_approving_controller(Context&),
     make_certificate_signing_controller(Context&), make_service_account_tokens_controller(Context&),
     make_bootstrap_signer_controller(Context&), make_token_cleaner_controller(Context&),
-    make_service_cidr_controller(Context&), make_ip_address_controller(Context&);
+    make_service_cidr_controller(Context&), make_ip_address_controller(Context&), make_autoscaler_controller(Context&),
+    make_claim_protection_controller(Context&), make_volume_protection_controller(Context&),
+    make_volume_binder_controller(Context&), make_ephemeral_volume_controller(Context&);
 
 namespace {
 
@@ -70,6 +72,12 @@ constexpr ControllerFacts kControllers[] = {
     {"bootstrapsigner", make_bootstrap_signer_controller, "bootstrap-signer"},
     {"tokencleaner", make_token_cleaner_controller, "token-cleaner"},
     {"service-cidr", make_service_cidr_controller, "service-cidrs-controller", "service-cidr-controller"},
+    {"horizontalpodautoscaling", make_autoscaler_controller, "horizontal-pod-autoscaler"},
+    {"persistentvolume-binder", make_volume_binder_controller, "persistent-volume-binder",
+     "persistentvolume-controller"},
+    {"persistentvolumeclaim-protection", make_claim_protection_controller, "pvc-protection-controller"},
+    {"persistentvolume-protection", make_volume_protection_controller, "pv-protection-controller"},
+    {"ephemeral-volume", make_ephemeral_volume_controller, "ephemeral-volume-controller", "ephemeral_volume"},
     {"resourcequota", make_resource_quota_controller, "resourcequota-controller"},
 };
 

@@ -19,7 +19,6 @@ bool wants_load_balancer(const Value& object) { return object["spec"]["type"].te
 
 bool is_further_range(const Value& object) { return object["metadata"]["name"].text() != "kubernetes"; }
 
-constexpr std::string_view kNoController = "no controller in this virtual cluster acts on it yet";
 constexpr std::string_view kNoRights =
     "authorization does not read it yet: whoever may log in to this virtual cluster may do everything";
 constexpr std::string_view kNoWebhooks = "its webhooks are not called yet";
@@ -32,9 +31,7 @@ struct Row {
 };
 // A row goes when the feature comes; docs/limits.md says the same to people.
 constexpr Row kRows[] = {
-    {"", "PersistentVolumeClaim", kNoController},
     {"", "ResourceQuota", "it only counts yet: nothing is refused because of it"},
-    {"autoscaling", "HorizontalPodAutoscaler", kNoController},
     {"networking.k8s.io", "ServiceCIDR",
      "Services get their addresses from the range of the ServiceCIDR kubernetes alone", is_further_range},
     {"networking.k8s.io", "NetworkPolicy", "nothing enforces it yet: traffic of the pods is not restricted by it"},

@@ -32,7 +32,14 @@ constexpr DefaultFact kAutoscaler[] = {
     {"spec.minReplicas", "1"},
     {"spec.metrics",
      "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":\"Utilization\","
-     "\"averageUtilization\":80}}}]"}};
+     "\"averageUtilization\":80}}}]"},
+    {"spec.behavior?.scaleUp.stabilizationWindowSeconds", "0"},
+    {"spec.behavior?.scaleUp.selectPolicy", "\"Max\""},
+    {"spec.behavior?.scaleUp.policies",
+     "[{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":15},"
+     "{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]"},
+    {"spec.behavior?.scaleDown.selectPolicy", "\"Max\""},
+    {"spec.behavior?.scaleDown.policies", "[{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]"}};
 constexpr DefaultFact kValidatingWebhook[] = {{"webhooks[].failurePolicy", "\"Fail\""},
                                               {"webhooks[].matchPolicy", "\"Equivalent\""},
                                               {"webhooks[].namespaceSelector", "{}"},

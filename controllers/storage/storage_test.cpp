@@ -1,0 +1,172 @@
+#include "controllers/controlled_server_testing.h"
+#include "controllers/storage/volume_match.h"
+
+namespace sublet::controllers {
+namespace {
+
+class StorageTest : public ControlledServer {
+ protected:
+  static inline const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"},
+      kVolumes{"", "v1", "persistentvolumes"}, kClasses{"storage.k8s.io", "v1", "storageclasses"};
+
+  void make_volume(const std::string& name, const std::string& size, const std::string& more = "",
+                   const std::string& modes = R"(["ReadWriteOnce"])") {
+    create(kVolumes, "",
+           R"({"metadata":{"name":")" + name + R"("},"spec":{"capacity":{"storage":")" + size + R"("},"accessModes":)" +
+               modes + R"(,"hostPath":{"path":"/tmp/x"})" + more + "}}");
+  }
+  void make_claim(const std::string& name, const std::string& size, const std::string& more = "") {
+    create(kClaims, "default",
+           R"({"metadata":{"name":")" + name +
+               R"("},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":")" + size + R"("}})" +
+               more + "}}");
+  }
+  void make_class(const std::string& name, const std::string& more) {
+    create(kClasses, "", R"({"metadata":{"name":")" + name + R"("},)" + more + "}");
+  }
+  void make_pod(const std::string& name, const std::string& volume, const std::string& node = "") {
+    create(kPods, "default",
+           R"({"metadata":{"name":")" + name + R"("},"spec":{)" +
+               (node.empty() ? "" : R"("nodeName":")" + node + R"(",)") + R"("volumes":[{"name":"v",)" + volume +
+               R"(}],"containers":[{"name":"c","image":"i"}]}})");
+  }
+  schema::Document volume(const std::string& name) {
+    auto found = client_.get(kVolumes, "", name);
+    return found ? std::move(*found) : schema::Document();
+  }
+  std::string phase(const std::string& name) { return volume(name)["status"]["phase"].string(); }
+  std::string claim_state(const std::string& name) {
+    const auto claim = get(kClaims, name);
+    return claim["status"]["phase"].string() + " " + claim["spec"]["volumeName"].string();
+  }
+  void remove_volume(const std::string& name) {
+    ASSERT_TRUE(client_.remove(kVolumes, "", name));
+    settle();
+  }
+};
+constexpr const char* kNoClass = R"(,"storageClassName":"")";
+
+TEST_F(StorageTest, AClaimGetsTheSmallestVolumeThatSuits) {
+  make_volume("big", "10Gi");
+  make_volume("small", "1Gi");
+  make_volume("fit", "5Gi");
+  make_volume("shared", "4Gi", "", R"(["ReadWriteOnce","ReadWriteMany"])");
+  EXPECT_EQ(phase("fit"), "Available");
+  make_claim("c", "3Gi", kNoClass);
+  EXPECT_EQ(claim_state("c"), "Bound fit") << "one with more modes than asked for comes last";
+  EXPECT_EQ(phase("fit"), "Bound");
+  const auto claim = get(kClaims, "c");
+  EXPECT_EQ(claim["status"]["capacity"]["storage"].text(), "5Gi");
+  EXPECT_EQ(claim["metadata"]["annotations"]["pv.kubernetes.io/bind-completed"].text(), "yes");
+  EXPECT_EQ(volume("fit")["spec"]["claimRef"]["uid"].text(), claim["metadata"]["uid"].text());
+  const auto before = store_->stats().revision;
+  restart_controllers();
+  EXPECT_EQ(store_->stats().revision, before);
+}
+
+TEST_F(StorageTest, AClaimWaitsForAVolumeAndLeavesItReleased) {
+  make_claim("c", "3Gi", kNoClass);
+  EXPECT_EQ(claim_state("c"), "Pending ");
+  EXPECT_EQ(said_of("PersistentVolumeClaim", "c"),
+            std::vector<std::string>{
+                "FailedBinding: no persistent volumes available for this claim and no storage class is set"});
+  make_volume("v", "3Gi", R"(,"persistentVolumeReclaimPolicy":"Retain")");
+  EXPECT_EQ(claim_state("c"), "Bound v");
+  remove(kClaims, "c");
+  EXPECT_EQ(phase("v"), "Released");
+  make_claim("again", "3Gi", kNoClass);
+  EXPECT_EQ(claim_state("again"), "Pending ") << "it is another's still";
+  auto freed = volume("v");
+  freed["spec"].erase("claimRef");
+  ASSERT_TRUE(client_.update(kVolumes, "", "v", freed.root()));
+  settle();
+  EXPECT_EQ(claim_state("again"), "Bound v");
+}
+
+TEST_F(StorageTest, WhatIsAskedForByNameAndWhatIsKept) {
+  make_volume("kept", "3Gi", R"(,"claimRef":{"namespace":"default","name":"mine"})");
+  make_volume("named", "3Gi");
+  make_claim("other", "1Gi", std::string(kNoClass) + R"(,"volumeName":"kept")");
+  EXPECT_EQ(claim_state("other"), "Pending kept");
+  EXPECT_EQ(said_of("PersistentVolumeClaim", "other"),
+            std::vector<std::string>{"FailedBinding: volume \"kept\" already bound to a different claim."});
+  make_claim("mine", "1Gi", kNoClass);
+  EXPECT_EQ(claim_state("mine"), "Bound kept");
+  EXPECT_FALSE(volume("kept")["metadata"]["annotations"].has("pv.kubernetes.io/bound-by-controller"));
+  make_claim("large", "9Gi", std::string(kNoClass) + R"(,"volumeName":"named")");
+  EXPECT_EQ(
+      said_of("PersistentVolumeClaim", "large"),
+      std::vector<std::string>{"VolumeMismatch: Cannot bind to requested volume \"named\": requested PV is too small"});
+}
+
+TEST_F(StorageTest, AClaimThatLosesItsVolumeIsLost) {
+  make_volume("v", "3Gi");
+  make_claim("c", "3Gi", kNoClass);
+  auto held = volume("v");
+  held["metadata"].erase("finalizers");
+  ASSERT_TRUE(client_.update(kVolumes, "", "v", held.root()));
+  ASSERT_TRUE(client_.remove(kVolumes, "", "v"));
+  settle();
+  EXPECT_EQ(claim_state("c"), "Lost v");
+}
+
+TEST_F(StorageTest, ClassesAskWhoProvisionsAndWaitForTheFirstConsumer) {
+  make_class("fast", R"("provisioner":"example.com/disk")");
+  make_class("local", R"("provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"WaitForFirstConsumer")");
+  make_claim("c", "1Gi", R"(,"storageClassName":"fast")");
+  EXPECT_EQ(get(kClaims, "c")["metadata"]["annotations"]["volume.kubernetes.io/storage-provisioner"].text(),
+            "example.com/disk");
+  make_claim("typo", "1Gi", R"(,"storageClassName":"fats")");
+  EXPECT_EQ(said_of("PersistentVolumeClaim", "typo"),
+            std::vector<std::string>{"ProvisioningFailed: storageclass.storage.k8s.io \"fats\" not found"});
+  make_volume("v", "1Gi", R"(,"storageClassName":"local")");
+  make_claim("l", "1Gi", R"(,"storageClassName":"local")");
+  EXPECT_EQ(claim_state("l"), "Pending ");
+  EXPECT_EQ(said_of("PersistentVolumeClaim", "l"),
+            std::vector<std::string>{"WaitForFirstConsumer: waiting for first consumer to be created before binding"});
+  make_pod("p", R"("persistentVolumeClaim":{"claimName":"l"})", "n");
+  EXPECT_EQ(claim_state("l"), "Bound v");
+}
+
+TEST_F(StorageTest, ADefaultClassIsTakenAlsoLater) {
+  make_claim("c", "1Gi");
+  EXPECT_FALSE(get(kClaims, "c")["spec"].has("storageClassName"));
+  create(kClasses, "", R"({"metadata":{"name":"std","annotations":{"storageclass.kubernetes.io/is-default-class":
+    "true"}},"provisioner":"example.com/disk"})");
+  EXPECT_EQ(get(kClaims, "c")["spec"]["storageClassName"].text(), "std");
+}
+
+TEST_F(StorageTest, WhatIsInUseOutlivesItsDeletion) {
+  make_volume("v", "1Gi");
+  make_claim("c", "1Gi", kNoClass);
+  make_pod("p", R"("persistentVolumeClaim":{"claimName":"c"})", "n");
+  remove(kClaims, "c");
+  remove_volume("v");
+  EXPECT_TRUE(get(kClaims, "c")["metadata"].has("deletionTimestamp"));
+  EXPECT_EQ(phase("v"), "Bound");
+  kube::DeleteOptions now;
+  now.grace_period_seconds = 0;
+  remove(kPods, "p", now);
+  EXPECT_TRUE(get(kClaims, "c").root().is_null());
+  EXPECT_TRUE(volume("v").root().is_null());
+}
+
+TEST_F(StorageTest, EphemeralVolumesGetClaimsOfTheirPod) {
+  const std::string ephemeral = R"("ephemeral":{"volumeClaimTemplate":{"metadata":{"labels":{"a":"b"}},"spec":{
+    "accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}})";
+  make_pod("p", ephemeral);
+  auto claim = get(kClaims, "p-v");
+  EXPECT_EQ(claim["metadata"]["labels"]["a"].text(), "b");
+  EXPECT_EQ(claim["metadata"]["ownerReferences"].at(0)["uid"].text(), get(kPods, "p")["metadata"]["uid"].text());
+  remove(kClaims, "p-v");
+  EXPECT_NE(get(kClaims, "p-v")["metadata"]["uid"].text(), claim["metadata"]["uid"].text());
+  EXPECT_FALSE(get(kClaims, "p-v").root().is_null()) << "it comes back";
+  make_claim("q-v", "1Gi");
+  make_pod("q", ephemeral);
+  EXPECT_EQ(said_of("Pod", "q"),
+            std::vector<std::string>{"FailedBinding: ephemeral volume v: PVC default/q-v was not created for pod "
+                                     "default/q (pod is not owner)"});
+}
+
+}  // namespace
+}  // namespace sublet::controllers

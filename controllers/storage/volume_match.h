@@ -1,0 +1,28 @@
+// Which PersistentVolume suits a PersistentVolumeClaim. Pure.
+// Source: k8s.io/component-helpers/storage/volume, pkg/controller/volume/persistentvolume/index.go of Kubernetes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sublet/schema/document.h"
+
+namespace sublet::controllers {
+
+/// spec.storageClassName, or the annotation that came before it; "" for none.
+std::string class_of(const schema::Value& claim_or_volume);
+/// A class was asked for, be it "".
+bool has_class(const schema::Value& claim);
+
+/// The volume names this claim: its uid too, where it has one.
+bool is_claimed_by(const schema::Value& volume, const schema::Value& claim);
+/// One is for a file system, the other a block device.
+bool modes_differ(const schema::Value& volume, const schema::Value& claim);
+/// Why the volume that the claim asks for by name does not suit; "" when it does.
+std::string check_requested(const schema::Value& volume, const schema::Value& claim);
+
+/// The smallest of those that suit, with as few access modes more than asked for as there are; one that was made for
+/// the claim before all others. Missing when none suits; with `only_claimed` also when none was made for it.
+schema::Value best_volume(const std::vector<schema::Value>& volumes, const schema::Value& claim, bool only_claimed);
+
+}  // namespace sublet::controllers
