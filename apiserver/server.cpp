@@ -1,6 +1,7 @@
 #include "sublet/apiserver/server.h"
 
 #include "apiserver/admission/call_out.h"
+#include "apiserver/authz/standing_rights.h"
 #include "apiserver/filters/pipeline.h"
 #include "apiserver/system_objects.h"
 #include "apiserver/watch/watch_hub.h"
@@ -13,10 +14,14 @@ struct Parts {
   Parts(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
       : watches(loop, store),
         call_outs(loop),
-        core(store, loop, std::move(options), clock, random, watches, call_outs) {}
+        authorizer(store, options.house_rights),
+        standing_rights(loop, authorizer),
+        core(store, loop, std::move(options), clock, random, watches, call_outs, authorizer, standing_rights) {}
 
   WatchHub watches;
   CallOuts call_outs;
+  Authorizer authorizer;
+  StandingRights standing_rights;
   ServerCore core;
 };
 
@@ -54,6 +59,7 @@ void Server::stop() {
   impl_->core->stopping = true;
   impl_->core->watches.finish_all();
   impl_->core->call_outs.stop();
+  impl_->core->authorizer.stop();
   impl_->core->large_answers.stop();
 }
 

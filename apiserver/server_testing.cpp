@@ -80,6 +80,15 @@ std::string Tap::raw() {
 
 Rig::Rig(store::StoreOptions store_options, ServerOptions options, std::unique_ptr<store::Log> log)
     : loop_("test-api") {
+  options.bootstrap_rights = false;
+  start(std::move(store_options), std::move(options), std::move(log));
+}
+
+Rig::Rig(WithRights, ServerOptions options) : loop_("test-api") {
+  start({}, std::move(options), store::make_memory_log());
+}
+
+void Rig::start(store::StoreOptions store_options, ServerOptions options, std::unique_ptr<store::Log> log) {
   auto store = store::Store::open(std::move(log), std::move(store_options));
   EXPECT_TRUE(store);
   store_ = std::move(*store);
@@ -113,6 +122,10 @@ Reply Rig::call(std::string method, std::string target, std::string body, net::H
 Reply Rig::patch(std::string target, std::string_view type, std::string body) {
   return call("PATCH", std::move(target), std::move(body),
               {{"Content-Type", "application/" + std::string(type) + "+json"}});
+}
+
+Reply Rig::call_as(const std::string& user, std::string method, std::string target, std::string body) {
+  return call(std::move(method), std::move(target), std::move(body), {{"Impersonate-User", user}});
 }
 
 Watching Rig::watch(std::string target, net::Headers headers) {

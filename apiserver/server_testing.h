@@ -60,8 +60,14 @@ struct Watching {
 
 class Rig {
  public:
+  /// Without upstream's roles and bindings, which take a while to write: who calls is of system:masters.
   explicit Rig(store::StoreOptions store_options = {}, ServerOptions options = {},
                std::unique_ptr<store::Log> log = store::make_memory_log());
+  /// The server as a virtual cluster has it, with those.
+  struct WithRights {
+    explicit WithRights() = default;
+  };
+  explicit Rig(WithRights, ServerOptions options = {});
   ~Rig();
   Reply call(std::string method, std::string target, std::string body = {}, net::Headers headers = {});
   Reply get(std::string target, net::Headers headers = {}) {
@@ -75,14 +81,19 @@ class Rig {
   /// Starts a request and does not wait for its answer (the Tap's code() and raw()): when this returns, the handler
   /// has, and what it answered at once was heard.
   Watching begin(std::string method, std::string target, std::string body = {}, net::Headers headers = {});
+  /// A call as somebody: headers that impersonate.
+  Reply call_as(const std::string& user, std::string method, std::string target, std::string body = {});
   store::Store& store() { return *store_; }
   Server& server() { return *server_; }
+  net::Loop& loop() { return loop_.loop(); }
 
   /// A ConfigMap in the namespace `test`, which is empty at first, with data {k: value} and these labels (JSON object
   /// text).
   Reply make_config_map(const std::string& name, const std::string& value = "v", const std::string& labels = "{}");
 
  private:
+  void start(store::StoreOptions store_options, ServerOptions options, std::unique_ptr<store::Log> log);
+
   std::unique_ptr<store::Store> store_;
   net::LoopThread loop_;
   std::unique_ptr<Server> server_;

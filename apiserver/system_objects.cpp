@@ -1,5 +1,6 @@
 #include "apiserver/system_objects.h"
 
+#include "apiserver/authz/bootstrap_rights.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/verbs/phases.h"
 #include "sublet/apiserver/bootstrap.h"
@@ -71,6 +72,72 @@ Result<Plan> plan_system_object(RequestContext& context, const store::Snapshot& 
   return plan_at_once(write, draft);
 }
 
+// --- roles and bindings ---
+
+BootstrapObject right_of(Document object) {
+  constexpr std::pair<std::string_view, std::string_view> kResources[] = {
+      {"Role", "roles"},
+      {"ClusterRole", "clusterroles"},
+      {"RoleBinding", "rolebindings"},
+      {"ClusterRoleBinding", "clusterrolebindings"}};
+  BootstrapObject right{"rbac.authorization.k8s.io",
+                        "v1",
+                        {},
+                        object["metadata"]["namespace"].string(),
+                        object["metadata"]["name"].string(),
+                        std::move(object)};
+  for (const auto& [kind, resource] : kResources)
+    if (right.object["kind"].text() == kind) right.resource = resource;
+  return right;
+}
+
+/// Null: there is nothing to write.
+Result<std::optional<Draft>> draft_of_right(ServerCore& core, const RequestContext& context,
+                                            const store::Snapshot& pending, const BootstrapObject& right) {
+  Draft draft;
+  const auto current = pending.get(context.key());
+  if (current) {
+    auto stored = stored_document(*current);
+    if (!stored) return fail(stored.error());
+    const auto reconciled = reconcile_right(stored->root(), right.object.root());
+    if (reconciled == Reconciled::nothing) return std::optional<Draft>();
+    if (reconciled == Reconciled::changed) {
+      auto changed = draft_of_change(current, std::move(*stored));
+      if (!changed) return fail(changed.error());
+      return std::optional<Draft>(std::move(*changed));
+    }
+    if (auto gone = core.store.commit({{{current->key, current->revision}}, {{current->key, {}, {}}}}); !gone)
+      return fail(gone.error());
+  }
+  draft.object = right.object.clone();
+  return std::optional<Draft>(std::move(draft));
+}
+
+/// All in one Txn: a new cluster writes them at once.
+Outcome reconcile_rights(const std::shared_ptr<ServerCore>& core) {
+  store::Txn all;
+  for (const auto json : bootstrap_rights()) {
+    auto object = Document::parse_json(json);
+    if (!object) return fail(object.error());
+    const auto right = right_of(std::move(*object));
+    const auto context = context_for(core, right);
+    if (!context->route) continue;
+    const auto pending = core->store.pending();
+    auto draft = draft_of_right(*core, *context, pending, right);
+    if (!draft) return fail(draft.error());
+    if (!*draft) continue;
+    const auto now = core->store.pending();
+    Write write(*context, now);
+    auto plan = plan_at_once(write, **draft);
+    if (!plan) return fail(plan.error());
+    std::move(plan->txn.guards.begin(), plan->txn.guards.end(), std::back_inserter(all.guards));
+    std::move(plan->txn.ops.begin(), plan->txn.ops.end(), std::back_inserter(all.ops));
+  }
+  if (all.ops.empty()) return {};
+  auto committed = core->store.commit(std::move(all));
+  return committed ? Outcome() : fail(committed.error());
+}
+
 }  // namespace
 
 Outcome create_system_objects(const std::shared_ptr<ServerCore>& core) {
@@ -84,7 +151,7 @@ Outcome create_system_objects(const std::shared_ptr<ServerCore>& core) {
     auto committed = core->store.commit(std::move(plan->txn));
     if (!committed && !committed.error().is(Reason::conflict)) return fail(committed.error());
   }
-  return {};
+  return core->options.bootstrap_rights ? reconcile_rights(core) : Outcome();
 }
 
 }  // namespace sublet::apiserver

@@ -117,8 +117,10 @@ Status conflict_status(std::string_view group, std::string_view resource, std::s
 
 Status forbidden_status(std::string_view group, std::string_view resource, std::string_view name,
                         std::string_view why) {
-  return named_status(Reason::forbidden, group, resource, name,
-                      group_resource(group, resource) + " " + quoted(name) + " is forbidden: " + std::string(why));
+  std::string what = group_resource(group, resource);
+  if (!name.empty()) what += " " + quoted(name);
+  if (!what.empty()) what += " is ";
+  return named_status(Reason::forbidden, group, resource, name, what + "forbidden: " + std::string(why));
 }
 
 Status invalid_status(std::string_view group, std::string_view kind, std::string_view name, std::vector<Cause> causes) {

@@ -51,7 +51,8 @@ std::string status_json(const Status& status) {
   out += R"(},"status":"Failure")";
   add(out, "message", status.message);
   add(out, "reason", reason_name(status.reason));
-  if (const auto details = details_json(status); details != "{}") out += ",\"details\":" + details;
+  const auto details = details_json(status);
+  if (details != "{}" || status.is(Reason::forbidden)) out += ",\"details\":" + details;
   out += ",\"code\":" + std::to_string(status.http_code()) + "}";
   return out;
 }

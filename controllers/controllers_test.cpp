@@ -33,6 +33,7 @@ class ControllersTest : public testing::Test {
   ControllersTest() : store_(std::move(*store::Store::open(store::make_memory_log()))), loop_("test-controllers") {
     apiserver::ServerOptions server;
     server.ca_certificate_pem = "PEM";
+    server.bootstrap_rights = false;  // who asks is of system:masters
     options_.cluster = server;
     server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), server);
     options_.kinds = [this] { return server_->kinds(); };

@@ -4,6 +4,7 @@
 
 #include "sublet/net/tls_context.h"
 #include "sublet/syncer/mirrored_kinds.h"
+#include "sublet/syncer/tenant_rights.h"
 
 namespace sublet::syncer {
 
@@ -29,10 +30,18 @@ net::PeerIdentity member(std::string name) {
   return identity;
 }
 
+// No member of system:masters, as on its socket.
+net::PeerIdentity the_syncer() {
+  auto identity = member(kSyncerUser);
+  identity.organizations = {"system:authenticated"};
+  return identity;
+}
+
 // As subletd has it: what comes from the host is the syncer's alone.
 apiserver::ServerOptions tenant_options() {
   apiserver::ServerOptions options;
   options.unix_socket_user = kSyncerUser;
+  options.house_rights.push_back({kSyncerUser, tenant_rights()});
   for (const MirroredKind& kind : mirrored_kinds({}))
     options.mirrored_from_host.push_back(
         {kind.resource.group, kind.resource.resource, std::string(kLabelFromHost), kind.next_step});
@@ -157,9 +166,11 @@ Faults::Answer Faults::status(int code, std::string reason, net::Headers headers
 }
 
 Cluster::Cluster(const char* name, Clock& clock, std::function<void()> on_change, apiserver::ServerOptions options)
-    : loop_(name) {
+    : loop_(name), syncer_(member(kSyncerUser)) {
   store_ = store::Store::open(store::make_memory_log()).value();
   options.service_account_key_pem = net::make_key().value();
+  options.bootstrap_rights = false;  // who asks is of system:masters, or has the house's rights
+  if (!options.house_rights.empty()) syncer_ = the_syncer();
   server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options), clock);
   EXPECT_TRUE(server_->start());
   client_ = std::make_unique<kube::Client>(net::make_in_process_transport(server_->handler(), member("test")));
@@ -174,7 +185,7 @@ Cluster::~Cluster() {
 }
 
 kube::Client Cluster::client_through(Faults& faults) {
-  return kube::Client(net::make_in_process_transport(faults.in_front_of(server_->handler()), member(kSyncerUser)));
+  return kube::Client(net::make_in_process_transport(faults.in_front_of(server_->handler()), syncer_));
 }
 
 Document Cluster::get(const kube::Resource& resource, const std::string& namespace_name, const std::string& name) {

@@ -119,6 +119,7 @@ class Cluster {
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<kube::Client> client_;  // the test's own, past the faults
   std::unique_ptr<store::Subscription> subscription_;
+  net::PeerIdentity syncer_;
 };
 
 class TwoServers : public testing::Test {

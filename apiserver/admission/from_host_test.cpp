@@ -43,6 +43,7 @@ class FromHost : public testing::Test {
   Reply by_syncer(std::string method, std::string target, std::string body = {}) {
     net::Headers headers;
     headers.set("Impersonate-User", "system:sublet:syncer");
+    headers.set("Impersonate-Group", "system:masters");  // rights are not what is tested here
     headers.set("Content-Type", std::string(method == "PATCH" ? "application/merge-patch+json" : kJson));
     auto reply = rig.call(std::move(method), std::move(target), std::move(body), std::move(headers));
     node_version = rig.get(kNodes + "/n").version();

@@ -10,6 +10,7 @@ namespace {
 using schema::Document;
 
 constexpr std::string_view kAuthenticated = "system:authenticated";
+constexpr std::string_view kAnonymous = "system:anonymous", kUnauthenticated = "system:unauthenticated";
 constexpr std::string_view kMasters = "system:masters";
 constexpr std::string_view kCredentialId = "authentication.kubernetes.io/credential-id";
 // A token may outlive its pod for as long as the pod still says goodbye.
@@ -108,7 +109,6 @@ std::optional<User> user_of_peer(const net::PeerIdentity& peer, const ServerOpti
   }
   if (peer.kind == Kind::unix_socket) {
     user.name = options.unix_socket_user;
-    user.groups = {std::string(kMasters)};
     return with_authenticated(std::move(user));
   }
   if (peer.kind == Kind::in_process) {
@@ -149,7 +149,7 @@ Result<User> authenticate(const net::Request& request, const ServerOptions& opti
   bool proven = request.peer.kind == net::PeerIdentity::Kind::certificate;
   if (token.empty() || proven)
     if (auto user = user_of_peer(request.peer, options)) return std::move(*user);
-  if (token.empty()) return unauthorized();
+  if (token.empty()) return User{std::string(kAnonymous), {}, {std::string(kUnauthenticated)}, {}};
   auto identity = authenticate_token(token, {}, options, snapshot(), clock);
   if (!identity) return unauthorized();
   return std::move(identity->user);

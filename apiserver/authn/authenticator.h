@@ -1,5 +1,5 @@
 // Authenticator: from a request to a User: client certificate (CN, O), bearer token (static, service-account JWT), unix
-// socket peer, in-process. Everyone known is admin until RBAC comes; 401 for anyone else but on public paths.
+// socket peer, in-process. Who shows nothing is system:anonymous; who shows what is wrong is refused.
 // Threads: any.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace sublet::apiserver {
 
-/// unauthorized when credentials are missing or wrong. `snapshot` gives the state to check that a token's service
+/// unauthorized when credentials are wrong. `snapshot` gives the state to check that a token's service
 /// account and bound object still exist with the same uid; only tokens ask for it, and most requests come with a
 /// certificate.
 Result<User> authenticate(const net::Request& request, const ServerOptions& options,

@@ -49,13 +49,19 @@ class Authn : public testing::Test {
   KindBench bench;
 };
 
-TEST_F(Authn, NobodyIsUnauthorized) {
-  auto nobody = ask("");
-  ASSERT_FALSE(nobody);
-  EXPECT_EQ(nobody.error().http_code(), 401);
-  EXPECT_EQ(nobody.error().message, "Unauthorized");
-  for (auto wrong : {"Bearer x", "Bearer ", "Basic secret-token", "Bearer secret-toke", "Bearer a.b.c"})
-    EXPECT_FALSE(ask(wrong)) << wrong;
+TEST_F(Authn, WhoShowsNothingIsAnonymousAndWhoShowsWhatIsWrongIsRefused) {
+  for (auto nothing : {"", "Bearer ", "Basic secret-token"}) {
+    auto nobody = ask(nothing);
+    ASSERT_TRUE(nobody) << nothing;
+    EXPECT_EQ(nobody->name, "system:anonymous");
+    EXPECT_EQ(nobody->groups, (std::vector<std::string>{"system:unauthenticated"}));
+  }
+  for (auto wrong : {"Bearer x", "Bearer secret-toke", "Bearer a.b.c"}) {
+    auto refused = ask(wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().http_code(), 401);
+    EXPECT_EQ(refused.error().message, "Unauthorized");
+  }
 }
 
 TEST_F(Authn, CertificatesNameTheirUser) {
@@ -70,7 +76,7 @@ TEST_F(Authn, CertificatesNameTheirUser) {
   EXPECT_EQ(user->groups, (std::vector<std::string>{"system:masters", "system:authenticated"}));
   EXPECT_EQ(user->extra.at(0).second.at(0), "X509SHA256=ab");
   peer.common_name.clear();
-  EXPECT_FALSE(ask("", peer));
+  EXPECT_EQ(ask("", peer)->name, "system:anonymous");
 }
 
 TEST_F(Authn, SocketsAndInProcessPeersAreTrusted) {
@@ -79,7 +85,7 @@ TEST_F(Authn, SocketsAndInProcessPeersAreTrusted) {
   auto user = ask("", peer);
   ASSERT_TRUE(user);
   EXPECT_EQ(user->name, "system:sublet:syncer");
-  EXPECT_EQ(user->groups, (std::vector<std::string>{"system:masters", "system:authenticated"}));
+  EXPECT_EQ(user->groups, (std::vector<std::string>{"system:authenticated"}));
   EXPECT_FALSE(ask("Bearer nonsense", peer)) << "a token that is sent must be right";
   peer.kind = Kind::in_process;
   EXPECT_EQ(ask("", peer)->name, "system:apiserver");

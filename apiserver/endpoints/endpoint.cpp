@@ -16,13 +16,13 @@ constexpr Endpoint kEndpoints[] = {
     {.path = "/", .serve = serve_paths},
     {.path = "/api", .prefix = true, .serve = serve_discovery},
     {.path = "/apis", .prefix = true, .serve = serve_discovery},
-    {.path = "/healthz", .prefix = true, .anonymous = true, .serve = serve_health},
-    {.path = "/livez", .prefix = true, .anonymous = true, .serve = serve_health},
+    {.path = "/healthz", .prefix = true, .serve = serve_health},
+    {.path = "/livez", .prefix = true, .serve = serve_health},
     {.path = "/metrics", .serve = serve_metrics},
     {.path = "/openapi/v2", .serve = serve_openapi_v2},
     {.path = "/openapi/v3", .prefix = true, .serve = serve_openapi_v3},
-    {.path = "/readyz", .prefix = true, .anonymous = true, .serve = serve_health},
-    {.path = "/version", .anonymous = true, .serve = serve_version},
+    {.path = "/readyz", .prefix = true, .serve = serve_health},
+    {.path = "/version", .serve = serve_version},
 };
 
 std::int64_t resident_bytes() {

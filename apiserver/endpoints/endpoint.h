@@ -7,8 +7,7 @@ namespace sublet::apiserver {
 
 struct Endpoint {
   std::string_view path;
-  bool prefix = false;     // also everything below path + "/"
-  bool anonymous = false;  // answers without credentials
+  bool prefix = false;  // also everything below path + "/"
   void (*serve)(const ContextPtr& context) = nullptr;
 };
 

@@ -1,7 +1,10 @@
 #include "apiserver/filters/pipeline.h"
 
 #include "apiserver/authn/authenticator.h"
+#include "apiserver/authz/authorizer.h"
+#include "apiserver/authz/request_attributes.h"
 #include "apiserver/endpoints/endpoint.h"
+#include "apiserver/filters/impersonation.h"
 #include "apiserver/subresources/subresource.h"
 #include "apiserver/verbs/scale.h"
 #include "apiserver/verbs/verb.h"
@@ -32,18 +35,6 @@ std::string audit_id_of(const RequestContext& context) {
   return sent.empty() || sent.size() > kMax ? uuid_v4(context.core->random) : std::string(sent);
 }
 
-// Everyone known is an administrator, so everyone known may act as somebody else.
-void impersonate(RequestContext& context) {
-  const auto name = context.request.headers.get("Impersonate-User");
-  if (name.empty()) return;
-  User user;
-  user.name = name;
-  user.uid = context.request.headers.get("Impersonate-Uid");
-  for (const auto group : context.request.headers.all("Impersonate-Group")) user.groups.emplace_back(group);
-  user.groups.emplace_back("system:authenticated");
-  context.user = std::move(user);
-}
-
 bool authenticate_request(RequestContext& context) {
   const ServerCore& core = *context.core;
   auto user = authenticate(
@@ -53,8 +44,18 @@ bool authenticate_request(RequestContext& context) {
     return false;
   }
   context.user = std::move(*user);
-  impersonate(context);
+  if (auto acting = impersonate(context); !acting) {
+    reply_status(context, acting.error());
+    return false;
+  }
   return true;
+}
+
+bool authorize_request(RequestContext& context) {
+  const Attributes attributes = attributes_of(context);
+  auto allowed = context.core->authorizer.check(attributes);
+  if (!allowed) reply_status(context, allowed.error());
+  return allowed.has_value();
 }
 
 bool is_write(Verb verb) { return verb != Verb::get && verb != Verb::list && verb != Verb::watch; }
@@ -206,10 +207,9 @@ void handle_request(const std::shared_ptr<ServerCore>& core, net::Request reques
   context->received = core->clock.steady_now();
   context->audit_id = audit_id_of(*context);
   context->info = parse_request_info(context->request, context->query);
-  const Endpoint* endpoint = context->info.is_resource ? nullptr : find_endpoint(context->info.path);
-  if (!endpoint || !endpoint->anonymous)
-    if (!authenticate_request(*context)) return;
+  if (!authenticate_request(*context) || !authorize_request(*context)) return;
   if (context->info.is_resource) return handle_resource(context);
+  const Endpoint* endpoint = find_endpoint(context->info.path);
   if (!endpoint) return reply_status(*context, no_such_resource());
   if (context->request.method != "GET" && context->request.method != "HEAD")
     return reply_status(*context, not_allowed());

@@ -19,12 +19,14 @@
 
 namespace sublet::apiserver {
 
-class CallOuts;  // admission/call_out.h
-class WatchHub;  // watch/watch_hub.h
+class Authorizer;      // authz/authorizer.h
+class CallOuts;        // admission/call_out.h
+class StandingRights;  // authz/standing_rights.h
+class WatchHub;        // watch/watch_hub.h
 
 struct ServerCore {
   ServerCore(store::Store& store_, net::Loop& loop_, ServerOptions options_, Clock& clock_, Random& random_,
-             WatchHub& watches_, CallOuts& call_outs_)
+             WatchHub& watches_, CallOuts& call_outs_, Authorizer& authorizer_, StandingRights& standing_rights_)
       : store(store_),
         loop(loop_),
         kinds(std::move(options_.kinds)),
@@ -32,7 +34,9 @@ struct ServerCore {
         clock(clock_),
         random(random_),
         watches(watches_),
-        call_outs(call_outs_) {}
+        call_outs(call_outs_),
+        authorizer(authorizer_),
+        standing_rights(standing_rights_) {}
 
   store::Store& store;
   net::Loop& loop;
@@ -42,6 +46,8 @@ struct ServerCore {
   Random& random;
   WatchHub& watches;
   CallOuts& call_outs;
+  Authorizer& authorizer;
+  StandingRights& standing_rights;
   WorkerPool large_answers{{.name = "answers", .threads_max = 2, .queue_max = 256}};  // made, compressed; until stop()
   MemoryBudget kept_items{options.kept_items_bytes};  // of protobuf lists, between measuring and writing
   std::atomic<bool> ready{false};                     // start() succeeded

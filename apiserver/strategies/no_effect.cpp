@@ -19,8 +19,6 @@ bool wants_load_balancer(const Value& object) { return object["spec"]["type"].te
 
 bool is_further_range(const Value& object) { return object["metadata"]["name"].text() != "kubernetes"; }
 
-constexpr std::string_view kNoRights =
-    "authorization does not read it yet: whoever may log in to this virtual cluster may do everything";
 constexpr std::string_view kNoWebhooks = "its webhooks are not called yet";
 constexpr std::string_view kNoPolicies = "admission policies are not evaluated yet";
 
@@ -42,10 +40,6 @@ constexpr Row kRows[] = {
     {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", kNoPolicies},
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", kNoPolicies},
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", kNoPolicies},
-    {"rbac.authorization.k8s.io", "Role", kNoRights},
-    {"rbac.authorization.k8s.io", "RoleBinding", kNoRights},
-    {"rbac.authorization.k8s.io", "ClusterRole", kNoRights},
-    {"rbac.authorization.k8s.io", "ClusterRoleBinding", kNoRights},
     {"apiextensions.k8s.io", "CustomResourceDefinition", "the kind that it defines is not served yet"},
     {"", "Namespace", "its Pod Security labels are not enforced yet", has_pod_security},
     {"", "Service", "no load balancer is made for it yet", wants_load_balancer},

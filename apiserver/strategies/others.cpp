@@ -69,20 +69,6 @@ constexpr DefaultFact kPriorityLevel[] = {
     {"spec.limited?.limitResponse?.queuing?.handSize", "8", {}, {}, true},
     {"spec.limited?.limitResponse?.queuing?.queues", "64", {}, {}, true},
     {"spec.limited?.limitResponse?.queuing?.queueLengthLimit", "50", {}, {}, true}};
-constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
-
-void default_binding(Value object) {
-  default_text(object.object("roleRef"), "apiGroup", kRbacGroup);
-  for (auto subject : object["subjects"])
-    if (subject["kind"].text() == "User" || subject["kind"].text() == "Group")
-      default_text(subject, "apiGroup", kRbacGroup);
-}
-
-void validate_role_ref_kept(const Value& object, const Value& old, Causes& causes) {
-  if (!semantically_equal(object["roleRef"], old["roleRef"]))
-    invalid(causes, "roleRef", object["roleRef"], "cannot change roleRef");
-}
-
 void default_network_policy(Value object) {
   auto spec = object.object("spec");
   if (spec["policyTypes"].empty()) {
@@ -115,7 +101,6 @@ constexpr unsigned kCreateOnUpdate = 2;      // a PUT makes what is not there
 constexpr unsigned kUpdateNeedsVersion = 4;  // no PUT without a resourceVersion
 constexpr unsigned kReturnsDeleted = 8;      // a DELETE answers with the object
 
-constexpr NameRule kPathSegment = NameRule::path_segment;
 constexpr std::string_view kAdmission = "admissionregistration.k8s.io", kStorage = "storage.k8s.io",
                            kNetworking = "networking.k8s.io", kFlow = "flowcontrol.apiserver.k8s.io";
 constexpr KindFacts kKinds[] = {
@@ -136,10 +121,6 @@ constexpr KindFacts kKinds[] = {
     {kNetworking, "networkpolicies", default_network_policy, kGeneration},
     {"policy", "poddisruptionbudgets", nullptr, kGeneration | kUpdateNeedsVersion},
     {"autoscaling", "horizontalpodautoscalers", defaults_from<kAutoscaler>},
-    {kRbacGroup, "roles", nullptr, kCreateOnUpdate, kPathSegment},
-    {kRbacGroup, "clusterroles", nullptr, kCreateOnUpdate, kPathSegment},
-    {kRbacGroup, "rolebindings", default_binding, kCreateOnUpdate, kPathSegment},
-    {kRbacGroup, "clusterrolebindings", default_binding, kCreateOnUpdate, kPathSegment},
     {"certificates.k8s.io", "clustertrustbundles", nullptr, kUpdateNeedsVersion},
     {"certificates.k8s.io", "podcertificaterequests", nullptr, kUpdateNeedsVersion},
     {"coordination.k8s.io", "leasecandidates", nullptr, kCreateOnUpdate | kUpdateNeedsVersion},
@@ -202,7 +183,6 @@ std::vector<Strategy> other_strategies() {
   for (auto& row : rows) {
     if (row.resource == "persistentvolumes" || row.resource == "persistentvolumeclaims")
       row.prepare_create = pending_phase;
-    if (row.resource.ends_with("rolebindings")) row.validate_update = validate_role_ref_kept;
   }
   return rows;
 }

@@ -24,6 +24,7 @@ Strategy lease_strategy();
 Strategy limit_range_strategy();
 Strategy endpoints_strategy();
 Strategy endpoint_slice_strategy();
+std::vector<Strategy> rights_strategies();
 std::vector<Strategy> workload_strategies();
 std::vector<Strategy> other_strategies();
 

@@ -19,7 +19,7 @@ std::vector<Strategy> make_rows() {
                                 node_strategy(),           event_strategy(),     runtime_class_strategy(),
                                 priority_class_strategy(), lease_strategy(),     certificate_request_strategy(),
                                 limit_range_strategy(),    endpoints_strategy(), endpoint_slice_strategy()};
-  for (auto family : {workload_strategies(), other_strategies()})
+  for (auto family : {workload_strategies(), rights_strategies(), other_strategies()})
     std::move(family.begin(), family.end(), std::back_inserter(rows));
   std::sort(rows.begin(), rows.end(), by_name);
   return rows;

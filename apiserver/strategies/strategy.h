@@ -27,6 +27,8 @@
 
 namespace sublet::apiserver {
 
+class Authorizer;  // authz/authorizer.h
+
 /// What a strategy or admission plugin may know and add while a write is prepared.
 struct WriteContext {
   const schema::Registry& kinds;  // the request's snapshot
@@ -43,6 +45,8 @@ struct WriteContext {
   std::vector<std::string>& warnings;  // Warning headers
   /// The resource as the client named it, when it is another than `resource` (the storage form): events.k8s.io events.
   const schema::ResourceFacts* served = nullptr;
+  const Authorizer* authorizer = nullptr;  // null only where nobody asks (tests of a strategy)
+  std::string_view request_name = {};      // of the URL; "" for a POST
 
   /// A stored object as Document (with apiVersion/kind unset), null when absent: "namespaces", "", "x".
   std::optional<schema::Document> read(std::string_view group_resource, std::string_view namespace_name_,

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "apiserver/authn/authenticator.h"
+#include "apiserver/authz/escalation.h"
 #include "apiserver/subresources/functions.h"
 #include "apiserver/validation/field_errors.h"
 
@@ -38,17 +39,36 @@ Outcome verdict(Causes causes) {
   return fail(invalid_status(kGroup, "", "", std::move(causes)));
 }
 
-/// Everyone known is admin until RBAC comes; only those who are nobody are not.
-bool is_known(const Value& spec) {
-  for (auto group : spec["groups"])
-    if (group.text() == "system:unauthenticated") return false;
-  return spec["user"].text() != "system:anonymous";
+User user_of(const Value& spec) {
+  User user;
+  user.name = spec["user"].string();
+  user.uid = spec["uid"].string();
+  for (auto group : spec["groups"]) user.groups.push_back(group.string());
+  return user;
 }
 
-void put_allowed(Value review, bool allowed) {
+Attributes attributes_of(const User& user, const Value& spec) {
+  Attributes asked;
+  asked.user = &user;
+  const auto resource = spec["resourceAttributes"];
+  asked.is_resource = bool(resource);
+  const auto of = asked.is_resource ? resource : spec["nonResourceAttributes"];
+  asked.verb = of["verb"].text();
+  asked.path = of["path"].text();
+  asked.group = of["group"].text();
+  asked.resource = of["resource"].text();
+  asked.subresource = of["subresource"].text();
+  asked.namespace_name = of["namespace"].text();
+  asked.name = of["name"].text();
+  return asked;
+}
+
+void put_decision(const WriteContext& context, Value review, const User& user) {
+  const Decision decision = context.authorizer->decide(attributes_of(user, review["spec"]));
   auto status = review.object("status");
   status.clear();
-  status.put("allowed", allowed);
+  status.put("allowed", decision.allowed);
+  if (!decision.reason.empty()) status.put("reason", decision.reason);
 }
 
 void check_subject(Causes& causes, const Value& spec) {
@@ -57,8 +77,10 @@ void check_subject(Causes& causes, const Value& spec) {
     invalid(causes, "spec.user", "", "at least one of user or group must be specified");
 }
 
-void put_star(Value rule, std::initializer_list<std::string_view> fields) {
-  for (auto field : fields) rule.array(field).push("*");
+void put_words(Value rule, std::string_view field, Words words) {
+  if (words.empty()) return;
+  auto list = rule.array(field);
+  for (const auto word : words) list.push(word);
 }
 
 }  // namespace
@@ -71,19 +93,19 @@ Outcome review_self(WriteContext& context, Value review) {
   return {};
 }
 
-Outcome review_self_access(WriteContext&, Value review) {
+Outcome review_self_access(WriteContext& context, Value review) {
   Causes causes;
   check_attributes(causes, review["spec"]);
   if (auto outcome = verdict(std::move(causes)); !outcome) return outcome;
-  put_allowed(review, true);
+  put_decision(context, review, context.user);
   return {};
 }
 
-Outcome review_access(WriteContext&, Value review) {
+Outcome review_access(WriteContext& context, Value review) {
   Causes causes;
   check_subject(causes, review["spec"]);
   if (auto outcome = verdict(std::move(causes)); !outcome) return outcome;
-  put_allowed(review, is_known(review["spec"]));
+  put_decision(context, review, user_of(review["spec"]));
   return {};
 }
 
@@ -100,17 +122,34 @@ Outcome review_local_access(WriteContext& context, Value review) {
   if (spec.has("nonResourceAttributes"))
     invalid(causes, "spec.nonResourceAttributes", spec["nonResourceAttributes"], "disallowed on this kind of request");
   if (auto outcome = verdict(std::move(causes)); !outcome) return outcome;
-  put_allowed(review, is_known(spec));
+  put_decision(context, review, user_of(spec));
   return {};
 }
 
-Outcome review_self_rules(WriteContext&, Value review) {
-  if (review["spec"]["namespace"].text().empty()) return bad_request("no namespace on request");
+Outcome review_self_rules(WriteContext& context, Value review) {
+  const auto namespace_name = review["spec"]["namespace"].string();
+  if (namespace_name.empty()) return bad_request("no namespace on request");
+  const auto policy = context.authorizer->policy();
+  const HeldRules held = held_rules(*policy, context.user, namespace_name);
   auto status = review.object("status");
   status.clear();
-  put_star(status.array("resourceRules").push_object(), {"verbs", "apiGroups", "resources"});
-  put_star(status.array("nonResourceRules").push_object(), {"verbs", "nonResourceURLs"});
+  auto resources = status.array("resourceRules"), paths = status.array("nonResourceRules");
+  for (const RuleWords& words : held.rules) {
+    if (!words.resources.empty()) {
+      auto rule = resources.push_object();
+      put_words(rule, "verbs", words.verbs);
+      put_words(rule, "apiGroups", words.groups);
+      put_words(rule, "resources", words.resources);
+      put_words(rule, "resourceNames", words.names);
+    }
+    if (!words.urls.empty()) {
+      auto rule = paths.push_object();
+      put_words(rule, "verbs", words.verbs);
+      put_words(rule, "nonResourceURLs", words.urls);
+    }
+  }
   status.put("incomplete", false);
+  if (!held.errors.empty()) status.put("evaluationError", joined_errors(held.errors));
   return {};
 }
 

@@ -1,4 +1,6 @@
 #include "apiserver/admission/admission.h"
+#include "apiserver/authz/authorizer.h"
+#include "apiserver/authz/request_attributes.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/strategies/no_effect.h"
 #include "apiserver/verbs/manage_fields.h"
@@ -19,6 +21,14 @@ Status exists_status(const RequestContext& context, const store::Object& existin
 std::string key_of(const Write& write, const Value& object) {
   const auto& request = write.request;
   return object_key(request.storage(), request.info.namespace_name, object["metadata"]["name"].text());
+}
+
+// A PUT or an apply that finds nothing creates, which is a right of its own.
+Outcome may_create(const RequestContext& request) {
+  if (request.info.verb == Verb::create) return {};
+  Attributes attributes = attributes_of(request);
+  attributes.verb = "create";
+  return request.core->authorizer.check(attributes);
 }
 
 class CreateRun final : public WriteRun {
@@ -61,6 +71,7 @@ Outcome validate_new(Write& write, Draft& draft) {
   if (!causes.empty())
     return fail(invalid_status(request.served().group, request.served().kind, object["metadata"]["name"].text(),
                                std::move(causes)));
+  if (auto may = may_create(request); !may) return may;
   return admit_validating(write.context, WriteVerb::create, object, Value());
 }
 

@@ -188,7 +188,12 @@ class SocketRig : public testing::Test {
     return fd;
   }
 
-  Rig rig_;
+  static ServerOptions options() {
+    ServerOptions made;  // the socket's peer is the house's, not system:masters
+    made.house_rights = {{made.unix_socket_user, R"([{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}])"}};
+    return made;
+  }
+  Rig rig_{{}, options()};
   net::LoopThread loop_{"list-server"};
   std::filesystem::path folder_;
   net::HttpServer http_{loop_.loop(), rig_.server().handler()};

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "apiserver/authz/request_attributes.h"
+#include "apiserver/authz/standing_rights.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/verbs/read_steps.h"
 
@@ -64,6 +66,12 @@ void pod_log(const ContextPtr& context) {
                         std::string(context->request.query())};
   if (context->query.get("container").empty())
     request.query += (request.query.empty() ? "container=" : "&container=") + net::percent_encode(*container);
+  // Nobody reads on in a log that he may not read any more: a reset, so that it does not look like the log's end.
+  if (context->query.flag("follow"))
+    context->core->standing_rights.add(attributes_of(*context), context->sink,
+                                       [weak = std::weak_ptr(context->sink)](const Status&) {
+                                         if (const auto sink = weak.lock()) sink->abort();
+                                       });
   logs(request, context->sink);
 }
 

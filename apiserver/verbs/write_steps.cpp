@@ -73,7 +73,9 @@ Write::Write(RequestContext& request_, const store::Snapshot& pending_)
               .dry_run = request_.dry_run(),
               .txn = txn,
               .warnings = request_.warnings,
-              .served = &request_.served()} {}
+              .served = &request_.served(),
+              .authorizer = &request_.core->authorizer,
+              .request_name = request_.info.name} {}
 
 Result<Plan> Write::put(int code, std::string key, const store::ObjectPtr& current, Value object) {
   // What would be created has no revision yet, as upstream answers it.

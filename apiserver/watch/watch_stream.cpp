@@ -1,5 +1,7 @@
 #include "apiserver/watch/watch_stream.h"
 
+#include "apiserver/authz/request_attributes.h"
+#include "apiserver/authz/standing_rights.h"
 #include "apiserver/codec/object_bytes.h"
 #include "sublet/base/metrics.h"
 
@@ -42,6 +44,10 @@ void WatchStream::start(const RequestContext& context) {
     initial_end_due_ = request_.initial_events_end;
   }
   core_->watches.add(shared_from_this(), prefix_);
+  core_->standing_rights.add(attributes_of(context), weak_from_this(),
+                             [weak = weak_from_this()](const Status& forbidden) {
+                               if (const auto stream = weak.lock()) stream->revoke(forbidden);
+                             });
 }
 
 /// The first turn.
@@ -224,6 +230,10 @@ void WatchStream::expire(Status status) {
         "too old resource version: " + std::to_string(cursor_) + " (" + std::to_string(core_->store.compacted()) + ")";
   sink_->write(std::make_shared<const std::string>(writer_.error_frame(status)));
   finish();
+}
+
+void WatchStream::revoke(const Status& forbidden) {
+  if (!done_) expire(forbidden);
 }
 
 void WatchStream::finish() {

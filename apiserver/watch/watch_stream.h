@@ -52,6 +52,8 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
                FrameCache& frames) override;
   void fall_behind() override;
   void finish() override;
+  /// The right to watch has gone: says so and ends.
+  void revoke(const Status& forbidden);
 
  private:
   enum class Variant : std::uint8_t { added, modified, deleted, deleted_previous };

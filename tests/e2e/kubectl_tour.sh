@@ -183,8 +183,31 @@ token=$(kn create token robot)
 # kubectl 1.27 knows only the alpha and beta versions of this review, which are gone.
 k version --client 2>/dev/null | grep -qE 'v1\.27\.' || check "whoami as another" "system:serviceaccount:$tour:robot" k auth whoami --as "system:serviceaccount:$tour:robot"
 server=$(k config view --minify -o jsonpath='{.clusters[0].cluster.server}')
-check "token logs in" "^kube-root-ca.crt" with_token "$token" -n "$tour" get configmap --no-headers
 refuse "nonsense token" "Unauthorized|must be logged in" with_token nonsense get ns
+
+# --- rights --------------------------------------------------------------------------------------------------------
+robot=system:serviceaccount:$tour:robot
+refuse "an account is nobody" "User \"$robot\" cannot list resource \"configmaps\" in API group \"\" in the namespace \"$tour\"" \
+  with_token "$token" -n "$tour" get configmap
+refuse "can-i says no" "" kn auth can-i list configmaps --as "$robot"
+check "bind view" "rolebinding.rbac.authorization.k8s.io/robot created" kn create rolebinding robot --clusterrole view --serviceaccount "$tour:robot"
+check "token logs in" "^kube-root-ca.crt" with_token "$token" -n "$tour" get configmap --no-headers
+check "can-i says yes" "^yes" with_token "$token" -n "$tour" auth can-i list configmaps
+check "can-i --list" "configmaps +\[\] +\[\] +\[get list watch\]" with_token "$token" -n "$tour" auth can-i --list
+refuse "a reader does not write" "cannot delete resource \"configmaps\"" with_token "$token" -n "$tour" delete configmap kube-root-ca.crt
+refuse "nor elsewhere" "cannot list resource \"configmaps\"" with_token "$token" -n default get configmap
+check "bind admin" "rolebinding.rbac.authorization.k8s.io/admins created" kn create rolebinding admins --clusterrole admin --group "$tour:admins"
+refuse "nobody gives away what he has not" "is attempting to grant RBAC permissions not currently held" \
+  kn create rolebinding more --clusterrole cluster-admin --user eve --as ada --as-group "$tour:admins"
+cat >"$work/rights.yaml" <<END
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reconciled, namespace: $tour}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+END
+check "auth reconcile" "role.rbac.authorization.k8s.io/reconciled reconciled" k auth reconcile -f "$work/rights.yaml"
+check "unbind" "deleted" kn delete rolebinding robot
+refuse "and it is nobody again" "cannot list resource" with_token "$token" -n "$tour" get configmap
 
 # --- pods ----------------------------------------------------------------------------------------------------------
 pod one >"$work/pod.yaml"
@@ -263,7 +286,6 @@ check "delete cluster objects" "deleted" k delete -f "$work/cluster.yaml"
 # --- workloads ------------------------------------------------------------------------------------------------------
 check "deployment is stored" "deployment.apps/d created" kn create deployment d --image=nginx --replicas=2
 check "a load balancer warns" "no load balancer is made" env KUBECONFIG="$kubeconfig" sh -c "\"$kubectl_bin\" -n $tour create service loadbalancer lb --tcp=80 2>&1"
-check "a role warns" "authorization does not read it" env KUBECONFIG="$kubeconfig" sh -c "\"$kubectl_bin\" -n $tour create role r --verb=get --resource=pods 2>&1"
 check "deployment makes pods" "condition met" kn wait deployment d --for=jsonpath='{.status.updatedReplicas}'=2 --timeout=60s
 check "deployment table" "^d +0/2 +2 +0 +" kn get deployment d
 check "get all" "deployment.apps/d " kn get all

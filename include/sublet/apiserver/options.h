@@ -26,6 +26,12 @@ struct User {
   std::vector<std::pair<std::string, std::vector<std::string>>> extra;
 };
 
+/// Rights of a user of the house (the syncer), which no object of the tenant gives or takes away: the rules of a
+/// ClusterRole, as JSON (`[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]`).
+struct HouseRights {
+  std::string user, rules;
+};
+
 /// What admission outside the generic set says of an object about to be created or updated.
 struct AdmissionVerdict {
   std::vector<Cause> denials;  // not empty: 403 with these reasons
@@ -60,7 +66,10 @@ struct ServerOptions : ClusterFacts {
   std::string service_account_key_pem;  // signs and verifies tokens (ES256)
   std::string service_account_issuer = "https://kubernetes.default.svc.cluster.local";
   std::vector<std::pair<std::string, User>> static_tokens;  // bearer token -> user
-  std::string unix_socket_user = "system:sublet:syncer";  // identity of peers on the unix socket (group system:masters)
+  std::string unix_socket_user = "system:sublet:syncer";    // identity of peers on the unix socket
+  std::vector<HouseRights> house_rights;
+  bool bootstrap_rights = true;  // upstream's roles and bindings are written at the start; without: for tests that ask
+                                 // as system:masters
   BorderAdmission border;
   std::vector<MirroredKind> mirrored_from_host;  // empty where no syncer writes
   std::vector<std::shared_ptr<const CallOutPlugin>>

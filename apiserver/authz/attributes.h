@@ -1,0 +1,37 @@
+// Attributes: one question to the authorizer, in the words of RBAC: who wants to do what with what.
+//
+// A view: everything points into what the asker holds (a request, a review's document), for as long as the call takes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sublet/apiserver/options.h"
+#include "sublet/base/status.h"
+
+namespace sublet::apiserver {
+
+struct Attributes {
+  const User* user = nullptr;
+  std::string_view verb;
+  bool is_resource = true;
+  // of a resource
+  std::string_view group, resource, subresource, namespace_name, name;
+  // of anything else
+  std::string_view path;
+};
+
+inline constexpr std::string_view kMastersGroup = "system:masters";
+inline constexpr std::string_view kAuthenticatedGroup = "system:authenticated";
+inline constexpr std::string_view kUnauthenticatedGroup = "system:unauthenticated";
+inline constexpr std::string_view kAnonymousUser = "system:anonymous";
+
+bool is_in_group(const User& user, std::string_view group);
+
+/// The 403 of a request that is not allowed, in upstream's words; `reason` is the authorizer's, mostly "".
+Status forbidden_status(const Attributes& attributes, std::string_view reason);
+
+/// The text as Go's %q shows it.
+std::string go_quoted(std::string_view text);
+
+}  // namespace sublet::apiserver

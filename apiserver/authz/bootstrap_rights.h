@@ -1,0 +1,22 @@
+// BootstrapRights: the roles and bindings that every cluster begins with, under upstream's names, and how what is
+// stored of them is brought up to date at a start. The facts: generated/bootstrap_rights.inc (tools/rbac/generate.py).
+// Pure.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sublet/schema/document.h"
+
+namespace sublet::apiserver {
+
+/// One object each, as JSON; in the order in which they are to be written.
+std::span<const std::string_view> bootstrap_rights();
+
+enum class Reconciled : unsigned char { nothing, changed, anew };
+/// Adds to `stored` what it lacks of `wanted`: rules, subjects, selectors, labels, annotations; what somebody added
+/// stays. Objects that are annotated not to be updated are left alone. `anew`: it refers to another role, which no
+/// update can change.
+Reconciled reconcile_right(schema::Value stored, const schema::Value& wanted);
+
+}  // namespace sublet::apiserver
