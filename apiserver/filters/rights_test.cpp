@@ -22,8 +22,7 @@ class RightsTest : public testing::Test {
   RightsTest() : rig(Rig::WithRights(), options()) {}
   static ServerOptions options() {
     ServerOptions made;
-    made.pod_logs = [](const std::string&, const std::string&, const std::string&,
-                       std::shared_ptr<net::ResponseSink> sink) {
+    made.pod_logs = [](const PodLogRequest&, const std::shared_ptr<net::ResponseSink>& sink) {
       sink->start(200, {});
       sink->write(std::make_shared<const std::string>("line\n"));
     };

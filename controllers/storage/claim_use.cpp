@@ -26,7 +26,7 @@ std::vector<UsedClaim> claims_of_pod(const store::Object& pod) {
 }
 
 bool is_claim_of(const store::Object& claim, const store::Object& pod) {
-  return is_controlled_by(claim, pod.index.uid);
+  return is_controlled_by(claim, pod.index.uid.str());
 }
 
 }  // namespace sublet::controllers
