@@ -93,13 +93,13 @@ class CommandLine : public testing::Test {
 };
 
 TEST_F(CommandLine, CreatesFlagsReachThePlan) {
-  ASSERT_EQ(run({"create", "new", "-n", "team-n", "--context", "prod", "--timeout", "2m", "--quota-objects", "5",
+  ASSERT_EQ(run({"create", "new", "-n", "team-n", "--context", "prod", "--timeout", "2m", "--quota-objects", "500",
                  "--quota-bytes", "1Mi"}),
             kOk)
       << err_;
   EXPECT_THAT(calls_, ElementsAre("create new on prod"));
   EXPECT_EQ(plan_->cluster.host_namespace, "team-n");
-  EXPECT_EQ(plan_->cluster.quota, (cluster::Quota{5, 1 << 20}));
+  EXPECT_EQ(plan_->cluster.quota, (cluster::Quota{500, 1 << 20}));
   EXPECT_EQ(patience_, std::chrono::minutes(2));
   ASSERT_EQ(run({"create", "new", "--nodes", "3", "--gpu-nodes", "0"}), kOk);
   EXPECT_EQ(host_.shape.nodes, 3);

@@ -204,6 +204,10 @@ TEST_F(Commands, CreatePassesOnTheQuota) {
   options.quota_bytes = "500Mi";
   ASSERT_EQ(run([&] { return create(driver_, options); }), kOk);
   EXPECT_EQ(driver_.plan->cluster.quota, (cluster::Quota{20'000, 500 << 20}));
+  options.quota_objects = 199;
+  EXPECT_EQ(run([&] { return create(driver_, options); }), kUsage);
+  EXPECT_THAT(err_, HasSubstr("--quota-objects 199: must be 0 (no limit) or at least 200"));
+  options.quota_objects = 0;
   options.quota_bytes = "lots";
   EXPECT_EQ(run([&] { return create(driver_, options); }), kUsage);
   EXPECT_THAT(err_, HasSubstr("--quota-bytes lots is no number of bytes"));

@@ -40,6 +40,10 @@ Result<cluster::Plan> plan_of(const CreateOptions& options) {
   auto parameters = parse_settings(options.set);
   if (!parameters) return fail(parameters.error());
   cluster::Quota quota{options.quota_objects, {}};
+  if (const auto objects = quota.objects.value_or(0); objects > 0 && objects < cluster::kQuotaObjectsMin)
+    return bad_request("--quota-objects " + std::to_string(objects) + ": must be 0 (no limit) or at least " +
+                       std::to_string(cluster::kQuotaObjectsMin) +
+                       ": a virtual cluster's own roles, namespaces and accounts are about 150");
   if (!options.quota_bytes.empty()) {
     const auto bytes = cluster::bytes_of(options.quota_bytes);
     if (!bytes) return bad_request("--quota-bytes " + bytes.error().message);

@@ -36,8 +36,9 @@ Result<HostPort> split_address(const std::string& address) {
 }
 
 Result<store::StoreQuota> quota_of(const ApiHostConfig& config) {
-  if (config.quota_objects < 0)
-    return bad_request("--quota-objects " + std::to_string(config.quota_objects) + ": must be 0 (no limit) or more");
+  if (config.quota_objects != 0 && config.quota_objects < cluster::kQuotaObjectsMin)
+    return bad_request("--quota-objects " + std::to_string(config.quota_objects) +
+                       ": must be 0 (no limit) or at least " + std::to_string(cluster::kQuotaObjectsMin));
   const auto bytes = cluster::bytes_of(config.quota_bytes);
   if (!bytes) return bad_request("--quota-bytes " + bytes.error().message);
   return store::StoreQuota{static_cast<std::size_t>(config.quota_objects), static_cast<std::size_t>(*bytes)};

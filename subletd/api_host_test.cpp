@@ -104,7 +104,8 @@ TEST_F(ApiHostTest, FlagsThatMakeNoSenseAreNamed) {
   EXPECT_THAT(with(&ApiHostConfig::data_dir, ""), HasSubstr("--data is required"));
   for (const char* address : {"nowhere", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:99999", "127.0.0.1:-1"})
     EXPECT_THAT(with(&ApiHostConfig::listen, address), HasSubstr(std::string("--listen ") + address));
-  EXPECT_THAT(with(&ApiHostConfig::quota_objects, -1), HasSubstr("--quota-objects -1"));
+  for (const int objects : {-1, 60, 199})
+    EXPECT_THAT(with(&ApiHostConfig::quota_objects, objects), HasSubstr("--quota-objects " + std::to_string(objects)));
   for (const char* bytes : {"", "lots", "-1", "1.5"})
     EXPECT_THAT(with(&ApiHostConfig::quota_bytes, bytes), HasSubstr(std::string("--quota-bytes ") + bytes));
 }

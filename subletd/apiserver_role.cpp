@@ -23,7 +23,8 @@ class ApiServerRole final : public RoleProgram {
     if (!folder_.empty())
       if (auto taken = take_virtual_cluster(); !taken) return taken;
     if (!config_.unix_socket.empty() && config_.server.house_rights.empty())
-      config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
+      config_.server.runtime_classes_of_host = true;
+    config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
     if (config_.compaction_seconds < 1)
       return bad_request("--compaction-interval " + std::to_string(config_.compaction_seconds) +
                          ": must be at least 1 second");
@@ -50,6 +51,7 @@ class ApiServerRole final : public RoleProgram {
     if (cluster->quota.bytes) config_.quota_bytes = std::to_string(*cluster->quota.bytes);
     if (context->resolved_template) config_.controllers = context->resolved_template->config().controllers;
     config_.server.mirrored_from_host = mirrored_from_host(*context);
+    config_.server.runtime_classes_of_host = true;
     config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
     config_.server.border = border_admission(std::move(*context));
     return {};

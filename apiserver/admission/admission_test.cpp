@@ -216,7 +216,7 @@ TEST(DefaultTolerationSeconds, RespectsOwnOnes) {
 
 TEST(RuntimeClass, OfAVirtualClusterIsOneThatTheHostShows) {
   KindBench bench;
-  bench.options.border = [](std::string_view, const Value&, const Value&) { return AdmissionVerdict(); };
+  bench.options.runtime_classes_of_host = true;
   bench.store("runtimeclasses.node.k8s.io/kata", R"({"metadata":{"name":"kata"},"handler":"kata"})");
   bench.store("runtimeclasses.node.k8s.io/shown",
               R"({"metadata":{"name":"shown","labels":{"from-host":"true"}},"handler":"kata"})");

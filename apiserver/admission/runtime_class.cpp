@@ -48,7 +48,7 @@ Outcome set_scheduling(const Attempt& attempt, Value spec, const Value& scheduli
 // the host's that the tenant is not shown.
 Outcome must_be_the_hosts(const Attempt& attempt, const Value& runtime) {
   const ServerOptions& options = attempt.context.options;
-  if (!options.border) return {};
+  if (!options.runtime_classes_of_host) return {};
   const MirroredKind* const shown = find_mirrored(options, "node.k8s.io", "runtimeclasses");
   if (shown && runtime["metadata"]["labels"].has(shown->label)) return {};
   const std::string next = shown ? "name one that `kubectl get runtimeclasses -l " + shown->label + "` lists"

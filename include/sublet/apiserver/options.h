@@ -71,6 +71,7 @@ struct ServerOptions : ClusterFacts {
   bool bootstrap_rights = true;  // upstream's roles and bindings are written at the start; without: for tests that ask
                                  // as system:masters
   BorderAdmission border;
+  bool runtime_classes_of_host = false;          // pods may name only RuntimeClasses that mirrored_from_host brought
   std::vector<MirroredKind> mirrored_from_host;  // empty where no syncer writes
   std::vector<std::shared_ptr<const CallOutPlugin>>
       call_outs;                                      // admission that asks outside, after the built-in plugins

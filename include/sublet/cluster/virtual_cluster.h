@@ -27,6 +27,9 @@ namespace sublet::cluster {
 inline constexpr const char* kDaemons[] = {"run", "apiserver", "syncer"};
 
 /// What its store may hold. Unset: as its API server has it by default; 0: no limit.
+/// A limit of objects below kQuotaObjectsMin leaves no room beside the virtual cluster's own (upstream's roles and
+/// bindings, namespaces, accounts: about 150).
+inline constexpr std::int64_t kQuotaObjectsMin = 200;
 struct Quota {
   std::optional<std::int64_t> objects, bytes;
   bool given() const { return objects || bytes; }
