@@ -1,13 +1,13 @@
-// The syntax tree of a CEL expression. The parser makes it, with macros already told apart from calls; the checker
-// resolves names and overloads in place; the evaluator only reads it.
+// The syntax tree of a CEL expression, in cel-go's form: macros are written out, so that types, estimated and actual
+// costs come out as there. The parser makes it; the checker resolves names and overloads in place; the evaluator only
+// reads it.
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "patches/cel/value.h"
+#include "sublet/patches/cel.h"
 
 namespace re2 {
 class RE2;
@@ -15,13 +15,13 @@ class RE2;
 
 namespace sublet::patches::cel {
 
-struct Overload;
+struct Function;
 
 enum class Op : std::uint8_t {
   literal,
   identifier,     // not resolved yet
   variable,       // slot: index in the environment
-  local,          // slot: index in the stack of comprehension variables
+  local,          // slot: of a comprehension's variable
   select,         // children: operand
   has,            // children: operand; the test for a field
   index,          // children: operand, index
@@ -31,41 +31,44 @@ enum class Op : std::uint8_t {
   conditional,    // children: condition, then, else
   logical_and,    // children: left, right
   logical_or,     // children: left, right
-  comprehension,  // children: range, steps...; see Macro
+  comprehension,  // children: range, start, condition, step, result
+  message,        // children: values; always refused by the checker
 };
 
-enum class Macro : std::uint8_t {
-  none,
-  all,
-  exists,
-  exists_one,
-  map,  // steps: [filter,] value
-  filter,
-  transform_list,  // steps: [filter,] value; two variables
-  transform_map,   // the same, to a map with the range's keys
-  bind,            // cel.bind(name, value, expression)
-  opt_map,
-  opt_flat_map,
-};
+/// Places of a comprehension's children.
+enum Part : std::uint8_t { kRange, kStart, kCondition, kStep, kResult };
 
 struct Node {
   Op op = Op::literal;
-  Macro macro = Macro::none;
-  Kind type = Kind::dyn;   // static type, filled by the checker
   bool is_method = false;  // call: the first child is the receiver
   bool optional = false;   // select, index: `.?`, `[?`
-  int offset = 0;
-  int height = 1;  // of the tree below and with this node
-  int slot = -1;
-  std::string name;  // identifier, field or function
+  bool named = false;      // literal: stood as a name (of a type)
+  int offset = 0;          // where cel-go says that it is
+  int name_offset = 0;     // select, call: of the name
+  int height = 1;          // of the tree below and with this node
+  int slot = -1;           // comprehension: of its accumulator; its variables follow
+  std::string name;        // identifier, field or function
   Value literal;
+  TypeRef type;  // static type, filled by the checker
   std::vector<std::unique_ptr<Node>> children;
   std::vector<bool> optional_items;         // list, map: `?x` per item or entry
-  std::vector<std::string> variables;       // comprehension: its one or two variables
-  std::vector<const Overload*> overloads;   // call: those that may fit
-  std::shared_ptr<const re2::RE2> pattern;  // matches() with a literal pattern
+  std::vector<int> entry_offsets;           // map: of the colons
+  std::string accumulator;                  // comprehension
+  std::vector<std::string> variables;       // comprehension: one or two; "#unused" when it binds a name
+  std::vector<const Function*> overloads;   // call, index: those that may fit
+  std::shared_ptr<const Value> folded;      // constant whatever the variables are: no cost at run time
+  std::shared_ptr<const re2::RE2> pattern;  // matches(), find(), findAll() with a literal pattern
 };
 
 using NodePtr = std::unique_ptr<Node>;
+
+inline constexpr std::string_view kAccumulator = "@result";
+inline constexpr std::string_view kUnused = "#unused";
+
+/// Does it only give a name to its start?
+inline bool is_bind(const Node& node) { return node.op == Op::comprehension && node.variables[0] == kUnused; }
+
+/// How a call or operator is named among the overloads: "_+_", "_[_]", "_?_:_", "startsWith".
+std::string_view function_of(const Node& node);
 
 }  // namespace sublet::patches::cel

@@ -1,9 +1,9 @@
+#include "sublet/patches/cel.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <span>
-
-#include "patches/cel/program.h"
 
 namespace sublet::patches::cel {
 namespace {
@@ -66,16 +66,16 @@ TEST(Cel, Literals) {
       {"0xFFu", "255"},
       {"9223372036854775807", "9223372036854775807"},
       {"-9223372036854775808", "-9223372036854775808"},
-      {"9223372036854775808", "compile 0: the number is too large for an int"},
-      {"1 - 9223372036854775808", "compile 4: the number is too large for an int"},
+      {"9223372036854775808", "compile 0: invalid int literal"},
+      {"1 - 9223372036854775808", "compile 4: invalid int literal"},
       {"18446744073709551615u == 18446744073709551615u", "true"},
-      {"99999999999999999999", "compile 0: the number is too large"},
+      {"99999999999999999999", "compile 0: invalid int literal"},
       {"1.5", "1.5"},
       {"-.5", "-0.5"},
       {"1e3", "1000"},
       {"12.5e-1", "1.25"},
-      {"1e", "compile 0: a number's exponent has no digits"},
-      {"12abc", "compile 0: invalid number"},
+      {"1e", "compile 1: unexpected 'e'"},
+      {"12abc", "compile 2: unexpected 'abc'"},
       {"true", "true"},
       {"null", "null"},
       {R"('a')", R"("a")"},
@@ -88,17 +88,17 @@ TEST(Cel, Literals) {
       {R"(b'\xff' == b'\377')", "true"},
       {R"(size(b'é'))", "2"},
       {R"(br'\n' == b'\\n')", "true"},
-      {R"('\u12')", "compile 1: an escape sequence needs 4 hexadecimal digits"},
-      {R"('\ud800')", "compile 1: the escape sequence is not a Unicode character"},
-      {R"('\q')", "compile 1: invalid escape sequence"},
-      {"'abc", "compile 0: the string is not closed"},
-      {"'ab\nc'", "compile 0: the string is not closed"},
+      {R"('\u12')", "compile 0: Syntax error: token recognition error at: ''\\u12''"},
+      {R"('\ud800')", "compile 0: unable to unescape string"},
+      {R"('\q')", "compile 0: Syntax error: token recognition error at: ''\\q'"},
+      {"'abc", "compile 0: Syntax error: token recognition error at: ''abc'"},
+      {"'ab\nc'", "compile 0: Syntax error: token recognition error at: ''ab\n'"},
       {"[1, 'a', [true],]", R"([1,"a",[true]])"},
       {"{'a': 1, 'b': {'c': [2]}}", R"({"a":1,"b":{"c":[2]}})"},
       {"{1: 'x', 2u: 'y', true: 'z'}[2]", R"("y")"},
-      {"{'a': 1, 'a': 2}", "error 9: the map has the key \"a\" twice"},
-      {"{1: 1, 1u: 2}", "error 7: the map has the key 1 twice"},
-      {"{1.5: 1}", "error 1: a map cannot have a key of type double"},
+      {"{'a': 1, 'a': 2}", "error 9: Failed with repeated key: a"},
+      {"{1: 1, 1u: 2}", "error 7: Failed with repeated key: 1"},
+      {"{1.5: 1}", "error 1: unsupported key type: double"},
       {"[]", "[]"},
       {"{}", "{}"},
       {"1 // a comment\n + 1", "2"},
@@ -106,10 +106,10 @@ TEST(Cel, Literals) {
       {"1 +", "compile 3: unexpected end of the expression"},
       {"1 1", "compile 2: unexpected '1'"},
       {"(1", "compile 2: unexpected end of the expression, expected ')'"},
-      {"[1", "compile 2: unexpected end of the expression, expected ','"},
+      {"[1", "compile 2: unexpected end of the expression"},
       {"1 ? 2", "compile 5: unexpected end of the expression, expected ':'"},
-      {"a #", "compile 2: unexpected character '#'"},
-      {"for", "compile 0: 'for' is a reserved word"},
+      {"a #", "compile 2: Syntax error: token recognition error at: '#'"},
+      {"for", "compile 0: reserved identifier: for"},
       {"'\xff'", "compile 0: the expression is not valid UTF-8"},
       {"Foo{a: 1}", "compile 3: messages cannot be constructed; use a map {'key': value}"},
   };
@@ -137,14 +137,14 @@ TEST(Cel, Arithmetic) {
       {"'a' + 'b'", R"("ab")"},
       {"[1] + [2, 3]", "[1,2,3]"},
       {"b'a' + b'b' == b'ab'", "true"},
-      {"1 + 1.0", "compile 2: found no matching overload for '_+_' applied to (int, double)"},
-      {"1 + 'a'", "compile 2: found no matching overload for '_+_' applied to (int, string)"},
-      {"object.spec.priority + 'a'", "error 21: found no matching overload for '_+_' applied to (int, string)"},
-      {"-'a'", "compile 0: found no matching overload for '-_' applied to (string)"},
+      {"1 + 1.0", "compile 2: found no matching overload for '_+_' applied to '(int, double)'"},
+      {"1 + 'a'", "compile 2: found no matching overload for '_+_' applied to '(int, string)'"},
+      {"object.spec.priority + 'a'", "error 21: no such overload"},
+      {"-'a'", "compile 0: found no matching overload for '-_' applied to '(string)'"},
       {"!true", "false"},
       {"!!true", "true"},
       {"--1", "1"},
-      {"!1", "compile 0: found no matching overload for '!_' applied to (int)"},
+      {"!1", "compile 0: found no matching overload for '!_' applied to '(int)'"},
       {"1.0 / 0.0 > 1e308", "true"},
   };
   run(kRows);
@@ -173,15 +173,15 @@ TEST(Cel, Comparison) {
       {"b'a' < b'b'", "true"},
       {"double('NaN') == double('NaN')", "false"},
       {"double('NaN') < 1.0", "false"},
-      {"1 < 'a'", "error 2: values of type int and string cannot be ordered"},
-      {"'a' > 1", "error 4: values of type string and int cannot be ordered"},
-      {"[1] < [2]", "error 4: values of type list and list cannot be ordered"},
+      {"1 < 'a'", "compile 2: found no matching overload for '_<_' applied to '(int, string)'"},
+      {"'a' > 1", "compile 4: found no matching overload for '_>_' applied to '(string, int)'"},
+      {"[1] < [2]", "compile 4: found no matching overload for '_<_' applied to '(list(int), list(int))'"},
       {"2 in [1, 2]", "true"},
       {"2.0 in [1, 2]", "true"},
       {"'a' in {'a': 1}", "true"},
       {"'b' in object.metadata.labels", "false"},
       {"'kai.scheduler/queue' in object.metadata.labels", "true"},
-      {"1 in 'a'", "compile 2: found no matching overload for '@in' applied to (int, string)"},
+      {"1 in 'a'", "compile 2: found no matching overload for '@in' applied to '(int, string)'"},
       {"1 < 2 == true", "true"},
       {"true || false && false", "true"},
   };
@@ -199,11 +199,11 @@ TEST(Cel, LogicAbsorbsErrors) {
       {"true ? 1 : broken", "1"},
       {"false ? broken : 2", "2"},
       {"object.spec.hostNetwork ? 1 : 2", "2"},
-      {"object.spec.priority ? 1 : 2", "error 21: the condition of ?: is a int, not a bool"},
-      {"object.spec.priority || false", "error 12: an operand of && or || is a int, not a bool"},
+      {"object.spec.priority ? 1 : 2", "error 21: no such overload"},
+      {"object.spec.priority || false", "error 11: no such overload"},
       {"object.spec.priority || true", "true"},
-      {"1 || true", "compile 0: an operand of || must be a bool, not a int"},
-      {"'a' ? 1 : 2", "compile 0: the condition of ?: must be a bool, not a string"},
+      {"1 || true", "compile 0: expected type 'bool' but found 'int'"},
+      {"'a' ? 1 : 2", "compile 4: found no matching overload for '_?_:_' applied to '(string, int, int)'"},
       {"true ? false ? 1 : 2 : 3", "compile 13: unexpected '?', expected ':'"},
       {"false ? 1 : true ? 2 : 3", "2"},
   };
@@ -221,23 +221,23 @@ TEST(Cel, Selection) {
       {"object.spec.containers[1].ports[1.0]", "443"},
       {"object.spec.containers[2]", "error 22: index out of bounds: 2"},
       {"object.spec.containers[-1]", "error 22: index out of bounds: -1"},
-      {"object.spec.containers['x']", "error 22: a list is indexed by an int, not by a string"},
-      {"object.nope.x", "error 7: no such key: nope"},
-      {"object.metadata.name.x", "error 21: a string has no elements"},
+      {"object.spec.containers['x']", "error 22: unsupported index type 'string' in list"},
+      {"object.nope.x", "error 6: no such key: nope"},
+      {"object.metadata.name.x", "error 20: no such key: x"},
       {"has(object.metadata.name)", "true"},
       {"has(object.metadata.nope)", "false"},
-      {"has(object.nope.x)", "error 11: no such key: nope"},
+      {"has(object.nope.x)", "error 10: no such key: nope"},
       {"has(object.metadata.annotations)", "true"},
       {"object.metadata.annotations == null", "true"},
       {"has({'a': 1}.a)", "true"},
-      {"has(object)", "compile 0: the argument of has() must be a field selection such as object.spec.nodeName"},
+      {"has(object)", "compile 4: invalid argument to has() macro"},
       {"params.queue", R"("qualified")"},
       {"params.queu", "compile 7: there is no parameter 'queu' (did you mean \"queue\"?)"},
       {"objekt.metadata", "compile 0: undeclared reference to 'objekt' (did you mean \"object\"?)"},
       {"params.queue.size()", "9"},
-      {"'a'.b", "compile 4: a string has no fields"},
-      {"1[0]", "compile 1: a int cannot be indexed"},
-      {"[1]['a']", "compile 4: a list is indexed by an int, not by a string"},
+      {"'a'.b", "compile 3: type 'string' does not support field selection"},
+      {"1[0]", "compile 1: found no matching overload for '_[_]' applied to '(int, int)'"},
+      {"[1]['a']", "compile 3: found no matching overload for '_[_]' applied to '(list(int), string)'"},
       {"{'if': 1}.if", "1"},
   };
   run(kRows);
@@ -273,14 +273,16 @@ TEST(Cel, Macros) {
       {"[[1, 2], [3]].map(x, x.map(y, y + x.size()))", "[[3,4],[4]]"},
       {"[1].map(x, [2].map(x, x))", "[[2]]"},
       {"[1, 2].exists(x, [3].exists(y, x + 1 == y))", "true"},
-      {"[1].all(x, x)", "error 4: the condition of all() is a int, not a bool"},
-      {"[1].all(x, 'a')", "compile 11: the condition of all() must be a bool, not a string"},
-      {"1.all(x, true)", "compile 2: the receiver of all() must be a list or a map, not a int"},
-      {"'a'.all(x, true)", "compile 4: the receiver of all() must be a list or a map, not a string"},
-      {"object.metadata.name.all(x, true)", "error 21: the receiver of all() is a string, not a list or a map"},
-      {"[1].all(x.y, true)", "compile 10: the argument of all() must be a simple name"},
-      {"[1].all(x, x, x, x)", "compile 8: undeclared reference to 'x'"},
-      {"[1].transformList(x, x, 1)", "compile 21: the two variables of transformList() must differ"},
+      {"[1].all(x, x)", "compile 11: expected type 'bool' but found 'int'"},
+      {"[1].all(x, 'a')", "compile 11: expected type 'bool' but found 'string'"},
+      {"1.all(x, true)",
+       "compile 0: expression of type 'int' cannot be range of a comprehension (must be list, map, or dynamic)"},
+      {"'a'.all(x, true)",
+       "compile 0: expression of type 'string' cannot be range of a comprehension (must be list, map, or dynamic)"},
+      {"object.metadata.name.all(x, true)", "error 24: got 'types.String', expected iterable type"},
+      {"[1].all(x.y, true)", "compile 9: argument must be a simple name"},
+      {"[1].all(x, x, x, x)", "compile 4: there is no function 'all'"},
+      {"[1].transformList(x, x, 1)", "compile 21: duplicate variable name: x"},
       {"cel.bind(n, 3, n * n)", "9"},
       {"cel.bind(n, broken, 1)", "1"},
       {"cel.bind(n, 2, [1, 2].map(x, x * n))", "[2,4]"},
@@ -296,9 +298,9 @@ TEST(Cel, Strings) {
       {"'hello'.contains('ell')", "true"},
       {"'hello'.matches('^h.*o$')", "true"},
       {"matches('hello', 'l+')", "true"},
-      {"'a' + 'b'.matches('b')", "compile 4: found no matching overload for '_+_' applied to (string, bool)"},
-      {"'x'.matches('(')", "compile 12: invalid regular expression: missing ): ("},
-      {"'x'.matches(object.metadata.name + '(')", "error 4: invalid regular expression: missing ): p("},
+      {"'a' + 'b'.matches('b')", "compile 4: found no matching overload for '_+_' applied to '(string, bool)'"},
+      {"'x'.matches('(')", "compile 12: invalid regular expression: error parsing regexp: missing closing ): `(`"},
+      {"'x'.matches(object.metadata.name + '(')", "error 11: error parsing regexp: missing closing ): `p(`"},
       {"'p'.matches(object.metadata.name)", "true"},
       {"size('Grüße')", "5"},
       {"object.spec.umlaut.size()", "7"},
@@ -308,7 +310,7 @@ TEST(Cel, Strings) {
       {"'üx'.split('')", R"(["ü","x"])"},
       {"['a', 'b'].join('-')", R"("a-b")"},
       {"['a', 'b'].join()", R"("ab")"},
-      {"[1].join()", "error 4: join() needs a list of strings, found int"},
+      {"[1].join()", "error 8: no such overload: join(list)"},
       {"'aXbX'.replace('X', '--')", R"("a--b--")"},
       {"'aXbX'.replace('X', '', 1)", R"("abX")"},
       {"'ab'.replace('', '_')", R"("_a_b_")"},
@@ -318,11 +320,11 @@ TEST(Cel, Strings) {
       {"'\\u00a0x\\u3000'.trim()", R"("x")"},
       {"'Grüße'.substring(2)", R"("üße")"},
       {"'Grüße'.substring(2, 3)", R"("ü")"},
-      {"'abc'.substring(2, 1)", "error 6: substring range [2, 1) is out of the string's 3 characters"},
-      {"'abc'.substring(4)", "error 6: substring range [4, 3) is out of the string's 3 characters"},
+      {"'abc'.substring(2, 1)", "error 15: invalid substring range. start: 2, end: 1"},
+      {"'abc'.substring(4)", "error 15: index out of range: 4"},
       {"'Grüße'.charAt(2)", R"("ü")"},
       {"'abc'.charAt(3)", R"("")"},
-      {"'abc'.charAt(4)", "error 6: index 4 is out of the string"},
+      {"'abc'.charAt(4)", "error 12: index out of range: 4"},
       {"'Grüße'.indexOf('ß')", "3"},
       {"'abab'.lastIndexOf('ab')", "2"},
       {"'abc'.indexOf('z')", "-1"},
@@ -334,14 +336,15 @@ TEST(Cel, Strings) {
       {"'%f %d'.format([double('Infinity'), double('NaN')])", R"("Infinity NaN")"},
       {"'tacocat'.indexOf('a', 3)", "5"},
       {"'tacocat'.lastIndexOf('a', 3)", "1"},
-      {"'abc'.indexOf('a', 9)", "error 6: index 9 is out of the string"},
+      {"'abc'.indexOf('a', 9)", "error 13: index out of range: 9"},
       {"strings.quote('a\\n\"b')", "\"\\\"a\\\\n\\\\\\\"b\\\"\""},
-      {"'%d'.format(['a'])", "error 5: format() cannot write a string with %d"},
-      {"'%d'.format([])", "error 5: format() found more verbs than values"},
-      {"'%'.format([])", "error 4: format() found an unfinished % at the end"},
+      {"'%d'.format(['a'])",
+       "error 11: error during formatting: decimal clause can only be used on integers, was given string"},
+      {"'%d'.format([])", "error 11: index 0 out of range"},
+      {"'%'.format([])", "error 10: index 0 out of range"},
       {"'a'.startWith('b')", "compile 4: there is no function 'startWith' (did you mean \"startsWith\"?)"},
-      {"startsWith('a', 'b')", "compile 0: found no matching overload for 'startsWith' applied to (string, string)"},
-      {"'a'.startsWith(1)", "compile 4: found no matching overload for 'startsWith' applied to string.(int)"},
+      {"startsWith('a', 'b')", "compile 10: found no matching overload for 'startsWith' applied to '(string, string)'"},
+      {"'a'.startsWith(1)", "compile 14: found no matching overload for 'startsWith' applied to 'string.(int)'"},
   };
   run(kRows);
 }
@@ -349,31 +352,31 @@ TEST(Cel, Strings) {
 TEST(Cel, Conversions) {
   constexpr Row kRows[] = {
       {"int('42')", "42"},
-      {"int('4x')", "error 0: '4x' is not a valid int"},
-      {"int('')", "error 0: '' is not a valid int"},
+      {"int('4x')", "error 3: type conversion error from 'string' to 'int'"},
+      {"int('')", "error 3: type conversion error from 'string' to 'int'"},
       {"int(1.9)", "1"},
       {"int(-1.9)", "-1"},
-      {"int(1e19)", "error 0: the value is out of the range of int"},
-      {"int(18446744073709551615u)", "error 0: the value is out of the range of int"},
-      {"uint(-1)", "error 0: the value is out of the range of uint"},
+      {"int(1e19)", "error 3: integer overflow"},
+      {"int(18446744073709551615u)", "error 3: integer overflow"},
+      {"uint(-1)", "error 4: unsigned integer overflow"},
       {"uint('7') == 7u", "true"},
       {"double('0.5')", "0.5"},
-      {"double('50%')", "error 0: '50%' is not a valid double"},
-      {"double(' 0.5')", "error 0: ' 0.5' is not a valid double"},
+      {"double('50%')", "error 6: type conversion error from 'string' to 'double'"},
+      {"double(' 0.5')", "error 6: type conversion error from 'string' to 'double'"},
       {"double('1e-1')", "0.1"},
       {"string(0.5)", R"("0.5")"},
       {"string(1.0)", R"("1")"},
       {"string(12)", R"("12")"},
       {"string(true)", R"("true")"},
       {"string(b'abc')", R"("abc")"},
-      {"string(b'\\xff')", "error 0: the bytes are not valid UTF-8"},
+      {"string(b'\\xff')", "error 6: invalid UTF-8 in bytes, cannot convert to string"},
       {"bool('true')", "true"},
-      {"bool('yes')", "error 0: 'yes' is not a valid bool"},
+      {"bool('yes')", "error 4: type conversion error from 'string' to 'bool'"},
       {"type(1) == int", "true"},
       {"type(object.spec.ratio) == double", "true"},
       {"type('a') == string && type(type(1)) == type", "true"},
       {"type(null) == null_type", "true"},
-      {"int(object.spec.containers)", "error 0: found no matching overload for 'int' applied to (list)"},
+      {"int(object.spec.containers)", "error 3: no such overload: int(list)"},
       {"dyn(1) + 1", "2"},
   };
   run(kRows);
@@ -387,32 +390,33 @@ TEST(Cel, Libraries) {
       {"quantity('1').compareTo(quantity('1000m'))", "0"},
       {"quantity('1') == quantity('1000m')", "true"},
       {"quantity('500m').isInteger()", "false"},
-      {"quantity('500m').asInteger()", "error 17: the quantity cannot be represented as an int"},
+      {"quantity('500m').asInteger()", "error 26: cannot convert value to integer"},
       {"quantity('500m').asApproximateFloat()", "0.5"},
       {"string(quantity('500m').add(quantity('1500m')))", R"("2")"},
       {"quantity('5').sub(1).asInteger()", "4"},
       {"quantity(2).asInteger()", "2"},
-      {"quantity('1x')", "error 0: '1x' is not a valid quantity"},
+      {"quantity('1x')",
+       "error 8: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
       {"isQuantity('1x')", "false"},
       {"quantity('-1').sign()", "-1"},
       {"object.?metadata.?name.orValue('none')", R"("p")"},
       {"object.?nope.x.y.orValue('none')", R"("none")"},
       {"object.metadata.labels[?'zz'].orValue('none')", R"("none")"},
       {"object.metadata.labels[?'a'].hasValue()", "true"},
-      {"object.?nope.value()", "error 13: optional.none() has no value"},
+      {"object.?nope.value()", "error 18: optional.none() dereference"},
       {"optional.of(1).or(optional.of(2)).value()", "1"},
       {"optional.none().or(optional.of(2)).value()", "2"},
       {"optional.ofNonZeroValue('').hasValue()", "false"},
       {"object.?metadata.name.optMap(n, n + '!').orValue('')", R"("p!")"},
       {"[?object.?nope, ?optional.of(1)]", "[1]"},
       {"{?'a': object.?nope, 'b': 1}", R"({"b":1})"},
-      {"[?1]", "error 2: an item marked with ? must be an optional value"},
+      {"[?1]", "compile 2: expected type 'optional_type(int)' but found 'int'"},
       {"[3, 1, 2].sort()", "[1,2,3]"},
       {"[1, 2].sum() + [1, 2, 3].max() + [4, 5].min()", "10"},
-      {"[].max()", "error 3: min() or max() of an empty list"},
+      {"[].max()", "error 6: max called on empty list"},
       {"[1, 2, 2, 1.0].distinct()", "[1,2]"},
       {"[1, 2, 3].slice(1, 3)", "[2,3]"},
-      {"[1, 2].slice(1, 3)", "error 7: slice range [1, 3) is out of the list's 2 items"},
+      {"[1, 2].slice(1, 3)", "error 12: cannot slice(1, 3), list is length 2"},
       {"[[1], [2, 3]].flatten()", "[1,2,3]"},
       {"[1, 2, 1].indexOf(1) + [1, 2, 1].lastIndexOf(1)", "2"},
       {"[1, 2].isSorted()", "true"},
@@ -422,13 +426,13 @@ TEST(Cel, Libraries) {
       {"math.ceil(1.2)", "2"},
       {"math.greatest(1)", "1"},
       {"math.greatest(1, 2, 3, 4u, 0.5)", "4"},
-      {"math.least('a', 1)", "error 5: math.least() and math.greatest() take numbers"},
+      {"math.least('a', 1)", "compile 10: found no matching overload for 'math.@min' applied to '(string, int)'"},
       {"math.sign(-3) + math.bitAnd(6, 3) + math.bitShiftLeft(1, 3) + math.bitNot(-1)", "9"},
       {"math.bitShiftRight(1, 64)", "0"},
-      {"math.bitShiftLeft(1, -1)", "error 5: a shift by a negative number of bits"},
+      {"math.bitShiftLeft(1, -1)", "error 17: math.bitShiftLeft() negative offset: -1"},
       {"base64.decode('aGVsbG8') == b'hello'", "true"},
       {"1e-400", "0"},
-      {"1e400", "compile 0: invalid number"},
+      {"1e400", "compile 0: invalid double literal"},
       {"math.foo(1)", "compile 0: undeclared reference to 'math'"},
       {"sets.contains([1, 2], [2])", "true"},
       {"sets.intersects([1], [2])", "false"},
@@ -444,35 +448,35 @@ TEST(Cel, AllCheckProblemsAreReported) {
 }
 
 TEST(Cel, CostIsBounded) {
-  EXPECT_EQ(evaluate("lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, true)))"),
-            "error 18: the expression exceeds its cost limit");
-  EXPECT_EQ(evaluate("[1, 2, 3].all(x, x > 0)", 5), "error 10: the expression exceeds its cost limit");
-  EXPECT_EQ(evaluate("lists.range(9223372036854775807).size() > 0"), "error 40: the expression exceeds its cost limit");
+  EXPECT_EQ(evaluate("lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, true)))", 100'000),
+            "error 21: operation cancelled: actual cost limit exceeded");
+  EXPECT_EQ(evaluate("[1, 2, 3].all(x, x > 0)", 5), "error 13: operation cancelled: actual cost limit exceeded");
+  EXPECT_EQ(evaluate("lists.range(9223372036854775807).size() > 0"),
+            "error 40: operation cancelled: actual cost limit exceeded");
   // An exhausted budget is not absorbed.
   EXPECT_EQ(evaluate("lists.range(2000000).size() > 0 || true").substr(0, 5), "error");
   std::string doubling = "'aaaaaaaaaaaaaaaa'";
   for (int i = 0; i < 40; ++i)
     doubling = "cel.bind(s" + std::to_string(i) + ", " + doubling + ", s" + std::to_string(i) + " + s" +
                std::to_string(i) + ")";
-  EXPECT_NE(evaluate(doubling).find("exceeds its cost limit"), std::string::npos);
+  EXPECT_NE(evaluate(doubling).find("cost limit exceeded"), std::string::npos);
 }
 
 TEST(Cel, DepthIsBounded) {
-  for (const auto& [open, close] :
-       {std::pair{"(", ")"}, {"[", "]"}, {"-(", ")"}, {"!", ""}, {"size(", ")"}, {"{1:", "}"}}) {
+  for (const auto& [open, close] : {std::pair{"(", ")"}, {"[", "]"}, {"-(", ")"}, {"size(", ")"}, {"{1:", "}"}}) {
     std::string source;
     for (int i = 0; i < 100'00; ++i) source += open;
     source += "1";
     for (int i = 0; i < 100'00; ++i) source += close;
-    EXPECT_NE(evaluate(source).find("nested too deep"), std::string::npos) << open;
+    EXPECT_NE(evaluate(source).find("recursion limit exceeded"), std::string::npos) << open;
   }
   std::string chain = "1";
   for (int i = 0; i < 10'000; ++i) chain += "+1";
-  EXPECT_NE(evaluate(chain).find("nested too deep"), std::string::npos);
+  EXPECT_NE(evaluate(chain).find("recursion limit exceeded"), std::string::npos);
   std::string moderate = "1";
   for (int i = 0; i < 200; ++i) moderate += "+1";
   EXPECT_EQ(evaluate(moderate), "201");
-  EXPECT_NE(evaluate(std::string(70'000, ' ') + "1").find("longer than"), std::string::npos);
+  EXPECT_NE(evaluate(std::string(100'001, ' ') + "1").find("exceeds limit"), std::string::npos);
 }
 
 TEST(Cel, PlacesCountCharacters) {

@@ -7,12 +7,120 @@ namespace sublet::patches::cel {
 
 namespace {
 
-using Index = std::unordered_map<std::string_view, std::vector<const Overload*>>;
+// What a library came with: a Kubernetes release; templates and the conformance tests have what is marked.
+struct Offer {
+  Set set;
+  int minor;  // 0: never
+  bool templates;
+  bool standard;
+};
+
+constexpr Offer kOffers[] = {
+    {Set::core, 1, true, true},           {Set::optional, 28, true, true},
+    {Set::strings, 1, true, true},        {Set::strings_more, 0, true, true},
+    {Set::lists, 34, true, true},         {Set::sets, 29, true, true},
+    {Set::math, 0, true, true},           {Set::encoders, 0, true, true},
+    {Set::two_variables, 32, true, true}, {Set::kubernetes, 1, true, false},
+    {Set::authorizer, 27, false, false},  {Set::authorizer_selectors, 31, false, false},
+    {Set::quantity, 28, true, false},     {Set::quantity_more, 0, true, false},
+    {Set::network, 30, true, false},      {Set::format, 31, true, false},
+    {Set::semver, 33, true, false},
+};
+static_assert(std::size(kOffers) == static_cast<std::size_t>(Set::semver) + 1);
+
+constexpr std::pair<std::string_view, Kind> kTypeWords[] = {
+    {"int", Kind::integer},
+    {"uint", Kind::uinteger},
+    {"double", Kind::floating},
+    {"bool", Kind::boolean},
+    {"string", Kind::string},
+    {"bytes", Kind::bytes},
+    {"timestamp", Kind::timestamp},
+    {"duration", Kind::duration},
+    {"dyn", Kind::dyn},
+    {"null", Kind::null},
+    {"quantity", Kind::quantity},
+    {"url", Kind::url},
+    {"ip", Kind::ip},
+    {"cidr", Kind::cidr},
+    {"semver", Kind::semver},
+    {"format", Kind::format},
+    {"authorizer", Kind::authorizer},
+    {"path", Kind::path_check},
+    {"group", Kind::group_check},
+    {"resource", Kind::resource_check},
+    {"decision", Kind::decision},
+};
+
+// Reads signatures. They are ours, so a mistake in one shows at once: value() of nothing aborts in every test.
+class SignatureReader {
+ public:
+  explicit SignatureReader(std::string_view text) : rest_(text) {}
+
+  Function read() {
+    Function function;
+    if (peek() != '(') {
+      function.is_method = true;
+      function.arguments.push_back(type());
+      skip(".");
+    }
+    skip("(");
+    while (peek() != ')') {
+      function.arguments.push_back(type());
+      if (peek() == ',') skip(", ");
+    }
+    skip(") -> ");
+    function.result = type();
+    function.generic = generic_;
+    return function;
+  }
+
+ private:
+  char peek() const { return rest_.empty() ? '\0' : rest_.front(); }
+  void skip(std::string_view text) { rest_.remove_prefix(std::min(text.size(), rest_.size())); }
+
+  TypeRef type() {
+    const std::string_view word = rest_.substr(0, rest_.find_first_of("(),. "));
+    skip(word);
+    if (word.size() == 1 && word[0] >= 'A' && word[0] <= 'Z') {
+      generic_ = true;
+      return Type::parameter(std::string(word));
+    }
+    if (word == "list" || word == "optional" || word == "type") {
+      skip("(");
+      TypeRef inner = type();
+      skip(")");
+      return word == "list" ? Type::list(inner) : (word == "type" ? Type::type_of(inner) : Type::optional(inner));
+    }
+    if (word == "map") {
+      skip("(");
+      TypeRef key = type();
+      skip(", ");
+      TypeRef value = type();
+      skip(")");
+      return Type::map(key, value);
+    }
+    for (const auto& [name, kind] : kTypeWords)
+      if (name == word) return Type::of(kind);
+    std::abort();
+  }
+
+  std::string_view rest_;
+  bool generic_ = false;
+};
+
+using Index = std::unordered_map<std::string_view, std::vector<Function>>;
 
 Index build_index() {
   Index index;
-  for (const auto& table : {operator_table(), conversion_table(), string_table(), list_table(), library_table()})
-    for (const Overload& overload : table) index[overload.name].push_back(&overload);
+  for (const auto& table : {operator_table(), comparison_table(), conversion_table(), string_table(), list_table(),
+                            optional_table(), math_table(), set_table(), time_table(), quantity_table(), url_table(),
+                            network_table(), semver_table(), format_table(), authorizer_table()})
+    for (const Overload& row : table) {
+      Function function = SignatureReader(row.signature).read();
+      function.row = &row;
+      index[row.name].push_back(std::move(function));
+    }
   return index;
 }
 
@@ -21,31 +129,72 @@ const Index& index() {
   return built;
 }
 
+bool accepts_value(const Type& type, const Value& value) {
+  if (type.kind == Kind::dyn || type.kind == Kind::parameter) return true;
+  if (type.kind != value.kind()) return false;
+  bool fits = true;
+  if (type.kind == Kind::list)
+    value.each_item([&](const Value& item) {
+      fits = accepts_value(*type.parameters[0], item);
+      return false;
+    });
+  if (type.kind == Kind::map)
+    value.each_entry([&](const Value& key, const Value& entry) {
+      fits = accepts_value(*type.parameters[0], key) && accepts_value(*type.parameters[1], entry);
+      return false;
+    });
+  return fits;
+}
+
 }  // namespace
 
-const std::vector<const Overload*>& overloads_of(std::string_view name) {
-  static const std::vector<const Overload*> kNone;
+bool available(Set set, const Environment& environment) {
+  const Offer& offer = kOffers[static_cast<std::size_t>(set)];
+  if (environment.library() == Library::templates) return offer.templates;
+  if (environment.library() == Library::standard) return offer.standard;
+  return offer.minor != 0 && environment.minor() >= offer.minor;
+}
+
+const std::vector<Function>& overloads_of(std::string_view name) {
+  static const std::vector<Function> kNone;
   const auto found = index().find(name);
   return found == index().end() ? kNone : found->second;
 }
 
-std::vector<std::string_view> function_names() {
+std::vector<std::string_view> function_names(const Environment& environment) {
   std::vector<std::string_view> names;
   for (const auto& [name, overloads] : index())
-    if (name.find('_') == std::string_view::npos && name.front() != '@') names.push_back(name);
+    if (name.find('_') == std::string_view::npos && name.find('@') == std::string_view::npos &&
+        available(overloads.front().row->set, environment))
+      names.push_back(name);
   std::sort(names.begin(), names.end());
   return names;
 }
 
-std::string no_overload(std::string_view name, bool is_method, std::span<const Kind> arguments) {
-  std::string text = "found no matching overload for '" + std::string(name) + "' applied to ";
-  if (is_method && !arguments.empty()) {
-    text += std::string(kind_name(arguments.front())) + ".";
-    arguments = arguments.subspan(1);
+bool accepts(const Function& function, Arguments arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (!accepts_value(*function.arguments[i], arguments[i])) return false;
+  return true;
+}
+
+Value plain_no_such_overload() { return Value::error("no such overload"); }
+
+Value no_such_overload(std::string_view name, Arguments arguments) {
+  // Operators ask the left value, which knows no better; where it is of no use at all, the operator is named.
+  constexpr std::string_view kAsked[] = {"_+_", "_-_", "_*_", "_/_", "_%_", "-_", "!_", "_<_", "_<=_", "_>_", "_>=_"};
+  const bool asked = std::find(std::begin(kAsked), std::end(kAsked), name) != std::end(kAsked);
+  if (asked || name == "size" || name == "matches" || name == "@in") {
+    const Kind first = arguments.empty() ? Kind::null : arguments[0].kind();
+    const bool knows = first != Kind::null && first != Kind::type && first != Kind::map && first != Kind::optional;
+    return knows && name != "size" ? plain_no_such_overload() : Value::error("no such overload: " + std::string(name));
   }
-  text += '(';
-  for (std::size_t i = 0; i < arguments.size(); ++i) text += (i ? ", " : "") + std::string(kind_name(arguments[i]));
-  return text + ')';
+  constexpr std::string_view kUnguarded[] = {"contains", "startsWith", "endsWith"};
+  if (std::find(std::begin(kUnguarded), std::end(kUnguarded), name) != std::end(kUnguarded))
+    return plain_no_such_overload();
+  std::string text = "no such overload: " + std::string(name) + '(';
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    text += (i ? ", " : "") + std::string(kind_name(arguments[i].kind()));
+  return Value::error(text + ')');
 }
 
 }  // namespace sublet::patches::cel

@@ -1,54 +1,117 @@
 // The functions and operators of CEL: one table of overloads. A new function is a row in one of the tables and a C++
-// function; the checker and the evaluator need no change.
+// function; the checker, the evaluator and the cost estimate need no change.
 #pragma once
 
-#include <array>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "patches/cel/value.h"
+#include "sublet/patches/cel.h"
 
 namespace sublet::patches::cel {
 
-/// What an evaluation may still cost. Functions charge for work that grows with their arguments.
+/// What an evaluation has cost, and may. cel-go's units are charged by the evaluator; functions tell about work that
+/// these do not cover, so that nothing runs away.
 class Meter {
  public:
-  explicit Meter(std::size_t limit) : left_(limit) {}
-  void charge(std::size_t work) { left_ -= work < left_ ? work : left_; }
-  bool exhausted() const { return left_ == 0; }
+  Meter(std::uint64_t limit, Library library) : limit_(limit), library_(library) {}
+  void charge(std::uint64_t cost) {
+    cost_ = cost > UINT64_MAX - cost_ ? UINT64_MAX : cost_ + cost;
+    over_ |= cost_ > limit_;
+  }
+  void refund(std::uint64_t cost) { cost_ -= std::min(cost, cost_); }
+  void work(std::uint64_t steps) {
+    steps_ += steps;
+    over_ |= steps_ > kStepsMax;
+  }
+  /// Can something of that cost still be done? The evaluation is over when not.
+  bool affords(std::uint64_t cost) {
+    over_ |= cost > limit_ - std::min(limit_, cost_);
+    return !over_;
+  }
+  bool exhausted() const { return over_; }
+  std::uint64_t cost() const { return cost_; }
+  Library library() const { return library_; }
 
  private:
-  std::size_t left_;
+  static constexpr std::uint64_t kStepsMax = 200'000'000;
+  std::uint64_t limit_;
+  std::uint64_t cost_ = 0;
+  std::uint64_t steps_ = 0;
+  Library library_;
+  bool over_ = false;
 };
 
-enum class Style : std::uint8_t { function, method };
+using Arguments = std::span<const Value>;
 
-inline constexpr std::size_t kArgumentsMax = 4;
+/// Which libraries have a function.
+enum class Set : std::uint8_t {
+  core,
+  optional,
+  strings,       // version 2 of the extension
+  strings_more,  // what came after it
+  lists,
+  sets,
+  math,
+  encoders,
+  two_variables,
+  kubernetes,  // urls, regex, lists
+  authorizer,
+  authorizer_selectors,
+  quantity,
+  quantity_more,  // of templates alone
+  network,
+  format,
+  semver,
+};
 
+/// A row of a table. `signature`: "(string, int) -> bool", a method's with a dot before the bracket's rest:
+/// "string.(int) -> bool". Capital letters are type parameters.
 struct Overload {
   std::string_view name;  // operators: "_+_", "!_", "@in"; with a namespace: "optional.of"
-  Style style;
-  std::array<Kind, kArgumentsMax> arguments;  // the receiver counts; dyn accepts any kind
-  std::size_t arity;
-  Kind result;
-  Value (*apply)(std::span<const Value> arguments, Meter& meter);
+  std::string_view id;    // cel-go's, which costs go by
+  std::string_view signature;
+  Value (*apply)(Arguments arguments, Meter& meter);
+  Set set = Set::core;
 };
 
-/// All overloads of a name; empty: there is no such function.
-const std::vector<const Overload*>& overloads_of(std::string_view name);
-/// All names, for suggestions. Operators are left out.
-std::vector<std::string_view> function_names();
-/// May a value of `given` (dyn: not known) be passed where `wanted` stands?
-inline bool fits(Kind wanted, Kind given) { return wanted == Kind::dyn || given == Kind::dyn || wanted == given; }
-/// `found no matching overload for '_+_' applied to (int, string)`.
-std::string no_overload(std::string_view name, bool is_method, std::span<const Kind> arguments);
+/// An overload with its types.
+struct Function {
+  const Overload* row = nullptr;
+  bool is_method = false;
+  std::vector<TypeRef> arguments;  // the receiver counts
+  TypeRef result;
+  bool generic = false;  // has type parameters
+};
+
+bool available(Set set, const Environment& environment);
+/// All overloads of a name, of all libraries; empty: there is no such function.
+const std::vector<Function>& overloads_of(std::string_view name);
+/// Names of what the environment offers, for suggestions. Operators are left out.
+std::vector<std::string_view> function_names(const Environment& environment);
+/// Do the values fit at run time? Of lists and maps the first element is looked at, as cel-go does.
+bool accepts(const Function& function, Arguments arguments);
+/// What cel-go says when they do not.
+Value no_such_overload(std::string_view name, Arguments arguments);
+
+Value plain_no_such_overload();
 
 // The tables, by subject.
 std::span<const Overload> operator_table();
+std::span<const Overload> comparison_table();
 std::span<const Overload> conversion_table();
 std::span<const Overload> string_table();
 std::span<const Overload> list_table();
-std::span<const Overload> library_table();  // quantity, math, sets, optional, base64
+std::span<const Overload> optional_table();
+std::span<const Overload> math_table();
+std::span<const Overload> set_table();
+std::span<const Overload> time_table();
+std::span<const Overload> quantity_table();
+std::span<const Overload> url_table();
+std::span<const Overload> network_table();
+std::span<const Overload> semver_table();
+std::span<const Overload> format_table();
+std::span<const Overload> authorizer_table();
 
 }  // namespace sublet::patches::cel

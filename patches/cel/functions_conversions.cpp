@@ -1,66 +1,67 @@
-// Conversions between kinds: int(), uint(), double(), string(), bytes(), bool(), type(), dyn().
+// Conversions between kinds: int(), uint(), double(), string(), bytes(), bool(), timestamp(), duration(), type(),
+// dyn().
 #include <charconv>
 #include <cmath>
 
 #include "patches/cel/functions.h"
 #include "patches/cel/text.h"
+#include "patches/cel/time.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::patches::cel {
 
 namespace {
 
-using Arguments = std::span<const Value>;
-
 Value same(Arguments a, Meter&) { return a[0]; }
-
-Value range_error(std::string_view kind) {
-  return Value::error("the value is out of the range of " + std::string(kind));
-}
 
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+')) return std::nullopt;
   Number number{};
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   if (result.ec != std::errc() || result.ptr != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
-Value not_a(std::string_view kind, std::string_view text) {
-  return Value::error("'" + std::string(text) + "' is not a valid " + std::string(kind));
+Value cannot(const Value& from, Kind to) {
+  return Value::error("type conversion error from '" + std::string(kind_name(from.kind())) + "' to '" +
+                      std::string(kind_name(to)) + "'");
 }
 
 Value int_of_uint(Arguments a, Meter&) {
-  if (a[0].as_uint() > INT64_MAX) return range_error("int");
+  if (a[0].as_uint() > INT64_MAX) return Value::error("integer overflow");
   return Value::integer(static_cast<std::int64_t>(a[0].as_uint()));
 }
 
 Value int_of_double(Arguments a, Meter&) {
   const double value = a[0].as_double();
-  if (!(value > -9223372036854775808.0 && value < 9223372036854775808.0)) return range_error("int");
+  if (!(value > -9223372036854775808.0 && value < 9223372036854775808.0)) return Value::error("integer overflow");
   return Value::integer(static_cast<std::int64_t>(value));
 }
 
 Value int_of_string(Arguments a, Meter&) {
   const auto number = parse_number<std::int64_t>(a[0].as_text());
-  return number ? Value::integer(*number) : not_a("int", a[0].as_text());
+  return number ? Value::integer(*number) : cannot(a[0], Kind::integer);
 }
 
+Value int_of_timestamp(Arguments a, Meter&) { return Value::integer(a[0].as_timestamp().seconds); }
+Value int_of_duration(Arguments a, Meter&) { return Value::integer(a[0].as_duration().nanos); }
+
 Value uint_of_int(Arguments a, Meter&) {
-  if (a[0].as_int() < 0) return range_error("uint");
+  if (a[0].as_int() < 0) return Value::error("unsigned integer overflow");
   return Value::uinteger(static_cast<std::uint64_t>(a[0].as_int()));
 }
 
 Value uint_of_double(Arguments a, Meter&) {
   const double value = a[0].as_double();
-  if (!(value > -1.0 && value < 18446744073709551616.0)) return range_error("uint");
+  if (!(value >= 0 && value < 18446744073709551616.0)) return Value::error("unsigned integer overflow");
   return Value::uinteger(static_cast<std::uint64_t>(value));
 }
 
 Value uint_of_string(Arguments a, Meter&) {
-  const auto number = parse_number<std::uint64_t>(a[0].as_text());
-  return number ? Value::uinteger(*number) : not_a("uint", a[0].as_text());
+  const auto number = a[0].as_text().starts_with('+') ? std::nullopt : parse_number<std::uint64_t>(a[0].as_text());
+  return number ? Value::uinteger(*number) : cannot(a[0], Kind::uinteger);
 }
 
 Value double_of_int(Arguments a, Meter&) { return Value::floating(static_cast<double>(a[0].as_int())); }
@@ -68,18 +69,25 @@ Value double_of_uint(Arguments a, Meter&) { return Value::floating(static_cast<d
 
 Value double_of_string(Arguments a, Meter&) {
   const auto number = parse_number<double>(a[0].as_text());
-  return number ? Value::floating(*number) : not_a("double", a[0].as_text());
+  return number ? Value::floating(*number) : cannot(a[0], Kind::floating);
 }
 
 Value string_of_bool(Arguments a, Meter&) { return Value::borrowed(a[0].as_bool() ? "true" : "false"); }
 Value string_of_int(Arguments a, Meter&) { return Value::string(std::to_string(a[0].as_int())); }
 Value string_of_uint(Arguments a, Meter&) { return Value::string(std::to_string(a[0].as_uint())); }
-Value string_of_double(Arguments a, Meter&) { return Value::string(double_text(a[0].as_double())); }
+
+Value string_of_double(Arguments a, Meter& meter) {
+  const double value = a[0].as_double();
+  return Value::string(meter.library() == Library::templates ? double_text(value) : go_double_text(value));
+}
 
 Value string_of_bytes(Arguments a, Meter&) {
-  if (!valid_utf8(a[0].as_text())) return Value::error("the bytes are not valid UTF-8");
+  if (!valid_utf8(a[0].as_text())) return Value::error("invalid UTF-8 in bytes, cannot convert to string");
   return Value::string(std::string(a[0].as_text()));
 }
+
+Value string_of_timestamp(Arguments a, Meter&) { return Value::string(timestamp_text(a[0].as_timestamp())); }
+Value string_of_duration(Arguments a, Meter&) { return Value::string(duration_text(a[0].as_duration())); }
 
 Value string_of_quantity(Arguments a, Meter&) {
   return Value::string(schema::quantity_from_nanos(a[0].as_quantity().nanos));
@@ -88,45 +96,65 @@ Value string_of_quantity(Arguments a, Meter&) {
 Value bytes_of_string(Arguments a, Meter&) { return Value::bytes(std::string(a[0].as_text())); }
 
 Value bool_of_string(Arguments a, Meter&) {
-  for (const std::string_view yes : {"true", "TRUE", "True", "t", "1"})
+  for (const std::string_view yes : {"true", "TRUE", "True", "t", "T", "1"})
     if (a[0].as_text() == yes) return Value::boolean(true);
-  for (const std::string_view no : {"false", "FALSE", "False", "f", "0"})
+  for (const std::string_view no : {"false", "FALSE", "False", "f", "F", "0"})
     if (a[0].as_text() == no) return Value::boolean(false);
-  return not_a("bool", a[0].as_text());
+  return cannot(a[0], Kind::boolean);
+}
+
+Value timestamp_of_int(Arguments a, Meter&) { return timestamp_in_range({a[0].as_int(), 0, 0}); }
+
+Value timestamp_of_string(Arguments a, Meter&) {
+  const auto moment = parse_timestamp(a[0].as_text());
+  return moment ? timestamp_in_range(*moment) : cannot(a[0], Kind::timestamp);
+}
+
+Value duration_of_int(Arguments a, Meter&) { return cannot(a[0], Kind::duration); }
+
+Value duration_of_string(Arguments a, Meter&) {
+  const auto span = parse_duration(a[0].as_text());
+  return span ? Value::duration(*span) : cannot(a[0], Kind::duration);
 }
 
 Value type_of(Arguments a, Meter&) { return Value::type(a[0].kind()); }
 
-constexpr Kind B = Kind::boolean, I = Kind::integer, U = Kind::uinteger, D = Kind::floating, S = Kind::string,
-               Y = Kind::bytes, Q = Kind::quantity, T = Kind::type, X = Kind::dyn;
-constexpr Style F = Style::function;
-
 constexpr Overload kTable[] = {
-    {"int", F, {I}, 1, I, same},
-    {"int", F, {U}, 1, I, int_of_uint},
-    {"int", F, {D}, 1, I, int_of_double},
-    {"int", F, {S}, 1, I, int_of_string},
-    {"uint", F, {U}, 1, U, same},
-    {"uint", F, {I}, 1, U, uint_of_int},
-    {"uint", F, {D}, 1, U, uint_of_double},
-    {"uint", F, {S}, 1, U, uint_of_string},
-    {"double", F, {D}, 1, D, same},
-    {"double", F, {I}, 1, D, double_of_int},
-    {"double", F, {U}, 1, D, double_of_uint},
-    {"double", F, {S}, 1, D, double_of_string},
-    {"string", F, {S}, 1, S, same},
-    {"string", F, {B}, 1, S, string_of_bool},
-    {"string", F, {I}, 1, S, string_of_int},
-    {"string", F, {U}, 1, S, string_of_uint},
-    {"string", F, {D}, 1, S, string_of_double},
-    {"string", F, {Y}, 1, S, string_of_bytes},
-    {"string", F, {Q}, 1, S, string_of_quantity},
-    {"bytes", F, {Y}, 1, Y, same},
-    {"bytes", F, {S}, 1, Y, bytes_of_string},
-    {"bool", F, {B}, 1, B, same},
-    {"bool", F, {S}, 1, B, bool_of_string},
-    {"type", F, {X}, 1, T, type_of},
-    {"dyn", F, {X}, 1, X, same},
+    {"int", "int64_to_int64", "(int) -> int", same},
+    {"int", "double_to_int64", "(double) -> int", int_of_double},
+    {"int", "duration_to_int64", "(duration) -> int", int_of_duration},
+    {"int", "string_to_int64", "(string) -> int", int_of_string},
+    {"int", "timestamp_to_int64", "(timestamp) -> int", int_of_timestamp},
+    {"int", "uint64_to_int64", "(uint) -> int", int_of_uint},
+    {"uint", "uint64_to_uint64", "(uint) -> uint", same},
+    {"uint", "double_to_uint64", "(double) -> uint", uint_of_double},
+    {"uint", "int64_to_uint64", "(int) -> uint", uint_of_int},
+    {"uint", "string_to_uint64", "(string) -> uint", uint_of_string},
+    {"double", "double_to_double", "(double) -> double", same},
+    {"double", "int64_to_double", "(int) -> double", double_of_int},
+    {"double", "string_to_double", "(string) -> double", double_of_string},
+    {"double", "uint64_to_double", "(uint) -> double", double_of_uint},
+    {"string", "string_to_string", "(string) -> string", same},
+    {"string", "bool_to_string", "(bool) -> string", string_of_bool},
+    {"string", "bytes_to_string", "(bytes) -> string", string_of_bytes},
+    {"string", "double_to_string", "(double) -> string", string_of_double},
+    {"string", "duration_to_string", "(duration) -> string", string_of_duration},
+    {"string", "int64_to_string", "(int) -> string", string_of_int},
+    {"string", "timestamp_to_string", "(timestamp) -> string", string_of_timestamp},
+    {"string", "uint64_to_string", "(uint) -> string", string_of_uint},
+    {"string", "quantity_to_string", "(quantity) -> string", string_of_quantity, Set::quantity_more},
+    {"bytes", "bytes_to_bytes", "(bytes) -> bytes", same},
+    {"bytes", "string_to_bytes", "(string) -> bytes", bytes_of_string},
+    {"bool", "bool_to_bool", "(bool) -> bool", same},
+    {"bool", "string_to_bool", "(string) -> bool", bool_of_string},
+    {"timestamp", "timestamp_to_timestamp", "(timestamp) -> timestamp", same},
+    {"timestamp", "int64_to_timestamp", "(int) -> timestamp", timestamp_of_int},
+    {"timestamp", "string_to_timestamp", "(string) -> timestamp", timestamp_of_string},
+    {"duration", "duration_to_duration", "(duration) -> duration", same},
+    {"duration", "int64_to_duration", "(int) -> duration", duration_of_int},
+    {"duration", "string_to_duration", "(string) -> duration", duration_of_string},
+    {"type", "type", "(A) -> type(A)", type_of},
+    {"dyn", "to_dyn", "(A) -> dyn", same},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Functions on lists: Kubernetes' lists library and the lists extension.
 #include <algorithm>
+#include <numeric>
 
 #include "patches/cel/functions.h"
 
@@ -7,11 +8,9 @@ namespace sublet::patches::cel {
 
 namespace {
 
-using Arguments = std::span<const Value>;
-
 List items_of(const Value& list, Meter& meter) {
   List items;
-  meter.charge(list.size());
+  meter.work(list.size());
   if (meter.exhausted()) return items;
   items.reserve(list.size());
   list.each_item([&](const Value& item) {
@@ -21,54 +20,58 @@ List items_of(const Value& list, Meter& meter) {
   return items;
 }
 
-Value cannot_order(std::string_view name) {
-  return Value::error(std::string(name) + "() needs items that can be ordered");
-}
-
 Value is_sorted(Arguments a, Meter& meter) {
   const List items = items_of(a[0], meter);
   for (std::size_t i = 1; i < items.size(); ++i) {
     const auto order = compare(items[i - 1], items[i]);
-    if (!order) return cannot_order("isSorted");
-    if (*order > 0) return Value::boolean(false);
+    if (order && *order > 0) return Value::boolean(false);
   }
   return Value::boolean(true);
 }
 
-template <int Direction>
+template <int Preferred>
 Value extreme(Arguments a, Meter& meter) {
   const List items = items_of(a[0], meter);
-  if (items.empty()) return Value::error("min() or max() of an empty list");
+  if (items.empty()) return Value::error(Preferred > 0 ? "min called on empty list" : "max called on empty list");
   Value best = items.front();
-  for (const Value& item : items) {
-    const auto order = compare(item, best);
-    if (!order) return cannot_order(Direction < 0 ? "min" : "max");
-    if (*order == Direction) best = item;
-  }
+  for (const Value& item : items)
+    if (compare(best, item) == Preferred) best = item;
   return best;
 }
 
-Value sum(Arguments a, Meter& meter) {
-  const List items = items_of(a[0], meter);
-  Value total = Value::integer(0);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const Value& item = items[i];
-    if (!item.is_numeric() || (i > 0 && item.kind() != total.kind()))
-      return Value::error("sum() needs numbers of one kind, found " + std::string(kind_name(item.kind())));
-    if (i == 0) {
-      total = item;
-    } else if (item.is(Kind::integer)) {
-      std::int64_t next = 0;
+Value zero_of(Kind kind) {
+  if (kind == Kind::integer) return Value::integer(0);
+  if (kind == Kind::uinteger) return Value::uinteger(0);
+  return kind == Kind::floating ? Value::floating(0) : Value::duration({});
+}
+
+Value add_up(const Value& total, const Value& item) {
+  if (item.kind() != total.kind()) return plain_no_such_overload();
+  std::int64_t next = 0;
+  std::uint64_t unsigned_next = 0;
+  switch (item.kind()) {
+    case Kind::floating:
+      return Value::floating(total.as_double() + item.as_double());
+    case Kind::integer:
       if (__builtin_add_overflow(total.as_int(), item.as_int(), &next)) return Value::error("integer overflow");
-      total = Value::integer(next);
-    } else if (item.is(Kind::uinteger)) {
-      std::uint64_t next = 0;
-      if (__builtin_add_overflow(total.as_uint(), item.as_uint(), &next))
+      return Value::integer(next);
+    case Kind::uinteger:
+      if (__builtin_add_overflow(total.as_uint(), item.as_uint(), &unsigned_next))
         return Value::error("unsigned integer overflow");
-      total = Value::uinteger(next);
-    } else {
-      total = Value::floating(total.as_double() + item.as_double());
-    }
+      return Value::uinteger(unsigned_next);
+    default:
+      if (__builtin_add_overflow(total.as_duration().nanos, item.as_duration().nanos, &next))
+        return Value::error("integer overflow");
+      return Value::duration({next});
+  }
+}
+
+template <Kind Of>
+Value sum(Arguments a, Meter& meter) {
+  Value total = zero_of(Of);
+  for (const Value& item : items_of(a[0], meter)) {
+    total = add_up(total, item);
+    if (total.is_error()) break;
   }
   return total;
 }
@@ -83,19 +86,18 @@ Value index_of(Arguments a, Meter& meter) {
     ++index;
     return Last || found < 0;
   });
-  meter.charge(work);
+  meter.work(work);
   return Value::integer(found);
 }
 
 Value distinct(Arguments a, Meter& meter) {
   List kept;
-  std::size_t work = 0;
   for (const Value& item : items_of(a[0], meter)) {
+    std::size_t work = 0;
     const bool known =
         std::any_of(kept.begin(), kept.end(), [&](const Value& other) { return equal(item, other, work); });
     if (!known) kept.push_back(item);
-    meter.charge(work);
-    work = 0;
+    meter.work(work);
     if (meter.exhausted()) break;
   }
   return Value::list(std::move(kept));
@@ -103,14 +105,78 @@ Value distinct(Arguments a, Meter& meter) {
 
 Value slice(Arguments a, Meter& meter) {
   const auto size = static_cast<std::int64_t>(a[0].size());
-  const std::int64_t from = a[1].as_int();
-  const std::int64_t to = a[2].as_int();
-  if (from < 0 || to < from || to > size)
-    return Value::error("slice range [" + std::to_string(from) + ", " + std::to_string(to) + ") is out of the list's " +
-                        std::to_string(size) + " items");
-  const List items = items_of(a[0], meter);
+  const std::int64_t from = a[1].as_int(), to = a[2].as_int();
+  const std::string what = "cannot slice(" + std::to_string(from) + ", " + std::to_string(to) + "), ";
+  if (from < 0 || to < 0) return Value::error(what + "negative indexes not supported");
+  if (from > to) return Value::error(what + "start index must be less than or equal to end index");
+  if (size < to) return Value::error(what + "list is length " + std::to_string(size));
+  List items = items_of(a[0], meter);
   if (meter.exhausted()) return {};
   return Value::list(List(items.begin() + from, items.begin() + to));
+}
+
+void flatten_into(List& out, const Value& list, std::int64_t depth, Meter& meter) {
+  list.each_item([&](const Value& item) {
+    meter.work(1);
+    if (item.is(Kind::list) && depth > 0)
+      flatten_into(out, item, depth - 1, meter);
+    else
+      out.push_back(item);
+    return !meter.exhausted();
+  });
+}
+
+Value flatten(Arguments a, Meter& meter) {
+  List items;
+  flatten_into(items, a[0], 1, meter);
+  return Value::list(std::move(items));
+}
+
+Value flatten_depth(Arguments a, Meter& meter) {
+  if (a[1].as_int() < 0) return Value::error("level must be non-negative");
+  List items;
+  flatten_into(items, a[0], a[1].as_int(), meter);
+  return Value::list(std::move(items));
+}
+
+Value sorted_by(const List& items, const List& keys, Meter& meter) {
+  if (items.size() != keys.size())
+    return Value::error(
+        "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got " +
+        std::to_string(items.size()) + " and " + std::to_string(keys.size()) + " elements respectively");
+  for (const Value& key : keys) {
+    if (!compare(keys[0], keys[0]) && !keys[0].is_numeric()) return Value::error("list elements must be comparable");
+    if (key.kind() != keys[0].kind()) return Value::error("list elements must have the same type");
+  }
+  std::vector<std::size_t> order(items.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  meter.work(items.size() * 16);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t l, std::size_t r) { return compare(keys[l], keys[r]) == -1; });
+  List sorted;
+  sorted.reserve(items.size());
+  for (const std::size_t index : order) sorted.push_back(items[index]);
+  return Value::list(std::move(sorted));
+}
+
+Value sort(Arguments a, Meter& meter) {
+  const List items = items_of(a[0], meter);
+  return meter.exhausted() ? Value() : sorted_by(items, items, meter);
+}
+
+Value sort_by(Arguments a, Meter& meter) {
+  const List items = items_of(a[0], meter);
+  const List keys = items_of(a[1], meter);
+  return meter.exhausted() ? Value() : sorted_by(items, keys, meter);
+}
+
+Value range(Arguments a, Meter& meter) {
+  const std::int64_t count = std::max<std::int64_t>(a[0].as_int(), 0);
+  if (!meter.affords(static_cast<std::uint64_t>(count))) return {};
+  List items;
+  items.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) items.push_back(Value::integer(i));
+  return Value::list(std::move(items));
 }
 
 Value reverse(Arguments a, Meter& meter) {
@@ -119,53 +185,63 @@ Value reverse(Arguments a, Meter& meter) {
   return Value::list(std::move(items));
 }
 
-Value sort(Arguments a, Meter& meter) {
-  List items = items_of(a[0], meter);
-  meter.charge(items.size() * 8);
-  for (std::size_t i = 1; i < items.size(); ++i)
-    if (!compare(items[0], items[i])) return cannot_order("sort");
-  std::stable_sort(items.begin(), items.end(),
-                   [](const Value& x, const Value& y) { return compare(x, y).value_or(0) < 0; });
-  return Value::list(std::move(items));
-}
-
-Value flatten(Arguments a, Meter& meter) {
-  List flat;
-  for (const Value& item : items_of(a[0], meter)) {
-    if (!item.is(Kind::list)) {
-      flat.push_back(item);
-      continue;
-    }
-    for (const Value& inner : items_of(item, meter)) flat.push_back(inner);
-  }
-  return Value::list(std::move(flat));
-}
-
-Value range(Arguments a, Meter& meter) {
-  if (a[0].as_int() < 0) return Value::error("lists.range() of a negative number");
-  meter.charge(static_cast<std::size_t>(a[0].as_int()));
-  if (meter.exhausted()) return {};
-  List items;
-  for (std::int64_t i = 0; i < a[0].as_int(); ++i) items.push_back(Value::integer(i));
-  return Value::list(std::move(items));
-}
-
-constexpr Kind B = Kind::boolean, I = Kind::integer, L = Kind::list, X = Kind::dyn;
-constexpr Style M = Style::method;
+constexpr Set K = Set::kubernetes, L = Set::lists;
 
 constexpr Overload kTable[] = {
-    {"isSorted", M, {L}, 1, B, is_sorted},
-    {"min", M, {L}, 1, X, extreme<-1>},
-    {"max", M, {L}, 1, X, extreme<1>},
-    {"sum", M, {L}, 1, X, sum},
-    {"indexOf", M, {L, X}, 2, I, index_of<false>},
-    {"lastIndexOf", M, {L, X}, 2, I, index_of<true>},
-    {"distinct", M, {L}, 1, L, distinct},
-    {"slice", M, {L, I, I}, 3, L, slice},
-    {"reverse", M, {L}, 1, L, reverse},
-    {"sort", M, {L}, 1, L, sort},
-    {"flatten", M, {L}, 1, L, flatten},
-    {"lists.range", Style::function, {I}, 1, L, range},
+    {"isSorted", "list_int_is_sorted_bool", "list(int).() -> bool", is_sorted, K},
+    {"isSorted", "list_uint_is_sorted_bool", "list(uint).() -> bool", is_sorted, K},
+    {"isSorted", "list_double_is_sorted_bool", "list(double).() -> bool", is_sorted, K},
+    {"isSorted", "list_bool_is_sorted_bool", "list(bool).() -> bool", is_sorted, K},
+    {"isSorted", "list_duration_is_sorted_bool", "list(duration).() -> bool", is_sorted, K},
+    {"isSorted", "list_timestamp_is_sorted_bool", "list(timestamp).() -> bool", is_sorted, K},
+    {"isSorted", "list_string_is_sorted_bool", "list(string).() -> bool", is_sorted, K},
+    {"isSorted", "list_bytes_is_sorted_bool", "list(bytes).() -> bool", is_sorted, K},
+    {"sum", "list_int_sum_int", "list(int).() -> int", sum<Kind::integer>, K},
+    {"sum", "list_uint_sum_uint", "list(uint).() -> uint", sum<Kind::uinteger>, K},
+    {"sum", "list_double_sum_double", "list(double).() -> double", sum<Kind::floating>, K},
+    {"sum", "list_duration_sum_duration", "list(duration).() -> duration", sum<Kind::duration>, K},
+    {"max", "list_int_max_int", "list(int).() -> int", extreme<-1>, K},
+    {"max", "list_uint_max_uint", "list(uint).() -> uint", extreme<-1>, K},
+    {"max", "list_double_max_double", "list(double).() -> double", extreme<-1>, K},
+    {"max", "list_bool_max_bool", "list(bool).() -> bool", extreme<-1>, K},
+    {"max", "list_duration_max_duration", "list(duration).() -> duration", extreme<-1>, K},
+    {"max", "list_timestamp_max_timestamp", "list(timestamp).() -> timestamp", extreme<-1>, K},
+    {"max", "list_string_max_string", "list(string).() -> string", extreme<-1>, K},
+    {"max", "list_bytes_max_bytes", "list(bytes).() -> bytes", extreme<-1>, K},
+    {"min", "list_int_min_int", "list(int).() -> int", extreme<1>, K},
+    {"min", "list_uint_min_uint", "list(uint).() -> uint", extreme<1>, K},
+    {"min", "list_double_min_double", "list(double).() -> double", extreme<1>, K},
+    {"min", "list_bool_min_bool", "list(bool).() -> bool", extreme<1>, K},
+    {"min", "list_duration_min_duration", "list(duration).() -> duration", extreme<1>, K},
+    {"min", "list_timestamp_min_timestamp", "list(timestamp).() -> timestamp", extreme<1>, K},
+    {"min", "list_string_min_string", "list(string).() -> string", extreme<1>, K},
+    {"min", "list_bytes_min_bytes", "list(bytes).() -> bytes", extreme<1>, K},
+    {"sort", "list_int_sort", "list(int).() -> list(int)", sort, L},
+    {"sort", "list_uint_sort", "list(uint).() -> list(uint)", sort, L},
+    {"sort", "list_double_sort", "list(double).() -> list(double)", sort, L},
+    {"sort", "list_bool_sort", "list(bool).() -> list(bool)", sort, L},
+    {"sort", "list_google.protobuf.Duration_sort", "list(duration).() -> list(duration)", sort, L},
+    {"sort", "list_google.protobuf.Timestamp_sort", "list(timestamp).() -> list(timestamp)", sort, L},
+    {"sort", "list_string_sort", "list(string).() -> list(string)", sort, L},
+    {"sort", "list_bytes_sort", "list(bytes).() -> list(bytes)", sort, L},
+    {"@sortByAssociatedKeys", "list_int_sortByAssociatedKeys", "list(T).(list(int)) -> list(T)", sort_by, L},
+    {"@sortByAssociatedKeys", "list_uint_sortByAssociatedKeys", "list(T).(list(uint)) -> list(T)", sort_by, L},
+    {"@sortByAssociatedKeys", "list_double_sortByAssociatedKeys", "list(T).(list(double)) -> list(T)", sort_by, L},
+    {"@sortByAssociatedKeys", "list_bool_sortByAssociatedKeys", "list(T).(list(bool)) -> list(T)", sort_by, L},
+    {"@sortByAssociatedKeys", "list_google.protobuf.Duration_sortByAssociatedKeys",
+     "list(T).(list(duration)) -> list(T)", sort_by, L},
+    {"@sortByAssociatedKeys", "list_google.protobuf.Timestamp_sortByAssociatedKeys",
+     "list(T).(list(timestamp)) -> list(T)", sort_by, L},
+    {"@sortByAssociatedKeys", "list_string_sortByAssociatedKeys", "list(T).(list(string)) -> list(T)", sort_by, L},
+    {"@sortByAssociatedKeys", "list_bytes_sortByAssociatedKeys", "list(T).(list(bytes)) -> list(T)", sort_by, L},
+    {"indexOf", "list_a_index_of_int", "list(A).(A) -> int", index_of<false>, K},
+    {"lastIndexOf", "list_a_last_index_of_int", "list(A).(A) -> int", index_of<true>, K},
+    {"slice", "list_slice", "list(T).(int, int) -> list(T)", slice, L},
+    {"flatten", "list_flatten", "list(list(T)).() -> list(T)", flatten, L},
+    {"flatten", "list_flatten_int", "list(dyn).(int) -> list(dyn)", flatten_depth, L},
+    {"distinct", "list_distinct", "list(T).() -> list(T)", distinct, L},
+    {"reverse", "list_reverse", "list(T).() -> list(T)", reverse, L},
+    {"lists.range", "lists_range", "(int) -> list(int)", range, L},
 };
 
 }  // namespace

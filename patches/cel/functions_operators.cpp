@@ -1,13 +1,14 @@
-// Operators: arithmetic with overflow as an error, comparison across number kinds, concatenation, `in`, size().
+// Operators: arithmetic with overflow as an error, concatenation, `in`, size(), and the forms that the evaluator itself
+// carries out (their rows say what types they take).
+#include <algorithm>
 #include <cmath>
 
 #include "patches/cel/functions.h"
+#include "patches/cel/text.h"
 
 namespace sublet::patches::cel {
 
 namespace {
-
-using Arguments = std::span<const Value>;
 
 Value overflow(std::string_view kind) { return Value::error(std::string(kind) + " overflow"); }
 
@@ -71,31 +72,55 @@ Value double_multiply(Arguments a, Meter&) { return Value::floating(a[0].as_doub
 Value double_divide(Arguments a, Meter&) { return Value::floating(a[0].as_double() / a[1].as_double()); }
 Value double_negate(Arguments a, Meter&) { return Value::floating(-a[0].as_double()); }
 
-Value string_add(Arguments a, Meter& meter) {
+std::string joined_text(Arguments a, Meter& meter) {
+  const std::size_t size = a[0].as_text().size() + a[1].as_text().size();
+  if (!meter.affords(size / 40)) return {};  // its cost is a tenth of its characters, which have four bytes at most
   std::string text(a[0].as_text());
   text += a[1].as_text();
-  meter.charge(text.size() / 10);
-  return Value::string(std::move(text));
+  return text;
+}
+Value string_add(Arguments a, Meter& meter) { return Value::string(joined_text(a, meter)); }
+Value bytes_add(Arguments a, Meter& meter) { return Value::bytes(joined_text(a, meter)); }
+
+// X + Y of x-kubernetes-list-type map: what Y has of a key that X has, too, takes its place; the rest is appended.
+void merge_item(List& items, const Value& item, const Type& type) {
+  for (Value& known : items) {
+    bool same = true;
+    for (const std::string& key : type.list_keys) same = same && known.node()[key].equals(item.node()[key]);
+    if (!same) continue;
+    known = item;
+    return;
+  }
+  items.push_back(item);
 }
 
-Value bytes_add(Arguments a, Meter& meter) {
-  std::string text(a[0].as_text());
-  text += a[1].as_text();
-  meter.charge(text.size() / 10);
-  return Value::bytes(std::move(text));
+void unite_item(List& items, const Value& item, std::size_t& work) {
+  if (std::none_of(items.begin(), items.end(), [&](const Value& known) { return equal(known, item, work); }))
+    items.push_back(item);
 }
 
 Value list_add(Arguments a, Meter& meter) {
-  List items;
-  meter.charge(a[0].size() + a[1].size());
+  meter.work(a[0].size() + a[1].size());
   if (meter.exhausted()) return {};
+  const Type* type = a[0].container_type();
+  List items;
   items.reserve(a[0].size() + a[1].size());
-  for (const Value& list : a)
-    list.each_item([&](const Value& item) {
+  a[0].each_item([&](const Value& item) {
+    items.push_back(item);
+    return true;
+  });
+  a[1].each_item([&](const Value& item) {
+    std::size_t work = items.size();
+    if (!type || type->list_form == ListForm::atomic)
       items.push_back(item);
-      return true;
-    });
-  return Value::list(std::move(items));
+    else if (type->list_form == ListForm::map)
+      merge_item(items, item, *type);
+    else
+      unite_item(items, item, work);
+    meter.work(type ? work : 1);
+    return !meter.exhausted();
+  });
+  return Value::list(std::move(items), type);
 }
 
 Value logical_not(Arguments a, Meter&) { return Value::boolean(!a[0].as_bool()); }
@@ -104,92 +129,116 @@ template <bool Wanted>
 Value equals(Arguments a, Meter& meter) {
   std::size_t work = 0;
   const bool same = equal(a[0], a[1], work);
-  meter.charge(work);
+  meter.work(work);
   return Value::boolean(same == Wanted);
 }
-
-bool is_nan(const Value& value) { return value.is(Kind::floating) && std::isnan(value.as_double()); }
-
-template <bool (*Accept)(int)>
-Value ordered(Arguments a, Meter& meter) {
-  if (a[0].is(Kind::string) && a[1].is(Kind::string))
-    meter.charge(std::min(a[0].as_text().size(), a[1].as_text().size()) / 10);
-  if (const auto order = compare(a[0], a[1])) return Value::boolean(Accept(*order));
-  if (is_nan(a[0]) || is_nan(a[1])) return Value::boolean(false);
-  return Value::error("values of type " + std::string(kind_name(a[0].kind())) + " and " +
-                      std::string(kind_name(a[1].kind())) + " cannot be ordered");
-}
-
-bool less(int order) { return order < 0; }
-bool less_or_equal(int order) { return order <= 0; }
-bool greater(int order) { return order > 0; }
-bool greater_or_equal(int order) { return order >= 0; }
 
 Value in_list(Arguments a, Meter& meter) {
   bool found = false;
   std::size_t work = 0;
   a[1].each_item([&](const Value& item) { return !(found = equal(a[0], item, work)); });
-  meter.charge(work);
+  meter.work(work);
   return Value::boolean(found);
 }
 
 Value in_map(Arguments a, Meter& meter) {
-  meter.charge(a[1].size() / 16);
+  meter.work(1 + a[1].size() / 16);
   return Value::boolean(a[1].find(a[0]).has_value());
 }
 
 Value container_size(Arguments a, Meter&) { return Value::integer(static_cast<std::int64_t>(a[0].size())); }
 
-Value byte_count(Arguments a, Meter&) { return Value::integer(static_cast<std::int64_t>(a[0].as_text().size())); }
+Value byte_size(Arguments a, Meter&) { return Value::integer(static_cast<std::int64_t>(a[0].as_text().size())); }
 
-Value character_count(Arguments a, Meter& meter) {
-  std::int64_t count = 0;
-  for (const char c : a[0].as_text()) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  meter.charge(a[0].as_text().size() / 10);
-  return Value::integer(count);
+Value text_size(Arguments a, Meter& meter) {
+  meter.work(a[0].as_text().size() / 16);
+  return Value::integer(static_cast<std::int64_t>(character_count(a[0].as_text())));
 }
 
-constexpr Kind B = Kind::boolean, I = Kind::integer, U = Kind::uinteger, D = Kind::floating, S = Kind::string,
-               Y = Kind::bytes, L = Kind::list, M = Kind::map, X = Kind::dyn;
-constexpr Style F = Style::function;
+Value not_strictly_false(Arguments a, Meter&) { return a[0].is(Kind::boolean) ? a[0] : Value::boolean(true); }
+
+Value duplicate_key(const Value& key) { return Value::error("insert failed: key " + go_text(key) + " already exists"); }
+
+Map entries_of(const Value& map) {
+  Map entries;
+  entries.reserve(map.size() + 1);
+  map.each_entry([&](const Value& key, const Value& value) {
+    entries.emplace_back(key, value);
+    return true;
+  });
+  return entries;
+}
+
+// The accumulators of transformMap() and transformMapEntry().
+Value insert_entry(Arguments a, Meter& meter) {
+  meter.work(2 * a[0].size() + 1);
+  if (meter.exhausted()) return {};
+  if (a[0].find(a[1])) return duplicate_key(a[1]);
+  Map entries = entries_of(a[0]);
+  entries.emplace_back(a[1], a[2]);
+  return Value::map(std::move(entries));
+}
+
+Value insert_entries(Arguments a, Meter& meter) {
+  meter.work((a[0].size() + 1) * (a[1].size() + 1));
+  if (meter.exhausted()) return {};
+  Map entries = entries_of(a[0]);
+  Value failure;
+  a[1].each_entry([&](const Value& key, const Value& value) {
+    if (a[0].find(key)) failure = duplicate_key(key);
+    entries.emplace_back(key, value);
+    return !failure.is_error();
+  });
+  return failure.is_error() ? failure : Value::map(std::move(entries));
+}
 
 constexpr Overload kTable[] = {
-    {"_+_", F, {I, I}, 2, I, int_arithmetic<add_overflows<std::int64_t>>},
-    {"_+_", F, {U, U}, 2, U, uint_arithmetic<add_overflows<std::uint64_t>>},
-    {"_+_", F, {D, D}, 2, D, double_add},
-    {"_+_", F, {S, S}, 2, S, string_add},
-    {"_+_", F, {Y, Y}, 2, Y, bytes_add},
-    {"_+_", F, {L, L}, 2, L, list_add},
-    {"_-_", F, {I, I}, 2, I, int_arithmetic<subtract_overflows<std::int64_t>>},
-    {"_-_", F, {U, U}, 2, U, uint_arithmetic<subtract_overflows<std::uint64_t>>},
-    {"_-_", F, {D, D}, 2, D, double_subtract},
-    {"_*_", F, {I, I}, 2, I, int_arithmetic<multiply_overflows<std::int64_t>>},
-    {"_*_", F, {U, U}, 2, U, uint_arithmetic<multiply_overflows<std::uint64_t>>},
-    {"_*_", F, {D, D}, 2, D, double_multiply},
-    {"_/_", F, {I, I}, 2, I, int_divide},
-    {"_/_", F, {U, U}, 2, U, uint_divide},
-    {"_/_", F, {D, D}, 2, D, double_divide},
-    {"_%_", F, {I, I}, 2, I, int_modulo},
-    {"_%_", F, {U, U}, 2, U, uint_modulo},
-    {"-_", F, {I}, 1, I, int_negate},
-    {"-_", F, {D}, 1, D, double_negate},
-    {"!_", F, {B}, 1, B, logical_not},
-    {"_==_", F, {X, X}, 2, B, equals<true>},
-    {"_!=_", F, {X, X}, 2, B, equals<false>},
-    {"_<_", F, {X, X}, 2, B, ordered<less>},
-    {"_<=_", F, {X, X}, 2, B, ordered<less_or_equal>},
-    {"_>_", F, {X, X}, 2, B, ordered<greater>},
-    {"_>=_", F, {X, X}, 2, B, ordered<greater_or_equal>},
-    {"@in", F, {X, L}, 2, B, in_list},
-    {"@in", F, {X, M}, 2, B, in_map},
-    {"size", F, {S}, 1, I, character_count},
-    {"size", F, {Y}, 1, I, byte_count},
-    {"size", F, {L}, 1, I, container_size},
-    {"size", F, {M}, 1, I, container_size},
-    {"size", Style::method, {S}, 1, I, character_count},
-    {"size", Style::method, {Y}, 1, I, byte_count},
-    {"size", Style::method, {L}, 1, I, container_size},
-    {"size", Style::method, {M}, 1, I, container_size},
+    {"_+_", "add_bytes", "(bytes, bytes) -> bytes", bytes_add},
+    {"_+_", "add_double", "(double, double) -> double", double_add},
+    {"_+_", "add_int64", "(int, int) -> int", int_arithmetic<add_overflows<std::int64_t>>},
+    {"_+_", "add_list", "(list(A), list(A)) -> list(A)", list_add},
+    {"_+_", "add_string", "(string, string) -> string", string_add},
+    {"_+_", "add_uint64", "(uint, uint) -> uint", uint_arithmetic<add_overflows<std::uint64_t>>},
+    {"_-_", "subtract_double", "(double, double) -> double", double_subtract},
+    {"_-_", "subtract_int64", "(int, int) -> int", int_arithmetic<subtract_overflows<std::int64_t>>},
+    {"_-_", "subtract_uint64", "(uint, uint) -> uint", uint_arithmetic<subtract_overflows<std::uint64_t>>},
+    {"_*_", "multiply_double", "(double, double) -> double", double_multiply},
+    {"_*_", "multiply_int64", "(int, int) -> int", int_arithmetic<multiply_overflows<std::int64_t>>},
+    {"_*_", "multiply_uint64", "(uint, uint) -> uint", uint_arithmetic<multiply_overflows<std::uint64_t>>},
+    {"_/_", "divide_double", "(double, double) -> double", double_divide},
+    {"_/_", "divide_int64", "(int, int) -> int", int_divide},
+    {"_/_", "divide_uint64", "(uint, uint) -> uint", uint_divide},
+    {"_%_", "modulo_int64", "(int, int) -> int", int_modulo},
+    {"_%_", "modulo_uint64", "(uint, uint) -> uint", uint_modulo},
+    {"-_", "negate_double", "(double) -> double", double_negate},
+    {"-_", "negate_int64", "(int) -> int", int_negate},
+    {"!_", "logical_not", "(bool) -> bool", logical_not},
+    {"_==_", "equals", "(A, A) -> bool", equals<true>},
+    {"_!=_", "not_equals", "(A, A) -> bool", equals<false>},
+    {"@in", "in_list", "(A, list(A)) -> bool", in_list},
+    {"@in", "in_map", "(A, map(A, B)) -> bool", in_map},
+    {"size", "size_bytes", "(bytes) -> int", byte_size},
+    {"size", "bytes_size", "bytes.() -> int", byte_size},
+    {"size", "size_list", "(list(A)) -> int", container_size},
+    {"size", "list_size", "list(A).() -> int", container_size},
+    {"size", "size_map", "(map(A, B)) -> int", container_size},
+    {"size", "map_size", "map(A, B).() -> int", container_size},
+    {"size", "size_string", "(string) -> int", text_size},
+    {"size", "string_size", "string.() -> int", text_size},
+    {"@not_strictly_false", "not_strictly_false", "(bool) -> bool", not_strictly_false},
+    {"cel.@mapInsert", "@mapInsert_map_key_value", "(map(K, V), K, V) -> map(K, V)", insert_entry, Set::two_variables},
+    {"cel.@mapInsert", "@mapInsert_map_map", "(map(K, V), map(K, V)) -> map(K, V)", insert_entries, Set::two_variables},
+    // Carried out by the evaluator.
+    {"_?_:_", "conditional", "(bool, A, A) -> A", nullptr},
+    {"_[_]", "index_list", "(list(A), int) -> A", nullptr},
+    {"_[_]", "index_map", "(map(A, B), A) -> B", nullptr},
+    {"_[_]", "optional_list_index_int", "(optional(list(V)), int) -> optional(V)", nullptr, Set::optional},
+    {"_[_]", "optional_map_index_value", "(optional(map(K, V)), K) -> optional(V)", nullptr, Set::optional},
+    {"_[?_]", "list_optindex_optional_int", "(list(V), int) -> optional(V)", nullptr, Set::optional},
+    {"_[?_]", "optional_list_optindex_optional_int", "(optional(list(V)), int) -> optional(V)", nullptr, Set::optional},
+    {"_[?_]", "map_optindex_optional_value", "(map(K, V), K) -> optional(V)", nullptr, Set::optional},
+    {"_[?_]", "optional_map_optindex_optional_value", "(optional(map(K, V)), K) -> optional(V)", nullptr,
+     Set::optional},
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "patches/cel/text.h"
+
 namespace sublet::patches::cel {
 
 namespace {
@@ -13,24 +15,6 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_word(char c) { return is_word_start(c) || is_digit(c); }
-
-void append_utf8(std::string& out, std::uint32_t code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xc0 | (code >> 6));
-    out += static_cast<char>(0x80 | (code & 0x3f));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xe0 | (code >> 12));
-    out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
-    out += static_cast<char>(0x80 | (code & 0x3f));
-  } else {
-    out += static_cast<char>(0xf0 | (code >> 18));
-    out += static_cast<char>(0x80 | ((code >> 12) & 0x3f));
-    out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
-    out += static_cast<char>(0x80 | (code & 0x3f));
-  }
-}
 
 // Longest first.
 constexpr std::string_view kSymbols[] = {"&&", "||", "==", "!=", "<=", ">=", "[", "]", "{", "}", "(", ")",
@@ -44,24 +28,52 @@ class Lexer {
  public:
   explicit Lexer(std::string_view source) : source_(source) {}
 
-  tl::expected<std::vector<Token>, Problem> run() {
-    while (!problem_) {
+  Tokens run() {
+    while (true) {
       skip_blanks();
       if (at_ >= source_.size()) break;
       next();
     }
-    if (problem_) return tl::unexpected(*problem_);
-    tokens_.push_back({.kind = TokenKind::end, .text = {}, .literal = {}, .offset = static_cast<int>(source_.size())});
-    return std::move(tokens_);
+    tokens_.push_back(
+        {.kind = TokenKind::end, .text = {}, .raw = {}, .literal = {}, .offset = static_cast<int>(source_.size())});
+    return {std::move(tokens_), std::move(problems_)};
   }
 
  private:
   char peek(std::size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
   void fail(std::size_t offset, std::string message) {
-    if (!problem_) problem_ = Problem{static_cast<int>(offset), std::move(message)};
+    problems_.push_back({static_cast<int>(offset), std::move(message)});
   }
   void push(TokenKind kind, std::size_t start, Value literal = {}) {
-    tokens_.push_back({kind, source_.substr(start, at_ - start), std::move(literal), static_cast<int>(start)});
+    const std::string_view text = source_.substr(start, at_ - start);
+    tokens_.push_back({kind, text, text, std::move(literal), static_cast<int>(start)});
+  }
+
+  // Where a literal begins that a minus may stand before.
+  std::size_t signed_start(std::size_t start) const {
+    return !tokens_.empty() && tokens_.back().is("-") ? static_cast<std::size_t>(tokens_.back().offset) : start;
+  }
+  // What cannot be read as a token, from `start` to where reading stopped: ANTLR's words.
+  void unrecognized(std::size_t start) {
+    at_ = std::min(at_, source_.size());
+    fail(start, "Syntax error: token recognition error at: '" + std::string(source_.substr(start, at_ - start)) + "'");
+  }
+  // In a string, at the character that cannot stand there.
+  bool bad_escape() {
+    if (at_ < source_.size()) at_ += code_points(source_.substr(at_, 4))[1];
+    unrecognized(token_);
+    return false;
+  }
+
+  bool hexadecimal() const {
+    const char digit = peek(2);
+    return peek() == '0' && peek(1) == 'x' &&
+           (is_digit(digit) || (digit >= 'a' && digit <= 'f') || (digit >= 'A' && digit <= 'F'));
+  }
+  bool has_exponent(std::size_t at) const {
+    if (at >= source_.size() || (source_[at] != 'e' && source_[at] != 'E')) return false;
+    const std::size_t sign = at + 1 < source_.size() && (source_[at + 1] == '+' || source_[at + 1] == '-') ? 1 : 0;
+    return at + 1 + sign < source_.size() && is_digit(source_[at + 1 + sign]);
   }
 
   void skip_blanks();
@@ -78,8 +90,9 @@ class Lexer {
 
   std::string_view source_;
   std::size_t at_ = 0;
+  std::size_t token_ = 0;  // where the string at hand begins
   std::vector<Token> tokens_;
-  std::optional<Problem> problem_;
+  std::vector<Problem> problems_;
 };
 
 void Lexer::skip_blanks() {
@@ -105,7 +118,9 @@ void Lexer::next() {
       at_ += symbol.size();
       return push(TokenKind::symbol, at_ - symbol.size());
     }
-  fail(at_, std::string("unexpected character '") + c + "'");
+  const std::size_t start = at_;
+  at_ += code_points(source_.substr(at_, 4))[1];
+  unrecognized(start);
 }
 
 void Lexer::word() {
@@ -120,19 +135,18 @@ void Lexer::word() {
 void Lexer::quoted_identifier() {
   const std::size_t start = ++at_;
   at_ = std::min(source_.find('`', start), source_.size());
-  if (at_ == source_.size() || at_ == start) return fail(start - 1, "unfinished or empty quoted identifier");
+  if (at_ == source_.size() || at_ == start) return unrecognized(start - 1);
   push(TokenKind::quoted_identifier, start);
   ++at_;
 }
 
 void Lexer::number() {
   const std::size_t start = at_;
-  if (peek() == '0' && (peek(1) == 'x' || peek(1) == 'X')) return whole(start);
+  if (hexadecimal()) return whole(start);
   std::size_t end = at_;
   while (end < source_.size() && is_digit(source_[end])) ++end;
   const bool fraction = end + 1 < source_.size() && source_[end] == '.' && is_digit(source_[end + 1]);
-  const bool exponent = end < source_.size() && (source_[end] == 'e' || source_[end] == 'E');
-  if (fraction || exponent) return real(start);
+  if (fraction || has_exponent(end)) return real(start);
   whole(start);
 }
 
@@ -142,10 +156,8 @@ void Lexer::real(std::size_t start) {
     ++at_;
     while (is_digit(peek())) ++at_;
   }
-  if (peek() == 'e' || peek() == 'E') {
-    ++at_;
-    if (peek() == '+' || peek() == '-') ++at_;
-    if (!is_digit(peek())) return fail(start, "a number's exponent has no digits");
+  if (has_exponent(at_)) {
+    at_ += 2;
     while (is_digit(peek())) ++at_;
   }
   std::string text(source_.substr(start, at_ - start));
@@ -155,28 +167,32 @@ void Lexer::real(std::size_t start) {
   // Out of range: too small is 0, too large is an error.
   const bool tiny = result.ec == std::errc::result_out_of_range && std::fabs(std::strtod(text.c_str(), nullptr)) < 1;
   if (tiny) value = 0;
-  if ((result.ec != std::errc() && !tiny) || is_word(peek())) return fail(start, "invalid number");
+  if (result.ec != std::errc() && !tiny) fail(signed_start(start), "invalid double literal");
   push(TokenKind::literal, start, Value::floating(value));
 }
 
 // The sign is not part of the token; the parser folds it, so that the smallest int can be written. Until then a whole
 // number is kept as it stands: an int literal as uint without suffix.
 void Lexer::whole(std::size_t start) {
-  const bool hex = peek() == '0' && (peek(1) == 'x' || peek(1) == 'X');
+  const bool hex = hexadecimal();
   if (hex) at_ += 2;
   const char* first = source_.data() + at_;
   std::uint64_t value = 0;
   const auto result = std::from_chars(first, source_.data() + source_.size(), value, hex ? 16 : 10);
-  if (result.ptr == first) return fail(start, "invalid number");
   at_ += static_cast<std::size_t>(result.ptr - first);
-  if (result.ec != std::errc()) return fail(start, "the number is too large");
   const bool is_unsigned = peek() == 'u' || peek() == 'U';
   if (is_unsigned) ++at_;
-  if (is_word(peek())) return fail(start, "invalid number");
+  if (result.ec != std::errc()) {
+    fail(is_unsigned ? start : signed_start(start), is_unsigned ? "invalid uint literal" : "invalid int literal");
+    value = 0;
+  }
   if (is_unsigned) return push(TokenKind::literal, start, Value::uinteger(value));
   constexpr std::uint64_t kSmallest = std::uint64_t{1} << 63;
   const bool negated = !tokens_.empty() && tokens_.back().is("-");
-  if (value > kSmallest || (value == kSmallest && !negated)) return fail(start, "the number is too large for an int");
+  if (value > kSmallest || (value == kSmallest && !negated)) {
+    fail(signed_start(start), "invalid int literal");
+    value = 0;
+  }
   push(TokenKind::literal, start, Value::integer(static_cast<std::int64_t>(value)));
 }
 
@@ -190,6 +206,7 @@ bool Lexer::string_start() {
 
 void Lexer::string() {
   const std::size_t start = at_;
+  token_ = start;
   const bool bytes = peek() == 'b' || peek() == 'B';
   if (bytes) ++at_;
   const bool raw = peek() == 'r' || peek() == 'R';
@@ -200,8 +217,10 @@ void Lexer::string() {
   at_ += closing.size();
   std::string text;
   while (true) {
-    if (at_ >= source_.size() || (!triple && (peek() == '\n' || peek() == '\r')))
-      return fail(start, "the string is not closed");
+    if (at_ >= source_.size() || (!triple && (peek() == '\n' || peek() == '\r'))) {
+      ++at_;
+      return unrecognized(start);
+    }
     if (source_.substr(at_).starts_with(closing)) break;
     if (peek() != '\\' || raw) {
       text += source_[at_++];
@@ -214,7 +233,7 @@ void Lexer::string() {
 }
 
 bool Lexer::escape(std::string& out, bool bytes) {
-  const std::size_t start = at_++;
+  ++at_;
   const char c = peek();
   for (const auto& [name, value] : kEscapes)
     if (c == name) {
@@ -226,8 +245,7 @@ bool Lexer::escape(std::string& out, bool bytes) {
     std::uint32_t code = 0;
     for (int i = 0; i < 3; ++i, ++at_) {
       if (peek() < '0' || peek() > '7') {
-        fail(start, "an octal escape has three digits");
-        return false;
+        return bad_escape();
       }
       code = code * 8 + static_cast<std::uint32_t>(peek() - '0');
     }
@@ -237,23 +255,20 @@ bool Lexer::escape(std::string& out, bool bytes) {
       append_utf8(out, code);
     return true;
   }
+  const int digits = c == 'x' || c == 'X' ? 2 : (c == 'u' && !bytes ? 4 : (c == 'U' && !bytes ? 8 : 0));
+  if (digits == 0) return bad_escape();
   ++at_;
-  if (c == 'x' || c == 'X') return code_point(out, 2, bytes);
-  if (c == 'u' && !bytes) return code_point(out, 4, false);
-  if (c == 'U' && !bytes) return code_point(out, 8, false);
-  fail(start, "invalid escape sequence");
-  return false;
+  return code_point(out, digits, bytes);
 }
 
 bool Lexer::code_point(std::string& out, int digits, bool bytes) {
-  const std::size_t start = at_ - 2;
   std::uint32_t code = 0;
   const std::size_t left = std::min(source_.size() - at_, static_cast<std::size_t>(digits));
   const char* first = source_.data() + at_;
   const auto result = std::from_chars(first, first + left, code, 16);
   if (result.ec != std::errc() || result.ptr != first + digits) {
-    fail(start, "an escape sequence needs " + std::to_string(digits) + " hexadecimal digits");
-    return false;
+    at_ += static_cast<std::size_t>(result.ptr - first);
+    return bad_escape();
   }
   at_ += static_cast<std::size_t>(digits);
   if (bytes) {
@@ -261,8 +276,8 @@ bool Lexer::code_point(std::string& out, int digits, bool bytes) {
     return true;
   }
   if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
-    fail(start, "the escape sequence is not a Unicode character");
-    return false;
+    fail(token_, "unable to unescape string");
+    return true;
   }
   append_utf8(out, code);
   return true;
@@ -270,6 +285,6 @@ bool Lexer::code_point(std::string& out, int digits, bool bytes) {
 
 }  // namespace
 
-tl::expected<std::vector<Token>, Problem> tokenize(std::string_view source) { return Lexer(source).run(); }
+Tokens tokenize(std::string_view source) { return Lexer(source).run(); }
 
 }  // namespace sublet::patches::cel

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "patches/cel/value.h"
+#include "sublet/patches/cel.h"
 
 namespace sublet::patches::cel {
 
@@ -14,18 +14,17 @@ enum class TokenKind : std::uint8_t { end, identifier, quoted_identifier, litera
 struct Token {
   TokenKind kind = TokenKind::end;
   std::string_view text;  // identifier's name, symbol's characters
+  std::string_view raw;   // as it stands in the source
   Value literal;
   int offset = 0;  // in bytes
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
 };
 
-/// What is wrong with a source, and where (byte offset).
-struct Problem {
-  int offset = 0;
-  std::string message;
+/// All tokens up to and including `end`, whose views point into the source; what is no token is left out.
+struct Tokens {
+  std::vector<Token> tokens;
+  std::vector<Problem> problems;
 };
-
-/// All tokens up to and including `end`; views point into `source`.
-tl::expected<std::vector<Token>, Problem> tokenize(std::string_view source);
+Tokens tokenize(std::string_view source);
 
 }  // namespace sublet::patches::cel

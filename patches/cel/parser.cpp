@@ -1,8 +1,8 @@
 #include "patches/cel/parser.h"
 
 #include <algorithm>
-#include <optional>
 
+#include "patches/cel/macros.h"
 #include "patches/cel/text.h"
 
 namespace sublet::patches::cel {
@@ -16,206 +16,241 @@ constexpr std::string_view kReserved[] = {"as",        "break",  "const",  "cont
 struct BinaryOperator {
   std::string_view symbol;
   int precedence;
-  Op op;
-  std::string_view function;  // for Op::call
+  std::string_view function;
 };
 
 constexpr BinaryOperator kBinaryOperators[] = {
-    {"||", 1, Op::logical_or, ""}, {"&&", 2, Op::logical_and, ""}, {"==", 3, Op::call, "_==_"},
-    {"!=", 3, Op::call, "_!=_"},   {"<", 3, Op::call, "_<_"},      {"<=", 3, Op::call, "_<=_"},
-    {">", 3, Op::call, "_>_"},     {">=", 3, Op::call, "_>=_"},    {"in", 3, Op::call, "@in"},
-    {"+", 4, Op::call, "_+_"},     {"-", 4, Op::call, "_-_"},      {"*", 5, Op::call, "_*_"},
-    {"/", 5, Op::call, "_/_"},     {"%", 5, Op::call, "_%_"},
+    {"==", 1, "_==_"}, {"!=", 1, "_!=_"}, {"<", 1, "_<_"}, {"<=", 1, "_<=_"}, {">", 1, "_>_"}, {">=", 1, "_>=_"},
+    {"in", 1, "@in"},  {"+", 2, "_+_"},   {"-", 2, "_-_"}, {"*", 3, "_*_"},   {"/", 3, "_/_"}, {"%", 3, "_%_"},
 };
 
-struct MacroForm {
-  std::string_view name;
-  std::size_t arguments;
-  std::size_t variables;  // leading arguments that are names
-  Macro macro;
-};
-
-// Macros on a receiver, `range.name(variable..., steps...)`. A name and count that is not here is a plain call.
-constexpr MacroForm kMacroForms[] = {
-    {"all", 2, 1, Macro::all},
-    {"all", 3, 2, Macro::all},
-    {"exists", 2, 1, Macro::exists},
-    {"exists", 3, 2, Macro::exists},
-    {"exists_one", 2, 1, Macro::exists_one},
-    {"exists_one", 3, 2, Macro::exists_one},
-    {"existsOne", 2, 1, Macro::exists_one},
-    {"existsOne", 3, 2, Macro::exists_one},
-    {"map", 2, 1, Macro::map},
-    {"map", 3, 1, Macro::map},
-    {"filter", 2, 1, Macro::filter},
-    {"transformList", 3, 2, Macro::transform_list},
-    {"transformList", 4, 2, Macro::transform_list},
-    {"transformMap", 3, 2, Macro::transform_map},
-    {"transformMap", 4, 2, Macro::transform_map},
-    {"optMap", 2, 1, Macro::opt_map},
-    {"optFlatMap", 2, 1, Macro::opt_flat_map},
-};
+constexpr std::string_view kOperand =
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+// Behind a bracket that an optional item may follow.
+constexpr std::string_view kIndexOperand =
+    "{'[', '{', '(', '.', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+    "IDENTIFIER}";
+constexpr std::string_view kArgument =
+    "{'[', '{', '(', ')', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+    "IDENTIFIER}";
+constexpr std::string_view kTooDeep = "expression recursion limit exceeded: 250";
 
 class Parser {
  public:
-  explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+  Parser(std::vector<Token> tokens, const Environment& environment)
+      : tokens_(std::move(tokens)), environment_(environment) {}
 
-  tl::expected<NodePtr, Problem> run() {
+  tl::expected<NodePtr, std::vector<Problem>> run() {
     NodePtr node = expression();
-    if (!problem_ && token().kind != TokenKind::end) unexpected();
-    if (problem_) return tl::unexpected(*problem_);
+    if (!stopped_ && token().kind != TokenKind::end) unexpected("<EOF>");
+    if (maker_.exceeded() && problems_.empty()) problems_.push_back({0, std::string(kTooDeep)});
+    if (!problems_.empty()) return tl::unexpected(std::move(problems_));
     return node;
   }
 
  private:
   const Token& token() const { return tokens_[at_]; }
   bool accept(std::string_view symbol) {
-    if (problem_ || !token().is(symbol)) return false;
+    if (stopped_ || !token().is(symbol)) return false;
     ++at_;
     return true;
   }
   void expect(std::string_view symbol) {
-    if (!accept(symbol)) unexpected(symbol);
+    if (!accept(symbol)) unexpected("'" + std::string(symbol) + "'");
   }
-  void fail(int offset, std::string message) {
-    if (!problem_) problem_ = Problem{offset, std::move(message)};
+  void fail(int offset, std::string message) { problems_.push_back({offset, std::move(message)}); }
+  void stop(int offset, std::string message) {
+    if (!stopped_) fail(offset, std::move(message));
+    stopped_ = true;
   }
-  void unexpected(std::string_view wanted = {});
-  static NodePtr make(Op op, int offset) {
-    auto node = std::make_unique<Node>();
-    node->op = op;
-    node->offset = offset;
-    return node;
-  }
-
-  // Hangs a child into a node. Nothing taller than the cap is ever built, so it can be walked and destroyed.
-  void adopt(const NodePtr& node, NodePtr child) {
-    node->height = std::max(node->height, child->height + 1);
-    if (node->height > kTreeHeightMax) {
-      fail(node->offset, "the expression is nested too deep");
-      return;
-    }
-    node->children.push_back(std::move(child));
+  void unexpected(std::string_view wanted);
+  NodePtr make(Op op, int offset) {
+    if (maker_.exceeded()) stop(offset, std::string(kTooDeep));
+    return maker_.make(op, offset);
   }
 
   NodePtr expression();
+  NodePtr logical(bool any);
+  NodePtr balanced(Op op, std::vector<NodePtr>& terms, const std::vector<int>& offsets, std::size_t low,
+                   std::size_t high);
   NodePtr binary(int precedence);
   NodePtr unary();
   NodePtr member(NodePtr operand);
-  NodePtr member_access(NodePtr operand);
-  NodePtr index_access(NodePtr operand);
+  NodePtr member_access(NodePtr operand, int offset);
+  NodePtr index_access(NodePtr operand, int offset);
   NodePtr primary();
   NodePtr literal();
   NodePtr name();
   NodePtr list();
   NodePtr map();
+  NodePtr message(NodePtr name);
   std::vector<NodePtr> arguments();
-  NodePtr call(NodePtr receiver, std::string name, int offset);
-  NodePtr comprehension(const MacroForm& form, NodePtr range, std::vector<NodePtr> arguments, int offset);
-  NodePtr has(std::vector<NodePtr> arguments, int offset);
-  NodePtr bind(std::vector<NodePtr> arguments, int offset);
+  NodePtr call(NodePtr receiver, const Token& function);
 
   std::vector<Token> tokens_;
+  const Environment& environment_;
+  NodeMaker maker_;
   std::size_t at_ = 0;
   int depth_ = 0;
-  std::optional<Problem> problem_;
+  bool stopped_ = false;
+  std::vector<Problem> problems_;
 };
 
+bool starts_operand(const Token& token) {
+  if (token.kind != TokenKind::symbol) return token.kind == TokenKind::identifier || token.kind == TokenKind::literal;
+  return std::string_view("[{(.-!").find(token.text[0]) != std::string_view::npos && token.text.size() == 1;
+}
+
+// In ANTLR's words, which clients of Kubernetes know.
 void Parser::unexpected(std::string_view wanted) {
-  std::string message = token().kind == TokenKind::end ? "unexpected end of the expression"
-                                                       : "unexpected '" + std::string(token().text) + "'";
-  if (!wanted.empty()) message += ", expected '" + std::string(wanted) + "'";
-  fail(token().offset, std::move(message));
+  const bool at_end = token().kind == TokenKind::end;
+  if (environment_.library() == Library::templates) {
+    std::string plain = at_end ? "unexpected end of the expression" : "unexpected '" + std::string(token().raw) + "'";
+    if (wanted.size() == 3) plain += ", expected " + std::string(wanted);
+    stop(token().offset, std::move(plain));
+    return;
+  }
+  const std::string shown = at_end ? "<EOF>" : std::string(token().raw);
+  if (at_end && wanted.size() == 3 && wanted != "':'") {
+    stop(token().offset, "Syntax error: missing " + std::string(wanted) + " at '<EOF>'");
+    return;
+  }
+  // One token too many, when what comes behind it could stand here.
+  const Token& next = tokens_[std::min(at_ + 1, tokens_.size() - 1)];
+  const bool operand = wanted == kOperand || wanted == kIndexOperand;
+  const bool extraneous =
+      !at_end && (wanted == "<EOF>" ? next.kind == TokenKind::end : operand && starts_operand(next));
+  stop(token().offset, std::string("Syntax error: ") + (extraneous ? "extraneous" : "mismatched") + " input '" + shown +
+                           "' expecting " + std::string(wanted));
 }
 
 NodePtr Parser::expression() {
-  if (++depth_ > kSyntaxDepthMax) fail(token().offset, "the expression is nested too deep");
-  NodePtr node = problem_ ? make(Op::literal, 0) : binary(1);
+  if (++depth_ > kSyntaxDepthMax) stop(token().offset, std::string(kTooDeep));
+  NodePtr node = stopped_ ? make(Op::literal, 0) : logical(true);
   if (const int offset = token().offset; accept("?")) {
-    NodePtr conditional = make(Op::conditional, offset);
-    adopt(conditional, std::move(node));
-    adopt(conditional, binary(1));
+    NodePtr yes = logical(true);
     expect(":");
-    adopt(conditional, expression());
-    node = std::move(conditional);
+    NodePtr no = expression();
+    node = maker_.conditional(offset, std::move(node), std::move(yes), std::move(no));
   }
   --depth_;
   return node;
 }
 
+// a || b || c is one balanced tree, as cel-go has it: long chains stay flat.
+NodePtr Parser::logical(bool any) {
+  std::vector<NodePtr> terms;
+  std::vector<int> offsets;
+  do {
+    terms.push_back(any ? logical(false) : binary(1));
+    if (!stopped_ && token().is(any ? "||" : "&&")) offsets.push_back(token().offset);
+  } while (accept(any ? "||" : "&&"));
+  if (terms.size() == 1 || stopped_) return std::move(terms[0]);
+  return balanced(any ? Op::logical_or : Op::logical_and, terms, offsets, 0, offsets.size() - 1);
+}
+
+NodePtr Parser::balanced(Op op, std::vector<NodePtr>& terms, const std::vector<int>& offsets, std::size_t low,
+                         std::size_t high) {
+  const std::size_t middle = (low + high + 1) / 2;
+  NodePtr left = middle == low ? std::move(terms[middle]) : balanced(op, terms, offsets, low, middle - 1);
+  NodePtr right = middle == high ? std::move(terms[middle + 1]) : balanced(op, terms, offsets, middle + 1, high);
+  NodePtr node = make(op, offsets[middle]);
+  maker_.adopt(*node, std::move(left));
+  maker_.adopt(*node, std::move(right));
+  return node;
+}
+
 NodePtr Parser::binary(int precedence) {
   NodePtr left = unary();
-  while (!problem_) {
+  while (!stopped_) {
     const auto* found = std::find_if(std::begin(kBinaryOperators), std::end(kBinaryOperators),
                                      [&](const BinaryOperator& o) { return token().is(o.symbol); });
     if (found == std::end(kBinaryOperators) || found->precedence < precedence) break;
-    NodePtr node = make(found->op, token().offset);
-    node->name = found->function;
+    const int offset = token().offset;
     ++at_;
-    adopt(node, std::move(left));
-    adopt(node, binary(found->precedence + 1));
+    NodePtr right = binary(found->precedence + 1);
+    NodePtr node = make(Op::call, offset);
+    node->name = found->function;
+    maker_.adopt(*node, std::move(left));
+    maker_.adopt(*node, std::move(right));
     left = std::move(node);
   }
   return left;
 }
 
+// Signs come in rows of one kind; two of them are none.
 NodePtr Parser::unary() {
   const int offset = token().offset;
   for (const auto& [symbol, function] : {std::pair{"!", "!_"}, std::pair{"-", "-_"}}) {
-    if (!accept(symbol)) continue;
-    const bool number = function[0] == '-' && token().kind == TokenKind::literal && token().literal.is_numeric();
-    if (number) --at_;
-    if (number) break;
-    if (++depth_ > kSyntaxDepthMax) fail(offset, "the expression is nested too deep");
+    std::size_t count = 0;
+    while (token().is(symbol)) {
+      const Token& next = tokens_[at_ + 1];
+      const bool number = function[0] == '-' && next.kind == TokenKind::literal &&
+                          (next.literal.is(Kind::integer) || next.literal.is(Kind::floating));
+      if (number) break;
+      ++at_;
+      ++count;
+    }
+    if (count == 0) continue;
+    NodePtr operand = member(primary());
+    if (count % 2 == 0) return operand;
     NodePtr node = make(Op::call, offset);
     node->name = function;
-    adopt(node, problem_ ? make(Op::literal, 0) : unary());
-    --depth_;
+    maker_.adopt(*node, std::move(operand));
     return node;
   }
   return member(primary());
 }
 
 NodePtr Parser::member(NodePtr operand) {
-  while (!problem_) {
+  while (!stopped_) {
+    const int offset = token().offset;
     if (accept("."))
-      operand = member_access(std::move(operand));
+      operand = member_access(std::move(operand), offset);
     else if (accept("["))
-      operand = index_access(std::move(operand));
+      operand = index_access(std::move(operand), offset);
     else
       break;
   }
   return operand;
 }
 
-NodePtr Parser::member_access(NodePtr operand) {
+NodePtr Parser::member_access(NodePtr operand, int offset) {
   const bool optional = accept("?");
   const Token& field = token();
   if (field.kind != TokenKind::identifier && field.kind != TokenKind::quoted_identifier) {
-    unexpected("field name");
+    if (environment_.library() == Library::templates)
+      unexpected("");
+    else if (field.kind == TokenKind::end)
+      stop(field.offset, "Syntax error: no viable alternative at input '.'");
+    else
+      stop(field.offset, "Syntax error: mismatched input '" + std::string(field.raw) + "' expecting IDENTIFIER");
     return operand;
   }
   ++at_;
-  if (!optional && field.kind == TokenKind::identifier && token().is("("))
-    return call(std::move(operand), std::string(field.text), field.offset);
-  NodePtr node = make(Op::select, field.offset);
+  if (field.kind == TokenKind::quoted_identifier && environment_.library() == Library::kubernetes)
+    fail(field.offset - 1, "unsupported syntax: '`'");
+  if (!optional && field.kind == TokenKind::identifier && token().is("(")) return call(std::move(operand), field);
+  NodePtr node = make(Op::select, offset);
   node->name = field.text;
+  node->name_offset = field.offset;
   node->optional = optional;
-  adopt(node, std::move(operand));
+  maker_.adopt(*node, std::move(operand));
   return node;
 }
 
-NodePtr Parser::index_access(NodePtr operand) {
-  NodePtr node = make(Op::index, tokens_[at_ - 1].offset);
+NodePtr Parser::index_access(NodePtr operand, int offset) {
+  NodePtr node = make(Op::index, offset);
   node->optional = accept("?");
-  adopt(node, std::move(operand));
-  adopt(node, expression());
+  maker_.adopt(*node, std::move(operand));
+  maker_.adopt(*node, expression());
   expect("]");
   return node;
 }
 
 NodePtr Parser::primary() {
   const Token& first = token();
+  if (stopped_) return make(Op::literal, first.offset);
   if (first.kind == TokenKind::literal || first.is("-")) return literal();
   if (first.kind == TokenKind::identifier || first.is(".")) return name();
   if (accept("(")) {
@@ -225,64 +260,91 @@ NodePtr Parser::primary() {
   }
   if (accept("[")) return list();
   if (accept("{")) return map();
-  unexpected();
+  const bool indexed = at_ > 0 && tokens_[at_ - 1].is("[");
+  unexpected(indexed ? kIndexOperand : kOperand);
   return make(Op::literal, first.offset);
 }
 
 // A literal, or a minus and a number.
 NodePtr Parser::literal() {
-  NodePtr node = make(Op::literal, token().offset);
+  const int offset = token().offset;
   const bool negative = accept("-");
   Value value = token().literal;
   ++at_;
-  constexpr std::int64_t kSmallest = INT64_MIN;
   if (value.is(Kind::integer)) {
-    if (value.as_int() == kSmallest && !negative) fail(node->offset, "the number is too large for an int");
-    if (negative && value.as_int() != kSmallest) value = Value::integer(-value.as_int());
+    if (value.as_int() == INT64_MIN && !negative) fail(offset, "invalid int literal");
+    if (negative && value.as_int() != INT64_MIN) value = Value::integer(-value.as_int());
   } else if (negative && value.is(Kind::floating)) {
     value = Value::floating(-value.as_double());
-  } else if (negative) {
-    fail(node->offset, "an unsigned number cannot be negated");
   }
+  NodePtr node = make(Op::literal, offset);
   node->literal = std::move(value);
   return node;
 }
 
 NodePtr Parser::name() {
-  accept(".");  // a leading dot names the root scope, which is the only one here
+  const int start = token().offset;
+  const bool rooted = accept(".");  // names the root scope
   const Token& identifier = token();
   if (identifier.kind != TokenKind::identifier) {
-    unexpected("identifier");
+    stop(identifier.offset, "Syntax error: no viable alternative at input '.'");
     return make(Op::literal, identifier.offset);
   }
   if (std::find(std::begin(kReserved), std::end(kReserved), identifier.text) != std::end(kReserved))
-    fail(identifier.offset, "'" + std::string(identifier.text) + "' is a reserved word");
+    fail(start, "reserved identifier: " + std::string(identifier.text));
   ++at_;
-  if (token().is("(")) return call(nullptr, std::string(identifier.text), identifier.offset);
+  if (token().is("(")) return call(nullptr, identifier);
   NodePtr node = make(Op::identifier, identifier.offset);
-  node->name = identifier.text;
-  if (token().is("{")) fail(token().offset, "messages cannot be constructed; use a map {'key': value}");
+  node->name = (rooted ? "." : "") + std::string(identifier.text);
+  return message(std::move(node));
+}
+
+// `a.b.Name{field: value}`: messages of protobuf, which there are none of. Their names and fields are read, so that
+// the checker can say so.
+NodePtr Parser::message(NodePtr name) {
+  std::size_t ahead = at_;
+  std::string text = name->name;
+  while (tokens_[ahead].is(".") && tokens_[ahead + 1].kind == TokenKind::identifier) {
+    text += "." + std::string(tokens_[ahead + 1].text);
+    ahead += 2;
+  }
+  if (!tokens_[ahead].is("{")) return name;
+  at_ = ahead + 1;
+  NodePtr node = make(Op::message, tokens_[ahead].offset);
+  node->name = text;
+  while (!stopped_ && !accept("}")) {
+    accept("?");
+    if (token().kind != TokenKind::identifier && token().kind != TokenKind::quoted_identifier) {
+      unexpected("{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}");
+      break;
+    }
+    ++at_;
+    expect(":");
+    maker_.adopt(*node, expression());
+    if (!token().is("}")) expect(",");
+  }
   return node;
 }
 
 NodePtr Parser::list() {
   NodePtr node = make(Op::list, tokens_[at_ - 1].offset);
-  while (!problem_ && !accept("]")) {
+  while (!stopped_ && !accept("]")) {
     node->optional_items.push_back(accept("?"));
-    adopt(node, expression());
-    if (!token().is("]")) expect(",");
+    maker_.adopt(*node, expression());
+    if (!stopped_ && !token().is("]") && !accept(",")) unexpected("{']', ','}");
   }
   return node;
 }
 
 NodePtr Parser::map() {
   NodePtr node = make(Op::map, tokens_[at_ - 1].offset);
-  while (!problem_ && !accept("}")) {
+  while (!stopped_ && !accept("}")) {
     node->optional_items.push_back(accept("?"));
-    adopt(node, expression());
+    maker_.adopt(*node, expression());
+    node->entry_offsets.push_back(token().offset);
     expect(":");
-    adopt(node, expression());
-    if (!token().is("}")) expect(",");
+    maker_.adopt(*node, expression());
+    if (!stopped_ && !token().is("}") && !accept(",")) unexpected("{'}', ','}");
   }
   return node;
 }
@@ -291,80 +353,65 @@ std::vector<NodePtr> Parser::arguments() {
   std::vector<NodePtr> nodes;
   expect("(");
   if (accept(")")) return nodes;
+  if (token().kind == TokenKind::end) unexpected(kArgument);
   do {
     nodes.push_back(expression());
   } while (accept(","));
-  expect(")");
+  if (!accept(")")) unexpected("{')', ','}");
   return nodes;
 }
 
-NodePtr Parser::call(NodePtr receiver, std::string function, int offset) {
+NodePtr Parser::call(NodePtr receiver, const Token& function) {
+  const int offset = token().offset;  // of the bracket
+  const std::string name(function.text);
+  const int name_offset = function.offset;
   std::vector<NodePtr> given = arguments();
-  if (problem_) return make(Op::literal, offset);
-  if (!receiver && function == "has") return has(std::move(given), offset);
-  if (receiver) {
-    if (receiver->op == Op::identifier && receiver->name == "cel" && function == "bind")
-      return bind(std::move(given), offset);
-    for (const MacroForm& form : kMacroForms)
-      if (form.name == function && form.arguments == given.size())
-        return comprehension(form, std::move(receiver), std::move(given), offset);
+  if (stopped_) return make(Op::literal, offset);
+  if (NodePtr expanded = expand_macro(environment_, maker_, name, offset, receiver, given, problems_)) {
+    if (maker_.exceeded()) stop(offset, std::string(kTooDeep));
+    return expanded;
   }
   NodePtr node = make(Op::call, offset);
-  node->name = std::move(function);
+  node->name = name;
+  node->name_offset = name_offset;
   node->is_method = receiver != nullptr;
-  if (receiver) adopt(node, std::move(receiver));
-  for (NodePtr& argument : given) adopt(node, std::move(argument));
-  return node;
-}
-
-NodePtr Parser::comprehension(const MacroForm& form, NodePtr range, std::vector<NodePtr> given, int offset) {
-  NodePtr node = make(Op::comprehension, offset);
-  node->macro = form.macro;
-  node->name = form.name;
-  for (std::size_t i = 0; i < form.variables; ++i) {
-    if (given[i]->op != Op::identifier)
-      fail(given[i]->offset, "the argument of " + node->name + "() must be a simple name");
-    node->variables.push_back(given[i]->name);
-  }
-  if (form.variables == 2 && node->variables[0] == node->variables[1])
-    fail(given[1]->offset, "the two variables of " + node->name + "() must differ");
-  adopt(node, std::move(range));
-  for (std::size_t i = form.variables; i < given.size(); ++i) adopt(node, std::move(given[i]));
-  return node;
-}
-
-NodePtr Parser::has(std::vector<NodePtr> given, int offset) {
-  if (given.size() != 1 || given[0]->op != Op::select || given[0]->optional) {
-    fail(offset, "the argument of has() must be a field selection such as object.spec.nodeName");
-    return make(Op::literal, offset);
-  }
-  given[0]->op = Op::has;
-  return std::move(given[0]);
-}
-
-NodePtr Parser::bind(std::vector<NodePtr> given, int offset) {
-  if (given.size() != 3 || given[0]->op != Op::identifier) {
-    fail(offset, "cel.bind() takes a name, a value and an expression");
-    return make(Op::literal, offset);
-  }
-  NodePtr node = make(Op::comprehension, offset);
-  node->macro = Macro::bind;
-  node->name = "bind";
-  node->variables.push_back(given[0]->name);
-  adopt(node, std::move(given[1]));
-  adopt(node, std::move(given[2]));
+  if (receiver) maker_.adopt(*node, std::move(receiver));
+  for (NodePtr& argument : given) maker_.adopt(*node, std::move(argument));
   return node;
 }
 
 }  // namespace
 
-tl::expected<NodePtr, Problem> parse(std::string_view source) {
+tl::expected<NodePtr, std::vector<Problem>> parse(std::string_view source, const Environment& environment) {
+  const auto refuse = [](std::string message) { return tl::unexpected(std::vector<Problem>{{0, std::move(message)}}); };
   if (source.size() > kSourceMax)
-    return tl::unexpected(Problem{0, "the expression is longer than " + std::to_string(kSourceMax) + " bytes"});
-  if (!valid_utf8(source)) return tl::unexpected(Problem{0, "the expression is not valid UTF-8"});
-  auto tokens = tokenize(source);
-  if (!tokens) return tl::unexpected(std::move(tokens.error()));
-  return Parser(std::move(*tokens)).run();
+    return refuse("expression code point size exceeds limit: size: " + std::to_string(source.size()) + ", limit " +
+                  std::to_string(kSourceMax));
+  if (!valid_utf8(source)) return refuse("the expression is not valid UTF-8");
+  Tokens read = tokenize(source);
+  // Somebody who writes a template needs one place to look at.
+  if (environment.library() == Library::templates && !read.problems.empty()) return tl::unexpected(read.problems);
+  auto root = Parser(std::move(read.tokens), environment).run();
+  if (read.problems.empty()) return root;
+  if (!root) read.problems.insert(read.problems.end(), root.error().begin(), root.error().end());
+  return tl::unexpected(std::move(read.problems));
+}
+
+std::string_view function_of(const Node& node) {
+  switch (node.op) {
+    case Op::index:
+      return node.optional ? "_[?_]" : "_[_]";
+    case Op::select:
+      return "_?._";
+    case Op::conditional:
+      return "_?_:_";
+    case Op::logical_and:
+      return "_&&_";
+    case Op::logical_or:
+      return "_||_";
+    default:
+      return node.name;
+  }
 }
 
 }  // namespace sublet::patches::cel

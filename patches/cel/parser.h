@@ -8,10 +8,11 @@
 
 namespace sublet::patches::cel {
 
-inline constexpr int kSyntaxDepthMax = 200;  // of nested brackets, calls and signs
-inline constexpr int kTreeHeightMax = 250;   // of the tree: chains such as a || b || c ... count, too
-inline constexpr std::size_t kSourceMax = 64 * 1024;
+inline constexpr int kSyntaxDepthMax = 200;       // of nested brackets, calls and signs
+inline constexpr int kTreeHeightMax = 400;        // of the tree with its macros written out
+inline constexpr std::size_t kNodesMax = 50'000;  // optMap() doubles its receiver
+inline constexpr std::size_t kSourceMax = 100'000;
 
-tl::expected<NodePtr, Problem> parse(std::string_view source);
+tl::expected<NodePtr, std::vector<Problem>> parse(std::string_view source, const Environment& environment);
 
 }  // namespace sublet::patches::cel

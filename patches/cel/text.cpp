@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "sublet/schema/document.h"
 
@@ -47,12 +48,78 @@ std::vector<std::size_t> code_points(std::string_view text) {
   return offsets;
 }
 
+std::size_t character_count(std::string_view text) {
+  std::size_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return count;
+}
+
+void append_utf8(std::string& out, std::uint32_t code) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xc0 | (code >> 6));
+    out += static_cast<char>(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xe0 | (code >> 12));
+    out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
+    out += static_cast<char>(0x80 | (code & 0x3f));
+  } else {
+    out += static_cast<char>(0xf0 | (code >> 18));
+    out += static_cast<char>(0x80 | ((code >> 12) & 0x3f));
+    out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
+    out += static_cast<char>(0x80 | (code & 0x3f));
+  }
+}
+
 std::string double_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   std::string text;
   schema::append_json_float(text, value);
   return text;
+}
+
+std::string go_double_text(double value) {
+  if (!std::isfinite(value)) return double_text(value);
+  char buffer[64];
+  const auto scientific = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  const std::string_view text(buffer, static_cast<std::size_t>(scientific.ptr - buffer));
+  const std::size_t e = text.find('e');
+  int exponent = 0;
+  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
+  if (value == 0 || (exponent >= -4 && exponent < 6)) {
+    const auto fixed = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed);
+    return {buffer, fixed.ptr};
+  }
+  return std::string(text);
+}
+
+std::string go_quote(std::string_view text) {
+  std::string out = "\"";
+  char buffer[12];
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const auto lead = static_cast<unsigned char>(text[0]);
+    if (length == 0) {
+      std::snprintf(buffer, sizeof buffer, "\\x%02x", lead);
+      out += buffer;
+    } else if (length > 1) {
+      out += text.substr(0, length);
+    } else if (lead == '"' || lead == '\\') {
+      out += '\\';
+      out += text[0];
+    } else if (lead >= 0x20 && lead < 0x7f) {
+      out += text[0];
+    } else {
+      constexpr std::string_view kNamed = "\a\b\t\n\v\f\r";
+      const std::size_t named = kNamed.find(text[0]);
+      std::snprintf(buffer, sizeof buffer, "\\x%02x", lead);
+      out += named == std::string_view::npos ? std::string(buffer) : std::string("\\") + "abtnvfr"[named];
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out + '"';
 }
 
 }  // namespace sublet::patches::cel

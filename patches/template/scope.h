@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "patches/cel/program.h"
+#include "sublet/patches/cel.h"
 #include "sublet/patches/template.h"
 
 namespace sublet::patches {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "patches/cel/value.h"
+#include "sublet/patches/cel_value.h"
 #include "sublet/schema/table.h"
 
 namespace sublet::patches {

@@ -8,8 +8,8 @@
 #include <map>
 #include <sstream>
 
-#include "patches/cel/program.h"
 #include "patches/cel/text.h"
+#include "sublet/patches/cel.h"
 #include "sublet/schema/yaml_scalar.h"
 
 namespace sublet::patches {

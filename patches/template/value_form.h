@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "patches/cel/program.h"
 #include "patches/template/source.h"
+#include "sublet/patches/cel.h"
 
 namespace sublet::patches {
 

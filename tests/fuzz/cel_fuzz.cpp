@@ -1,6 +1,6 @@
 // Any text as a CEL expression: compiling and evaluating end, twice with the same answer; problems lie inside the text.
 #include "patch_input.h"
-#include "patches/cel/program.h"
+#include "sublet/patches/cel.h"
 
 namespace {
 
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!program) {
     if (program.error().empty()) std::abort();
     for (const auto& problem : program.error())
-      if (problem.offset < 0 || static_cast<std::size_t>(problem.offset) > size || problem.message.empty())
+      if (problem.offset < -1 || static_cast<std::size_t>(problem.offset) > size || problem.message.empty())
         std::abort();
     return 0;
   }

@@ -99,7 +99,7 @@ class ValueActivation final : public Activation {
   std::vector<Value> values_;
 };
 
-/// What is wrong with a source, and where (byte offset).
+/// What is wrong with a source, and where (byte offset; -1: nowhere in particular).
 struct Problem {
   int offset = 0;
   std::string message;

@@ -32,7 +32,8 @@ struct Quantity {
 /// Since 1970, from year 1 to 9999.
 struct Timestamp {
   std::int64_t seconds = 0;
-  std::int32_t nanos = 0;  // always ahead
+  std::int32_t nanos = 0;   // always ahead
+  std::int32_t offset = 0;  // seconds east of UTC that it was written with: shows in its text only
 };
 struct Duration {
   std::int64_t nanos = 0;
@@ -50,6 +51,7 @@ class Opaque {
   virtual Kind kind() const = 0;
   virtual bool equals(const Opaque& other) const = 0;  // of the same kind
   virtual std::string text() const = 0;                // for string() and messages
+  virtual std::uint64_t size() const { return 1; }     // what costs go by
 };
 
 class Value {
@@ -64,7 +66,11 @@ class Value {
   /// A string that someone else keeps alive.
   static Value borrowed(std::string_view text) { return Value(Text{Kind::string, nullptr, text}); }
   static Value type(Kind kind) { return Value(Text{Kind::type, nullptr, kind_name(kind)}); }
-  static Value list(List items) { return Value(std::make_shared<const List>(std::move(items))); }
+  static Value list(List items) { return list(std::move(items), nullptr); }
+  /// A list that is compared and added to as `type` says (null: by position).
+  static Value list(List items, const Type* type) {
+    return Value(Items{std::make_shared<List>(std::move(items)), type});
+  }
   static Value map(Map entries) { return Value(std::make_shared<const Map>(std::move(entries))); }
   static Value timestamp(Timestamp value) { return Value(value); }
   static Value duration(Duration value) { return Value(value); }
@@ -110,8 +116,8 @@ class Value {
   /// Calls visit(item) for a list's items until it returns false.
   template <class Visit>
   void each_item(Visit visit) const {
-    if (const auto* items = std::get_if<Shared<List>>(&data_)) {
-      for (const Value& item : **items)
+    if (const auto* held = std::get_if<Items>(&data_)) {
+      for (const Value& item : *held->items)
         if (!visit(item)) return;
     } else if (const auto* over = std::get_if<Node>(&data_)) {
       for (schema::Value item : over->node)
@@ -139,8 +145,8 @@ class Value {
   }
   /// The node behind a list or map that stands in a document; missing for all others.
   schema::Value node() const;
-  /// How its type reads it; null: untyped.
-  const Type* node_type() const;
+  /// How its type reads a list or map; null: untyped.
+  const Type* container_type() const;
   /// Takes an item into a list that nobody else holds, in place; false: it is shared, or no list of its own.
   bool append_in_place(Value item);
 
@@ -156,12 +162,16 @@ class Value {
     schema::Value node;
     const Type* type;
   };
+  struct Items {
+    std::shared_ptr<List> items;  // changed only by append_in_place
+    const Type* type;
+  };
   template <class T>
   explicit Value(T data) : data_(std::move(data)) {}
   Value(Kind kind, std::string text);
 
-  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, Text, Timestamp, Duration, Shared<List>,
-               Shared<Map>, Node, Quantity, Shared<Opaque>, Shared<std::optional<Value>>, Shared<Failure>>
+  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, Text, Timestamp, Duration, Items, Shared<Map>,
+               Node, Quantity, Shared<Opaque>, Shared<std::optional<Value>>, Shared<Failure>>
       data_;
 };
 
@@ -172,6 +182,16 @@ bool equal(const Value& a, const Value& b, std::size_t& work);
 std::optional<int> compare(const Value& a, const Value& b);
 /// For messages: `"text"`, `[1, 2]`, `int` ...
 std::string debug_text(const Value& value);
+/// As Go prints it in cel-go's messages: text as it is, `[1, 2]`, `{a: 1}`.
+std::string go_text(const Value& value);
+/// What string() makes of a double, a timestamp, a duration.
+std::string double_text(double value);
+std::string timestamp_text(Timestamp value);
+std::string duration_text(Duration value);
+/// RFC 3339; nullopt when malformed. Years 1 to 9999 are not checked here.
+std::optional<Timestamp> parse_timestamp(std::string_view text);
+/// Go's durations ("1h30m", "-1.5s"); nullopt when malformed or too long.
+std::optional<Duration> parse_duration(std::string_view text);
 /// Writes a value into a document. Fails for what JSON cannot say: errors, types, empty optionals, maps with keys that
 /// are no strings. Timestamps and durations become their texts.
 Outcome write(const Value& value, schema::Value out);

@@ -1,0 +1,21 @@
+// Cost: what an expression may cost at most, by the sizes its types allow, and what a call did cost. The numbers are
+// cel-go's (checker/cost.go, interpreter/runtimecost.go) and Kubernetes' (apiserver/pkg/cel/library/cost.go): CRDs that
+// the real API server takes or refuses, ours takes or refuses.
+#pragma once
+
+#include "patches/cel/ast.h"
+#include "patches/cel/functions.h"
+
+namespace sublet::patches::cel {
+
+inline constexpr double kTextFactor = 0.1;      // of a text's characters, for going through it once
+inline constexpr double kPatternFactor = 0.25;  // of a pattern's characters
+inline constexpr std::uint64_t kListCost = 10;
+inline constexpr std::uint64_t kMapCost = 30;
+
+CostEstimate estimate_cost(const Node& root, const Environment& environment);
+
+/// Of a call that was made. `overload`: null when it was not known which before.
+std::uint64_t call_cost(std::string_view function, const Overload* overload, Arguments arguments, const Value& result);
+
+}  // namespace sublet::patches::cel
