@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kMapCost = 30;
 
 CostEstimate estimate_cost(const Node& root, const Environment& environment);
 
-/// Of a call that was made. `overload`: null when it was not known which before.
-std::uint64_t call_cost(std::string_view function, const Overload* overload, Arguments arguments, const Value& result);
+/// Of a call that was made, by the overload's way, or the function's when it was not known which overload.
+std::uint64_t call_cost(CostWay way, Arguments arguments, const Value& result);
 
 }  // namespace sublet::patches::cel

@@ -77,167 +77,171 @@ std::uint64_t self_compare_cost(const Value& list) {
   return list_cost(kind == Kind::string || kind == Kind::bytes ? 2 + kTextFactor : 2, size * size);
 }
 
-// By overload; the extensions that count by themselves.
-std::optional<std::uint64_t> extension_cost(std::string_view id, Arguments a, const Value& result) {
-  if (id.starts_with("list_sets_")) {
-    const double factor = id == "list_sets_equivalent_list" ? 2 : 1;
-    return 1 + static_cast<std::uint64_t>(static_cast<double>(size_of(a[0]) * size_of(a[1])) * factor);
-  }
-  if (id == "list_slice" || id == "lists_range" || id == "list_reverse") return list_cost(1, size_of(result));
-  if (id == "list_flatten") return list_cost(1, size_of(a[0]));
-  if (id == "list_flatten_int") return list_cost(static_cast<double>(a[1].as_int()), size_of(a[0]));
-  if (id == "list_distinct") return self_compare_cost(a[0]);
-  if (id.ends_with("_sortByAssociatedKeys")) return self_compare_cost(a[1]);
-  if (id.starts_with("list_") && id.ends_with("_sort")) return self_compare_cost(a[0]);
+// How the extensions count, which do so by overload.
+std::optional<CostWay> extension_way(std::string_view id) {
+  if (id == "list_sets_equivalent_list") return CostWay::sets_twice;
+  if (id.starts_with("list_sets_")) return CostWay::sets;
+  if (id == "list_slice" || id == "lists_range" || id == "list_reverse") return CostWay::list_of_result;
+  if (id == "list_flatten") return CostWay::flatten;
+  if (id == "list_flatten_int") return CostWay::flatten_depth;
+  if (id.ends_with("_sortByAssociatedKeys")) return CostWay::self_compare_keys;
+  if (id == "list_distinct" || (id.starts_with("list_") && id.ends_with("_sort"))) return CostWay::self_compare;
   return std::nullopt;
 }
 
-enum class Way : std::uint8_t {
-  one,
-  check,
-  selector,
-  traversal,
-  text,  // once through the first argument
-  text_twice,
-  result_twice,
-  pattern,
-  ip,
-  contains_ip,
-  contains_cidr,
-  validate,
-  equality,
-};
-
-// By function; what Kubernetes counts.
-const std::unordered_map<std::string_view, Way>& kubernetes_ways() {
-  static const std::unordered_map<std::string_view, Way> kWays = [] {
-    std::unordered_map<std::string_view, Way> ways;
-    const auto all = [&](Way way, std::initializer_list<std::string_view> names) {
+// How Kubernetes counts, by function.
+std::optional<CostWay> kubernetes_way(std::string_view function, std::string_view id) {
+  static const std::unordered_map<std::string_view, CostWay> kWays = [] {
+    std::unordered_map<std::string_view, CostWay> ways;
+    const auto all = [&](CostWay way, std::initializer_list<std::string_view> names) {
       for (const std::string_view name : names) ways[name] = way;
     };
-    all(Way::one, {"serviceAccount",
-                   "path",
-                   "group",
-                   "resource",
-                   "subresource",
-                   "namespace",
-                   "name",
-                   "allowed",
-                   "reason",
-                   "error",
-                   "errored",
-                   "masked",
-                   "prefixLength",
-                   "family",
-                   "isUnspecified",
-                   "isLoopback",
-                   "isLinkLocalMulticast",
-                   "isLinkLocalUnicast",
-                   "isGlobalUnicast",
-                   "format.named",
-                   "sign",
-                   "asInteger",
-                   "isInteger",
-                   "asApproximateFloat",
-                   "isGreaterThan",
-                   "isLessThan",
-                   "compareTo",
-                   "add",
-                   "sub",
-                   "major",
-                   "minor",
-                   "patch",
-                   "getScheme",
-                   "getHostname",
-                   "getHost",
-                   "getPort",
-                   "getEscapedPath",
-                   "getQuery"});
-    all(Way::check, {"check"});
-    all(Way::selector, {"fieldSelector", "labelSelector"});
-    all(Way::traversal, {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"});
-    all(Way::text, {"url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR", "quantity",
-                    "isQuantity", "semver", "isSemver"});
-    all(Way::text_twice, {"replace", "split", "ip.isCanonical"});
-    all(Way::result_twice, {"join"});
-    all(Way::pattern, {"find", "findAll"});
-    all(Way::ip, {"ip"});
-    all(Way::contains_ip, {"containsIP"});
-    all(Way::contains_cidr, {"containsCIDR"});
-    all(Way::validate, {"validate"});
-    all(Way::equality, {"_==_"});
+    all(CostWay::one, {"serviceAccount",
+                       "path",
+                       "group",
+                       "resource",
+                       "subresource",
+                       "namespace",
+                       "name",
+                       "allowed",
+                       "reason",
+                       "error",
+                       "errored",
+                       "masked",
+                       "prefixLength",
+                       "family",
+                       "isUnspecified",
+                       "isLoopback",
+                       "isLinkLocalMulticast",
+                       "isLinkLocalUnicast",
+                       "isGlobalUnicast",
+                       "format.named",
+                       "sign",
+                       "asInteger",
+                       "isInteger",
+                       "asApproximateFloat",
+                       "isGreaterThan",
+                       "isLessThan",
+                       "compareTo",
+                       "add",
+                       "sub",
+                       "major",
+                       "minor",
+                       "patch",
+                       "getScheme",
+                       "getHostname",
+                       "getHost",
+                       "getPort",
+                       "getEscapedPath",
+                       "getQuery"});
+    all(CostWay::check, {"check"});
+    all(CostWay::selector, {"fieldSelector", "labelSelector"});
+    all(CostWay::traversal, {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"});
+    all(CostWay::text, {"url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "ip", "isIP", "isCIDR",
+                        "quantity", "isQuantity", "semver", "isSemver"});
+    all(CostWay::text_twice, {"replace", "split", "ip.isCanonical"});
+    all(CostWay::result_twice, {"join"});
+    all(CostWay::pattern, {"find", "findAll"});
+    all(CostWay::contains_ip, {"containsIP"});
+    all(CostWay::contains_cidr, {"containsCIDR"});
+    all(CostWay::validate, {"validate"});
     return ways;
   }();
-  return kWays;
-}
-
-bool kubernetes_kind(Kind kind) { return kind >= Kind::quantity && kind <= Kind::decision; }
-
-std::optional<std::uint64_t> kubernetes_cost(std::string_view function, std::string_view id, Arguments a,
-                                             const Value& result) {
-  const auto found = kubernetes_ways().find(function);
-  if (found == kubernetes_ways().end()) return std::nullopt;
-  const std::uint64_t first = a.empty() ? 0 : size_of(a[0]);
-  switch (found->second) {
-    case Way::one:
-      return 1;
-    case Way::check:
-      return 350'000;
-    case Way::selector:
-      return kListCost + text_cost(size_of(a[1])) +
-             rounded_up(rounded_up(static_cast<double>(size_of(a[1])) * .5) * 50.0);
-    case Way::traversal:
-      return traversal_cost(a[0]);
-    case Way::text:
-      return text_cost(first);
-    case Way::text_twice:
-      return text_cost(first, 2);
-    case Way::result_twice:
-      return text_cost(size_of(result), 2);
-    case Way::pattern:
-      return pattern_cost(a[0], static_cast<double>(size_of(a[1])));
-    case Way::ip:
-      return id == "cidr_ip" ? 1 : text_cost(first);
-    case Way::contains_ip:
-      return text_cost(first + first) + (id == "cidr_contains_ip_string" ? text_cost(size_of(a[1])) : 0);
-    case Way::contains_cidr:
-      return text_cost(first + first) + text_cost(first) + 1 +
-             (id == "cidr_contains_cidr_string" ? text_cost(size_of(a[1])) : 0);
-    case Way::validate:
-      if (!a[0].is(Kind::format)) return std::nullopt;
-      return pattern_cost(a[1], static_cast<double>(static_cast<const NamedFormat&>(a[0].as_opaque()).pattern_size()));
-    case Way::equality:
-      if (!kubernetes_kind(a[0].kind())) return std::nullopt;
-      return 1;
-  }
-  return std::nullopt;
+  if (id == "cidr_ip") return CostWay::one;
+  if (id == "cidr_contains_ip_string") return CostWay::contains_ip_text;
+  if (id == "cidr_contains_cidr_string") return CostWay::contains_cidr_text;
+  const auto found = kWays.find(function);
+  return found == kWays.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool starts_with_any(std::string_view id, std::initializer_list<std::string_view> prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return id.starts_with(p); });
 }
 
-std::uint64_t standard_cost(std::string_view id, Arguments a) {
-  if (id == "starts_with_string" || id == "ends_with_string" || id == "string_to_bytes" || id == "bytes_to_string" ||
-      id == "strings_quote" || id == "string_format")
-    return text_cost(deep_size(a[0]));
-  if (id == "in_list") return deep_size(a[1]);
+CostWay standard_way(std::string_view id) {
+  static constexpr std::string_view kTexts[] = {"starts_with_string", "ends_with_string", "string_to_bytes",
+                                                "bytes_to_string",    "strings_quote",    "string_format"};
+  if (std::find(std::begin(kTexts), std::end(kTexts), id) != std::end(kTexts)) return CostWay::deep_text;
   const bool ordering =
       starts_with_any(id, {"less_", "greater_"}) && (id.ends_with("_string") || id.ends_with("_bytes"));
-  if (ordering || id == "equals" || id == "not_equals") return text_cost(std::min(deep_size(a[0]), deep_size(a[1])));
-  if (id == "add_string" || id == "add_bytes") return text_cost(deep_size(a[0]) + deep_size(a[1]));
-  if (id == "matches_string") return pattern_cost(a[0], static_cast<double>(deep_size(a[1])));
-  if (id == "contains_string") return text_cost(deep_size(a[0])) * text_cost(deep_size(a[1]));
-  return 1;
+  if (id == "equals") return CostWay::equality;
+  if (ordering || id == "not_equals") return CostWay::smaller_text;
+  if (id == "in_list") return CostWay::second_size;
+  if (id == "add_string" || id == "add_bytes") return CostWay::both_texts;
+  if (id == "matches_string") return CostWay::deep_pattern;
+  return id == "contains_string" ? CostWay::product : CostWay::one;
 }
+
+bool kubernetes_kind(Kind kind) { return kind >= Kind::quantity && kind <= Kind::decision; }
 
 }  // namespace
 
-std::uint64_t call_cost(std::string_view function, const Overload* overload, Arguments a, const Value& result) {
-  const std::string_view id = overload ? overload->id : std::string_view();
-  if (const auto cost = extension_cost(id, a, result)) return *cost;
-  if (const auto cost = kubernetes_cost(function, id, a, result)) return *cost;
-  return standard_cost(id, a);
+CostWay cost_way(std::string_view function, std::string_view id) {
+  if (const auto way = extension_way(id)) return *way;
+  if (const auto way = kubernetes_way(function, id)) return *way;
+  return standard_way(id);
+}
+
+std::uint64_t call_cost(CostWay way, Arguments a, const Value& result) {
+  switch (way) {
+    case CostWay::one:
+      return 1;
+    case CostWay::check:
+      return 350'000;
+    case CostWay::selector:
+      return kListCost + text_cost(size_of(a[1])) +
+             rounded_up(static_cast<double>(rounded_up(static_cast<double>(size_of(a[1])) * .5)) * 50.0);
+    case CostWay::traversal:
+      return traversal_cost(a[0]);
+    case CostWay::text:
+      return text_cost(size_of(a[0]));
+    case CostWay::text_twice:
+      return text_cost(size_of(a[0]), 2);
+    case CostWay::result_twice:
+      return text_cost(size_of(result), 2);
+    case CostWay::pattern:
+      return pattern_cost(a[0], static_cast<double>(size_of(a[1])));
+    case CostWay::contains_ip:
+      return text_cost(2 * size_of(a[0]));
+    case CostWay::contains_ip_text:
+      return text_cost(2 * size_of(a[0])) + text_cost(size_of(a[1]));
+    case CostWay::contains_cidr:
+      return text_cost(2 * size_of(a[0])) + text_cost(size_of(a[0])) + 1;
+    case CostWay::contains_cidr_text:
+      return text_cost(2 * size_of(a[0])) + text_cost(size_of(a[0])) + 1 + text_cost(size_of(a[1]));
+    case CostWay::validate:
+      return pattern_cost(a[1], static_cast<double>(static_cast<const NamedFormat&>(a[0].as_opaque()).pattern_size()));
+    case CostWay::equality:
+      if (kubernetes_kind(a[0].kind())) return 1;
+      [[fallthrough]];
+    case CostWay::smaller_text:
+      return text_cost(std::min(deep_size(a[0]), deep_size(a[1])));
+    case CostWay::deep_text:
+      return text_cost(deep_size(a[0]));
+    case CostWay::second_size:
+      return deep_size(a[1]);
+    case CostWay::both_texts:
+      return text_cost(deep_size(a[0]) + deep_size(a[1]));
+    case CostWay::deep_pattern:
+      return pattern_cost(a[0], static_cast<double>(deep_size(a[1])));
+    case CostWay::product:
+      return text_cost(deep_size(a[0])) * text_cost(deep_size(a[1]));
+    case CostWay::sets:
+      return 1 + size_of(a[0]) * size_of(a[1]);
+    case CostWay::sets_twice:
+      return 1 + 2 * size_of(a[0]) * size_of(a[1]);
+    case CostWay::list_of_result:
+      return list_cost(1, size_of(result));
+    case CostWay::flatten:
+      return list_cost(1, size_of(a[0]));
+    case CostWay::flatten_depth:
+      return list_cost(static_cast<double>(a[1].as_int()), size_of(a[0]));
+    case CostWay::self_compare:
+      return self_compare_cost(a[0]);
+    case CostWay::self_compare_keys:
+      return self_compare_cost(a[1]);
+  }
+  return 1;
 }
 
 }  // namespace sublet::patches::cel

@@ -97,7 +97,7 @@ class Evaluator {
   Value has(const Node& node);
   Value read_local(int slot);
   Value call(const Node& node);
-  Value invoke(const Node& node, Arguments arguments, const Overload*& used);
+  Value invoke(const Node& node, Arguments arguments, CostWay& way);
   Value with_pattern(const Node& node, Arguments arguments);
   Value either(const Node& node);
   Value member_of_constants(const Node& node);
@@ -343,9 +343,9 @@ Value Evaluator::call(const Node& node) {
     meter_.charge(1);
     return failure.is_error() ? failure : arguments[0];
   }
-  const Overload* used = nullptr;
-  Value result = invoke(node, {arguments.data(), count}, used);
-  meter_.charge(used ? call_cost(node.name, used, {arguments.data(), count}, result) : 1);
+  CostWay way = CostWay::one;
+  Value result = invoke(node, {arguments.data(), count}, way);
+  meter_.charge(call_cost(way, {arguments.data(), count}, result));
   return result;
 }
 
@@ -356,12 +356,11 @@ Value Evaluator::with_pattern(const Node& node, Arguments arguments) {
                           meter_);
 }
 
-Value Evaluator::invoke(const Node& node, Arguments arguments, const Overload*& used) {
-  static constexpr Overload kSome{"", "", "", nullptr};  // cel-go does not say which of several it was
+Value Evaluator::invoke(const Node& node, Arguments arguments, CostWay& way) {
   for (const Function* function : node.overloads) {
     const bool fits = node.name == "@not_strictly_false" || accepts(*function, arguments);
     if (!fits) continue;
-    used = node.overloads.size() == 1 ? function->row : &kSome;
+    way = node.overloads.size() == 1 ? function->cost : function->cost_as_one_of_many;
     return node.pattern ? with_pattern(node, arguments) : function->row->apply(arguments, meter_);
   }
   // Values that the checker knew nothing about may fit an overload that it left out.

@@ -119,6 +119,8 @@ Index build_index() {
     for (const Overload& row : table) {
       Function function = SignatureReader(row.signature).read();
       function.row = &row;
+      function.cost = cost_way(row.name, row.id);
+      function.cost_as_one_of_many = cost_way(row.name, "");
       index[row.name].push_back(std::move(function));
     }
   return index;

@@ -76,9 +76,44 @@ struct Overload {
   Set set = Set::core;
 };
 
+/// What a call's cost goes by (cost_actual.cpp).
+enum class CostWay : std::uint8_t {
+  one,
+  check,
+  selector,
+  traversal,
+  text,  // once through the first argument
+  text_twice,
+  result_twice,
+  pattern,
+  contains_ip,
+  contains_ip_text,
+  contains_cidr,
+  contains_cidr_text,
+  validate,
+  equality,
+  smaller_text,
+  deep_text,
+  second_size,
+  both_texts,
+  deep_pattern,
+  product,
+  sets,
+  sets_twice,
+  list_of_result,
+  flatten,
+  flatten_depth,
+  self_compare,
+  self_compare_keys,
+};
+/// `id` empty: one of several overloads.
+CostWay cost_way(std::string_view function, std::string_view id);
+
 /// An overload with its types.
 struct Function {
   const Overload* row = nullptr;
+  CostWay cost = CostWay::one;
+  CostWay cost_as_one_of_many = CostWay::one;
   bool is_method = false;
   std::vector<TypeRef> arguments;  // the receiver counts
   TypeRef result;

@@ -41,7 +41,8 @@ Value read_value(const schema::Value& node) {
   if (type == "bytes") return Value::bytes(*schema::base64_decode(text));
   if (type == "duration") return Value::duration({std::strtoll(text.c_str(), nullptr, 10)});
   if (type == "timestamp")
-    return Value::timestamp({std::strtoll(text.c_str(), nullptr, 10), static_cast<std::int32_t>(node["n"].integer()), 0});
+    return Value::timestamp(
+        {std::strtoll(text.c_str(), nullptr, 10), static_cast<std::int32_t>(node["n"].integer()), 0});
   if (type == "optional") return v ? Value::optional_of(read_value(v)) : Value::optional_none();
   if (type == "type") {
     for (int i = 0; i < static_cast<int>(Kind::dyn); ++i)
@@ -130,7 +131,8 @@ schema::Document answer(const schema::Value& request) {
   std::vector<TypeRef> types;
   for (const schema::Value variable : request["variables"]) {
     const bool schema = variable.has("schema");
-    types.push_back(schema ? Type::of_schema(variable["schema"], variable["root"].boolean()) : read_type(variable["type"]));
+    types.push_back(schema ? Type::of_schema(variable["schema"], variable["root"].boolean())
+                           : read_type(variable["type"]));
     if (!types.back()) give_up("a schema that expressions cannot see");
     env.declare(variable["name"].string(), types.back());
     values.push_back(schema ? Value::of(variable["object"], types.back().get())
