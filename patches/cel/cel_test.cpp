@@ -104,6 +104,9 @@ TEST(Cel, Literals) {
       {"1 // a comment\n + 1", "2"},
       {"", "compile 0: unexpected end of the expression"},
       {"1 +", "compile 3: unexpected end of the expression"},
+      {"!-", "compile 1: unexpected '-'"},
+      {"!-a", "compile 1: unexpected '-'"},
+      {"!-1u", "compile 1: unexpected '-'"},
       {"1 1", "compile 2: unexpected '1'"},
       {"(1", "compile 2: unexpected end of the expression, expected ')'"},
       {"[1", "compile 2: unexpected end of the expression"},
@@ -477,6 +480,14 @@ TEST(Cel, DepthIsBounded) {
   for (int i = 0; i < 200; ++i) moderate += "+1";
   EXPECT_EQ(evaluate(moderate), "201");
   EXPECT_NE(evaluate(std::string(100'001, ' ') + "1").find("exceeds limit"), std::string::npos);
+}
+
+TEST(Cel, TypesAreBounded) {
+  std::string doubling = "x0";
+  for (int i = 40; i > 0; --i)
+    doubling = "cel.bind(x" + std::to_string(i) + ", {x" + std::to_string(i - 1) + ": x" + std::to_string(i - 1) +
+               "}, " + doubling + ")";
+  EXPECT_NE(evaluate("cel.bind(x0, 1, " + doubling + ")").find("too large"), std::string::npos);
 }
 
 TEST(Cel, PlacesCountCharacters) {

@@ -20,6 +20,8 @@ bool mentions_dyn(const Type& type) {
                                                [](const TypeRef& part) { return mentions_dyn(*part); });
 }
 
+constexpr int kTypePartsMax = 1000;
+
 struct Local {
   std::string_view name;
   int slot;
@@ -47,7 +49,12 @@ class Checker {
                    type_text(*unifier_.substitute(found, false)) + "'");
   }
 
-  void check(Node& node) { node.type = dispatch(node); }
+  void check(Node& node) {
+    node.type = dispatch(node);
+    if (!unifier_.larger_than(node.type, kTypePartsMax)) return;
+    fail(node, "the type of the expression is too large");
+    node.type = Type::of(Kind::error);
+  }
   TypeRef dispatch(Node& node);
   TypeRef check_identifier(Node& node);
   TypeRef check_select(Node& node);

@@ -251,7 +251,9 @@ NodePtr Parser::index_access(NodePtr operand, int offset) {
 NodePtr Parser::primary() {
   const Token& first = token();
   if (stopped_) return make(Op::literal, first.offset);
-  if (first.kind == TokenKind::literal || first.is("-")) return literal();
+  const bool number = first.is("-") && tokens_[at_ + 1].kind == TokenKind::literal &&
+                      (tokens_[at_ + 1].literal.is(Kind::integer) || tokens_[at_ + 1].literal.is(Kind::floating));
+  if (first.kind == TokenKind::literal || number) return literal();
   if (first.kind == TokenKind::identifier || first.is(".")) return name();
   if (accept("(")) {
     NodePtr node = expression();

@@ -149,6 +149,14 @@ TypeRef Unifier::substitute(const TypeRef& type, bool close) const {
   return copy;
 }
 
+int Unifier::left_of(const TypeRef& type, int parts) const {
+  if (parts < 0) return parts;
+  if (const TypeRef known = bound(*type)) return left_of(known, parts);
+  --parts;
+  for (const TypeRef& part : type->parameters) parts = left_of(part, parts);
+  return parts;
+}
+
 namespace {
 
 TypeRef renamed(const TypeRef& type, std::vector<std::pair<std::string, TypeRef>>& names, Unifier& unifier) {

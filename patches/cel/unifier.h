@@ -18,6 +18,8 @@ class Unifier {
   bool assignable(const std::vector<TypeRef>& a, const std::vector<TypeRef>& b);
   /// The type with what its variables stand for; `close`: dyn for those that stand for nothing.
   TypeRef substitute(const TypeRef& type, bool close) const;
+  /// Has the type, with what its variables stand for, more than that many parts? {x: x} doubles one.
+  bool larger_than(const TypeRef& type, int parts) const { return left_of(type, parts) < 0; }
   /// A signature's types with fresh variables for its parameters.
   std::vector<TypeRef> instantiate(const std::vector<TypeRef>& types);
 
@@ -33,6 +35,7 @@ class Unifier {
   bool occurs(const Type& variable, const TypeRef& within) const;
   void bind(const std::string& name, TypeRef type);
   TypeRef bound(const Type& type) const;
+  int left_of(const TypeRef& type, int parts) const;
   void undo(std::size_t size);
 
   std::unordered_map<std::string, TypeRef> bindings_;
