@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sublet::store {
 
@@ -43,6 +44,7 @@ class Statement {
   ~Statement() { sqlite3_finalize(statement_); }
 
   int prepare(Database& db, std::string_view sql) {
+    sqlite3_finalize(std::exchange(statement_, nullptr));
     return sqlite3_prepare_v3(db.get(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
                               &statement_, nullptr);
   }

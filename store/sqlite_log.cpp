@@ -123,6 +123,8 @@ class SqliteLog final : public Log {
   Outcome lock();
   Outcome read_meta(std::int64_t wal_size);
   Outcome begin_session();
+  Outcome try_session();
+  AppendError session(std::string& error_text);
   int lengthen_wal();
   sqlite3_file* wal_file() const;
   Outcome prepare();
@@ -144,6 +146,7 @@ class SqliteLog final : public Log {
   /// after which commits go on in the WAL's own space.
   std::int64_t reserve_bytes() const { return options_.checkpoint_pages_max * kPageSize + kReserveMargin; }
   void make_reserve();
+  bool give_up_reserve();
   AppendError insist(const std::function<int()>& attempt, std::string& error_text);
   bool room_for_writes();
 
@@ -226,7 +229,10 @@ Outcome SqliteLog::settle_wal() {
   if (Outcome header = check_header(wal->first_page()); !header) return header;
   ::chmod(options_.path.c_str(), 0600);
   if (const std::string problem = wal->problem(options_.path); !problem.empty()) return damaged(options_.path, problem);
-  return rescue_wal(*wal, wal_path(), options_.vfs);
+  const Outcome rescued = rescue_wal(*wal, wal_path(), options_.vfs);
+  if (!rescued && rescued.error().reason == Reason::too_many_requests && give_up_reserve())
+    return rescue_wal(*wal, wal_path(), options_.vfs);
+  return rescued;
 }
 
 Outcome SqliteLog::open() {
@@ -249,7 +255,21 @@ Outcome SqliteLog::open() {
 }
 
 /// Everything was read and is sound: from here on the file is ours to write.
+/// On a full disk it may come later: with the first write that finds space.
 Outcome SqliteLog::begin_session() {
+  Outcome begun = try_session();
+  if (begun || begun.error().reason != Reason::too_many_requests) return begun;
+  return give_up_reserve() ? try_session() : begun;
+}
+
+/// That of a process before, which was killed, too; false when there is none.
+bool SqliteLog::give_up_reserve() {
+  if (::unlink(reserve_path().c_str()) != 0) return false;
+  reserve_ = false;
+  return reserve_used_ = true;
+}
+
+Outcome SqliteLog::try_session() {
   if (const int code = db_.exec(("PRAGMA synchronous=" + options_.synchronous).c_str()); code != SQLITE_OK)
     return failed_open(code);
   if (Outcome prepared = prepare(); !prepared) return prepared;
@@ -257,11 +277,11 @@ Outcome SqliteLog::begin_session() {
   if (const int code = db_.exec(("PRAGMA user_version=" + std::to_string(kFileFormat)).c_str()); code != SQLITE_OK)
     return failed_open(code);
   if (const int code = write_meta(floor_, -wal_bytes_min()); code != SQLITE_DONE) return failed_open(code);
-  in_session_ = true;
   // Into the database: a WAL that is cut must not take with it that it was longer.
   if (const int code = sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
       code != SQLITE_OK)
     return failed_open(code);
+  in_session_ = true;
   sqlite3_wal_hook(
       db_.get(),
       [](void* self, sqlite3*, const char*, int pages) {
@@ -269,8 +289,22 @@ Outcome SqliteLog::begin_session() {
         return SQLITE_OK;
       },
       this);
-  make_reserve();
+  if (!reserve_used_) make_reserve();
   return {};
+}
+
+/// For who writes: none when the session has begun, now or before.
+Log::AppendError SqliteLog::session(std::string& error_text) {
+  if (in_session_ && broken_.empty()) return AppendError::none;
+  if (broken_.empty()) {
+    const Outcome begun = begin_session();
+    if (begun) return AppendError::none;
+    error_text = begun.error().message;
+    if (begun.error().reason == Reason::too_many_requests) return AppendError::full;
+    break_off(error_text);
+  }
+  error_text = broken_;
+  return AppendError::io;
 }
 
 int SqliteLog::lengthen_wal() {
@@ -337,7 +371,11 @@ Outcome SqliteLog::replay(const std::function<Outcome(Row&&)>& visit) {
   }
   if (code != SQLITE_DONE) return failed_open(code);
   sqlite3_db_release_memory(db_.get());
-  return in_session_ ? Outcome{} : begin_session();
+  if (in_session_) return {};
+  Outcome begun = begin_session();
+  if (begun || begun.error().reason != Reason::too_many_requests) return begun;
+  log::warning("store.full_at_start", {{"why", begun.error().message}});  // what was read is served all the same
+  return {};
 }
 
 // --- writing ---
@@ -386,10 +424,7 @@ Log::AppendError SqliteLog::insist(const std::function<int()>& attempt, std::str
   if (result != AppendError::full) return result;
   checkpoint();  // the WAL starts over
   if (broken_.empty()) result = outcome(attempt(), error_text);
-  if (result != AppendError::full || !reserve_) return result;
-  ::unlink(reserve_path().c_str());
-  reserve_ = false;
-  reserve_used_ = true;
+  if (result != AppendError::full || !reserve_ || !give_up_reserve()) return result;
   checkpoint();
   return broken_.empty() ? outcome(attempt(), error_text) : AppendError::io;
 }
@@ -409,10 +444,7 @@ bool SqliteLog::room_for_writes() {
 }
 
 Log::AppendError SqliteLog::append(const std::vector<Row>& rows, std::string& error_text) {
-  if (!broken_.empty()) {
-    error_text = broken_;
-    return AppendError::io;
-  }
+  if (const AppendError begun = session(error_text); begun != AppendError::none) return begun;
   const bool only_deletes =
       std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.deleted || row.of_deletion; });
   if (!only_deletes && !room_for_writes()) {
@@ -436,10 +468,7 @@ int SqliteLog::write_meta(Revision floor, std::int64_t clean) {
 }
 
 Log::AppendError SqliteLog::compact(const std::vector<Revision>& superseded, Revision floor, std::string& error_text) {
-  if (!broken_.empty()) {
-    error_text = broken_;
-    return AppendError::io;
-  }
+  if (const AppendError begun = session(error_text); begun != AppendError::none) return begun;
   const Revision raised = std::max(floor_, floor);
   const auto remove_rows = [&] {
     for (const Revision revision : superseded) {
@@ -470,6 +499,7 @@ void SqliteLog::keep_wal_small() {
 }
 
 void SqliteLog::idle() {
+  if (!in_session_) return;
   if (wal_pages_ >= options_.checkpoint_pages_idle && broken_.empty()) checkpoint();
   if (!reserve_) make_reserve();
 }

@@ -16,8 +16,10 @@ std::string trailer_of(std::string_view content) {
 }
 
 Outcome failed(const std::string& path, const std::string& what, int code) {
-  return fail(Reason::internal_error,
-              path + " cannot be " + what + ": " + sqlite3_errstr(code) + ", code " + std::to_string(code));
+  const bool full = (code & 0xff) == SQLITE_FULL;
+  return fail(full ? Reason::too_many_requests : Reason::internal_error,
+              path + " cannot be " + what + ": " + sqlite3_errstr(code) + ", code " + std::to_string(code) +
+                  (full ? "; free some space" : ""));
 }
 
 /// What a complete twin holds; empty when there is none, or it was cut off while it was written: then the WAL is whole.
@@ -58,10 +60,14 @@ Outcome rescue_wal(const Wal& wal, const std::string& wal_path, const std::strin
   VfsFile twin(vfs, twin_path);
   int code = twin.open();
   if (code == SQLITE_OK) code = twin.write(wal.bytes(), trailer_of(wal.bytes()));
+  const bool full = (code & 0xff) == SQLITE_FULL;
+  if (code != SQLITE_OK && !full) return failed(twin_path, "written", code);
   // A full disk has no room for it; then the WAL's own sectors are written without a net, which is better than a store
-  // that cannot be opened to delete something.
-  if (code != SQLITE_OK && (code & 0xff) != SQLITE_FULL) return failed(twin_path, "written", code);
+  // that cannot be opened to delete something. What there is of it takes space that they may need.
+  if (full)
+    if (code = twin.remove(); code != SQLITE_OK) return failed(twin_path, "removed", code);
   if (Outcome written = write_wal(vfs, wal_path, wal.bytes()); !written) return written;
+  if (full) return {};
   if (code = twin.remove(); code != SQLITE_OK) return failed(twin_path, "removed", code);
   return {};
 }

@@ -94,6 +94,66 @@ std::string delete_gracefully_on_a_full_disk(const std::string& path) {
   return "";
 }
 
+/// Something else on the disk takes all that is left.
+void fill_the_rest(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  const std::string block(4096, 'x');
+  while (file != nullptr && std::fwrite(block.data(), 1, block.size(), file) == block.size() &&
+         std::fflush(file) == 0) {
+  }
+  if (file != nullptr) std::fclose(file);
+}
+
+/// A store that was filled, and then started on a disk without any space: by one that was closed, or killed.
+std::string start_on_a_full_disk(const std::string& path, bool killed) {
+  Written written;
+  const auto live = [&] {
+    auto store = open_store(path);
+    for (int i = 0; i < 400; ++i) {
+      const std::string key = "k" + std::to_string(i);
+      written.emplace_back(key, *testing_support::put(*store, key, kLarge));
+    }
+    if (killed) ::_exit(0);
+  };
+  if (killed) {
+    const pid_t child = ::fork();
+    if (child == 0) live();
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (status != 0) return "the first life failed";
+  } else {
+    live();
+  }
+  const std::string rest = path + ".rest";
+  fill_the_rest(rest);
+  auto log = open_sqlite_log({path});
+  if (!log) return "not opened: " + log.error().message;
+  StoreOptions options;
+  options.full_probe = std::chrono::milliseconds(0);
+  auto opened = Store::open(std::move(*log), options);
+  if (!opened) return "not started: " + opened.error().message;
+  Store& store = **opened;
+  if (store.snapshot().count("") != 400) return "not all is served";
+  if (auto put = testing_support::put(store, "new", kLarge); put || put.error().reason != Reason::too_many_requests)
+    return "a write is not refused because the disk is full";
+  if (!store.stats().read_only || store.stats().poisoned) return "it does not say that it is read-only";
+  if (killed) {  // which left its reserve: deletes pass
+    const ObjectPtr first = store.snapshot().get("k0");
+    if (auto gone = store.commit(testing_support::remove("k0", first->revision)); !gone)
+      return "a delete is refused: " + gone.error().message;
+  }
+  ::unlink(rest.c_str());
+  for (int i = 0; i < 50; ++i)
+    if (auto put = testing_support::put(store, "new" + std::to_string(i), kLarge); !put)
+      return "there is space again, but: " + put.error().message;
+  const Revision last = store.snapshot().revision();
+  opened->reset();
+  return open_store(path)->snapshot().revision() == last ? "" : "not the same again";
+}
+
+std::string start_after_an_orderly_end(const std::string& path) { return start_on_a_full_disk(path, false); }
+std::string start_after_a_kill(const std::string& path) { return start_on_a_full_disk(path, true); }
+
 using Story = std::string (*)(const std::string& path);
 
 int run_on_small_disk(const std::string& folder, Story story) {
@@ -118,6 +178,9 @@ void expect_on_small_disk(Story story) {
 
 TEST(SmallDisk, WritesAreRefusedDeletesPassAndSpaceComesBack) { expect_on_small_disk(live_through_a_full_disk); }
 TEST(SmallDisk, AllCanBeDeletedGracefully) { expect_on_small_disk(delete_gracefully_on_a_full_disk); }
+
+TEST(SmallDisk, AStoreThatWasClosedStartsAndIsRead) { expect_on_small_disk(start_after_an_orderly_end); }
+TEST(SmallDisk, AStoreThatWasKilledStartsAndCanBeEmptied) { expect_on_small_disk(start_after_a_kill); }
 
 }  // namespace
 }  // namespace sublet::store
