@@ -49,7 +49,8 @@ struct Case {
 class Tally {
  public:
   Tally(std::string keep, unsigned one_in) : keep_(std::move(keep)), one_in_(one_in) {}
-  bool wants() { return ++offered_ % one_in_ == 0; }
+  /// By chance, so that no way is left out.
+  bool wants(std::mt19937& random) { return random() % one_in_ == 0; }
   void check(const Image& image, const Case& one) {
     ++images_;
     ++by_way_[static_cast<int>(one.way)];
@@ -80,7 +81,6 @@ class Tally {
 
   const std::string keep_;
   const unsigned one_in_;
-  unsigned offered_ = 0;
   long images_ = 0, bad_ = 0, entries_lost_ = 0;
   long by_way_[std::size(kAllWays)] = {};
 };
@@ -90,7 +90,8 @@ void check_moment(const FaultVfs::Cursor& cursor, const char* group, std::size_t
                   Revision sure, std::mt19937& random, Tally& tally) {
   for (const Unsynced way : kAllWays)
     for (const Entries entries : {Entries::kept, Entries::lost})
-      if (tally.wants()) tally.check(cursor.image(way, random, entries), {group, moment, way, entries, model, sure});
+      if (tally.wants(random))
+        tally.check(cursor.image(way, random, entries), {group, moment, way, entries, model, sure});
 }
 
 /// The power goes again while `image` is opened: behind every operation of the opening.
@@ -104,7 +105,7 @@ void check_opening(const Image& image, const Model& model, Revision sure, std::m
   const std::size_t begin = vfs.operations();
   Revision shown = sure;
   {
-    auto log = open_sqlite_log({folder.file("state.db"), vfs.name()});
+    auto log = open_sqlite_log(small_log(folder.file("state.db"), vfs.name()));
     if (!log) return;  // check() of the image itself has told
     auto store = Store::open(std::move(*log));
     if (store) shown = (*store)->snapshot().revision();
@@ -192,6 +193,9 @@ int run(const Settings& settings) {
       if (rounds > 0 && minutes() >= settings.minutes) break;
     }
     ++rounds;
+    std::printf("round %ld (%u): %ld images in %.1f minutes, %ld bad\n", rounds, seed, tally.images(), minutes(),
+                tally.bad());
+    std::fflush(stdout);
   } while (minutes() < settings.minutes && tally.bad() <= kToldMax);
   std::printf("%ld rounds, %zu operations of the disk, %ld syncs that failed, %ld images in %.1f minutes:\n", rounds,
               operations, syncs, tally.images(), minutes());

@@ -106,6 +106,13 @@ Txn Load::next(const Snapshot& pending) {
   return txn;
 }
 
+SqliteLogOptions small_log(std::string path, std::string vfs, std::string synchronous) {
+  SqliteLogOptions options{std::move(path), std::move(vfs), std::move(synchronous)};
+  options.checkpoint_pages_idle = 24;
+  options.checkpoint_pages_max = 60;
+  return options;
+}
+
 std::string check_image(const Image& image, const Model& model, Revision acknowledged) {
   const testing_support::TempFolder folder;
   std::string path;
@@ -113,7 +120,7 @@ std::string check_image(const Image& image, const Model& model, Revision acknowl
     std::ofstream(folder.file(name), std::ios::binary) << content;
     if (name.ends_with(".db")) path = folder.file(name);
   }
-  auto log = open_sqlite_log({path});
+  auto log = open_sqlite_log(small_log(path));
   if (!log) return log.error().message;
   auto store = Store::open(std::move(*log));
   if (!store) return store.error().message;
@@ -136,10 +143,7 @@ Bench::Bench(std::string synchronous) : synchronous_(std::move(synchronous)) {
 }
 
 Outcome Bench::open() {
-  SqliteLogOptions options{path, vfs.name(), synchronous_};
-  options.checkpoint_pages_idle = 24;  // so that a short trace holds many checkpoints
-  options.checkpoint_pages_max = 60;
-  auto log = open_sqlite_log(options);
+  auto log = open_sqlite_log(small_log(path, vfs.name(), synchronous_));
   if (!log) return tl::unexpected(log.error());
   StoreOptions store_options;
   store_options.compact_step_rows = 16;

@@ -54,6 +54,9 @@ class Load {
   int keys_;
 };
 
+/// With little between two checkpoints, so that a short trace holds many, and little to make of a reserve.
+SqliteLogOptions small_log(std::string path, std::string vfs = {}, std::string synchronous = "FULL");
+
 /// Opens the files of `image` as a store of their own and compares; empty when all is well.
 std::string check_image(const Image& image, const Model& model, Revision acknowledged);
 
