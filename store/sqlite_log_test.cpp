@@ -240,5 +240,40 @@ TEST_F(SqliteLogTest, ALongRunCheckpointsAndKeepsTheWalSmall) {
   EXPECT_EQ(store->snapshot().count("k"), 3000u);
 }
 
+// A power cut while a new generation's header is written leaves garbage there, and behind it the generation before:
+// here one whose first frame is a commit of its own, of a page that later ones wrote again. Crash model, round
+// 1624273787.
+TEST_F(SqliteLogTest, ABrokenHeaderOfTheWalIsACrashWhenTheDatabaseHasWhatStandsBehindIt) {
+  SqliteLogOptions options{path()};
+  options.checkpoint_pages_idle = 1;
+  std::string error;
+  {
+    auto log = std::move(*open_sqlite_log(options));
+    ASSERT_TRUE(log->replay([](Row&&) { return Outcome(); }));
+    for (Revision revision = 2; revision <= 5; ++revision) {
+      Row row;
+      row.revision = row.create_revision = revision;
+      row.key = "k";
+      ASSERT_EQ(log->append({row}, error), Log::AppendError::none) << error;
+      if (revision != 4) continue;  // of 5 the database has nothing yet
+      log->idle();
+      std::filesystem::copy_file(path(), folder_.file("all.db"));
+      std::filesystem::copy_file(path() + "-wal", folder_.file("all.db-wal"));
+    }
+    std::filesystem::copy_file(path(), folder_.file("less.db"));
+    std::filesystem::copy_file(path() + "-wal", folder_.file("less.db-wal"));
+  }
+  for (const char* name : {"all.db", "less.db"}) {
+    std::fstream wal(folder_.file(name) + "-wal", std::ios::in | std::ios::out | std::ios::binary);
+    wal << std::string(32, 'Z');
+  }
+  auto log = open_sqlite_log({folder_.file("all.db")});
+  ASSERT_TRUE(log) << log.error().message;
+  EXPECT_EQ((*log)->last(), 4);
+  log = open_sqlite_log({folder_.file("less.db")});
+  ASSERT_FALSE(log);
+  EXPECT_THAT(log.error().message, HasSubstr("header of its -wal"));
+}
+
 }  // namespace
 }  // namespace sublet::store

@@ -74,10 +74,12 @@ void Wal::read_header(Sum& sum) {
   header_ = good ? Header::good : Header::bad;
 }
 
-/// The chain of frames from `at` on as SQLite reads it, and the commits of the same generation behind its end. Behind
-/// it a commit counts when it follows from the frame before (from its content, or from the checksum stored there: one
-/// of them may be what is damaged). A power cut can leave garbage in the part of a frame's header that says whether it
-/// commits, with the salts, in the next sector, whole: that is no commit.
+/// The chain of frames from `at` on as SQLite reads it, and the commits of the
+/// same generation behind its end. Behind it a commit counts when it follows
+/// from the frame before (from its content, or from the checksum stored there:
+/// one of them may be what is damaged). A power cut can leave garbage in the
+/// part of a frame's header that says whether it commits, with the salts, in
+/// the next sector, whole: that is no commit.
 Wal::Frames Wal::read_frames(std::size_t at, std::size_t page_size, std::string_view salts, Sum sum) const {
   Frames frames;
   Pages transaction;
@@ -122,18 +124,20 @@ std::string Wal::problem(const std::string& database) const {
          std::to_string(frames_.commits_behind) + " commits stand behind it";
 }
 
-/// The header is synced before the first frame of its generation is written. So the frames behind a broken one are of
-/// the generation before, all of which a checkpoint had carried into the database; or the header was damaged.
+/// The header is synced before the first frame of its generation is written. So
+/// the frames behind a broken one are of the generation before, all of which a
+/// checkpoint had carried into the database; or the header was damaged.
 std::string Wal::problem_of_a_bad_header(const std::string& database) const {
   constexpr std::size_t kSize = kFrameHeader + kOurPageSize;
   if (bytes_.size() < kHeader + kSize) return {};
   const Frame first{std::string_view(bytes_).substr(kHeader, kSize)};
-  for (const bool big : {false, true}) {  // which of them the header said
+  Pages pages;
+  for (const bool big : {false, true}) {  // the header said which; with the other one nothing follows
     const Sum sum{big, big_endian(first.checksum(), 0), big_endian(first.checksum(), 4)};
-    Pages pages = read_frames(kHeader + kSize, kOurPageSize, first.salts(), sum).committed;
-    if (first.commits() || !pages.empty()) pages.try_emplace(first.page(), kHeader + kFrameHeader);
-    if (!in_database(pages, kOurPageSize, database)) return "the header of its -wal file does not match its checksum";
+    if (pages.empty()) pages = read_frames(kHeader + kSize, kOurPageSize, first.salts(), sum).committed;
   }
+  if (first.commits() || !pages.empty()) pages.try_emplace(first.page(), kHeader + kFrameHeader);
+  if (!in_database(pages, kOurPageSize, database)) return "the header of its -wal file does not match its checksum";
   return {};
 }
 
