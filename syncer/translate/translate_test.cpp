@@ -100,7 +100,7 @@ TEST(TranslatePod, TellsContainersTheTenantsApiServerBeforeTheirOwnVariables) {
 
 TEST(TranslatePod, RewritesEveryReferenceAndReportsIt) {
   const Document tenant =
-      pod("    envFrom:\n    - configMapRef: {name: c1}\n    - secretRef: {name: s1, optional: true}\n"
+      pod("    envFrom:\n    - configMapRef: {name: c1}\n    - secretRef: {name: s4, optional: true}\n"
           "    env:\n    - {name: A, valueFrom: {configMapKeyRef: {name: c2, key: k}}}\n"
           "    - {name: B, valueFrom: {secretKeyRef: {name: s1, key: k}}}\n"
           "  imagePullSecrets: [{name: pull}]\n"
@@ -109,11 +109,12 @@ TEST(TranslatePod, RewritesEveryReferenceAndReportsIt) {
           "ca.crt, path: ca.crt}]}\n      - secret: {name: s3}\n");
   const Translated out = translated(tenant);
   const std::string json = out.host_object.to_json();
-  for (const char* name : {"c1", "c2", "s1", "s2", "s3", "pull", "kube-root-ca.crt"})
+  for (const char* name : {"c1", "c2", "s1", "s2", "s3", "s4", "pull", "kube-root-ca.crt"})
     EXPECT_NE(json.find("\"" + std::string(name) + "-x-ai-team-x-rag\""), std::string::npos) << name << json;
-  const std::vector<Reference> expected{{"ConfigMap", "c1"},      {"Secret", "s1"}, {"ConfigMap", "c2"},
-                                        {"Secret", "pull", true}, {"Secret", "s2"}, {"ConfigMap", "kube-root-ca.crt"},
-                                        {"Secret", "s3"}};
+  const std::vector<Reference> expected{{"ConfigMap", "c1"}, {"Secret", "s1"},
+                                        {"ConfigMap", "c2"}, {"Secret", "pull", true},
+                                        {"Secret", "s2"},    {"ConfigMap", "kube-root-ca.crt"},
+                                        {"Secret", "s3"},    {"Secret", "s4", true}};
   ASSERT_EQ(out.references.size(), expected.size());
   for (const Reference& reference : expected)
     EXPECT_NE(std::find(out.references.begin(), out.references.end(), reference), out.references.end())
@@ -189,6 +190,9 @@ TEST(TranslatePod, RefusesWhatReachesIntoTheNode) {
               Fields{"spec.containers[0].lifecycle.preStop.httpGet.host"});
   }
   EXPECT_EQ(denied_fields(pod("    livenessProbe: {httpGet: {host: '', port: 80}}\n")), Fields{});
+  EXPECT_EQ(denied_fields(pod("    volumeMounts: [{name: v, mountPath: /v, mountPropagation: Bidirectional}]\n"
+                              "  volumes: [{name: v, emptyDir: {}}]\n")),
+            Fields{"spec.containers[0].volumeMounts[0].mountPropagation"});
   EXPECT_EQ(
       denied_fields(pod(
           "  securityContext: {seccompProfile: {type: Unconfined}, sysctls: [{name: kernel.msgmax, value: '1'}]}\n")),
