@@ -28,9 +28,11 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: sublet_history --server SUBLETD [--disk-faults LIBRARY] [--seed N] [--clients N] [--keys N]\n"
-    "         [--operations N] [--burst N] [--kills N] [--faults N] [--watchers N] [--resumes N] [--folder FOLDER]\n"
+    "         [--operations N] [--burst N] [--flood N] [--kills N] [--faults N] [--watchers N] [--resumes N] [--folder "
+    "FOLDER]\n"
     "--operations of all kinds, then --burst writes only; spread over them --kills (kill -9) and --faults of the disk\n"
-    "(full, a failing sync, a failing write, slow, in turn); --resumes: bookmarks to resume from at most, 0: every "
+    "(full, a failing sync, a failing write, slow, in turn); then --flood patches at once, undisturbed; --resumes: "
+    "bookmarks to resume from at most, 0: every "
     "one.\n";
 
 constexpr std::uint16_t kMarkerKey = 9999;
@@ -79,6 +81,7 @@ class Nemesis {
         ++ended_;
         server_.start();
       }
+      if (load_.done() >= load_.troubled()) at_ = plan_.size();
       if (at_ < plan_.size() && load_.done() >= plan_[at_].first) strike(plan_[at_++].second);
       if (lasting_until_ != 0 && now() >= lasting_until_) calm();
     }
@@ -267,6 +270,9 @@ void print_counts(const Record& record, const ServerProcess& server, const Nemes
       "off, %zu refused\n",
       record.asked[0], record.asked[1], record.asked[2], record.asked[3], record.asked[4], record.asked[5],
       record.unknown, record.failed_reads, record.refused.size());
+  if (record.flood_events > 0)
+    std::printf("flood: %ld events at once, in %.1f s\n", record.flood_events,
+                static_cast<double>(record.flood_end - record.flood_begin) * 1e-9);
   std::printf(
       "lives: %d; %d killed, %d ended themselves; disk: %ld writes found no space, %ld calls failed, %ld syncs were "
       "slow\n",
@@ -347,6 +353,8 @@ bool take_flag(Settings& settings, const std::string& name, const std::string& v
     settings.load.operations = number();
   else if (name == "--burst")
     settings.load.burst = number();
+  else if (name == "--flood")
+    settings.load.flood = number();
   else if (name == "--kills")
     settings.kills = static_cast<int>(number());
   else if (name == "--faults")

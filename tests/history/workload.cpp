@@ -13,7 +13,8 @@ constexpr int kList = 5;  // behind the verbs
 constexpr std::chrono::milliseconds kRetry{2};
 
 // Percent, by verb and LIST.
-constexpr std::array<unsigned, 6> kMixed = {32, 18, 20, 12, 13, 5}, kWrites = {0, 18, 60, 19, 3, 0};
+constexpr std::array<unsigned, 6> kMixed = {32, 18, 20, 12, 13, 5}, kWrites = {0, 18, 60, 19, 3, 0},
+                                  kFlood = {0, 4, 0, 96, 0, 0};
 
 int choose(const std::array<unsigned, 6>& percent, std::mt19937& random) {
   unsigned at = random() % 100;
@@ -59,6 +60,9 @@ void Record::merge(Record&& other) {
   for (std::size_t i = 0; i < asked.size(); ++i) asked[i] += other.asked[i];
   unknown += other.unknown;
   failed_reads += other.failed_reads;
+  flood_events += other.flood_events;
+  flood_begin = std::min(flood_begin, other.flood_begin);
+  flood_end = std::max(flood_end, other.flood_end);
 }
 
 class Workload::Client {
@@ -74,7 +78,8 @@ class Workload::Client {
     long number = 0;
     while ((number = workload_.next_++) < workload_.total()) {
       const bool mixed = number < workload_.options_.operations;
-      const int verb = choose(mixed ? kMixed : kWrites, random_);
+      flooding_ = number >= workload_.troubled();
+      const int verb = choose(flooding_ ? kFlood : mixed ? kMixed : kWrites, random_);
       if (!(verb == kList ? list() : one(make_call(static_cast<Verb>(verb))))) return;
       ++record_.asked[static_cast<std::size_t>(verb)];
     }
@@ -185,6 +190,11 @@ class Workload::Client {
     call.version = read->object.version;
     call.uid = read->uid;
     if (call.key < known_.size()) known_[call.key] = call;
+    if (flooding_) {
+      ++record_.flood_events;
+      record_.flood_begin = std::min(record_.flood_begin, now());
+      record_.flood_end = now();
+    }
     return true;
   }
 
@@ -224,6 +234,7 @@ class Workload::Client {
   std::mt19937 random_;
   const std::uint16_t index_;
   std::vector<ObjectCall> known_;
+  bool flooding_ = false;
   Record record_;
   std::vector<std::pair<std::size_t, int>> open_;  // calls without an answer, and the newest life that may have them
 };

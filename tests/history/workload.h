@@ -25,6 +25,7 @@ struct WorkloadOptions {
   std::uint16_t keys = 5;
   long operations = 0;  // of all kinds
   long burst = 0;       // and then writes only
+  long flood = 0;       // and then such as nearly all change something, without any fault: so many events at once
 };
 
 /// Everything that the clients know.
@@ -35,6 +36,8 @@ struct Record {
   std::vector<std::string> problems = {};  // answers that can never be right
   std::array<long, 6> asked = {};          // by verb; the last: LIST
   long unknown = 0, failed_reads = 0;
+  long flood_events = 0;
+  Moment flood_begin = kNever, flood_end = 0;
   void merge(Record&& other);
 };
 
@@ -45,7 +48,9 @@ class Workload {
   void run();
   void join();
   long done() const { return std::min(next_.load(), total()); }
-  long total() const { return options_.operations + options_.burst; }
+  /// Calls during which faults may come, and all.
+  long troubled() const { return options_.operations + options_.burst; }
+  long total() const { return troubled() + options_.flood; }
   /// Creates an object of its own and waits for the answer: everything else came before it.
   void mark_end(std::uint16_t key);
   Record record();
