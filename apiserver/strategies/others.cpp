@@ -81,6 +81,21 @@ void default_network_policy(Value object) {
       for (auto port : rule["ports"]) default_text(port, "protocol", "TCP");
 }
 
+/// Of a device request, or of one of its alternatives.
+void default_count(Value request) {
+  if (request["allocationMode"].text().empty()) request.put("allocationMode", "ExactCount");
+  if (request["allocationMode"].text() == "ExactCount" && request["count"].integer() == 0) request.put("count", 1);
+}
+
+void default_requests(const Value& claim_spec) {
+  for (auto request : claim_spec["devices"]["requests"]) {
+    if (const auto exactly = request["exactly"]; exactly.is_object()) default_count(exactly);
+    for (auto alternative : request["firstAvailable"]) default_count(alternative);
+  }
+}
+void default_claim(Value claim) { default_requests(claim["spec"]); }
+void default_claim_template(Value claim_template) { default_requests(claim_template["spec"]["spec"]); }
+
 Outcome pending_phase(WriteContext& context, Value object) {
   auto status = object.object("status");
   status.clear();
@@ -124,8 +139,8 @@ constexpr KindFacts kKinds[] = {
     {"certificates.k8s.io", "clustertrustbundles", nullptr, kUpdateNeedsVersion},
     {"certificates.k8s.io", "podcertificaterequests", nullptr, kUpdateNeedsVersion},
     {"coordination.k8s.io", "leasecandidates", nullptr, kCreateOnUpdate | kUpdateNeedsVersion},
-    {"resource.k8s.io", "resourceclaims", nullptr, kReturnsDeleted},
-    {"resource.k8s.io", "resourceclaimtemplates", nullptr, kReturnsDeleted},
+    {"resource.k8s.io", "resourceclaims", default_claim, kReturnsDeleted},
+    {"resource.k8s.io", "resourceclaimtemplates", default_claim_template, kReturnsDeleted},
     {"resource.k8s.io", "resourceslices", nullptr, kGeneration | kReturnsDeleted},
     {"resource.k8s.io", "deviceclasses", nullptr, kGeneration | kReturnsDeleted},
     {"resource.k8s.io", "devicetaintrules", nullptr, kGeneration | kReturnsDeleted},

@@ -77,12 +77,11 @@ TEST_F(AutoscalerTest, WithoutAMetricsApiItSaysSoAndDoesNothing) {
   make_autoscaler("");
   EXPECT_EQ(condition("AbleToScale"),
             "True SucceededGetScale: the HPA controller was able to get the target's current scale");
-  EXPECT_EQ(
-      condition("ScalingActive"),
-      "False FailedGetResourceMetric: the HPA was unable to compute the replica count: failed to get cpu resource "
-      "metric value: failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch "
-      "metrics from resource metrics API: the server could not find the requested resource (get "
-      "pods.metrics.k8s.io)");
+  EXPECT_EQ(condition("ScalingActive"),
+            "False FailedGetResourceMetric: the HPA was unable to compute the replica count: failed to get cpu "
+            "utilization: unable to get metrics for resource cpu: unable to fetch "
+            "metrics from resource metrics API: the server could not find the requested resource (get "
+            "pods.metrics.k8s.io)");
   EXPECT_EQ(replicas(), 2);
   EXPECT_EQ(get(kAutoscalers, "web")["status"]["currentReplicas"].integer(), 2);
   const auto said = said_of("HorizontalPodAutoscaler", "web");

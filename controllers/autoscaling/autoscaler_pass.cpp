@@ -173,8 +173,7 @@ Result<std::int64_t> AutoscalerPass::propose(const Target& target, std::string& 
     }
   }
   if (first && (invalid >= specs.size() || most < current_)) {
-    say("ScalingActive", false, first->reason,
-        "the HPA was unable to compute the replica count: " + first->why.message);
+    say("ScalingActive", false, first->reason, "the HPA was unable to compute the replica count: " + first->cause);
     return fail(first->why.reason, "invalid metrics (" + std::to_string(invalid) + " invalid out of " +
                                        std::to_string(specs.size()) + "), first error is: " + first->why.message);
   }
@@ -216,19 +215,18 @@ AutoscalerPass::MetricResult AutoscalerPass::evaluate(const Value& metric, Value
   if (type == "Pods") return evaluate_pods(metric["pods"], status);
   if (type == "Object") return evaluate_object(metric["object"], status, there);
   if (type == "External") return evaluate_external(metric["external"], status, there);
-  return tl::unexpected(
-      Refusal{"InvalidMetricSourceType",
-              fail(Reason::invalid, "unknown metric source type \"" + std::string(type) + "\"").value()});
+  const auto message = "unknown metric source type \"" + std::string(type) + "\"";
+  return tl::unexpected(Refusal{"InvalidMetricSourceType", message, fail(Reason::invalid, message).value()});
 }
 
 namespace {
 
-/// The event about it has the bare cause, the condition says what was being done as well.
+/// Event and condition have the bare cause; what is said of all metrics together says what was being done as well.
 template <class Refusal>
 tl::unexpected<Refusal> refuse(const Context& context, const ObjectRef& about, const std::string& reason,
                                const std::string& what, const Status& why) {
   context.events().warning(about, reason, why.message);
-  return tl::unexpected(Refusal{reason, fail(why.reason, what + why.message).value()});
+  return tl::unexpected(Refusal{reason, why.message, fail(why.reason, what + why.message).value()});
 }
 
 }  // namespace
@@ -291,7 +289,10 @@ AutoscalerPass::MetricResult AutoscalerPass::evaluate_object(const Value& metric
   const auto object = metric["describedObject"], target = metric["target"];
   const bool average = target["type"].text() == "AverageValue";
   const auto refused = [&](const Status& why) {
-    return refuse<Refusal>(context_, ref_, "FailedGetObjectMetric", "failed to get object metric value: ", why);
+    return refuse<Refusal>(context_, ref_, "FailedGetObjectMetric",
+                           "failed to get object metric value: " +
+                               (average ? "failed to get " + name + " object metric: " : std::string()),
+                           why);
   };
   const auto version = split_version(object["apiVersion"].string());
   if (!version) return refused(version.error());
@@ -328,7 +329,10 @@ AutoscalerPass::MetricResult AutoscalerPass::evaluate_external(const Value& metr
   const auto target = metric["target"];
   const auto refused = [&](const Status& why) {
     return refuse<Refusal>(context_, ref_, "FailedGetExternalMetric",
-                           "failed to get " + name + " external metric value: ", why);
+                           "failed to get " + name + " external metric value: " +
+                               (target.has("averageValue") ? "failed to get " + name + " external metric: "
+                                                           : "failed to get external metric " + name + ": "),
+                           why);
   };
   const auto usage = api_.external(ref_.namespace_name, name, selector_text(metric["metric"]["selector"]));
   if (!usage)

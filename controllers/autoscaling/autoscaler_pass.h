@@ -42,8 +42,8 @@ class AutoscalerPass {
     std::string name;
   };
   struct Refusal {
-    std::string reason;  // of the condition
-    Status why;
+    std::string reason, cause;  // as the condition has them
+    Status why;                 // with what was being done
   };
   using MetricResult = tl::expected<Metric, Refusal>;
 
