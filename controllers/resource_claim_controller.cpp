@@ -219,8 +219,8 @@ class ResourceClaimController final : public Controller {
     if (has && (freed || ends) && status) status.erase("allocation");
     if (!status.equals(document_of(stored)["status"]))
       if (auto written = write_status(stored, claim); !written) return written;
-    if (has && (freed || ends))
-      if (auto released = release(context_.client(), kClaims, stored, kFinalizer); !released) return released;
+    if (const auto fresh = claims_.get(namespace_name, name_of(stored)); fresh && has && (freed || ends))
+      if (auto released = release(context_.client(), kClaims, *fresh, kFinalizer); !released) return released;
     return idle ? remove_unneeded(stored) : Outcome();
   }
 

@@ -69,6 +69,7 @@ constexpr DefaultFact kPriorityLevel[] = {
     {"spec.limited?.limitResponse?.queuing?.handSize", "8", {}, {}, true},
     {"spec.limited?.limitResponse?.queuing?.queues", "64", {}, {}, true},
     {"spec.limited?.limitResponse?.queuing?.queueLengthLimit", "50", {}, {}, true}};
+
 void default_network_policy(Value object) {
   auto spec = object.object("spec");
   if (spec["policyTypes"].empty()) {
