@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apiserver/authn/bootstrap_token.h"
 #include "apiserver/authn/service_account_token.h"
 
 namespace sublet::apiserver {
@@ -13,6 +14,7 @@ constexpr std::string_view kAuthenticated = "system:authenticated";
 constexpr std::string_view kAnonymous = "system:anonymous", kUnauthenticated = "system:unauthenticated";
 constexpr std::string_view kMasters = "system:masters";
 constexpr std::string_view kCredentialId = "authentication.kubernetes.io/credential-id";
+constexpr std::string_view kOtherAudience = "token audiences do not include any that is asked for";
 // A token may outlive its pod for as long as the pod still says goodbye.
 constexpr std::chrono::seconds kDeletedLeeway{60};
 
@@ -22,15 +24,6 @@ User with_authenticated(User user) {
   if (std::find(user.groups.begin(), user.groups.end(), kAuthenticated) == user.groups.end())
     user.groups.emplace_back(kAuthenticated);
   return user;
-}
-
-/// Compares all bytes whatever they are, so that the time taken says nothing about a secret.
-bool same_secret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  return difference == 0;
 }
 
 bool has_gone(const store::Object& stored, WallTime now) {
@@ -125,10 +118,18 @@ Result<TokenIdentity> authenticate_token(std::string_view token, const std::vect
                                          const ServerOptions& options, const store::Snapshot& pending, Clock& clock) {
   const std::vector<std::string> wanted =
       audiences.empty() ? std::vector<std::string>{options.service_account_issuer} : audiences;
+  const auto is_own = [&options](const std::vector<std::string>& asked) {
+    return std::find(asked.begin(), asked.end(), options.service_account_issuer) != asked.end();
+  };
   if (auto user = user_of_static_token(token, options)) {
-    bool own = std::find(wanted.begin(), wanted.end(), options.service_account_issuer) != wanted.end();
-    if (!own) return fail(Reason::unauthorized, "token audiences do not include any that is asked for");
+    if (!is_own(wanted)) return fail(Reason::unauthorized, std::string(kOtherAudience));
     return TokenIdentity{std::move(*user), {options.service_account_issuer}};
+  }
+  if (is_bootstrap_token(token)) {
+    if (!is_own(wanted)) return fail(Reason::unauthorized, std::string(kOtherAudience));
+    auto user = user_of_bootstrap_token(token, pending, clock.now());
+    if (!user) return fail(user.error());
+    return TokenIdentity{with_authenticated(std::move(*user)), {options.service_account_issuer}};
   }
   if (options.service_account_key_pem.empty()) return unauthorized();
   auto claims =

@@ -4,6 +4,7 @@
 #include "apiserver/authn/service_account_token.h"
 #include "apiserver/authn/test_key_testing.h"
 #include "apiserver/kind_testing.h"
+#include "sublet/net/tls_context.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -174,6 +175,63 @@ TEST_F(Authn, ForgedTokensAreRefused) {
   }
 }
 
+TEST_F(Authn, WhatAnOldKeySignedIsStillGood) {
+  const auto before = token(claims());
+  const std::string old = std::exchange(bench.options.service_account_key_pem, *net::make_key());
+  EXPECT_FALSE(ask("Bearer " + before));
+  const std::string now = bench.options.service_account_key_pem;
+  bench.options.service_account_key_pem = now + old;
+  EXPECT_TRUE(ask("Bearer " + before));
+  EXPECT_TRUE(accepts(claims()));
+  EXPECT_NE(token(claims()).substr(0, before.find('.')), before.substr(0, before.find('.'))) << "the first key signs";
+  EXPECT_EQ(parse(*json_web_key_set(bench.options.service_account_key_pem))["keys"].size(), 2u);
+  bench.options.service_account_key_pem = now;
+  EXPECT_FALSE(ask("Bearer " + before)) << "also when its signature was found right before";
+}
+
+TEST_F(Authn, BootstrapTokensAreSecrets) {
+  const auto encoded = [](std::string_view text) { return schema::base64_encode(text); };
+  const auto put = [&](const std::string& type, const std::string& groups, const std::string& expiration,
+                       const std::string& usage) {
+    bench.store("secrets/kube-system/bootstrap-token-abcdef",
+                R"({"type":")" + type + R"(","data":{"token-id":")" + encoded("abcdef") + R"(","token-secret":")" +
+                    encoded("0123456789abcdef") + R"(","auth-extra-groups":")" + encoded(groups) +
+                    R"(","expiration":")" + encoded(expiration) + R"(","usage-bootstrap-authentication":")" +
+                    encoded(usage) + "\"}}");
+  };
+  const std::string type = "bootstrap.kubernetes.io/token", later = format_time(bench.clock.now() + 60s);
+  EXPECT_FALSE(ask("Bearer abcdef.0123456789abcdef"));
+  put(type, "system:bootstrappers:a,system:bootstrappers:b-c", later, "true");
+  auto user = ask("Bearer abcdef.0123456789abcdef");
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->name, "system:bootstrap:abcdef");
+  EXPECT_EQ(user->groups, (std::vector<std::string>{"system:bootstrappers", "system:bootstrappers:a",
+                                                    "system:bootstrappers:b-c", "system:authenticated"}));
+  EXPECT_FALSE(ask("Bearer abcdef.0123456789abcdeg"));
+  EXPECT_FALSE(ask("Bearer abcdeg.0123456789abcdef"));
+  put(type, "system:masters", later, "true");
+  EXPECT_FALSE(ask("Bearer abcdef.0123456789abcdef")) << "a group that is no bootstrappers'";
+  put("Opaque", "", later, "true");
+  EXPECT_FALSE(ask("Bearer abcdef.0123456789abcdef"));
+  put(type, "", later, "false");
+  EXPECT_FALSE(ask("Bearer abcdef.0123456789abcdef"));
+  put(type, "", format_time(bench.clock.now() - 1s), "true");
+  EXPECT_FALSE(ask("Bearer abcdef.0123456789abcdef"));
+  put(type, "", "soon", "true");
+  EXPECT_FALSE(ask("Bearer abcdef.0123456789abcdef"));
+  put(type, "", "", "true");
+  EXPECT_TRUE(ask("Bearer abcdef.0123456789abcdef"));
+}
+
+TEST_F(Authn, HeadersOfAFrontProxyCountForNothing) {
+  net::Request request;
+  request.headers = {{"X-Remote-User", "root"}, {"X-Remote-Group", "system:masters"}};
+  const auto user = authenticate(
+      request, bench.options, [this] { return bench.pending(); }, bench.clock);
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->name, "system:anonymous");
+}
+
 TEST_F(Authn, KeySetsVerifyTheTokens) {
   auto set = json_web_key_set(bench.options.service_account_key_pem);
   ASSERT_TRUE(set);
@@ -181,8 +239,8 @@ TEST_F(Authn, KeySetsVerifyTheTokens) {
   auto header = parse(*schema::base64url_decode(token(claims()).substr(0, token(claims()).find('.'))));
   EXPECT_EQ(key["keys"].at(0)["kid"].text(), header["kid"].text());
   EXPECT_EQ(schema::base64url_decode(key["keys"].at(0)["x"].text())->size(), 32u);
-  EXPECT_EQ(openid_configuration("https://a"),
-            R"({"issuer":"https://a","jwks_uri":"https://a/openid/v1/jwks","response_types_supported":["id_token"],)"
+  EXPECT_EQ(openid_configuration("https://a", "https://b/openid/v1/jwks"),
+            R"({"issuer":"https://a","jwks_uri":"https://b/openid/v1/jwks","response_types_supported":["id_token"],)"
             R"("subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256"]})");
   EXPECT_FALSE(json_web_key_set("no key"));
 }

@@ -118,15 +118,23 @@ std::optional<Document> decode_part(std::string_view part) {
   return std::move(*document);
 }
 
-Outcome check_signature(const SigningKey& key, const Parts& parts, std::string_view token) {
-  std::string entry = key.id() + "." + std::string(token);
-  if (signature_cache().knows(entry)) return {};
+std::string cache_entry(const SigningKey& key, std::string_view token) { return key.id() + "." + std::string(token); }
+
+Outcome check_signature(const std::string& keys_pem, const Parts& parts, std::string_view token) {
+  const auto keys = SigningKey::load_all(keys_pem);
+  if (!keys) return fail(keys.error());
+  for (const auto& key : **keys)
+    if (signature_cache().knows(cache_entry(*key, token))) return {};
   auto header = decode_part(parts.header);
   if (!header || (*header)["alg"].text() != "ES256") return refuse("token is not signed with ES256");
-  auto signature = schema::base64url_decode(parts.signature);
-  if (!signature || !key.verify(parts.signed_text, *signature)) return refuse("invalid signature");
-  signature_cache().add(entry);
-  return {};
+  const auto signature = schema::base64url_decode(parts.signature);
+  const auto id = (*header)["kid"].text();
+  for (const auto& key : **keys) {
+    if (!signature || (!id.empty() && id != key->id()) || !key->verify(parts.signed_text, *signature)) continue;
+    signature_cache().add(cache_entry(*key, token));
+    return {};
+  }
+  return refuse("invalid signature");
 }
 
 Outcome check_claims(const TokenClaims& claims, std::string_view issuer, const std::vector<std::string>& audiences,
@@ -145,8 +153,8 @@ Outcome check_claims(const TokenClaims& claims, std::string_view issuer, const s
 
 }  // namespace
 
-Result<std::string> sign_token(const std::string& key_pem, const TokenClaims& claims) {
-  auto key = SigningKey::load(key_pem);
+Result<std::string> sign_token(const std::string& keys_pem, const TokenClaims& claims) {
+  auto key = SigningKey::load(keys_pem);
   if (!key) return fail(key.error());
   auto header = Document::object();
   header.root().put("alg", "ES256");
@@ -157,14 +165,12 @@ Result<std::string> sign_token(const std::string& key_pem, const TokenClaims& cl
   return text + "." + schema::base64url_encode(signature);
 }
 
-Result<TokenClaims> verify_token(const std::string& key_pem, std::string_view token, std::string_view issuer,
+Result<TokenClaims> verify_token(const std::string& keys_pem, std::string_view token, std::string_view issuer,
                                  const std::vector<std::string>& audiences, WallTime now) {
   if (token.size() > kTokenMax) return refuse("token is too long");
   auto parts = split(token);
   if (!parts) return refuse("token is no JWT");
-  auto key = SigningKey::load(key_pem);
-  if (!key) return fail(key.error());
-  if (auto outcome = check_signature(**key, *parts, token); !outcome) return fail(outcome.error());
+  if (auto outcome = check_signature(keys_pem, *parts, token); !outcome) return fail(outcome.error());
   auto payload = decode_part(parts->payload);
   if (!payload) return refuse("token has no readable claims");
   auto claims = claims_of(payload->root());
@@ -172,29 +178,32 @@ Result<TokenClaims> verify_token(const std::string& key_pem, std::string_view to
   return claims;
 }
 
-std::string openid_configuration(std::string_view issuer) {
+std::string openid_configuration(std::string_view issuer, std::string_view key_set_url) {
   auto document = Document::object();
   auto root = document.root();
   root.put("issuer", issuer);
-  root.put("jwks_uri", std::string(issuer) + "/openid/v1/jwks");
+  root.put("jwks_uri", key_set_url);
   root.array("response_types_supported").push("id_token");
   root.array("subject_types_supported").push("public");
   root.array("id_token_signing_alg_values_supported").push("ES256");
   return document.to_json();
 }
 
-Result<std::string> json_web_key_set(const std::string& key_pem) {
-  auto key = SigningKey::load(key_pem);
-  if (!key) return fail(key.error());
+Result<std::string> json_web_key_set(const std::string& keys_pem) {
+  const auto all = SigningKey::load_all(keys_pem);
+  if (!all) return fail(all.error());
   auto document = Document::object();
-  auto entry = document.root().array("keys").push_object();
-  entry.put("use", "sig");
-  entry.put("kty", "EC");
-  entry.put("kid", (*key)->id());
-  entry.put("crv", "P-256");
-  entry.put("alg", "ES256");
-  entry.put("x", schema::base64url_encode((*key)->x()));
-  entry.put("y", schema::base64url_encode((*key)->y()));
+  auto keys = document.root().array("keys");
+  for (const auto& key : **all) {
+    auto entry = keys.push_object();
+    entry.put("use", "sig");
+    entry.put("kty", "EC");
+    entry.put("kid", key->id());
+    entry.put("crv", "P-256");
+    entry.put("alg", "ES256");
+    entry.put("x", schema::base64url_encode(key->x()));
+    entry.put("y", schema::base64url_encode(key->y()));
+  }
   return document.to_json();
 }
 

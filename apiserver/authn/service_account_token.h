@@ -30,17 +30,19 @@ struct TokenClaims {
   std::int64_t issued_at = 0, not_before = 0, expires_at = 0;  // seconds since 1970
 };
 
-/// `key_pem`: an EC private key on P-256. Fails with internal_error when it is none.
-Result<std::string> sign_token(const std::string& key_pem, const TokenClaims& claims);
+/// `keys_pem`: EC private keys on P-256, one after the other: the first signs, and what any of them signed is good.
+/// Fails with internal_error when one is none.
+Result<std::string> sign_token(const std::string& keys_pem, const TokenClaims& claims);
 
 /// unauthorized, with the reason for logs and TokenReview, unless signature, issuer and times are right and one of
 /// `audiences` is the token's.
-Result<TokenClaims> verify_token(const std::string& key_pem, std::string_view token, std::string_view issuer,
+/// The token says which of the keys signed it.
+Result<TokenClaims> verify_token(const std::string& keys_pem, std::string_view token, std::string_view issuer,
                                  const std::vector<std::string>& audiences, WallTime now);
 
 /// Body of /.well-known/openid-configuration.
-std::string openid_configuration(std::string_view issuer);
+std::string openid_configuration(std::string_view issuer, std::string_view key_set_url);
 /// Body of /openid/v1/jwks (application/jwk-set+json).
-Result<std::string> json_web_key_set(const std::string& key_pem);
+Result<std::string> json_web_key_set(const std::string& keys_pem);
 
 }  // namespace sublet::apiserver

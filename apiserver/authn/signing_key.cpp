@@ -92,6 +92,26 @@ Result<std::shared_ptr<const SigningKey>> SigningKey::load(const std::string& pe
   return std::shared_ptr<const SigningKey>(key);
 }
 
+Result<SigningKey::All> SigningKey::load_all(const std::string& pem) {
+  static Mutex mutex;
+  static std::map<std::string, All> loaded;
+  {
+    const MutexLock lock(mutex);
+    if (const auto found = loaded.find(pem); found != loaded.end()) return found->second;
+  }
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  auto keys = std::make_shared<std::vector<std::shared_ptr<const SigningKey>>>();
+  for (std::size_t at = 0; at < pem.size();) {
+    const std::size_t next = std::min(pem.find(kBegin, at + 1), pem.size());
+    auto key = load(pem.substr(at, next - at));
+    if (!key) return fail(key.error());
+    keys->push_back(std::move(*key));
+    at = next;
+  }
+  const MutexLock lock(mutex);
+  return loaded.emplace(pem, std::move(keys)).first->second;
+}
+
 std::string SigningKey::sign(std::string_view text) const {
   ContextPtr context(EVP_MD_CTX_new());
   if (EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, as_key(key_)) != 1) return "";

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sublet/base/status.h"
 
@@ -12,8 +13,12 @@ namespace sublet::apiserver {
 
 class SigningKey {
  public:
-  /// Parses PEM. Keys are kept per process by their text, so that a request does not parse again.
+  /// Parses PEM, the first key of the text. Keys are kept per process by their text, so that a request does not parse
+  /// again.
   static Result<std::shared_ptr<const SigningKey>> load(const std::string& pem);
+  /// Every key of a text that holds several; kept in the same way.
+  using All = std::shared_ptr<const std::vector<std::shared_ptr<const SigningKey>>>;
+  static Result<All> load_all(const std::string& pem);
   ~SigningKey();
   SigningKey(const SigningKey&) = delete;
   SigningKey& operator=(const SigningKey&) = delete;

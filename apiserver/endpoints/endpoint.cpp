@@ -14,6 +14,7 @@ namespace {
 
 constexpr Endpoint kEndpoints[] = {
     {.path = "/", .serve = serve_paths},
+    {.path = "/.well-known/openid-configuration", .serve = serve_openid_configuration},
     {.path = "/api", .prefix = true, .serve = serve_discovery},
     {.path = "/apis", .prefix = true, .serve = serve_discovery},
     {.path = "/healthz", .prefix = true, .serve = serve_health},
@@ -21,6 +22,7 @@ constexpr Endpoint kEndpoints[] = {
     {.path = "/metrics", .serve = serve_metrics},
     {.path = "/openapi/v2", .serve = serve_openapi_v2},
     {.path = "/openapi/v3", .prefix = true, .serve = serve_openapi_v3},
+    {.path = "/openid/v1/jwks", .serve = serve_key_set},
     {.path = "/readyz", .prefix = true, .serve = serve_health},
     {.path = "/version", .serve = serve_version},
 };

@@ -22,5 +22,7 @@ void serve_paths(const ContextPtr& context);
 void serve_discovery(const ContextPtr& context);
 void serve_openapi_v2(const ContextPtr& context);
 void serve_openapi_v3(const ContextPtr& context);
+void serve_openid_configuration(const ContextPtr& context);
+void serve_key_set(const ContextPtr& context);
 
 }  // namespace sublet::apiserver
