@@ -358,10 +358,12 @@ std::string DecodeNotes::strict_message() const {
   return out;
 }
 
-Outcome conform(Value value, Type type, DecodeNotes* notes) {
+Outcome conform(Value value, Type type, DecodeNotes* notes, Strangers strangers) {
   if (value.missing()) return bad_request("unexpected end of JSON input");
   Conformer conformer(*value.arena(), notes);
   if (!conformer.run(value.node(), type)) return bad_request(std::move(conformer).problem());
+  const TypePlan& plan = plan_of(type);
+  if (plan.form && strangers == Strangers::dropped) plan.form->shape(value, notes);
   return {};
 }
 

@@ -87,6 +87,7 @@ Result<std::shared_ptr<const Registry>> Registry::with(std::vector<KindSet> sets
                     {}, &GroupFacts::name);
   for (std::size_t i = 0; i < registry->groups_.size(); ++i) registry->groups_[i].priority = static_cast<int>(i);
   registry->sort_indexes();
+  std::ranges::stable_sort(registry->given_, {}, given_key);
   if (auto unique = registry->check_unique(); !unique) return fail(unique.error());
   return std::shared_ptr<const Registry>(std::move(registry));
 }
@@ -146,11 +147,16 @@ Outcome Registry::check_unique() const {
 }
 
 const void* Registry::find_given(std::size_t column, const ResourceFacts& facts) const {
-  for (const KindSet::Given& given : given_)
-    if (given.column == column && given.resource == facts.resource && given.group == facts.group &&
-        (given.version.empty() || given.version == facts.version))
-      return given.entry.get();
+  if (!facts.custom) return nullptr;
+  const GivenKey wanted{column, facts.resource, facts.group};
+  for (auto given = std::ranges::lower_bound(given_, wanted, {}, given_key);
+       given != given_.end() && given_key(*given) == wanted; ++given)
+    if (given->version.empty() || given->version == facts.version) return given->entry.get();
   return nullptr;
+}
+
+Registry::GivenKey Registry::given_key(const KindSet::Given& given) {
+  return {given.column, given.resource, given.group};
 }
 
 std::string_view Registry::release() const { return tables_.front()->release(); }

@@ -7,6 +7,7 @@
 
 #include "schema/builtin_table.h"
 #include "schema/table_data.h"
+#include "sublet/schema/engine.h"
 
 namespace sublet::schema {
 namespace {
@@ -29,6 +30,9 @@ struct CompiledData final : TableData {
   std::string own_pool;
   std::vector<std::uint32_t> own_offsets;
   std::unique_ptr<std::atomic<const TypePlan*>[]> own_plans;
+  std::vector<std::shared_ptr<const ObjectForm>> own_forms;  // one per type
+
+  const ObjectForm* form_of(TypeId id) const override { return own_forms[id].get(); }
 
   ~CompiledData() override {
     if (plans) end_plans();
@@ -87,6 +91,7 @@ class TableCompiler {
     row.flags = static_cast<std::uint16_t>((spec.atomic ? kAtomicType : 0) | (spec.open ? kOpenType : 0));
     for (const FieldSpec& field : spec.fields) add(field);
     data_->own_types.push_back(row);
+    data_->own_forms.push_back(spec.form);
   }
 
   void add(const ResourceSpec& spec) {
@@ -221,6 +226,13 @@ StructRef TableBuilder::add_object(std::string name, std::vector<FieldSpec> fiel
   spec.fields.push_back({.name = "metadata", .scalar = Scalar::message, .type = builtin.find_type(kObjectMeta)});
   std::ranges::move(fields, std::back_inserter(spec.fields));
   return add_struct(std::move(spec));
+}
+
+StructRef TableBuilder::add_object(std::string name, std::shared_ptr<const ObjectForm> form) {
+  const StructRef object = add_object(std::move(name), std::vector<FieldSpec>());
+  structs_.back().open = true;
+  structs_.back().form = std::move(form);
+  return object;
 }
 
 void TableBuilder::add_resource(ResourceSpec spec) { resources_.push_back(std::move(spec)); }

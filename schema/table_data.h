@@ -67,6 +67,7 @@ enum FieldFlag : std::uint16_t {
 };
 
 struct TypePlan;
+class ObjectForm;
 
 struct TableData {
   TableData() = default;
@@ -104,6 +105,8 @@ struct TableData {
     return types[id];
   }
 
+  /// Of a type whose members a kind made at run time knows beside its fields.
+  virtual const ObjectForm* form_of(TypeId) const { return nullptr; }
   /// Deletes the plans that were made.
   void end_plans();
   /// By definition name; the built-in table's types stand in that order, others are scanned.

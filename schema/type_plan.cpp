@@ -77,6 +77,7 @@ std::unique_ptr<const TypePlan> lay_out(const TableData& table, Type type) {
   auto plan = std::make_unique<TypePlan>();
   plan->type = type;
   plan->open = type.open();
+  plan->form = table.form_of(TableData::id_of(type));
   flatten(*plan, table, type);
   plan->fields.shrink_to_fit();
   std::sort(plan->proto.begin(), plan->proto.end(),
@@ -86,7 +87,7 @@ std::unique_ptr<const TypePlan> lay_out(const TableData& table, Type type) {
   return plan;
 }
 
-const TypePlan kEmptyPlan{{}, false, {}, {}, {0}};
+const TypePlan kEmptyPlan{{}, false, nullptr, {}, {}, {0}};
 
 }  // namespace
 

@@ -49,7 +49,8 @@ struct ProtoField {
 
 struct TypePlan {
   Type type;
-  bool open = false;  // keeps members that are no fields
+  bool open = false;                 // keeps members that are no fields
+  const ObjectForm* form = nullptr;  // says what they may be; null: anything
   std::vector<FieldPlan> fields;
   std::vector<ProtoField> proto;  // ascending by number
 

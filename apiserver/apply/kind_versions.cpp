@@ -46,7 +46,9 @@ KindVersions::KindVersions(const ManagedEndpoint& endpoint)
     : endpoint_(endpoint), version_(api_version(endpoint.group, endpoint.version)), reset_(reset_of(endpoint)) {}
 
 TypedObject KindVersions::own(const Value& object) const {
-  return {object, &endpoint_.kinds.part<patches::MergeTypes>().of(endpoint_.type), version_, nullptr};
+  const auto& type = endpoint_.facts ? patches::merge_type_of(endpoint_.kinds, *endpoint_.facts)
+                                     : endpoint_.kinds.part<patches::MergeTypes>().of(endpoint_.type);
+  return {object, &type, version_, nullptr};
 }
 
 TypedObject KindVersions::empty() const {
@@ -73,7 +75,7 @@ Result<TypedObject> KindVersions::convert(const TypedObject& object, const std::
   if (!from || !to) return fail(Reason::not_found, "no version " + version + " of " + std::string(endpoint_.kind));
   TypedObject converted = object;
   converted.version = version;
-  converted.type = &endpoint_.kinds.part<patches::MergeTypes>().of(to->type);
+  converted.type = &patches::merge_type_of(endpoint_.kinds, *to);
   const auto* leave = endpoint_.kinds.entry<Conversion>(*from);
   const auto* enter = endpoint_.kinds.entry<Conversion>(*to);
   if (!leave && !enter) return converted;  // the versions have one shape

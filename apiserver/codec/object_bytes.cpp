@@ -84,7 +84,8 @@ Result<store::Put> make_put(Value root, const schema::ResourceFacts& storage, co
     root.object("metadata").put("resourceVersion", "0");  // keeps the place; the text has the hole instead
   else
     root.object("metadata").erase("resourceVersion");
-  if (auto outcome = schema::conform(root, storage.type); !outcome) return fail(outcome.error());
+  if (auto outcome = schema::conform(root, storage.type, nullptr, schema::Strangers::kept); !outcome)
+    return fail(outcome.error());
   root.erase("kind");
   root.erase("apiVersion");
   store::Put put;

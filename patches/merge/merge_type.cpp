@@ -102,6 +102,11 @@ const MergeType* MergeMap::type_of(std::string_view name) const {
 const MergeType& deduced_type() { return untyped().deduced; }
 const MergeType& untyped_type() { return untyped().atomic; }
 
+const MergeType& merge_type_of(const schema::Registry& kinds, const schema::ResourceFacts& facts) {
+  if (const auto* root = kinds.entry<MergeRoot>(facts)) return root->type();
+  return kinds.part<MergeTypes>().of(facts.type);
+}
+
 class MergeTypes::Maker {
  public:
   const MergeType& of(schema::Type type) {

@@ -63,6 +63,16 @@ class MergeTypes {
   std::unique_ptr<Maker> maker_;
 };
 
+/// The type of a kind that was made at run time, by who made the kind; a column of the Registry. Any thread.
+class MergeRoot {
+ public:
+  virtual ~MergeRoot() = default;
+  virtual const MergeType& type() const = 0;
+  static const MergeRoot* row_of(const schema::ResourceFacts&) { return nullptr; }
+};
+/// A kind's type: its maker's, else that of the schema's facts.
+const MergeType& merge_type_of(const schema::Registry& kinds, const schema::ResourceFacts& facts);
+
 /// Of values that no schema describes: maps merge, lists are one thing.
 const MergeType& deduced_type();
 /// Of values that are one thing whatever they are.

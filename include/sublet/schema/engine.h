@@ -26,11 +26,23 @@ struct DecodeNotes {
   std::string strict_message() const;
 };
 
+/// What a kind that was made at run time says of the members that are no fields of its table (TableBuilder). Held by
+/// the table; any thread.
+class ObjectForm {
+ public:
+  virtual ~ObjectForm() = default;
+  /// Drops what the kind does not know, and notes it. The object's metadata has its form already.
+  virtual void shape(Value object, DecodeNotes* notes) const = 0;
+};
+
+/// Members that the type does not know. `kept`: those of kinds made at run time stay (another version may know them).
+enum class Strangers : unsigned char { dropped, kept };
+
 /// Brings `value` into the form of `type` in place: unknown fields removed (and noted), JSON kinds checked, quantities,
 /// times and int-or-strings canonical, nulls dropped, fields in upstream's order, map keys sorted. Empty values are
 /// dropped or kept (`{}`, `[]`, `""`, 0, false) exactly as Go's struct marshalling would, so that the JSON text equals
 /// kube-apiserver's. bad_request with upstream's words when a value has the wrong type.
-Outcome conform(Value value, Type type, DecodeNotes* notes = nullptr);
+Outcome conform(Value value, Type type, DecodeNotes* notes = nullptr, Strangers strangers = Strangers::dropped);
 
 /// JSON body to a conformed Document. `type` is the expected kind's type.
 Result<Document> decode_json(std::string_view text, Type type, DecodeNotes* notes = nullptr);

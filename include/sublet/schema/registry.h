@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -137,6 +138,8 @@ class Registry {
   void sort_indexes();
   Outcome check_unique() const;
   const void* find_given(std::size_t column, const ResourceFacts& facts) const;
+  using GivenKey = std::tuple<std::size_t, std::string_view, std::string_view>;
+  static GivenKey given_key(const KindSet::Given& given);
   friend std::size_t detail::next_part_slot();
 
   std::vector<std::shared_ptr<const Table>> tables_;  // the built-in one first
@@ -144,7 +147,7 @@ class Registry {
   std::vector<std::unique_ptr<std::vector<SubresourceFacts>>> subresources_;  // one per table
   std::vector<ResourceFacts> resources_;
   std::vector<std::uint16_t> by_resource_, by_kind_;  // ordered by (resource, group, version), (kind, group, version)
-  std::vector<KindSet::Given> given_;
+  std::vector<KindSet::Given> given_;                 // ordered by (column, resource, group)
   mutable std::array<std::atomic<detail::Part*>, kPartsMax> parts_{};
 };
 

@@ -17,6 +17,8 @@
 
 namespace sublet::schema {
 
+class ObjectForm;  // sublet/schema/engine.h
+
 /// A struct of the table that is being built, or a built-in type.
 class StructRef {
  public:
@@ -52,6 +54,7 @@ struct StructSpec {
   bool atomic = false;
   bool open = false;  // keeps members that are no fields
   std::vector<FieldSpec> fields = {};
+  std::shared_ptr<const ObjectForm> form = nullptr;  // what conform() does with those members; null: nothing
 };
 
 struct SubresourceSpec {
@@ -76,6 +79,8 @@ class TableBuilder {
   StructRef add_struct(StructSpec spec);
   /// A kind's own type: `fields` behind kind, apiVersion and metadata.
   StructRef add_object(std::string name, std::vector<FieldSpec> fields);
+  /// A kind's own type whose members beside those three are known to `form` alone.
+  StructRef add_object(std::string name, std::shared_ptr<const ObjectForm> form);
   /// Versions of one group in the order of preference, as discovery lists them.
   void add_resource(ResourceSpec spec);
 
