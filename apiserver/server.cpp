@@ -2,6 +2,7 @@
 
 #include "apiserver/admission/call_out.h"
 #include "apiserver/authz/standing_rights.h"
+#include "apiserver/crd/keeper.h"
 #include "apiserver/filters/pipeline.h"
 #include "apiserver/system_objects.h"
 #include "apiserver/watch/watch_hub.h"
@@ -29,18 +30,21 @@ struct Parts {
 
 struct Server::Impl {
   std::shared_ptr<ServerCore> core;
+  std::unique_ptr<DefinitionKeeper> definitions;
 };
 
 Server::Server(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
     : impl_(std::make_unique<Impl>()) {
   auto parts = std::make_shared<Parts>(store, loop, std::move(options), clock, random);
   impl_->core = std::shared_ptr<ServerCore>(parts, &parts->core);
+  impl_->definitions = std::make_unique<DefinitionKeeper>(*impl_->core, handler());
 }
 
 Server::~Server() { stop(); }
 
 Outcome Server::start() {
   if (auto created = create_system_objects(impl_->core); !created) return created;
+  if (auto started = impl_->definitions->start(); !started) return started;
   impl_->core->ready = true;
   return {};
 }
@@ -57,6 +61,7 @@ void Server::install_kinds(std::shared_ptr<const schema::Registry> kinds) { impl
 
 void Server::stop() {
   impl_->core->stopping = true;
+  impl_->definitions->stop();
   impl_->core->watches.finish_all();
   impl_->core->call_outs.stop();
   impl_->core->authorizer.stop();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "apiserver/apply/managed.h"
 
@@ -10,8 +11,9 @@ namespace sublet::apiserver {
 
 class ScaleFields {
  public:
-  /// `version` is the workload's, as the request names it ("apps/v1").
-  ScaleFields(const schema::Value& workload_fields, std::string version);
+  /// `version` is the workload's, as the request names it ("apps/v1"); `replicas_path` where it has them (spec,
+  /// replicas).
+  ScaleFields(const schema::Value& workload_fields, std::string version, const std::vector<std::string>& replicas_path);
   /// metadata.managedFields of the Scale; null: none.
   schema::Document of_scale() const;
   /// metadata.managedFields of the workload, when those of its Scale have become these.
@@ -20,6 +22,7 @@ class ScaleFields {
  private:
   Managed workload_;
   const std::string version_;
+  const patches::Path path_;
 };
 
 }  // namespace sublet::apiserver

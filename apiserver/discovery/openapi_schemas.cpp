@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 
+#include "apiserver/discovery/custom_schema.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
@@ -209,7 +210,22 @@ void write_kinds(JsonWriter& json, const Registry& kinds, Type type) {
   });
 }
 
+/// Of a kind whose maker says himself what it looks like.
+const CustomSchema* custom_schema(const Registry& kinds, Type type) {
+  if (!type.open()) return nullptr;
+  for (const schema::ResourceFacts& facts : kinds.resources())
+    if (facts.custom && facts.type == type) return kinds.entry<CustomSchema>(facts);
+  return nullptr;
+}
+
 void write_type(JsonWriter& json, const Registry& kinds, Type type, OpenApiDialect dialect) {
+  if (const CustomSchema* custom = custom_schema(kinds, type)) {
+    json.object([&] {
+      custom->write_members(json, dialect);
+      write_kinds(json, kinds, type);
+    });
+    return;
+  }
   json.object([&] {
     json.member("type", "object");
     std::vector<std::string_view> required;

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "apiserver/discovery/custom_schema.h"
 #include "apiserver/discovery/discovery.h"
 #include "apiserver/discovery/json_writer.h"
 #include "apiserver/discovery/openapi_paths.h"
@@ -150,10 +151,33 @@ struct DocumentIndex {
   std::map<std::string, Entry, std::less<>> entries;
 
   explicit DocumentIndex(const Registry& kinds) {
+    const Registry* const builtin = Registry::builtin().get();
     for (const GroupFacts& group : kinds.groups())
-      for (std::string_view version : group.served)
-        entries.emplace(api_root(group.name, version).substr(1),
-                        Entry{{group.name, version}, hash_of(document(kinds, group.name, version))});
+      for (std::string_view version : group.served) {
+        std::string key = api_root(group.name, version).substr(1);
+        const auto custom = custom_fingerprint(kinds, group.name, version);
+        const Entry* same = custom || &kinds == builtin ? nullptr : builtin->part<DocumentIndex>().find(key);
+        std::string hash = custom ? hash_of(*custom)
+                           : same ? same->hash
+                                  : hash_of(document(kinds, group.name, version));
+        entries.emplace(std::move(key), Entry{{group.name, version}, std::move(hash)});
+      }
+  }
+
+  /// What a document of kinds made at run time alone depends on; nullopt: it must be made to know its hash.
+  static std::optional<std::string> custom_fingerprint(const Registry& kinds, std::string_view group,
+                                                       std::string_view version) {
+    std::string print(kinds.release());
+    bool any = false;
+    for (const schema::ResourceFacts& facts : kinds.resources()) {
+      if (facts.group != group || facts.version != version || !facts.served) continue;
+      const auto* custom = kinds.entry<CustomSchema>(facts);
+      if (!custom) return std::nullopt;
+      print.append("\n").append(facts.resource).append(" ").append(custom->fingerprint());
+      any = true;
+    }
+    if (!any) return std::nullopt;
+    return print;
   }
 
   const Entry* find(std::string_view path) const {

@@ -188,6 +188,8 @@ void handle_resource(const ContextPtr& context) {
   const RequestInfo& info = context->info;
   context->route = context->routes().find(info.group, info.version, info.resource);
   if (!context->route) return reply_status(*context, no_such_resource());
+  if (const auto* warning = context->kinds->entry<VersionWarning>(*context->route->served))
+    context->warnings.push_back(warning->text);
   if (!negotiate_output(*context)) return;
   if (auto fits = check_scope(*context); !fits) return reply_status(*context, fits.error());
   if (is_write(context->info.verb)) {

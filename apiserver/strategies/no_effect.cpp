@@ -19,6 +19,24 @@ bool wants_load_balancer(const Value& object) { return object["spec"]["type"].te
 
 bool is_further_range(const Value& object) { return object["metadata"]["name"].text() != "kubernetes"; }
 
+bool converts_by_webhook(const Value& object) {
+  return object["spec"]["conversion"]["strategy"].text() == "Webhook" && object["spec"]["versions"].size() > 1;
+}
+
+bool has_rules(const Value& props) {
+  if (!props.is_object()) return false;
+  if (!props["x-kubernetes-validations"].empty()) return true;
+  for (const Value property : props["properties"])
+    if (has_rules(property)) return true;
+  return has_rules(props["items"]) || has_rules(props["additionalProperties"]);
+}
+
+bool any_rules(const Value& object) {
+  for (const Value version : object["spec"]["versions"])
+    if (has_rules(version["schema"]["openAPIV3Schema"])) return true;
+  return false;
+}
+
 constexpr std::string_view kNoWebhooks = "its webhooks are not called yet";
 constexpr std::string_view kNoPolicies = "admission policies are not evaluated yet";
 
@@ -40,7 +58,10 @@ constexpr Row kRows[] = {
     {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", kNoPolicies},
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", kNoPolicies},
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", kNoPolicies},
-    {"apiextensions.k8s.io", "CustomResourceDefinition", "the kind that it defines is not served yet"},
+    {"apiextensions.k8s.io", "CustomResourceDefinition", "its x-kubernetes-validations are not evaluated yet",
+     any_rules},
+    {"apiextensions.k8s.io", "CustomResourceDefinition",
+     "its conversion webhook is not called yet: every version is served as it is stored", converts_by_webhook},
     {"", "Namespace", "its Pod Security labels are not enforced yet", has_pod_security},
     {"", "Service", "no load balancer is made for it yet", wants_load_balancer},
 };
@@ -49,15 +70,14 @@ constexpr Row kRows[] = {
 
 void warn_of_no_effect(WriteContext& context, const Value& object, const Value& old) {
   const auto& facts = context.resource;
-  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& candidate) {
-    return candidate.group == facts.group && candidate.kind == facts.kind;
-  });
-  if (row == std::end(kRows)) return;
-  const auto applies = [&](const Value& state) { return state && (!row->applies || row->applies(state)); };
-  if (!applies(object) || applies(old)) return;
   const auto& running = context.options.controlled_kinds;
   if (std::find(running.begin(), running.end(), facts.kind) != running.end()) return;
-  context.warnings.push_back(std::string(facts.kind) + " is stored, but " + std::string(row->what_does_not_happen));
+  for (const Row& row : kRows) {
+    if (row.group != facts.group || row.kind != facts.kind) continue;
+    const auto applies = [&](const Value& state) { return state && (!row.applies || row.applies(state)); };
+    if (applies(object) && !applies(old))
+      context.warnings.push_back(std::string(facts.kind) + " is stored, but " + std::string(row.what_does_not_happen));
+  }
 }
 
 std::vector<std::string_view> kinds_without_effect() {

@@ -17,6 +17,7 @@ Strategy service_strategy();
 Strategy service_account_strategy();
 Strategy node_strategy();
 Strategy certificate_request_strategy();
+Strategy custom_resource_definition_strategy();
 Strategy event_strategy();
 Strategy runtime_class_strategy();
 Strategy priority_class_strategy();

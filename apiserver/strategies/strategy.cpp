@@ -14,11 +14,14 @@ bool by_name(const Strategy& a, const Strategy& b) {
 }
 
 std::vector<Strategy> make_rows() {
-  std::vector<Strategy> rows = {namespace_strategy(),      pod_strategy(),       config_map_strategy(),
-                                secret_strategy(),         service_strategy(),   service_account_strategy(),
-                                node_strategy(),           event_strategy(),     runtime_class_strategy(),
-                                priority_class_strategy(), lease_strategy(),     certificate_request_strategy(),
-                                limit_range_strategy(),    endpoints_strategy(), endpoint_slice_strategy()};
+  std::vector<Strategy> rows = {namespace_strategy(),      pod_strategy(),
+                                config_map_strategy(),     secret_strategy(),
+                                service_strategy(),        service_account_strategy(),
+                                node_strategy(),           event_strategy(),
+                                runtime_class_strategy(),  priority_class_strategy(),
+                                lease_strategy(),          certificate_request_strategy(),
+                                limit_range_strategy(),    endpoints_strategy(),
+                                endpoint_slice_strategy(), custom_resource_definition_strategy()};
   for (auto family : {workload_strategies(), rights_strategies(), other_strategies()})
     std::move(family.begin(), family.end(), std::back_inserter(rows));
   std::sort(rows.begin(), rows.end(), by_name);
@@ -37,6 +40,7 @@ Strategy make_generic() {
 Strategy make_custom() {
   Strategy row = make_generic();
   row.generation = true;
+  row.finalizers = FinalizerRule::any_name;
   row.prepare_status_update = keep_all_but_status;
   return row;
 }

@@ -60,9 +60,15 @@ struct SelectableField {
   std::string_view fallback_path = "";  // read when there is nothing at `path`
 };
 
+/// Where a kind keeps what /scale shows: paths of members. Without a selector path, spec.selector selects.
+struct ScalePaths {
+  std::vector<std::string> spec_replicas{"spec", "replicas"}, status_replicas{"status", "replicas"}, selector{};
+};
+
 struct Strategy {
   std::string_view group, resource;
   NameRule name_rule = NameRule::dns_subdomain;
+  FinalizerRule finalizers = FinalizerRule::known_or_qualified;
   bool create_on_update = false;         // PUT of a missing name creates
   bool unconditional_update = true;      // PUT without resourceVersion is allowed
   bool delete_returns_object = false;    // final delete answers with the object instead of a Status
@@ -76,7 +82,8 @@ struct Strategy {
   Hook<Outcome(WriteContext& context, schema::Value object)> claim_create;
   Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> claim_update;
   Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_status_update;
-  Hook<void(const schema::Value& object, std::vector<Cause>& causes)> validate;  // create and update
+  Hook<void(const schema::Value& object, std::vector<Cause>& causes)> validate;         // create and update
+  Hook<void(const schema::Value& object, std::vector<Cause>& causes)> validate_create;  // after that
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_update;
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_status_update;
   // /approval, which only CertificateSigningRequest has.
@@ -93,10 +100,18 @@ struct Strategy {
   /// Called when the object is really removed (releases IP allocations and the like).
   Hook<void(WriteContext& context, const schema::Value& object)> on_removed;
   std::vector<SelectableField> selectable_fields = {};  // beyond metadata.name and metadata.namespace
+  /// Of /scale, in a served version; null: where the workloads have it.
+  Hook<const ScalePaths*(std::string_view version)> scale_paths;
 
   /// The row of a built-in resource, by its storage form; the generic row for kinds without one, another for kinds made
   /// at run time without a Strategy of their own.
   static const Strategy* row_of(const schema::ResourceFacts& facts);
+};
+
+/// What every answer of a served version warns of (a deprecated one); a column of the Registry.
+struct VersionWarning {
+  std::string text;
+  static const VersionWarning* row_of(const schema::ResourceFacts&) { return nullptr; }
 };
 
 /// What is particular to the route's resource, as it is stored.

@@ -84,13 +84,14 @@ bool is_standard_finalizer(std::string_view name) {
   return name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
 }
 
-void validate_finalizers(Causes& causes, const Value& finalizers) {
+void validate_finalizers(Causes& causes, const Value& finalizers, FinalizerRule rule) {
   bool orphan = false, foreground = false;
   std::size_t index = 0;
   for (auto finalizer : finalizers) {
     invalid_each(causes, "metadata.finalizers", finalizer.text(), qualified_name(finalizer.text()));
     std::string at = item("metadata.finalizers", index++);
-    if (finalizer.text().find('/') == std::string_view::npos && !is_standard_finalizer(finalizer.text()))
+    if (rule == FinalizerRule::known_or_qualified && finalizer.text().find('/') == std::string_view::npos &&
+        !is_standard_finalizer(finalizer.text()))
       invalid(causes, at, finalizer.text(), "name is neither a standard finalizer name nor is it fully qualified");
     orphan |= finalizer.text() == "orphan";
     foreground |= finalizer.text() == "foregroundDeletion";
@@ -138,21 +139,23 @@ void validate_changeable(Causes& causes, const Value& metadata) {
 
 }  // namespace
 
-void validate_object_meta(const Value& metadata, bool namespaced, NameRule rule, std::vector<Cause>& causes) {
+void validate_object_meta(const Value& metadata, bool namespaced, NameRule rule, std::vector<Cause>& causes,
+                          FinalizerRule finalizers) {
   validate_names(causes, metadata, namespaced, rule);
   nonnegative(causes, "metadata.generation", metadata["generation"].integer());
   validate_changeable(causes, metadata);
-  validate_finalizers(causes, metadata["finalizers"]);
+  validate_finalizers(causes, metadata["finalizers"], finalizers);
 }
 
-void validate_object_meta_update(const Value& metadata, const Value& old_metadata, std::vector<Cause>& causes) {
+void validate_object_meta_update(const Value& metadata, const Value& old_metadata, std::vector<Cause>& causes,
+                                 FinalizerRule finalizers) {
   if (old_metadata.has("deletionTimestamp"))
     validate_no_new_finalizers(causes, metadata["finalizers"], old_metadata["finalizers"]);
   if (metadata["generation"].integer() < old_metadata["generation"].integer())
     invalid(causes, "metadata.generation", metadata["generation"].integer(), "must not be decremented");
   for (auto field : kImmutableFields) immutable(causes, child("metadata", field), metadata[field], old_metadata[field]);
   validate_changeable(causes, metadata);
-  validate_finalizers(causes, metadata["finalizers"]);
+  validate_finalizers(causes, metadata["finalizers"], finalizers);
 }
 
 }  // namespace sublet::apiserver

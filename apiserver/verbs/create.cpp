@@ -68,6 +68,8 @@ Outcome validate_new(Write& write, Draft& draft) {
   const Value object = draft.object.root();
   std::vector<Cause> causes;
   collect_causes(request, object, causes);
+  if (const auto& strategy = strategy_of(*request.route); strategy.validate_create)
+    strategy.validate_create(object, causes);
   if (!causes.empty())
     return fail(invalid_status(request.served().group, request.served().kind, object["metadata"]["name"].text(),
                                std::move(causes)));

@@ -21,8 +21,21 @@ constexpr std::string_view kGroup = "autoscaling", kVersion = "v1", kKind = "Sca
 
 schema::Type scale_type(const RequestContext& context) { return context.kinds->find_kind(kGroup, kVersion, kKind); }
 
+const ScalePaths& scale_paths(const RequestContext& context) {
+  static const ScalePaths usual;
+  const auto& hook = strategy_of(*context.route).scale_paths;
+  const ScalePaths* own = hook ? hook(context.served().version) : nullptr;
+  return own ? *own : usual;
+}
+
+Value at_path(Value value, const std::vector<std::string>& path) {
+  for (const auto& name : path) value = value[name];
+  return value;
+}
+
 /// A ReplicationController's selector is the labels themselves; the others have a LabelSelector.
-std::string selector_of(const Value& workload) {
+std::string selector_of(const Value& workload, const ScalePaths& paths) {
+  if (!paths.selector.empty()) return at_path(workload, paths.selector).string();
   auto selector = workload["spec"]["selector"];
   if (selector.has("matchLabels") || selector.has("matchExpressions") || selector.empty())
     return selector_text(selector);
@@ -31,7 +44,7 @@ std::string selector_of(const Value& workload) {
   return selector_text(wrapped.root());
 }
 
-Document scale_of(const Value& workload) {
+Document scale_of(const Value& workload, const ScalePaths& paths) {
   auto document = Document::object();
   auto scale = document.root();
   scale.put("kind", kKind);
@@ -40,10 +53,10 @@ Document scale_of(const Value& workload) {
   for (auto field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
     if (auto value = workload["metadata"][field]) metadata.put(field, value);
   auto spec = scale.object("spec");
-  if (auto replicas = workload["spec"]["replicas"].integer()) spec.put("replicas", replicas);
+  if (auto replicas = at_path(workload, paths.spec_replicas).integer()) spec.put("replicas", replicas);
   auto status = scale.object("status");
-  status.put("replicas", workload["status"]["replicas"].integer());
-  if (auto selector = selector_of(workload); !selector.empty()) status.put("selector", selector);
+  status.put("replicas", at_path(workload, paths.status_replicas).integer());
+  if (auto selector = selector_of(workload, paths); !selector.empty()) status.put("selector", selector);
   return document;
 }
 
@@ -67,7 +80,10 @@ Outcome take_scale(const RequestContext& context, Value workload, const Value& s
   nonnegative(causes, "spec.replicas", scale["spec"]["replicas"].integer());
   if (!causes.empty()) return fail(invalid_status(kGroup, kKind, context.info.name, std::move(causes)));
   auto metadata = scale["metadata"], own = workload["metadata"];
-  workload.object("spec").put("replicas", scale["spec"]["replicas"].integer());
+  Value place = workload;
+  const auto& path = scale_paths(context).spec_replicas;
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) place = place.object(path[i]);
+  place.put(path.back(), scale["spec"]["replicas"].integer());
   // The sender's preconditions are judged as for any update.
   if (auto uid = metadata["uid"].text(); !uid.empty()) own.put("uid", uid);
   if (auto version = metadata["resourceVersion"].text(); !version.empty())
@@ -96,9 +112,10 @@ class ScaleRun : public WriteRun {
     if (!current) return fail(current.error());
     auto workload = stored_document(**current);
     if (!workload) return fail(workload.error());
+    const ScalePaths& paths = scale_paths(request);
     const ScaleFields fields((*workload)["metadata"]["managedFields"],
-                             api_version(request.served().group, request.served().version));
-    auto scale = scale_of(workload->root());
+                             api_version(request.served().group, request.served().version), paths.spec_replicas);
+    auto scale = scale_of(workload->root(), paths);
     put_managed_fields(scale.root(), fields.of_scale().root());
     if (auto changed = change(write, scale); !changed) return fail(changed.error());
     if (auto matched = match_url(request, scale.root()); !matched) return fail(matched.error());
@@ -167,7 +184,7 @@ class ScaleApply final : public ScaleRun {
 
 std::string scale_json(const RequestContext& context, const store::Object& workload) {
   auto document = stored_document(workload);
-  auto scale = scale_of(document ? document->root() : Value());
+  auto scale = scale_of(document ? document->root() : Value(), scale_paths(context));
   if (context.output.form == Form::table) return table_json(context, scale.root());
   return scale.to_json();
 }

@@ -48,11 +48,14 @@ void keep_other_endpoints_fields(const RequestContext& context, Value object, co
     if (context.served().has_status) take_member(object, old, "status");
     return;
   }
+  const auto is_foreign = [](std::string_view key) {
+    return key != "metadata" && key != "status" && key != "kind" && key != "apiVersion";
+  };
   std::vector<std::string> foreign;
   for (Value member : object)
-    if (member.key() != "metadata" && member.key() != "status") foreign.emplace_back(member.key());
+    if (is_foreign(member.key())) foreign.emplace_back(member.key());
   for (Value member : old)
-    if (member.key() != "metadata" && member.key() != "status") foreign.emplace_back(member.key());
+    if (is_foreign(member.key())) foreign.emplace_back(member.key());
   for (const auto& key : foreign) take_member(object, old, key);
 }
 
@@ -71,8 +74,9 @@ void keep_all_but_spec_finalizers(Value object, const Value& old) {
 void count_generation(const RequestContext& context, Value object, const Value& old) {
   if (!strategy_of(*context.route).generation || context.info.subresource == "status") return;
   bool same = true;
+  const bool status_counts = context.served().custom && !context.served().has_status;
   for (Value member : object)
-    if (member.key() != "metadata" && member.key() != "status" && member.key() != "kind" &&
+    if (member.key() != "metadata" && (status_counts || member.key() != "status") && member.key() != "kind" &&
         member.key() != "apiVersion")
       same = same && member.equals(old[member.key()]);
   for (Value member : old) same = same && object.has(member.key());
@@ -82,7 +86,7 @@ void count_generation(const RequestContext& context, Value object, const Value& 
 std::vector<Cause> causes_of(const RequestContext& context, const Value& object, const Value& old) {
   const Strategy& strategy = strategy_of(*context.route);
   std::vector<Cause> causes;
-  validate_object_meta_update(object["metadata"], old["metadata"], causes);
+  validate_object_meta_update(object["metadata"], old["metadata"], causes, strategy.finalizers);
   // The fields of the other endpoint are as they were, so a whole check can only speak of what changed.
   collect_causes(context, object, causes);
   if (const auto validate = update_steps(strategy, context.info.subresource).validate) validate(object, old, causes);

@@ -242,7 +242,8 @@ void apply_defaults(const RequestContext& context, Value object) {
 
 void collect_causes(const RequestContext& context, const Value& object, std::vector<Cause>& causes) {
   const Strategy& strategy = strategy_of(*context.route);
-  validate_object_meta(object["metadata"], context.served().namespaced, strategy.name_rule, causes);
+  validate_object_meta(object["metadata"], context.served().namespaced, strategy.name_rule, causes,
+                       strategy.finalizers);
   if (strategy.validate) strategy.validate(object, causes);
   std::vector<Cause> structural;
   schema::validate_structure(object, context.route->storage_type(), "", structural);

@@ -1,0 +1,210 @@
+#include "apiserver/crd/custom_kind.h"
+
+#include <algorithm>
+
+#include "apiserver/apply/reset_fields.h"
+#include "apiserver/conversion/conversion.h"
+#include "apiserver/crd/custom_printer.h"
+#include "apiserver/crd/custom_strategy.h"
+#include "apiserver/crd/openapi_members.h"
+#include "apiserver/discovery/custom_schema.h"
+#include "apiserver/structural/prune.h"
+#include "sublet/schema/engine.h"
+#include "sublet/schema/table_builder.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+/// Prunes by the schema of one version.
+class VersionForm final : public schema::ObjectForm {
+ public:
+  VersionForm(CustomKindPtr kind, const Schema& schema) : kind_(std::move(kind)), schema_(schema) {}
+  void shape(Value object, schema::DecodeNotes* notes) const override {
+    std::vector<std::string> unknown;
+    prune(object, schema_, Root::resource, notes ? &unknown : nullptr);
+    if (notes) std::ranges::move(unknown, std::back_inserter(notes->unknown_fields));
+  }
+
+ private:
+  const CustomKindPtr kind_;
+  const Schema& schema_;
+};
+
+class VersionMerge final : public patches::MergeRoot {
+ public:
+  VersionMerge(CustomKindPtr kind, std::string version) : kind_(std::move(kind)), version_(std::move(version)) {}
+  const patches::MergeType& type() const override { return kind_->merge_type(version_); }
+
+ private:
+  const CustomKindPtr kind_;
+  const std::string version_;
+};
+
+class VersionOpenApi final : public CustomSchema {
+ public:
+  VersionOpenApi(CustomKindPtr kind, std::string version) : kind_(std::move(kind)), version_(std::move(version)) {}
+  void write_members(JsonWriter& json, OpenApiDialect dialect) const override {
+    const auto source = schema::Document::parse_json(kind_->source()->json());
+    if (source) write_openapi_members(json, schema_of(source->root(), version_), dialect);
+  }
+  std::string fingerprint() const override {
+    const Definition& definition = kind_->definition();
+    return definition.uid + "/" + std::to_string(definition.generation);
+  }
+
+ private:
+  const CustomKindPtr kind_;
+  const std::string version_;
+};
+
+/// What was stored under an earlier schema or another version, as a version of today has it: defaults are set on the
+/// way out; the version's form prunes.
+struct VersionConversion : Conversion {
+  VersionConversion(CustomKindPtr kind_, std::string version_)
+      : Conversion{}, kind(std::move(kind_)), version_text(std::move(version_)) {
+    from_storage = decltype(from_storage)::bound<set_defaults>(*this);
+    to_storage = decltype(to_storage)::bound<leave>(*this);
+  }
+  VersionConversion(const VersionConversion&) = delete;
+  static void set_defaults(const VersionConversion& self, Value object) {
+    apply_schema_defaults(object, self.kind->schema(self.version_text));
+  }
+  static void leave(const VersionConversion&, Value) {}
+
+  const CustomKindPtr kind;
+  const std::string version_text;
+};
+
+/// Nobody owns status through the main endpoint, nor anything else through /status.
+std::shared_ptr<const ResetFields> reset_fields(bool has_status) {
+  auto made = std::make_shared<ResetFields>();
+  if (!has_status) return made;
+  using patches::PathElement;
+  made->by_subresource[""].insert(std::vector{PathElement::field("status")});
+  for (const std::string_view name : {"metadata", "spec"})
+    made->by_subresource["status"].insert(std::vector{PathElement::field(name)});
+  return made;
+}
+
+/// "com.example.v1.Widget".
+std::string definition_name(const std::string& group, const std::string& version, const std::string& kind) {
+  std::string reversed, rest = group;
+  for (auto dot = rest.rfind('.'); dot != std::string::npos; dot = rest.rfind('.')) {
+    reversed += rest.substr(dot + 1) + ".";
+    rest.resize(dot);
+  }
+  return reversed + rest + "." + version + "." + kind;
+}
+
+schema::ResourceSpec resource_of(const ServedKind& served, const DefinitionVersion& version, schema::StructRef type) {
+  const Definition& definition = served.kind->definition();
+  schema::ResourceSpec spec;
+  spec.group = definition.group;
+  spec.version = version.name;
+  spec.resource = served.names.plural;
+  spec.kind = served.names.kind;
+  spec.list_kind = served.names.list_kind;
+  spec.singular = served.names.singular;
+  spec.type = type;
+  spec.namespaced = definition.namespaced;
+  spec.served = version.served;
+  spec.storage_version = definition.stored().name;
+  spec.short_names = served.names.short_names;
+  spec.categories = served.names.categories;
+  if (version.has_status)
+    spec.subresources.push_back({"status", spec.group, version.name, spec.kind, {"get", "patch", "update"}});
+  if (version.scale) spec.subresources.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
+  return spec;
+}
+
+void put_version(schema::KindSet& set, const ServedKind& served, const DefinitionVersion& version) {
+  const std::string& group = served.kind->definition().group;
+  const std::string& plural = served.names.plural;
+  set.put<patches::MergeRoot>(group, version.name, plural,
+                              std::make_shared<const VersionMerge>(served.kind, version.name));
+  set.put<CustomSchema>(group, version.name, plural, std::make_shared<const VersionOpenApi>(served.kind, version.name));
+  if (!version.columns.empty())
+    set.put<Printer>(group, version.name, plural, std::make_shared<const CustomPrinter>(version.columns));
+  if (served.kind->reads_anew())
+    set.put<Conversion>(group, version.name, plural,
+                        std::make_shared<const VersionConversion>(served.kind, version.name));
+  if (!version.warning.empty())
+    set.put<VersionWarning>(group, version.name, plural,
+                            std::make_shared<const VersionWarning>(VersionWarning{version.warning}));
+}
+
+void put_kind(schema::KindSet& set, const ServedKind& served) {
+  const Definition& definition = served.kind->definition();
+  const std::string& plural = served.names.plural;
+  set.put<Strategy>(definition.group, "", plural,
+                    std::make_shared<const CustomStrategy>(served.kind, served.terminating));
+  set.put<ResetFields>(definition.group, "", plural, reset_fields(definition.stored().has_status));
+  for (const DefinitionVersion& version : definition.versions) put_version(set, served, version);
+}
+
+}  // namespace
+
+CustomKind::CustomKind(store::ObjectPtr source, Definition definition, const Value& object)
+    : source_(std::move(source)), definition_(std::move(definition)) {
+  const Schema* first = nullptr;
+  bool differ = false;
+  for (const DefinitionVersion& version : definition_.versions) {
+    schema::Document none = schema::Document::object();
+    const Value props = schema_of(object, version.name);
+    const Schema* root = schemas_.compile(props ? props : none.root());
+    differ = differ || (first && first != root);
+    first = first ? first : root;
+    roots_.emplace(version.name, root);
+  }
+  schemas_.seal();
+  reads_anew_ = definition_.generation > 1 || differ;
+}
+
+const DefinitionVersion& CustomKind::version(std::string_view name) const {
+  const auto found = std::ranges::find(definition_.versions, name, &DefinitionVersion::name);
+  return found == definition_.versions.end() ? definition_.stored() : *found;
+}
+
+const Schema& CustomKind::schema(std::string_view version) const {
+  const auto found = roots_.find(version);
+  return *(found == roots_.end() ? roots_.find(definition_.stored().name)->second : found->second);
+}
+
+const patches::MergeType& CustomKind::merge_type(std::string_view version) const {
+  const Schema& root = schema(version);
+  const MutexLock lock(mutex_);
+  auto& made = merges_[&root];
+  if (!made) made = std::make_unique<const MergeSchema>(root);
+  return made->root();
+}
+
+Result<schema::KindSet> kinds_of_group(const std::vector<ServedKind>& kinds) {
+  struct Row {
+    const ServedKind* served;
+    const DefinitionVersion* version;
+  };
+  std::vector<Row> rows;
+  for (const ServedKind& served : kinds)
+    for (const DefinitionVersion& version : served.kind->definition().versions) rows.push_back({&served, &version});
+  std::ranges::stable_sort(rows, [](const Row& a, const Row& b) {
+    if (a.version->name != b.version->name) return version_before(a.version->name, b.version->name);
+    return a.served->names.plural < b.served->names.plural;
+  });
+  schema::TableBuilder builder;
+  for (const Row& row : rows) {
+    const CustomKindPtr& kind = row.served->kind;
+    const auto type =
+        builder.add_object(definition_name(kind->definition().group, row.version->name, row.served->names.kind),
+                           std::make_shared<const VersionForm>(kind, kind->schema(row.version->name)));
+    builder.add_resource(resource_of(*row.served, *row.version, type));
+  }
+  auto table = builder.build();
+  if (!table) return fail(table.error());
+  schema::KindSet set(std::move(*table));
+  for (const ServedKind& served : kinds) put_kind(set, served);
+  return set;
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,340 @@
+// CustomResourceDefinitions from their POST to the kind's end, over a server in process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apiserver/server_testing.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const std::string kTabs = "/apis/stable.example.com/v1/namespaces/test/crontabs";
+const std::string kSpec = R"({"type":"object","required":["cron"],"properties":{
+  "cron":{"type":"string","pattern":"^[0-9* /]+$","maxLength":20},
+  "image":{"type":"string","default":"busy"},
+  "replicas":{"type":"integer","minimum":1,"maximum":10,"default":1},
+  "mode":{"type":"string","enum":["fast","slow"]},
+  "nothing":{"type":"string","nullable":true},
+  "ports":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
+    "items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"port":{"type":"integer"}}}},
+  "tags":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}},
+  "any":{"type":"object","x-kubernetes-preserve-unknown-fields":true},
+  "size":{"x-kubernetes-int-or-string":true},
+  "ip":{"type":"string","format":"ipv4"},
+  "template":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true},
+  "one":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},
+    "oneOf":[{"required":["a"]},{"required":["b"]}]}}})";
+
+std::string version(const std::string& name, bool storage, const std::string& spec = kSpec) {
+  return R"({"name":")" + name + R"(","served":true,"storage":)" + (storage ? "true" : "false") +
+         R"(,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.n",
+            "labelSelectorPath":".status.selector"}},
+         "additionalPrinterColumns":[{"name":"Cron","type":"string","jsonPath":".spec.cron"},
+           {"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"},
+           {"name":"N","type":"integer","jsonPath":".spec.replicas"}],
+         "selectableFields":[{"jsonPath":".spec.cron"}],
+         "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":)" +
+         spec + R"(,"status":{"type":"object","properties":{"n":{"type":"integer"},"selector":{"type":"string"},
+           "conditions":{"type":"array","items":{"type":"object","properties":{"type":{"type":"string"},
+             "status":{"type":"string"}}}}}}}}}})";
+}
+
+std::string definition(const std::string& versions, const std::string& short_name = "ct") {
+  return R"({"metadata":{"name":"crontabs.stable.example.com"},"spec":{"group":"stable.example.com",
+    "scope":"Namespaced","names":{"plural":"crontabs","kind":"CronTab","shortNames":[")" +
+         short_name + R"("],"categories":["all"]},"versions":[)" + versions + "]}}";
+}
+
+std::string status_of(const schema::Value& object, std::string_view type) {
+  for (const schema::Value condition : object["status"]["conditions"])
+    if (condition["type"].text() == type) return condition["status"].string() + " " + condition["reason"].string();
+  return {};
+}
+
+/// A watch on the definitions, to wait for what the keeper does.
+struct World : Rig {
+  using Rig::Rig;
+  /// The definition, once `holds` says so of it.
+  template <class Holds>
+  schema::Document await(Holds holds) {
+    auto watch = this->watch(kDefinitions + "?watch=1");
+    for (std::size_t n = 0;; ++n) {
+      auto event = watch->event(n);
+      if (event.root().is_null() || holds(event["type"].text(), event["object"])) return event;
+    }
+  }
+  void define(const std::string& body = definition(version("v1", true))) {
+    const auto made = post(kDefinitions, body);
+    ASSERT_EQ(made.code, 201) << made.body;
+    await([](std::string_view, const schema::Value& object) {
+      return status_of(object, "Established").starts_with("True");
+    });
+  }
+  Reply tab(const std::string& spec, const std::string& name = "a") {
+    return post(kTabs, R"({"metadata":{"name":")" + name + R"("},"spec":)" + spec + "}");
+  }
+};
+
+TEST(Definitions, EstablishedMeansServed) {
+  World world;
+  const auto made = world.post(kDefinitions, definition(version("v1", true)));
+  EXPECT_EQ(made.text("spec.names.singular"), "crontab");
+  EXPECT_EQ(made.text("spec.names.listKind"), "CronTabList");
+  EXPECT_EQ(made.text("spec.conversion.strategy"), "None");
+  EXPECT_EQ(made["status"]["storedVersions"].to_json(), R"(["v1"])");
+  EXPECT_FALSE(made.headers.get("Warning").size());
+  const auto event = world.await(
+      [](std::string_view, const schema::Value& object) { return !status_of(object, "Established").empty(); });
+  EXPECT_EQ(status_of(event["object"], "NamesAccepted"), "True NoConflicts");
+  EXPECT_EQ(status_of(event["object"], "Established"), "True InitialNamesAccepted");
+  EXPECT_EQ(event["object"]["status"]["acceptedNames"]["plural"].text(), "crontabs");
+  EXPECT_EQ(world.get(kTabs).code, 200);
+  EXPECT_THAT(world.get("/apis").body, HasSubstr("stable.example.com"));
+  EXPECT_THAT(world.get("/apis/stable.example.com/v1").body, HasSubstr("\"crontabs/scale\""));
+  EXPECT_THAT(world.get("/openapi/v3/apis/stable.example.com/v1").body, HasSubstr("com.example.stable.v1.CronTab"));
+  EXPECT_THAT(world.get("/openapi/v2").body, HasSubstr("com.example.stable.v1.CronTabList"));
+}
+
+TEST(Definitions, WhatIsUnknownIsPrunedAndWhatIsAbsentDefaulted) {
+  World world;
+  world.define();
+  const auto made = world.tab(R"({"cron":"*","nope":1,"any":{"x":[1]},"size":"3","nothing":null,"image":null,
+    "mode":null,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x","bad":1},"spec":{"free":1}}})");
+  ASSERT_EQ(made.code, 201) << made.body;
+  EXPECT_TRUE(made["spec"].equals(schema::Document::parse_json(R"({"cron":"*","any":{"x":[1]},"size":"3","image":"busy",
+    "nothing":null,"replicas":1,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"},
+    "spec":{"free":1}}})")
+                                      ->root()))
+      << made.body;
+  std::vector<std::string> warnings;
+  for (const auto text : made.headers.all("Warning")) warnings.emplace_back(text);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr(R"(unknown field \"spec.nope\")"),
+                                    HasSubstr(R"(unknown field \"spec.template.metadata.bad\")")));
+  EXPECT_EQ(world.post(kTabs + "?fieldValidation=Strict", R"({"metadata":{"name":"b"},"spec":{"cron":"*","nope":1}})")
+                .text("message"),
+            "CronTab in version \"v1\" cannot be handled as a CronTab: strict decoding error: unknown field "
+            "\"spec.nope\"");
+}
+
+TEST(Definitions, RefusalsAreInUpstreamsWords) {
+  World world;
+  world.define();
+  struct Case {
+    const char *spec, *message;
+  };
+  const Case cases[] = {
+      {R"({})", "spec.cron: Required value"},
+      {R"({"cron":3})", R"(spec.cron: Invalid value: "integer": spec.cron in body must be of type string: "integer")"},
+      {R"({"cron":"x"})", R"(spec.cron: Invalid value: "x": spec.cron in body should match '^[0-9* /]+$')"},
+      {R"({"cron":"*********************"})", "spec.cron: Too long: may not be more than 20 bytes"},
+      {R"({"cron":"*","replicas":11})",
+       "spec.replicas: Invalid value: 11: spec.replicas in body should be less than or equal to 10"},
+      {R"({"cron":"*","mode":"odd"})", R"(spec.mode: Unsupported value: "odd": supported values: "fast", "slow")"},
+      {R"({"cron":"*","ports":[{"name":"a"},{"name":"a"}]})", R"(spec.ports[1]: Duplicate value: {"name":"a"})"},
+      {R"({"cron":"*","tags":["a","a"]})", R"(spec.tags[1]: Duplicate value: "a")"},
+      {R"({"cron":"*","ip":"1.2.3"})",
+       R"(spec.ip: Invalid value: "1.2.3": spec.ip in body must be of type ipv4: "1.2.3")"},
+      {R"({"cron":"*","size":true})",
+       R"(spec.size: Invalid value: "boolean": spec.size in body must be of type integer,string: "boolean")"},
+      {R"({"cron":"*","one":{}})",
+       R"(<nil>: Invalid value: "": "spec.one" must validate one and only one schema (oneOf). Found none valid)"},
+      {R"({"cron":"*","template":{"kind":"Pod"}})", "spec.template.apiVersion: Required value"},
+  };
+  for (const Case& one : cases) {
+    const auto refused = world.tab(one.spec);
+    EXPECT_EQ(refused.code, 422) << one.spec << refused.body;
+    EXPECT_THAT(refused.text("message"), HasSubstr(one.message)) << one.spec;
+  }
+}
+
+TEST(Definitions, StatusAndScaleAreEndpointsOfTheirOwn) {
+  World world;
+  world.define();
+  world.tab(R"({"cron":"*"})");
+  auto scale = world.get(kTabs + "/a/scale");
+  EXPECT_EQ(scale.text("kind"), "Scale");
+  EXPECT_EQ(scale["spec"]["replicas"].integer(), 1);
+  const auto scaled = world.patch(kTabs + "/a/scale", "merge-patch", R"({"spec":{"replicas":4}})");
+  EXPECT_EQ(scaled.code, 200) << scaled.body;
+  const auto status = world.patch(kTabs + "/a/status", "merge-patch",
+                                  R"({"spec":{"image":"no"},"metadata":{"labels":{"a":"b"}},
+                                      "status":{"n":3,"selector":"a=b","conditions":[{"type":"Other","status":"x"},
+                                      {"type":"Ready","status":"True"}]}})");
+  ASSERT_EQ(status.code, 200) << status.body;
+  EXPECT_EQ(status.text("spec.image"), "busy");
+  EXPECT_FALSE(status["metadata"].has("labels"));
+  EXPECT_EQ(status["metadata"]["generation"].integer(), 2);
+  scale = world.get(kTabs + "/a/scale");
+  EXPECT_EQ(scale["status"].to_json(), R"({"replicas":3,"selector":"a=b"})");
+  const auto table = world.get(kTabs, {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
+  EXPECT_EQ(table["rows"].at(0)["cells"].to_json(), R"(["a","*","True",4])");
+  const auto bad = world.patch(kTabs + "/a/status", "merge-patch", R"({"status":{"n":"x"}})");
+  EXPECT_THAT(bad.text("message"),
+              HasSubstr(R"(status.n: Invalid value: "string": n in body must be of type integer)"));
+  EXPECT_EQ(world.get(kTabs + "?fieldSelector=spec.cron%3D*")["items"].size(), 1u);
+  EXPECT_EQ(world.get(kTabs + "?fieldSelector=spec.cron%3Dx")["items"].size(), 0u);
+  EXPECT_EQ(world.get(kTabs + "?fieldSelector=spec.image%3Dx").code, 400);
+}
+
+TEST(Definitions, ApplyMergesByTheSchema) {
+  World world;
+  world.define();
+  const auto apply = [&](const std::string& manager, const std::string& spec) {
+    return world.call(
+        "PATCH", kTabs + "/a?fieldManager=" + manager,
+        R"({"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a"},"spec":)" + spec + "}",
+        {{"Content-Type", "application/apply-patch+yaml"}});
+  };
+  EXPECT_EQ(apply("one", R"({"cron":"*","ports":[{"name":"a","port":1}]})").code, 201);
+  const auto two = apply("two", R"({"ports":[{"name":"b","port":2}],"tags":["x"]})");
+  EXPECT_EQ(two.code, 200) << two.body;
+  EXPECT_EQ(two["spec"]["ports"].to_json(), R"([{"name":"a","port":1},{"name":"b","port":2}])");
+  EXPECT_EQ(apply("two", R"({"cron":"/"})").code, 409);
+  EXPECT_EQ(apply("one", R"({"cron":"*"})")["spec"]["ports"].to_json(), R"([{"name":"b","port":2}])");
+  EXPECT_THAT(apply("one", R"({"nope":1})").text("message"), HasSubstr(".spec.nope: field not declared in schema"));
+}
+
+TEST(Definitions, ATightenedSchemaLetsWhatIsStoredBeLabelled) {
+  World world;
+  world.define();
+  const auto made = world.tab(R"({"cron":"*","replicas":9})");
+  auto current = world.get(kDefinitions + "/crontabs.stable.example.com");
+  std::string tightened = current.body;
+  tightened.replace(tightened.find(R"("maximum":10)"), 12, R"("maximum":5)");
+  tightened.replace(tightened.find(R"("default":"busy")"), 16, R"("default":"new")");
+  const auto changed = world.put(kDefinitions + "/crontabs.stable.example.com", tightened);
+  ASSERT_EQ(changed.code, 200) << changed.body;
+  EXPECT_EQ(changed["metadata"]["generation"].integer(), 2);
+  // Served as soon as a write is judged by it.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (world.post(kTabs + "?dryRun=All", R"({"metadata":{"name":"b"},"spec":{"cron":"*","replicas":9}})").code !=
+             422 &&
+         std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_EQ(world.patch(kTabs + "/a", "merge-patch", R"({"metadata":{"labels":{"a":"b"}}})").code, 200);
+  EXPECT_EQ(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"mode":"fast"}})").code, 200);
+  EXPECT_EQ(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"replicas":8}})").code, 422);
+}
+
+TEST(Definitions, DefaultsAreSetOnReadingToo) {
+  World world;
+  std::string without = kSpec;
+  without.replace(without.find(R"(,"default":"busy")"), 17, "");
+  world.define(definition(version("v1", true, without)));
+  const auto made = world.tab(R"({"cron":"*"})");
+  EXPECT_FALSE(made["spec"].has("image"));
+  auto current = world.get(kDefinitions + "/crontabs.stable.example.com");
+  std::string changed = current.body;
+  const std::string at = R"("image":{"type":"string")";
+  changed.replace(changed.find(at), at.size(), R"("image":{"default":"late","type":"string")");
+  ASSERT_EQ(world.put(kDefinitions + "/crontabs.stable.example.com", changed).code, 200);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  auto read = world.get(kTabs + "/a");
+  while (!read["spec"].has("image") && std::chrono::steady_clock::now() < deadline) read = world.get(kTabs + "/a");
+  EXPECT_EQ(read.text("spec.image"), "late");
+  EXPECT_EQ(read.version(), made.version());
+}
+
+TEST(Definitions, EveryVersionServesTheSameObjects) {
+  World world;
+  const std::string beta = R"({"type":"object","properties":{"cron":{"type":"string"},"extra":{"type":"string"}}})";
+  world.define(definition(version("v1beta1", false, beta) + "," + version("v1", true)));
+  const std::string betas = "/apis/stable.example.com/v1beta1/namespaces/test/crontabs";
+  const auto made = world.post(betas, R"({"metadata":{"name":"a"},"spec":{"cron":"*","extra":"e"}})");
+  ASSERT_EQ(made.code, 201) << made.body;
+  EXPECT_EQ(made.text("apiVersion"), "stable.example.com/v1beta1");
+  EXPECT_EQ(world.get(betas + "/a").text("spec.extra"), "e");
+  const auto stable = world.get(kTabs + "/a");
+  EXPECT_EQ(stable.text("spec.image"), "busy");
+  EXPECT_FALSE(stable["spec"].has("extra"));
+  EXPECT_THAT(world.get("/apis/stable.example.com").text("preferredVersion.version"), "v1");
+}
+
+TEST(Definitions, NamesThatAreTakenAreNotGiven) {
+  World world;
+  world.define();
+  std::string other = definition(version("v1", true));
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"crontabs.stable", "others.stable"},
+                                 {R"("plural":"crontabs","kind":"CronTab")", R"("plural":"others","kind":"Other")"}})
+    other.replace(other.find(from), from.size(), to);
+  ASSERT_EQ(world.post(kDefinitions, other).code, 201);
+  const auto event = world.await([](std::string_view, const schema::Value& object) {
+    return object["metadata"]["name"].text() == "others.stable.example.com" &&
+           !status_of(object, "NamesAccepted").empty();
+  });
+  EXPECT_EQ(status_of(event["object"], "NamesAccepted"), "False ShortNamesConflict");
+  EXPECT_EQ(status_of(event["object"], "Established"), "False NotAccepted");
+  EXPECT_EQ(world.get("/apis/stable.example.com/v1/namespaces/test/others").code, 404);
+  world.remove(kDefinitions + "/crontabs.stable.example.com");
+  const auto freed = world.await([](std::string_view, const schema::Value& object) {
+    return object["metadata"]["name"].text() == "others.stable.example.com" &&
+           status_of(object, "Established").starts_with("True");
+  });
+  EXPECT_FALSE(freed.root().is_null());
+}
+
+TEST(Definitions, ObjectsGoBeforeTheirKind) {
+  World world;
+  world.define();
+  world.tab(R"({"cron":"*"})", "a");
+  world.post(kTabs, R"({"metadata":{"name":"held","finalizers":["example.com/x"]},"spec":{"cron":"*"}})");
+  const auto asked = world.remove(kDefinitions + "/crontabs.stable.example.com");
+  EXPECT_EQ(asked.code, 200) << asked.body;
+  EXPECT_EQ(asked["metadata"]["finalizers"].to_json(), R"(["customresourcecleanup.apiextensions.k8s.io"])");
+  world.await([](std::string_view, const schema::Value& object) {
+    return status_of(object, "Terminating") == "True InstanceDeletionInProgress";
+  });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (world.get(kTabs + "/a").code != 404 && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_EQ(world.get(kTabs + "/held").code, 200);
+  EXPECT_EQ(world.tab(R"({"cron":"*"})", "late").code, 405);
+  EXPECT_EQ(world.patch(kTabs + "/held", "merge-patch", R"({"metadata":{"finalizers":null}})").code, 200);
+  auto gone = world.await([](std::string_view type, const schema::Value&) { return type == "DELETED"; });
+  (void)gone;
+  while (world.get(kTabs).code != 404 && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_EQ(world.get(kTabs).code, 404);
+}
+
+TEST(Definitions, WhatIsWrongWithADefinitionIsSaid) {
+  World world;
+  struct Case {
+    std::string from, to, message;
+  };
+  const Case cases[] = {
+      {"crontabs.stable", "other.stable",
+       "metadata.name: Invalid value: \"other.stable.example.com\": must be spec.names.plural+\".\"+spec.group"},
+      {R"("storage":true)", R"("storage":false)", "must have exactly one version marked as storage version"},
+      {R"("scope":"Namespaced")", R"("scope":"Odd")",
+       R"(spec.scope: Unsupported value: "Odd": supported values: "Cluster", "Namespaced")"},
+      {R"("mode":{"type":"string")", R"("mode":{"type":"")",
+       "spec.validation.openAPIV3Schema.properties[spec].properties[mode].type: Required value: must not be empty for "
+       "specified object fields"},
+      {R"("default":1)", R"("default":"x")",
+       R"(spec.validation.openAPIV3Schema.properties[spec].properties[replicas].default: Invalid value: "string": )"},
+      {R"("type":"integer","jsonPath")", R"("type":"odd","jsonPath")",
+       "spec.additionalPrinterColumns[2].type: Invalid value: \"odd\": must be one of "
+       "boolean,date,integer,number,string"},
+      {R"([{"jsonPath":".spec.cron"}])", R"([{"jsonPath":".spec.none"}])",
+       "spec.selectableFields[0].jsonPath: Invalid value: \".spec.none\": is an invalid path"},
+      {"^[0-9* /]+$", "^[0-9",
+       "must be a valid regular expression, but isn't: error parsing regexp: missing closing ]: `[0-9`"},
+      {R"("x-kubernetes-list-map-keys":["name"])", R"("x-kubernetes-list-map-keys":["none"])",
+       "entries must all be names of item properties"},
+  };
+  for (const Case& one : cases) {
+    std::string body = definition(version("v1", true));
+    ASSERT_NE(body.find(one.from), std::string::npos) << one.from;
+    body.replace(body.find(one.from), one.from.size(), one.to);
+    const auto refused = world.post(kDefinitions, body);
+    EXPECT_EQ(refused.code, 422) << one.to << refused.body;
+    EXPECT_THAT(refused.text("message"), HasSubstr(one.message));
+  }
+}
+
+}  // namespace
+}  // namespace sublet::apiserver

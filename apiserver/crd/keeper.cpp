@@ -1,0 +1,350 @@
+#include "apiserver/crd/keeper.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <set>
+
+#include "apiserver/apply/reset_fields.h"
+#include "apiserver/conversion/conversion.h"
+#include "apiserver/crd/custom_kind.h"
+#include "apiserver/crd/naming.h"
+#include "apiserver/discovery/custom_schema.h"
+#include "apiserver/printers/printer.h"
+#include "apiserver/request/object_key.h"
+#include "apiserver/request/server_core.h"
+#include "apiserver/strategies/strategy.h"
+#include "sublet/base/log.h"
+#include "sublet/base/worker_pool.h"
+#include "sublet/kube/client.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+const std::string kPrefix = "customresourcedefinitions.apiextensions.k8s.io/";
+const kube::Resource kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
+constexpr std::string_view kCleanup = "customresourcecleanup.apiextensions.k8s.io";
+
+Value condition_of(const Value& object, std::string_view type) {
+  for (const Value condition : object["status"]["conditions"])
+    if (condition["type"].text() == type) return condition;
+  return {};
+}
+
+bool is_true(const Value& object, std::string_view type) {
+  return condition_of(object, type)["status"].text() == "True";
+}
+
+/// True: something changed. A condition's time is when its status became what it is.
+bool put_condition(Value object, const Condition& wanted, const std::string& now) {
+  Value condition = condition_of(object, wanted.type);
+  if (condition && condition["status"].text() == wanted.status && condition["reason"].text() == wanted.reason &&
+      condition["message"].text() == wanted.message)
+    return false;
+  const bool moved = !condition || condition["status"].text() != wanted.status;
+  if (!condition) condition = object.object("status").array("conditions").push_object();
+  condition.put("type", wanted.type);
+  condition.put("status", wanted.status);
+  if (moved) condition.put("lastTransitionTime", now);
+  condition.put("reason", wanted.reason);
+  condition.put("message", wanted.message);
+  return true;
+}
+
+/// A stored definition, as the last pass saw it.
+struct Known {
+  store::ObjectPtr stored;
+  Document object;
+  CustomKindPtr kind;
+  Naming naming;
+  bool served() const { return naming.all_accepted() || established; }
+  bool established = false;
+};
+
+std::string instances_prefix(const Definition& definition) {
+  return group_resource(definition.group, definition.names.plural) + "/";
+}
+
+}  // namespace
+
+struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::Impl> {
+  Impl(ServerCore& core_, net::Handler self)
+      : core(core_),
+        client(net::make_in_process_transport(std::move(self), identity(), &core_.loop),
+               {.user_agent = "kube-apiserver"}) {}
+
+  static net::PeerIdentity identity() {
+    net::PeerIdentity made;
+    made.kind = net::PeerIdentity::Kind::in_process;
+    made.common_name = "system:apiserver";
+    return made;
+  }
+
+  // --- waking ---
+
+  struct Waker final : store::Watcher {
+    explicit Waker(std::weak_ptr<Impl> keeper_) : keeper(std::move(keeper_)) {}
+    void on_events(const std::vector<store::EventPtr>&) override {
+      if (const auto self = keeper.lock()) self->wake();
+    }
+    void on_progress(store::Revision) override {}
+    const std::weak_ptr<Impl> keeper;
+  };
+
+  void wake() {
+    if (woken.exchange(true)) return;
+    if (!worker.submit([self = shared_from_this()] { self->work(); })) woken = false;  // stopped
+  }
+
+  void work() {
+    woken = false;
+    pass(true);
+  }
+
+  // --- one look at everything ---
+
+  void pass(bool writes) {
+    read();
+    install();
+    if (!writes) return;
+    for (auto& [name, known] : all) {
+      if (core.stopping) return;
+      known.kind->definition().deleting ? clean_up(known) : write_status(known);
+    }
+  }
+
+  void read() {
+    std::map<std::string, Known, std::less<>> now;
+    core.store.snapshot().scan(kPrefix, "", [&](const store::ObjectPtr& stored) {
+      read_one(stored, now);
+      return true;
+    });
+    all = std::move(now);
+    give_names();
+  }
+
+  void read_one(const store::ObjectPtr& stored, std::map<std::string, Known, std::less<>>& now) {
+    const std::string name = stored->key.substr(kPrefix.size());
+    const auto before = all.find(name);
+    if (before != all.end() && before->second.stored == stored) {
+      now.emplace(name, std::move(before->second));
+      return;
+    }
+    auto object = Document::parse_json(stored->json());
+    if (!object) {
+      log::error("definitions.unreadable", {{"name", name}, {"error", object.error().message}});
+      return;
+    }
+    Known known;
+    known.stored = stored;
+    known.established = is_true(object->root(), "Established");
+    Definition definition = Definition::read(object->root());
+    if (definition.versions.empty()) return;
+    const bool same = before != all.end() && before->second.kind->definition().uid == definition.uid &&
+                      before->second.kind->definition().generation == definition.generation &&
+                      before->second.kind->definition().deleting == definition.deleting;
+    known.kind =
+        same ? before->second.kind : std::make_shared<const CustomKind>(stored, std::move(definition), object->root());
+    known.object = std::move(*object);
+    now.emplace(name, std::move(known));
+  }
+
+  // In the order in which they came, so that who was first keeps its names.
+  void give_names() {
+    std::vector<Known*> order;
+    for (auto& [name, known] : all) order.push_back(&known);
+    std::ranges::sort(order, {}, [](const Known* known) { return known->stored->create_revision; });
+    std::map<std::string, TakenNames> taken;
+    const auto accepted = [](const Known& known) { return KindNames::read(known.object["status"]["acceptedNames"]); };
+    for (Known* known : order) {
+      TakenNames others;
+      for (Known* other : order)
+        if (other != known && other->kind->definition().group == known->kind->definition().group)
+          others.add(other->naming.accepted.plural.empty() ? accepted(*other) : other->naming.accepted);
+      add_builtin(others, known->kind->definition().group);
+      known->naming = accept_names(known->kind->definition().names, accepted(*known), others);
+    }
+  }
+
+  static void add_builtin(TakenNames& taken, const std::string& group) {
+    for (const auto& facts : schema::Registry::builtin()->resources()) {
+      if (facts.group != group) continue;
+      taken.add({std::string(facts.resource),
+                 std::string(facts.singular),
+                 std::string(facts.kind),
+                 std::string(facts.list_kind),
+                 {facts.short_names.begin(), facts.short_names.end()},
+                 {}});
+    }
+  }
+
+  // --- kinds ---
+
+  void install() {
+    std::map<std::string, std::vector<ServedKind>> groups;
+    for (const auto& [name, known] : all)
+      if (known.served())
+        groups[known.kind->definition().group].push_back(
+            {known.kind, known.naming.accepted, known.kind->definition().deleting});
+    if (groups == installed) return;
+    std::vector<schema::KindSet> sets;
+    for (const auto& [group, kinds] : groups) {
+      auto set = kinds_of_group(kinds);
+      if (!set) {
+        log::error("definitions.not_served", {{"group", group}, {"error", set.error().message}});
+        continue;
+      }
+      sets.push_back(std::move(*set));
+    }
+    auto registry = schema::Registry::with(std::move(sets));
+    if (!registry) {
+      log::error("definitions.not_served", {{"error", registry.error().message}});
+      return;
+    }
+    warm(**registry);
+    core.kinds.set(std::move(*registry));
+    installed = std::move(groups);
+  }
+
+  /// What the next request of each loop would have to make first.
+  static void warm(const schema::Registry& kinds) {
+    (void)kinds.part<Routes>();
+    const schema::ResourceFacts& any = kinds.resources().front();
+    (void)kinds.entry<Strategy>(any);
+    (void)kinds.entry<Printer>(any);
+    (void)kinds.entry<Conversion>(any);
+    (void)kinds.entry<ResetFields>(any);
+    (void)kinds.entry<VersionWarning>(any);
+    (void)kinds.entry<patches::MergeRoot>(any);
+    (void)kinds.entry<CustomSchema>(any);
+  }
+
+  // --- status ---
+
+  std::string now() const { return format_time(core.clock.now()); }
+
+  void write_status(Known& known) {
+    Document wanted = known.object.clone();
+    Value status = wanted.root().object("status");
+    const bool names_changed = KindNames::read(status["acceptedNames"]) != known.naming.accepted;
+    if (names_changed) known.naming.accepted.write(status.object("acceptedNames"));
+    bool changed = put_condition(wanted.root(), known.naming.condition, now()) || names_changed;
+    if (known.naming.all_accepted() && !known.established)
+      changed |=
+          put_condition(wanted.root(),
+                        {"Established", "True", "InitialNamesAccepted", "the initial names have been accepted"}, now());
+    else if (!condition_of(wanted.root(), "Established"))
+      changed |=
+          put_condition(wanted.root(), {"Established", "False", "NotAccepted", "not all names are accepted"}, now());
+    if (changed) put(wanted.root(), "status");
+  }
+
+  bool put(Value object, std::string_view subresource) {
+    object.put("kind", "CustomResourceDefinition");
+    object.put("apiVersion", "apiextensions.k8s.io/v1");
+    const std::string name = object["metadata"]["name"].string();
+    auto written = client.update(kDefinitions, "", name, object, subresource);
+    if (written) return true;
+    // Who changed it meanwhile wakes us again.
+    if (!written.error().is(Reason::conflict) && !written.error().is(Reason::not_found) && !core.stopping)
+      log::warning("definitions.status_not_written", {{"name", name}, {"error", written.error().message}});
+    return false;
+  }
+
+  // --- deletion ---
+
+  void clean_up(Known& known) {
+    const Definition& definition = known.kind->definition();
+    Document wanted = known.object.clone();
+    bool held = false;
+    for (const Value finalizer : wanted["metadata"]["finalizers"]) held = held || finalizer.text() == kCleanup;
+    if (!held) return;
+    if (!known.established) return release(known, "NeverEstablished", "resource was never established");
+    if (put_condition(wanted.root(),
+                      {"Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"},
+                      now()) &&
+        !put(wanted.root(), "status"))
+      return;
+    const std::string prefix = instances_prefix(definition);
+    delete_instances(definition, prefix);
+    if (core.store.snapshot().count(prefix) != 0) {
+      auto& waiting = waits[definition.uid];
+      if (!waiting) waiting = core.store.snapshot_and_watch(prefix, std::make_shared<Waker>(weak_from_this())).second;
+      if (core.store.snapshot().count(prefix) == 0) wake();  // the last one went meanwhile
+      return;
+    }
+    waits.erase(definition.uid);
+    release(known, "InstanceDeletionCompleted", "removed all instances");
+  }
+
+  void delete_instances(const Definition& definition, const std::string& prefix) {
+    std::set<std::string> namespaces;
+    core.store.snapshot().scan(prefix, "", [&](const store::ObjectPtr& object) {
+      namespaces.emplace(namespace_of_key(object->key));
+      return true;
+    });
+    auto& asked = collections[definition.uid];
+    for (const auto& name : namespaces) {
+      if (!asked.insert(name).second) continue;  // those that still are there have finalizers
+      const kube::Resource resource{definition.group, definition.stored().name, definition.names.plural};
+      auto answer = client.raw("DELETE", resource.path(name));
+      if (answer && answer->code < 300) continue;
+      log::warning(
+          "definitions.instances_not_deleted",
+          {{"name", definition.name}, {"namespace", name}, {"error", answer ? answer->body : answer.error().message}});
+      asked.erase(name);
+    }
+  }
+
+  void release(Known& known, std::string_view reason, std::string_view message) {
+    auto current = client.get(kDefinitions, "", known.kind->definition().name);
+    if (!current) return;
+    Value object = current->root();
+    if (object["metadata"]["uid"].text() != known.kind->definition().uid) return;
+    if (put_condition(object, {"Terminating", "False", std::string(reason), std::string(message)}, now())) {
+      if (!put(object, "status")) return;
+      current = client.get(kDefinitions, "", known.kind->definition().name);
+      if (!current) return;
+      object = current->root();
+    }
+    Value meta = object["metadata"];
+    meta["finalizers"].retain([](const Value& finalizer) { return finalizer.text() != kCleanup; });
+    collections.erase(known.kind->definition().uid);
+    put(object, "");
+  }
+
+  ServerCore& core;
+  const kube::Client client;
+  WorkerPool worker{{.name = "definitions", .threads_max = 1, .queue_max = 2}};
+  std::atomic<bool> woken{false};
+  std::unique_ptr<store::Subscription> watching;
+
+  // The worker's (and start()'s, before that).
+  std::map<std::string, Known, std::less<>> all;  // by name
+  std::map<std::string, std::vector<ServedKind>> installed;
+  std::map<std::string, std::unique_ptr<store::Subscription>> waits;  // for the last objects, by the definition's uid
+  std::map<std::string, std::set<std::string>> collections;           // namespaces whose objects were deleted
+};
+
+DefinitionKeeper::DefinitionKeeper(ServerCore& core, net::Handler self)
+    : impl_(std::make_shared<Impl>(core, std::move(self))) {}
+
+DefinitionKeeper::~DefinitionKeeper() { stop(); }
+
+Outcome DefinitionKeeper::start() {
+  impl_->pass(false);
+  impl_->watching = impl_->core.store.snapshot_and_watch(kPrefix, std::make_shared<Impl::Waker>(impl_)).second;
+  impl_->wake();
+  return {};
+}
+
+void DefinitionKeeper::stop() {
+  impl_->watching.reset();
+  impl_->worker.stop();
+  impl_->waits.clear();
+}
+
+}  // namespace sublet::apiserver

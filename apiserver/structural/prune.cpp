@@ -1,0 +1,178 @@
+#include "apiserver/structural/prune.h"
+
+#include <algorithm>
+
+#include "sublet/schema/engine.h"
+#include "sublet/schema/registry.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+bool is_type_or_object_meta(std::string_view name) {
+  return name == "apiVersion" || name == "kind" || name == "metadata";
+}
+
+schema::Type object_meta() {
+  static const schema::Type type =
+      schema::Registry::builtin()->find_type("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+  return type;
+}
+
+/// Where a pass stands; a path in words is only made for what is unknown.
+struct Step {
+  const Step* parent = nullptr;
+  std::string_view key;
+  std::int64_t index = -1;
+};
+
+void append_path(std::string& out, const Step* step) {
+  if (!step) return;
+  append_path(out, step->parent);
+  if (step->index >= 0) {
+    out += '[' + std::to_string(step->index) + ']';
+    return;
+  }
+  if (!out.empty()) out += '.';
+  out += step->key;
+}
+
+class Pruner {
+ public:
+  explicit Pruner(std::vector<std::string>* unknown) : unknown_(unknown) {}
+
+  void resource(Value value, const Schema& schema) { object(value, schema, true, nullptr); }
+
+  /// `schema` null: nothing is known of the value, so it may hold nothing.
+  void value(Value value, const Schema* schema, const Step* at) {
+    if (schema && schema->preserve) return skip(value, *schema, at);
+    if (value.is_array()) {
+      std::int64_t index = 0;
+      for (const Value item : value) {
+        const Step here{at, {}, index++};
+        this->value(item, schema ? schema->items : nullptr, &here);
+      }
+    } else if (value.is_object()) {
+      if (schema) return object(value, *schema, schema->embedded, at);
+      for (const Value member : value) note(member.key(), at);
+      value.clear();
+    }
+  }
+
+ private:
+  void object(Value value, const Schema& schema, bool resource, const Step* at) {
+    if (schema.preserve) return skip_object(value, schema, resource, at);
+    bool strangers = false;
+    for (const Value member : value) {
+      if (resource && is_type_or_object_meta(member.key())) {
+        embedded_meta(member, at);
+        continue;
+      }
+      const Step here{at, member.key(), -1};
+      if (const Schema* known = schema.member(member.key()))
+        this->value(member, known, &here);
+      else if (schema.additional_any)
+        this->value(member, nullptr, &here);
+      else
+        strangers = true;
+    }
+    if (!strangers) return;
+    value.retain([&](const Value& member) {
+      if (resource && is_type_or_object_meta(member.key())) return true;
+      if (schema.member(member.key()) || schema.additional_any) return true;
+      if (at || !is_type_or_object_meta(member.key())) note(member.key(), at);
+      return false;
+    });
+  }
+
+  // Unknown fields stay, but what is known below is pruned again.
+  void skip(Value value, const Schema& schema, const Step* at) {
+    if (value.is_object()) return skip_object(value, schema, schema.embedded, at);
+    std::int64_t index = 0;
+    for (const Value item : value) {
+      const Step here{at, {}, index++};
+      if (schema.items) skip(item, *schema.items, &here);
+    }
+  }
+
+  void skip_object(Value value, const Schema& schema, bool resource, const Step* at) {
+    for (const Value member : value) {
+      if (resource && is_type_or_object_meta(member.key())) {
+        embedded_meta(member, at);
+        continue;
+      }
+      const Step here{at, member.key(), -1};
+      if (const Schema* known = schema.member(member.key())) this->value(member, known, &here);
+    }
+  }
+
+  // The root's has its form already.
+  void embedded_meta(Value member, const Step* at) {
+    if (!at || member.key() != "metadata" || !member.is_object()) return;
+    schema::Document formed = schema::Document::copy_of(member);
+    schema::DecodeNotes notes;
+    if (!schema::conform(formed.root(), object_meta(), &notes)) return;  // validation will say what is wrong
+    member.set(formed.root());
+    const Step here{at, "metadata", -1};
+    for (const auto& field : notes.unknown_fields) note(field, &here);
+  }
+
+  void note(std::string_view key, const Step* at) {
+    if (!unknown_) return;
+    std::string path;
+    append_path(path, at);
+    if (!path.empty()) path += '.';
+    unknown_->push_back(path.append(key));
+  }
+
+  std::vector<std::string>* unknown_;
+};
+
+bool defaultless_null(const Value& value, const Schema* schema) {
+  return value.is_null() && schema && !schema->nullable && !schema->default_value;
+}
+
+void fill(Value value, const Schema& schema) {
+  if (value.is_array()) {
+    if (!schema.items) return;
+    for (Value item : value) {
+      if (item.is_null() && !schema.items->nullable && schema.items->default_value)
+        item.set(schema.items->default_value);
+      fill(item, *schema.items);
+    }
+    return;
+  }
+  if (!value.is_object()) return;
+  if (schema.below & Schema::kDefaults)
+    for (const Property& property : schema.properties) {
+      if (!property.schema->default_value) continue;
+      const Value present = value[property.name];
+      if (!present || (present.is_null() && !property.schema->nullable))
+        value.put(property.name, property.schema->default_value);
+    }
+  bool nulls = false;
+  for (Value member : value) {
+    const Schema* known = schema.member(member.key());
+    if (!known) continue;
+    if (member.is_null() && !known->nullable && known->default_value) member.set(known->default_value);
+    nulls = nulls || defaultless_null(member, known);
+    fill(member, *known);
+  }
+  if (nulls) value.retain([&](const Value& member) { return !defaultless_null(member, schema.member(member.key())); });
+}
+
+}  // namespace
+
+void prune(Value object, const Schema& schema, Root root, std::vector<std::string>* unknown) {
+  Pruner pruner(unknown);
+  if (root == Root::resource)
+    pruner.resource(object, schema);
+  else
+    pruner.value(object, &schema, nullptr);
+  if (unknown) std::ranges::sort(*unknown);
+}
+
+void apply_schema_defaults(Value object, const Schema& schema) { fill(object, schema); }
+
+}  // namespace sublet::apiserver
