@@ -191,7 +191,7 @@ TEST_F(ControllersTest, KindsThatCameAtRunTimeGoWithTheNamespace) {
                         .kind = "Widget",
                         .list_kind = "WidgetList",
                         .singular = "widget",
-                        .type = builder.add_object("com.example.v1.Widget", {}),
+                        .type = builder.add_object("com.example.v1.Widget", std::vector<schema::FieldSpec>{}),
                         .storage_version = widgets.version});
   auto kinds = schema::Registry::with({schema::KindSet(*builder.build())});
   ASSERT_TRUE(kinds);

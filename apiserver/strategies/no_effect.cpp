@@ -70,8 +70,6 @@ constexpr Row kRows[] = {
 
 void warn_of_no_effect(WriteContext& context, const Value& object, const Value& old) {
   const auto& facts = context.resource;
-  const auto& running = context.options.controlled_kinds;
-  if (std::find(running.begin(), running.end(), facts.kind) != running.end()) return;
   for (const Row& row : kRows) {
     if (row.group != facts.group || row.kind != facts.kind) continue;
     const auto applies = [&](const Value& state) { return state && (!row.applies || row.applies(state)); };

@@ -4,7 +4,6 @@ namespace sublet::patches {
 namespace {
 
 using schema::Document;
-using schema::Value;
 
 bool is_missing_version(const Status& status) { return status.is(Reason::not_found); }
 
@@ -186,7 +185,7 @@ class Pruning {
 
   /// Only what the manager had applied goes: what was nobody's stays.
   Outcome add_back_dangling(const TypedObject& merged, TypedObject& pruned, const std::string& version,
-                            FieldSet applied) {
+                            const FieldSet& applied) {
     auto part = versions_.convert(pruned, version);
     if (!part && is_missing_version(part.error())) {
       pruned = merged;

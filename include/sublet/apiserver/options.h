@@ -79,8 +79,6 @@ struct ServerOptions : ClusterFacts {
   PodLogs pod_logs;                                   // empty: 501 with the reason
   std::size_t kept_items_bytes = 32u << 20;  // of protobuf lists, encoded to say their length first, in all; the rest
                                              // is encoded twice
-  /// Kinds whose controller runs (in-process); create of another controller-driven kind answers with a Warning.
-  std::vector<std::string> controlled_kinds;
   /// The kinds that the server begins with; Server::install_kinds() changes them.
   std::shared_ptr<const schema::Registry> kinds = schema::Registry::builtin();
 };
