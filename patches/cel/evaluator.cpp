@@ -42,7 +42,7 @@ const Node& root_of(const Node& node) {
   return *at;
 }
 
-// The type of a value in cel-go itself, which shows in one message.
+// The type of a value in cel-go itself, which shows in some messages.
 std::string go_type(Kind kind) {
   switch (kind) {
     case Kind::integer:
@@ -63,6 +63,18 @@ std::string go_type(Kind kind) {
       return "types.Timestamp";
     case Kind::duration:
       return "types.Duration";
+    case Kind::list:
+      return "*types.baseList";
+    case Kind::map:
+      return "*types.baseMap";
+    case Kind::optional:
+      return "*types.Optional";
+    case Kind::type:
+      return "*types.Type";
+    case Kind::ip:
+      return "cel.IP";
+    case Kind::cidr:
+      return "cel.CIDR";
     default:
       return std::string(kind_name(kind));
   }
@@ -205,6 +217,8 @@ Value Evaluator::step(const Node& node) {
     const Node& index = *node.children[1];
     key = resolve_or_evaluate(index);
     if (key.is_error()) return key;
+    if (!key.is_numeric() && !key.is(Kind::string) && !key.is(Kind::boolean))
+      return Value::error("invalid qualifier type: " + go_type(key.kind()));
   }
   const Value& container = operand.is(Kind::optional) ? *operand.as_optional() : operand;
   Value failure;
@@ -441,7 +455,8 @@ Value Evaluator::comprehension(const Node& node) {
   if (range.is_error()) return range;
   locals_[slot] = {Value(), node.children[kStart].get()};
   if (!range.is(Kind::list) && !range.is(Kind::map))
-    return Value::error("got '" + go_type(range.kind()) + "', expected iterable type");
+    return node.variables.size() == 2 ? Value::error("unsupported comprehension range type: " + go_type(range.kind()))
+                                      : Value::error("got '" + go_type(range.kind()) + "', expected iterable type");
   if (!is_bind(node)) {
     Value stopped = iterate(node, range);
     if (stopped.is_error()) return stopped;
@@ -513,6 +528,8 @@ Evaluation evaluate(const Node& root, const Activation& activation, int slots, L
 void fold(Node& root, Library library, std::vector<Problem>& problems) {
   for (const NodePtr& child : root.children) fold(*child, library, problems);
   fold_pattern(root, library, problems);
+  if (is_set_of_constants(root) && root.children[1]->folded->size() == 0)
+    root.folded = std::make_shared<const Value>(Value::boolean(false));
   const bool literal = root.op == Op::list || root.op == Op::map;
   const bool optional =
       std::find(root.optional_items.begin(), root.optional_items.end(), true) != root.optional_items.end();

@@ -181,18 +181,49 @@ bool accepts(const Function& function, Arguments arguments) {
 
 Value plain_no_such_overload() { return Value::error("no such overload"); }
 
+namespace {
+
+// Operators ask the left value, which knows no better; of a kind that has no such operator at all, the operator is
+// named.
+struct Asked {
+  std::string_view name;
+  std::vector<Kind> kinds;  // empty: any
+};
+
+const std::vector<Asked>& asked() {
+  using enum Kind;
+  static const std::vector<Kind> kOrdered = {boolean, integer, uinteger, floating, string, bytes, timestamp, duration};
+  static const std::vector<Asked> kAsked = {
+      {"_+_", {integer, uinteger, floating, string, bytes, list, timestamp, duration}},
+      {"_-_", {integer, uinteger, floating, string, timestamp, duration}},
+      {"_*_", {integer, uinteger, floating, string, timestamp, duration}},
+      {"_/_", {integer, uinteger, floating, string, timestamp, duration}},
+      {"_%_", {integer, uinteger, string, timestamp, duration}},
+      {"-_", {boolean, integer, floating, string, timestamp, duration}},
+      {"_<_", kOrdered},
+      {"_<=_", kOrdered},
+      {"_>_", kOrdered},
+      {"_>=_", kOrdered},
+      {"size", {timestamp, duration}},
+      {"matches", {string, timestamp, duration}},
+      {"!_", {}},
+      {"@in", {}},
+      {"contains", {}},
+      {"startsWith", {}},
+      {"endsWith", {}},
+  };
+  return kAsked;
+}
+
+}  // namespace
+
 Value no_such_overload(std::string_view name, Arguments arguments) {
-  // Operators ask the left value, which knows no better; where it is of no use at all, the operator is named.
-  constexpr std::string_view kAsked[] = {"_+_", "_-_", "_*_", "_/_", "_%_", "-_", "!_", "_<_", "_<=_", "_>_", "_>=_"};
-  const bool asked = std::find(std::begin(kAsked), std::end(kAsked), name) != std::end(kAsked);
-  if (asked || name == "size" || name == "matches" || name == "@in") {
-    const Kind first = arguments.empty() ? Kind::null : arguments[0].kind();
-    const bool knows = first != Kind::null && first != Kind::type && first != Kind::map && first != Kind::optional;
-    return knows && name != "size" ? plain_no_such_overload() : Value::error("no such overload: " + std::string(name));
+  for (const Asked& operation : asked()) {
+    if (operation.name != name) continue;
+    const bool knows = operation.kinds.empty() || std::find(operation.kinds.begin(), operation.kinds.end(),
+                                                            arguments[0].kind()) != operation.kinds.end();
+    return knows ? plain_no_such_overload() : Value::error("no such overload: " + std::string(name));
   }
-  constexpr std::string_view kUnguarded[] = {"contains", "startsWith", "endsWith"};
-  if (std::find(std::begin(kUnguarded), std::end(kUnguarded), name) != std::end(kUnguarded))
-    return plain_no_such_overload();
   std::string text = "no such overload: " + std::string(name) + '(';
   for (std::size_t i = 0; i < arguments.size(); ++i)
     text += (i ? ", " : "") + std::string(kind_name(arguments[i].kind()));
