@@ -50,7 +50,10 @@ std::optional<std::string> claim_name(const Pod& pod, const Value& entry) {
 class ResourceClaimController final : public Controller {
  public:
   explicit ResourceClaimController(Context& context)
-      : context_(context), pods_(context.lister(kPod.resource)), claims_(context.lister(kClaims, {By::owner})) {}
+      : context_(context),
+        pods_(context.lister(kPod.resource)),
+        claims_(context.lister(kClaims, {By::owner})),
+        templates_(context.lister(kTemplates)) {}
 
   void start() override {
     context_.on_change(kPod.resource, [this](const Change& change) {
@@ -139,9 +142,12 @@ class ResourceClaimController final : public Controller {
 
   Result<Document> from_template(const Pod& pod, const Value& entry) const {
     const auto name = entry["resourceClaimTemplateName"].string();
-    auto found = context_.client().get(kTemplates, pod.namespace_name(), name);
-    if (!found) return fail(found.error().reason, "resource claim template \"" + name + "\": " + found.error().message);
-    const auto wanted = (*found)["spec"];
+    const auto stored = templates_.get(pod.namespace_name(), name);
+    if (!stored)
+      return fail(Reason::not_found, "resource claim template \"" + name +
+                                         "\": resourceclaimtemplate.resource.k8s.io \"" + name + "\" not found");
+    const auto found = document_of(*stored);
+    const auto wanted = found["spec"];
     auto claim = Document::object();
     auto metadata = claim.root().object("metadata");
     metadata.put("generateName", base_name(pod.name(), entry["name"].text()));
@@ -237,7 +243,7 @@ class ResourceClaimController final : public Controller {
   }
 
   Context& context_;
-  const Lister pods_, claims_;
+  const Lister pods_, claims_, templates_;
 };
 
 }  // namespace

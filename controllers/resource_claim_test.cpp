@@ -36,8 +36,9 @@ TEST_F(ResourceClaimTest, APodsTemplateBecomesAClaimThatEndsWithIt) {
   make_pod("p");
   EXPECT_TRUE(list(kClaims).empty());
   ASSERT_EQ(said_of("Pod", "p").size(), 1u);
-  EXPECT_TRUE(said_of("Pod", "p")[0].starts_with(
-      "FailedResourceClaimCreation: PodResourceClaim g: resource claim template \"gpu\": "));
+  EXPECT_EQ(said_of("Pod", "p")[0],
+            "FailedResourceClaimCreation: PodResourceClaim g: resource claim template \"gpu\": "
+            "resourceclaimtemplate.resource.k8s.io \"gpu\" not found");
   make_template();
   const auto name = claim_of("p");
   EXPECT_TRUE(name.starts_with("p-g-")) << name;
