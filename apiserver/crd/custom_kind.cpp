@@ -157,6 +157,7 @@ CustomKind::CustomKind(store::ObjectPtr source, Definition definition, const Val
     differ = differ || (first && first != root);
     first = first ? first : root;
     roots_.emplace(version.name, root);
+    if (root->below & Schema::kRules) rules_.emplace(version.name, Rules::compile(props));
   }
   schemas_.seal();
   reads_anew_ = definition_.generation > 1 || differ;
@@ -170,6 +171,11 @@ const DefinitionVersion& CustomKind::version(std::string_view name) const {
 const Schema& CustomKind::schema(std::string_view version) const {
   const auto found = roots_.find(version);
   return *(found == roots_.end() ? roots_.find(definition_.stored().name)->second : found->second);
+}
+
+const Rules* CustomKind::rules(std::string_view version) const {
+  const auto found = rules_.find(this->version(version).name);
+  return found == rules_.end() ? nullptr : found->second.get();
 }
 
 const patches::MergeType& CustomKind::merge_type(std::string_view version) const {

@@ -12,6 +12,7 @@
 
 #include "apiserver/structural/definition.h"
 #include "apiserver/structural/merge_schema.h"
+#include "apiserver/structural/rules.h"
 #include "apiserver/structural/schema.h"
 #include "sublet/base/mutex.h"
 #include "sublet/schema/registry.h"
@@ -29,6 +30,8 @@ class CustomKind {
   /// By the name in apiVersion ("v1"); the stored version's for one that there is not.
   const DefinitionVersion& version(std::string_view name) const;
   const Schema& schema(std::string_view version) const;
+  /// Null: it has none.
+  const Rules* rules(std::string_view version) const;
   const patches::MergeType& merge_type(std::string_view version) const;
   /// Whether what is stored may not be as a version's schema wants it, so that it is looked at when it is read.
   bool reads_anew() const { return reads_anew_; }
@@ -39,6 +42,7 @@ class CustomKind {
   Definition definition_;
   Schemas schemas_;
   std::map<std::string, const Schema*, std::less<>> roots_;
+  std::map<std::string, std::shared_ptr<const Rules>, std::less<>> rules_;
   bool reads_anew_ = false;
   mutable Mutex mutex_;
   mutable std::map<const Schema*, std::unique_ptr<const MergeSchema>> merges_ SUBLET_GUARDED_BY(mutex_);

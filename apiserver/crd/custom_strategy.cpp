@@ -200,7 +200,15 @@ void CustomStrategy::check_status(const CustomStrategy& self, const Value& objec
   self.check_rules(object, old, causes);
 }
 
-void CustomStrategy::check_rules(const Value&, const Value&, std::vector<Cause>&) const {}
+void CustomStrategy::check_rules(const Value& object, const Value& old, std::vector<Cause>& causes) const {
+  const Rules* rules = kind_->rules(version_of(object));
+  if (!rules) return;
+  if (blocks_rules(causes))
+    return invalid(causes, std::string(kNoField), BadValue::raw("null"),
+                   "some validation rules were not checked because the object was invalid; correct the existing errors "
+                   "to complete validation");
+  rules->check(object, old, causes);
+}
 
 void CustomStrategy::check_scale(const Value& object, bool spec, std::vector<Cause>& causes) const {
   const DefinitionVersion& version = kind_->version(version_of(object));

@@ -300,6 +300,49 @@ TEST(Definitions, ObjectsGoBeforeTheirKind) {
   EXPECT_EQ(world.get(kTabs).code, 404);
 }
 
+const std::string kRuled = R"json({"type":"object","x-kubernetes-validations":[
+    {"rule":"self.low <= self.high","message":"low must not be above high","fieldPath":".low"},
+    {"rule":"self.high >= oldSelf.high","reason":"FieldValueForbidden","messageExpression":"oldSelf.high == 5 ? 'was 5' : 'was other'"},
+    {"rule":"!has(self.kind) || oldSelf.hasValue() || self.kind != 'old'","optionalOldSelf":true,"message":"no new old ones"}],
+  "properties":{"low":{"type":"integer"},"high":{"type":"integer"},"kind":{"type":"string","maxLength":20},
+    "names":{"type":"array","maxItems":5,"items":{"type":"string","maxLength":5,
+      "x-kubernetes-validations":[{"rule":"self != 'bad'"}]}}}})json";
+
+TEST(Definitions, RulesAreEvaluated) {
+  World world;
+  std::string body = version("v1", true, kRuled);
+  const std::string selectable = R"("selectableFields":[{"jsonPath":".spec.cron"}],)";
+  world.define(definition(body.replace(body.find(selectable), selectable.size(), "")));
+  EXPECT_THAT(world.tab(R"({"low":3,"high":2})").text("message"),
+              HasSubstr("spec.low: Invalid value: low must not be above high"));
+  EXPECT_THAT(world.tab(R"({"low":1,"high":2,"names":["a","bad"]})").text("message"),
+              HasSubstr("spec.names[1]: Invalid value: \"bad\": failed rule: self != 'bad'"));
+  EXPECT_THAT(world.tab(R"({"low":1,"high":2,"kind":"old"})").text("message"), HasSubstr("no new old ones"));
+  EXPECT_THAT(world.tab(R"({"low":"x","high":2})").text("message"),
+              HasSubstr("some validation rules were not checked because the object was invalid"));
+  ASSERT_EQ(world.tab(R"({"low":1,"high":5})").code, 201);
+  EXPECT_THAT(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"high":4}})").text("message"),
+              HasSubstr("spec: Forbidden: was 5"));
+  EXPECT_EQ(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"high":6}})").code, 200);
+  EXPECT_EQ(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"kind":"old"}})").code, 200);
+}
+
+TEST(Definitions, RulesThatCannotWorkAreRefused) {
+  World world;
+  const auto refuse = [&](const std::string& rule, const std::string& names, const std::string& message) {
+    const std::string spec = R"({"type":"object","properties":{"cron":{"type":"string"},"names":)" + names +
+                             R"(},"x-kubernetes-validations":[{"rule":")" + rule + R"("}]})";
+    const auto refused = world.post(kDefinitions, definition(version("v1", true, spec)));
+    EXPECT_EQ(refused.code, 422) << refused.body;
+    EXPECT_THAT(refused.text("message"), HasSubstr(message));
+  };
+  const std::string list = R"({"type":"array","items":{"type":"string"}})";
+  refuse("self.none == 1", list, "compilation failed: ERROR: <input>:1:5: undefined field 'none'");
+  refuse("size(self.names)", list, "cel expression must evaluate to a bool");
+  refuse("self.names.all(a, self.names.all(b, a.contains(b)))", list,
+         "estimated rule cost exceeds budget by factor of more than 100x");
+}
+
 TEST(Definitions, WhatIsWrongWithADefinitionIsSaid) {
   World world;
   struct Case {

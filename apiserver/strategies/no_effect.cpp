@@ -23,20 +23,6 @@ bool converts_by_webhook(const Value& object) {
   return object["spec"]["conversion"]["strategy"].text() == "Webhook" && object["spec"]["versions"].size() > 1;
 }
 
-bool has_rules(const Value& props) {
-  if (!props.is_object()) return false;
-  if (!props["x-kubernetes-validations"].empty()) return true;
-  for (const Value property : props["properties"])
-    if (has_rules(property)) return true;
-  return has_rules(props["items"]) || has_rules(props["additionalProperties"]);
-}
-
-bool any_rules(const Value& object) {
-  for (const Value version : object["spec"]["versions"])
-    if (has_rules(version["schema"]["openAPIV3Schema"])) return true;
-  return false;
-}
-
 constexpr std::string_view kNoWebhooks = "its webhooks are not called yet";
 constexpr std::string_view kNoPolicies = "admission policies are not evaluated yet";
 
@@ -58,8 +44,6 @@ constexpr Row kRows[] = {
     {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", kNoPolicies},
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", kNoPolicies},
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", kNoPolicies},
-    {"apiextensions.k8s.io", "CustomResourceDefinition", "its x-kubernetes-validations are not evaluated yet",
-     any_rules},
     {"apiextensions.k8s.io", "CustomResourceDefinition",
      "its conversion webhook is not called yet: every version is served as it is stored", converts_by_webhook},
     {"", "Namespace", "its Pod Security labels are not enforced yet", has_pod_security},

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "apiserver/structural/definition.h"
+#include "apiserver/structural/rules.h"
 #include "apiserver/structural/validate.h"
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/validation/names.h"
@@ -386,6 +387,7 @@ class DefinitionCheck {
       check_defaults(props, *schemas.compile(props), here, causes_);
     }
     SchemaCheck(causes_).node(props, here, {}, true);
+    if (causes_.size() == before) check_rules(props, here, causes_);
   }
 
   // With /status the status' schema is taken out of the whole: nothing else may speak of it.
