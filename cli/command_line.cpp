@@ -94,10 +94,18 @@ void declare_connect(CLI::App& app, Parsed& parsed) {
   command->add_option("--update-current", options.update_current, "make its context the current one")
       ->capture_default_str();
   command->add_option("--kube-config,--kubeconfig", options.kubeconfig, "kubeconfig file to change");
+  auto* role = command->add_option(
+      "--role", options.role,
+      "hand out a token that may as much as this cluster role: view, edit, admin or cluster-admin (default: the "
+      "administrator's certificate)");
+  role->check(CLI::IsMember({"view", "edit", "admin", "cluster-admin"}));
+  command->add_option("--expires", options.expires, "how long that token is good, as in 90m, 8h or 7d (default: 8h)")
+      ->needs(role);
   declare_output(command, options.output)->excludes(print);
   command->footer(
       "Examples:\n"
       "  sublet connect rag                       # kubectl is in it until: sublet disconnect\n"
+      "  sublet connect rag --role view --expires 8h --print > look.kubeconfig\n"
       "  sublet connect rag -- kubectl get pods   # this one command, and no kubeconfig changed\n"
       "  sublet connect rag --print > rag.kubeconfig");
 }

@@ -39,6 +39,8 @@ int list(cluster::Driver& driver, const ListOptions& options);
 struct ConnectOptions {
   std::string name;            // also as `list -o name` prints it
   std::string host_namespace;  // empty: wherever the one of that name is
+  std::string role;            // view, edit, admin or cluster-admin by a token; empty: the administrator's certificate
+  std::string expires;         // of the token, "8h"
   bool print = false;
   bool update_current = true;
   std::string kubeconfig;  // file to change; empty: as kubectl would

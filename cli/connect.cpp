@@ -13,6 +13,7 @@
 #include "cli/context_name.h"
 #include "cli/exit_code.h"
 #include "cli/json_output.h"
+#include "cli/limited_access.h"
 #include "cli/previous_context.h"
 #include "cli/reference.h"
 #include "cli/steps.h"
@@ -24,9 +25,19 @@ namespace {
 
 using cluster::VirtualCluster;
 
+constexpr std::string_view kExpires = "8h";
+
 // A tenant's access under the name that connect gives it.
-Result<kube::ClusterAccess> access_of(const cluster::Driver& driver, const VirtualCluster& cluster) {
+Result<kube::ClusterAccess> access_of(const cluster::Driver& driver, const VirtualCluster& cluster,
+                                      const ConnectOptions& options) {
+  std::chrono::seconds lifetime{0};
+  if (!options.role.empty()) {
+    const auto parsed = parse_lifetime(options.expires.empty() ? kExpires : options.expires);
+    if (!parsed) return fail(parsed.error());
+    lifetime = *parsed;
+  }
   auto access = driver.access(cluster);
+  if (access && !options.role.empty()) access = limited_access(*access, options.role, lifetime);
   if (!access) return access;
   access->context_name = access->cluster_name = access->user_name = context_name(cluster);
   access->namespace_name = "default";
@@ -90,15 +101,16 @@ int connect_command(const VirtualCluster& cluster, const kube::ClusterAccess& ac
   return run_command(command, kubeconfig.path());
 }
 
-// The user's file keeps the mode that it has: an administrator's key in one that others read is theirs to hear of.
+// The user's file keeps the mode that it has: a key in one that others read is theirs to hear of.
 void tell_readers(const std::string& path, const kube::ClusterAccess& access) {
   const auto file = kube::kubeconfig_file_of(path, access.context_name);
   struct stat status;
   if (!file || ::stat(file->c_str(), &status) != 0 || (status.st_mode & 077) == 0) return;
   std::fprintf(stderr,
-               "sublet: %s now has an administrator's key in it and is open to others (mode %04o); "
+               "sublet: %s now has %s in it and is open to others (mode %04o); "
                "chmod 600 makes it yours alone\n",
-               file->c_str(), status.st_mode & 07777);
+               file->c_str(), access.bearer_token.empty() ? "an administrator's key" : "a token",
+               status.st_mode & 07777);
 }
 
 int connect_kubeconfig(const ConnectOptions& options, const kube::ClusterAccess& access) {
@@ -131,7 +143,7 @@ int connect(cluster::Driver& driver, const ConnectOptions& options) {
   if (!meant) return report(meant.error());
   const auto cluster = find_cluster(driver.list(), meant->name, meant->host_namespace);
   if (!cluster) return report(cluster.error());
-  const auto access = access_of(driver, *cluster);
+  const auto access = access_of(driver, *cluster, options);
   if (!access) return report(access.error());
   if (!options.command.empty()) return connect_command(*cluster, *access, options.command);
   if (options.print) {

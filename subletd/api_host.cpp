@@ -136,6 +136,7 @@ Outcome ApiHost::start_server() {
   if (!parts) return fail(parts.error());
   config_.server.ca_certificate_pem = pki_.ca.certificate_pem;
   config_.server.service_account_key_pem = pki_.service_account_key_pem;
+  for (const auto& old : pki_.old_service_account_keys_pem) config_.server.service_account_key_pem += old;
   config_.server.advertise_address = parts->host;
   config_.server.advertise_port = parts->port;
   if (!config_.unix_socket.empty()) {

@@ -1,5 +1,8 @@
 #include "subletd/pki.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "sublet/base/files.h"
 
 namespace sublet::subletd {
@@ -99,6 +102,22 @@ Result<std::string> load_or_make_key(const std::string& path) {
   return made;
 }
 
+Result<std::vector<std::string>> load_old_keys(const std::string& folder) {
+  std::vector<std::string> paths, keys;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (const auto name = entry.path().filename().string(); name.starts_with("sa-") && name.ends_with(".key"))
+      paths.push_back(entry.path());
+  if (error) return internal_error(folder + ": " + error.message());
+  std::sort(paths.begin(), paths.end());
+  for (const auto& path : paths) {
+    auto key = read_file(path);
+    if (!key) return fail(key.error());
+    keys.push_back(std::move(*key));
+  }
+  return keys;
+}
+
 // Notes which names the server's certificate covers; true when they changed.
 Result<bool> names_changed(const std::string& path, const std::vector<std::string>& names) {
   std::string text;
@@ -128,6 +147,9 @@ Result<Pki> load_or_make_pki(const std::string& folder, const std::vector<std::s
   auto key = load_or_make_key(folder + "/sa.key");
   if (!key) return fail(key.error());
   pki.service_account_key_pem = std::move(*key);
+  auto old = load_old_keys(folder);
+  if (!old) return fail(old.error());
+  pki.old_service_account_keys_pem = std::move(*old);
   return pki;
 }
 

@@ -1,7 +1,9 @@
 // Pki: the keys and certificates of one API server, made at its first start and kept in its data folder.
 //
-// Files: ca.crt, ca.key, apiserver.crt/.key, admin.crt/.key, sa.key. The CA and the service-account key stay for ever;
-// the two leaf certificates are made anew when they end soon or when the server's names changed.
+// Files: ca.crt, ca.key, apiserver.crt/.key, admin.crt/.key, sa.key. The CA and the service-account key stay for ever,
+// unless somebody renames sa.key to sa-ANYTHING.key: then a new one is made at the next start, and tokens of the old
+// one are good as long as that file is there. The two leaf certificates are made anew when they end soon or when the
+// server's names changed.
 #pragma once
 
 #include <string>
@@ -15,6 +17,7 @@ namespace sublet::subletd {
 struct Pki {
   net::KeyPair ca, server, admin;
   std::string service_account_key_pem;
+  std::vector<std::string> old_service_account_keys_pem;
 };
 
 /// `names`: DNS names and addresses that the server's certificate must cover.

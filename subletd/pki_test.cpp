@@ -45,6 +45,16 @@ TEST_F(PkiTest, IsMadeOnceAndKept) {
   EXPECT_EQ(files, 8);
 }
 
+TEST_F(PkiTest, AKeyThatWasRenamedSignsNoMoreButIsKept) {
+  const Pki made = load();
+  EXPECT_TRUE(made.old_service_account_keys_pem.empty());
+  std::filesystem::rename(folder_ + "/sa.key", folder_ + "/sa-2026.key");
+  const Pki again = load();
+  EXPECT_NE(again.service_account_key_pem, made.service_account_key_pem);
+  EXPECT_EQ(again.old_service_account_keys_pem, std::vector<std::string>{made.service_account_key_pem});
+  EXPECT_EQ(load().service_account_key_pem, again.service_account_key_pem);
+}
+
 TEST_F(PkiTest, OtherNamesMakeTheServersCertificateAnewAndNothingElse) {
   const Pki made = load();
   names_.push_back("rag.example.com");

@@ -46,6 +46,17 @@ check "a command that is not there" "$(code sublet connect rag -- no-such-progra
 check "flags behind -- are the command's" "$(sublet connect rag -- echo --print -n x)" "--print -n x"
 check "the user's kubeconfig was left alone" "$(ls "$KUBECONFIG" 2>/dev/null)" ""
 sublet connect rag --print >"$work/printed" 2>/dev/null
+sublet connect rag --role view --expires 1h --print >"$work/look" 2>/dev/null
+look() { "$KUBECTL" --kubeconfig "$work/look" "$@" 2>&1; }
+check "--role view reads" "$(look get namespace default -o name)" "namespace/default"
+contains "and changes nothing" "$(look create configmap x)" "User \"system:serviceaccount:kube-system:sublet-view\" cannot create resource \"configmaps\""
+contains "nor reads Secrets" "$(look get secrets -A)" "cannot list resource \"secrets\""
+check "--role edit changes" "$(sublet connect rag --role edit -- "$KUBECTL" create configmap edited -o name 2>/dev/null)" "configmap/edited"
+contains "but gives nothing away" "$(sublet connect rag --role edit -- "$KUBECTL" create clusterrolebinding x --clusterrole view --user x 2>&1)" "cannot create resource \"clusterrolebindings\""
+sublet connect rag -- "$KUBECTL" delete clusterrolebinding sublet:view >/dev/null 2>&1
+contains "what was handed out can be taken back" "$(look get namespace default)" "cannot get resource \"namespaces\""
+contains "a lifetime is checked" "$(sublet connect rag --role view --expires 5m --print 2>&1)" "ten minutes"
+check "and a role" "$(code sublet connect rag --role root --print)" 2
 check "--print is a kubeconfig and nothing else" "$("$KUBECTL" --kubeconfig "$work/printed" get namespace default -o name)" "namespace/default"
 
 cat >"$KUBECONFIG" <<'K'
