@@ -46,10 +46,9 @@ die() {
 }
 job() { printf 'apiVersion: batch/v1\nkind: Job\nmetadata: {name: job-%s}\nspec: {completions: 5, parallelism: 3, completionMode: Indexed, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [sh, -c, "sleep 0.2"]}]}}}\n' "$1"; }
 workload() { printf 'apiVersion: apps/v1\nkind: %s\nmetadata: {name: %s}\nspec: {replicas: %s, selector: {matchLabels: {app: %s}}, template: {metadata: {labels: {app: %s}}, spec: {terminationGracePeriodSeconds: 0, containers: [{name: c, image: "i:%s"}]}}%s}\n' "$1" "$2" "$3" "$2" "$2" "$4" "${5:-}"; }
-jobs_made=0
 churn() { # what people do before the n-th kill
   {
-    if [ $(($1 % 4)) = 0 ]; then job "$jobs_made" && jobs_made=$((jobs_made + 1)); echo ---; fi
+    if [ $(($1 % 4)) = 0 ]; then job "$1"; echo ---; fi
     workload Deployment web $(($1 % 6 + 1)) $(($1 / 3 % 4))
     echo ---
     workload StatefulSet db $(($1 % 4 + 1)) $(($1 / 5 % 3)) ', serviceName: db, podManagementPolicy: Parallel'
