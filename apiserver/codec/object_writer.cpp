@@ -19,9 +19,10 @@ constexpr std::string_view kListMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.Lis
 constexpr std::string_view kPartial = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
 constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
 
-std::string list_meta_json(const ListMeta& meta) {
+/// `whole`: an empty token is said, too, as upstream does for custom resources.
+std::string list_meta_json(const ListMeta& meta, bool whole = false) {
   std::string out = "{\"resourceVersion\":\"" + std::to_string(meta.revision) + "\"";
-  if (!meta.continue_token.empty()) {
+  if (whole || !meta.continue_token.empty()) {
     out += ",\"continue\":";
     schema::append_json_string(out, meta.continue_token);
   }
@@ -169,7 +170,7 @@ std::string ObjectWriter::list_head(const ListMeta& meta, std::size_t items_byte
   }
   out = partial ? type_meta_prefix("meta.k8s.io", meta_version(), "PartialObjectMetadataList")
                 : type_meta_prefix(route_.served->group, route_.served->version, route_.served->list_kind);
-  return out += "\"metadata\":" + list_meta_json(meta) + ",\"items\":[";
+  return out += "\"metadata\":" + list_meta_json(meta, route_.served->custom && !partial) + ",\"items\":[";
 }
 
 // Every list message is {1: ListMeta, 2: repeated item}.
@@ -200,6 +201,10 @@ Outcome ObjectWriter::append_item(std::string& out, const store::Object& object,
   if (!first) out += ',';
   if (output_.form == Form::partial_list) {
     out += partial_json(meta_version(), metadata_json(object));
+  } else if (route_.served->custom) {  // whose items say what they are, as upstream's do
+    auto json = object_json(object);
+    if (!json) return fail(json.error());
+    out += *json;
   } else if (!conversion_of(route_)) {
     object.append_json(out);
   } else {

@@ -39,13 +39,15 @@ std::string_view go_type(const Value& value) {
   return value.is_array() ? "[]interface {}" : "<nil>";
 }
 
+std::string shown(const Value& value) { return value.is_string() ? value.string() : value.to_json(); }
+
 void check_replicas(const Value& object, const std::vector<std::string>& names, const std::string& path,
                     std::vector<Cause>& causes) {
   const Value value = at_path(object, names);
   if (value.missing()) return;
   if (!value.is_integer())
     return invalid(causes, path, 0,
-                   path + " accessor error: " + value.to_json() + " is of the type " + std::string(go_type(value)) +
+                   path + " accessor error: " + shown(value) + " is of the type " + std::string(go_type(value)) +
                        ", expected int64");
   if (value.integer() < 0) return invalid(causes, path, value, "should be a non-negative integer");
   if (value.integer() > std::numeric_limits<std::int32_t>::max())
@@ -219,7 +221,7 @@ void CustomStrategy::check_scale(const Value& object, bool spec, std::vector<Cau
   const Value selector = version.scale->selector.empty() ? Value() : at_path(object, paths->selector);
   if (selector && !selector.is_string())
     invalid(causes, version.scale->selector, "",
-            version.scale->selector + " accessor error: " + selector.to_json() + " is of the type " +
+            version.scale->selector + " accessor error: " + shown(selector) + " is of the type " +
                 std::string(go_type(selector)) + ", expected string");
 }
 

@@ -141,6 +141,7 @@ TEST(Definitions, RefusalsAreInUpstreamsWords) {
        R"(spec.size: Invalid value: "boolean": spec.size in body must be of type integer,string: "boolean")"},
       {R"({"cron":"*","one":{}})",
        R"(<nil>: Invalid value: "": "spec.one" must validate one and only one schema (oneOf). Found none valid)"},
+      {R"({"cron":"*","one":{}})", "(oneOf). Found none valid, spec.one.a: Required value]"},
       {R"({"cron":"*","template":{"kind":"Pod"}})", "spec.template.apiVersion: Required value"},
   };
   for (const Case& one : cases) {

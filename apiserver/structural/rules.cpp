@@ -339,7 +339,7 @@ class DefinitionRules {
   void limit(const std::string& what, std::uint64_t cost, const std::string& field) {
     if (cost > cel::kRuleEstimateMax) forbidden(causes_, field, cost_message(what, cost, cel::kRuleEstimateMax));
     total_ = kUnbounded - total_ < cost ? kUnbounded : total_ + cost;
-    costs_.emplace_back(cost, field);
+    if (cost >= cel::kDefinitionEstimateMax / 100) costs_.emplace_back(cost, field);  // others hardly count
   }
 
   std::vector<Cause>& causes_;

@@ -20,7 +20,7 @@ JsonType type_of(const Value& props) {
   if (props["x-kubernetes-int-or-string"].boolean()) return JsonType::int_or_string;
   const auto name = props["type"].text();
   for (std::size_t i = 1; i < std::size(kTypeNames); ++i)
-    if (name == kTypeNames[i]) return static_cast<JsonType>(i);
+    if (!name.empty() && name == kTypeNames[i]) return static_cast<JsonType>(i);
   return JsonType::any;
 }
 

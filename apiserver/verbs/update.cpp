@@ -17,7 +17,9 @@ Status precondition_conflict(const RequestContext& context, std::string_view sen
 
 Status missing_version(const RequestContext& context) {
   Cause cause{"FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"};
-  return invalid_status(context.served().group, context.served().kind, context.info.name, {std::move(cause)});
+  // Upstream's custom resources go by the resource's name here.
+  const auto kind = context.served().custom ? context.served().resource : context.served().kind;
+  return invalid_status(context.served().group, kind, context.info.name, {std::move(cause)});
 }
 
 // The sender's uid and resourceVersion against what is stored.
