@@ -84,7 +84,7 @@ Rig::Rig(store::StoreOptions store_options, ServerOptions options, std::unique_p
   start(std::move(store_options), std::move(options), std::move(log));
 }
 
-Rig::Rig(WithRights, ServerOptions options) : loop_("test-api") {
+Rig::Rig(ServerOptions options, WithRights) : loop_("test-api") {
   start({}, std::move(options), store::make_memory_log());
 }
 

@@ -67,7 +67,7 @@ class Rig {
   struct WithRights {
     explicit WithRights() = default;
   };
-  explicit Rig(WithRights, ServerOptions options = {});
+  Rig(ServerOptions options, WithRights);
   ~Rig();
   Reply call(std::string method, std::string target, std::string body = {}, net::Headers headers = {});
   Reply get(std::string target, net::Headers headers = {}) {

@@ -297,8 +297,8 @@ TEST(BootstrapRights, AreUpstreams) {
     auto object = Document::parse_json(json);
     ASSERT_TRUE(object) << json;
     (object->root().has("roleRef") ? bindings : roles)++;
-    if ((*object)["kind"].text() == "ClusterRole" && (*object)["metadata"]["name"].text() == "view")
-      EXPECT_GT((*object)["rules"].size(), 3u) << "what it gathers is filled in";
+    if ((*object)["kind"].text() != "ClusterRole" || (*object)["metadata"]["name"].text() != "view") continue;
+    EXPECT_GT((*object)["rules"].size(), 3u) << "what it gathers is filled in";
   }
   EXPECT_GT(roles, 60u);
   EXPECT_GT(bindings, 40u);

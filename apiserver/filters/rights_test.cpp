@@ -19,7 +19,7 @@ std::string binding(const std::string& name, const std::string& role, const std:
 
 class RightsTest : public testing::Test {
  protected:
-  RightsTest() : rig(Rig::WithRights(), options()) {}
+  RightsTest() : rig(options(), Rig::WithRights()) {}
   static ServerOptions options() {
     ServerOptions made;
     made.pod_logs = [](const PodLogRequest&, const std::shared_ptr<net::ResponseSink>& sink) {
