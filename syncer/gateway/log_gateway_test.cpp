@@ -228,6 +228,7 @@ TEST_F(LogGatewayTest, AForeignPodOfTheNameIsNotRead) {
 }
 
 TEST_F(LogGatewayTest, ALogThatNobodyReadsAnyMoreEndsThoughItSaysNothing) {
+  tunnel_.take_all();
   begin();
   tunnel_.give(job("1"));
   tunnel_.give(job("2"));
