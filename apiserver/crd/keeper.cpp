@@ -54,10 +54,20 @@ bool put_condition(Value object, const Condition& wanted, const std::string& now
   return true;
 }
 
+/// What a pass asks of a definition and writes to it. The rest is in the store and in the compiled kind: a tree of all
+/// of it would be several times its bytes.
+Document head_of(const Value& object) {
+  Document head = Document::object();
+  for (const Value finalizer : object["metadata"]["finalizers"])
+    head.root().object("metadata").array("finalizers").push(finalizer.text());
+  if (object.has("status")) head.root().put("status", object["status"]);
+  return head;
+}
+
 /// A stored definition, as the last pass saw it.
 struct Known {
   store::ObjectPtr stored;
-  Document object;
+  Document head;
   CustomKindPtr kind;
   Naming naming;
   bool served() const { return naming.all_accepted() || established; }
@@ -148,7 +158,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
                       before->second.kind->definition().deleting == definition.deleting;
     known.kind =
         same ? before->second.kind : std::make_shared<const CustomKind>(stored, std::move(definition), object->root());
-    known.object = std::move(*object);
+    known.head = head_of(object->root());
     now.emplace(name, std::move(known));
   }
 
@@ -158,7 +168,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     for (auto& [name, known] : all) order.push_back(&known);
     std::ranges::sort(order, {}, [](const Known* known) { return known->stored->create_revision; });
     std::map<std::string, TakenNames> taken;
-    const auto accepted = [](const Known& known) { return KindNames::read(known.object["status"]["acceptedNames"]); };
+    const auto accepted = [](const Known& known) { return KindNames::read(known.head["status"]["acceptedNames"]); };
     for (Known* known : order) {
       TakenNames others;
       for (Known* other : order)
@@ -227,7 +237,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
   std::string now() const { return format_time(core.clock.now()); }
 
   void write_status(Known& known) {
-    Document wanted = known.object.clone();
+    Document wanted = known.head.clone();
     Value status = wanted.root().object("status");
     const bool names_changed = KindNames::read(status["acceptedNames"]) != known.naming.accepted;
     if (names_changed) known.naming.accepted.write(status.object("acceptedNames"));
@@ -239,7 +249,14 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     else if (!condition_of(wanted.root(), "Established"))
       changed |=
           put_condition(wanted.root(), {"Established", "False", "NotAccepted", "not all names are accepted"}, now());
-    if (changed) put(wanted.root(), "status");
+    if (changed) put_status(known, wanted["status"]);
+  }
+
+  bool put_status(const Known& known, const Value& status) {
+    auto object = Document::parse_json(known.stored->json());
+    if (!object) return false;  // read_one() could read it
+    object->root().put("status", status);
+    return put(object->root(), "status");
   }
 
   bool put(Value object, std::string_view subresource) {
@@ -258,7 +275,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
 
   void clean_up(Known& known) {
     const Definition& definition = known.kind->definition();
-    Document wanted = known.object.clone();
+    Document wanted = known.head.clone();
     bool held = false;
     for (const Value finalizer : wanted["metadata"]["finalizers"]) held = held || finalizer.text() == kCleanup;
     if (!held) return;
@@ -266,7 +283,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     if (put_condition(wanted.root(),
                       {"Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"},
                       now()) &&
-        !put(wanted.root(), "status"))
+        !put_status(known, wanted["status"]))
       return;
     const std::string prefix = instances_prefix(definition);
     delete_instances(definition, prefix);
