@@ -32,8 +32,8 @@ Arena::~Arena() {
 }
 
 void* Arena::allocate(std::size_t size, std::size_t align) {
-  auto address = (reinterpret_cast<std::uintptr_t>(cursor_) + align - 1) & ~(align - 1);
-  if (cursor_ == nullptr || address + size > reinterpret_cast<std::uintptr_t>(limit_)) {
+  const auto padding = [&] { return -reinterpret_cast<std::uintptr_t>(cursor_) & (align - 1); };
+  if (cursor_ == nullptr || padding() + size > static_cast<std::size_t>(limit_ - cursor_)) {
     std::size_t block_size = std::clamp(bytes_, kFirstBlock, kBlockMax);
     block_size = std::max(block_size, size + align + sizeof(Block));
     auto* block = static_cast<Block*>(::operator new(block_size));
@@ -42,16 +42,16 @@ void* Arena::allocate(std::size_t size, std::size_t align) {
     bytes_ += block_size;
     cursor_ = reinterpret_cast<char*>(block) + sizeof(Block);
     limit_ = reinterpret_cast<char*>(block) + block_size;
-    address = (reinterpret_cast<std::uintptr_t>(cursor_) + align - 1) & ~(align - 1);
   }
-  cursor_ = reinterpret_cast<char*>(address + size);
-  return reinterpret_cast<void*>(address);
+  char* const place = cursor_ + padding();
+  cursor_ = place + size;
+  return place;
 }
 
 Node* Arena::new_node() { return new (allocate(sizeof(Node), alignof(Node))) Node(); }
 
 std::string_view Arena::store(std::string_view text) {
-  if (text.empty()) return {"", 0};
+  if (text.empty()) return "";
   auto* copy = static_cast<char*>(allocate(text.size(), 1));
   std::memcpy(copy, text.data(), text.size());
   return {copy, text.size()};

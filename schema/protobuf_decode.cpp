@@ -209,8 +209,8 @@ class Decoder {
       } else if (or_bool || tag.number == 1) {
         if (node->kind == NodeKind::array) continue;  // a list wins over the one schema
         if (!message(node, nested, plan_of(plan), depth)) return false;
-      } else if (!other_item(node, nested, plan, depth)) {
-        return false;
+      } else {
+        if (!other_item(node, nested, plan, depth)) return false;
       }
     }
     return true;

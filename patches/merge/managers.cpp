@@ -147,7 +147,7 @@ class Pruning {
     TypedObject pruned = without(*base, applied);
     if (auto added = add_back_owned(*base, pruned, last.version); !added)
       return fail(failure("failed add back owned items", added.error()));
-    if (auto added = add_back_dangling(*base, pruned, last.version, std::move(applied)); !added)
+    if (auto added = add_back_dangling(*base, pruned, last.version, applied); !added)
       return fail(failure("failed add back dangling items", added.error()));
     return versions_.convert(pruned, version);
   }
