@@ -1,5 +1,6 @@
 #include "apiserver/discovery/gnostic.h"
 
+#include <bit>
 #include <cassert>
 #include <cstdint>
 #include <span>
@@ -78,17 +79,59 @@ void named_schemas(std::string& out, unsigned number, const Value& value) {
   append_protobuf_bytes(out, number, properties);
 }
 
+/// double: eight bytes, the lowest first.
+void real(std::string& out, unsigned field, const Value& value) {
+  append_varint(out, field << 3 | 1);
+  for (auto bits = std::bit_cast<std::uint64_t>(value.floating()), i = std::uint64_t{0}; i < 8; ++i, bits >>= 8)
+    out += static_cast<char>(bits & 0xff);
+}
+void count(std::string& out, unsigned field, const Value& value) {
+  append_varint(out, field << 3);
+  append_varint(out, static_cast<std::uint64_t>(value.integer()));
+}
+void any_fields(std::string& out, unsigned number, const Value& value) {
+  for (Value item : value) append_protobuf_bytes(out, number, any(item));
+}
+/// AdditionalPropertiesItem { schema = 1, or boolean = 2 }.
+void schema_or_flag(std::string& out, unsigned number, const Value& value) {
+  if (!value.is_boolean()) return wrapped_schema(out, number, value);
+  std::string choice;
+  append_varint(choice, 2 << 3);
+  choice += value.boolean() ? '\1' : '\0';
+  append_protobuf_bytes(out, number, choice);
+}
+void docs(std::string& out, unsigned number, const Value& value) {
+  constexpr Member kDocs[] = {{"description", 1, text}, {"url", 2, text}};
+  append_protobuf_bytes(out, number, message(value, kDocs, 3));
+}
+
 constexpr Member kSchema[] = {
     {"$ref", 1, text},
     {"format", 2, text},
+    {"title", 3, text},
     {"description", 4, text},
     {"default", 5, any_field},
+    {"multipleOf", 6, real},
+    {"maximum", 7, real},
+    {"exclusiveMaximum", 8, flag},
+    {"minimum", 9, real},
+    {"exclusiveMinimum", 10, flag},
+    {"maxLength", 11, count},
+    {"minLength", 12, count},
+    {"pattern", 13, text},
+    {"maxItems", 14, count},
+    {"minItems", 15, count},
     {"uniqueItems", 16, flag},
+    {"maxProperties", 17, count},
+    {"minProperties", 18, count},
     {"required", 19, texts},
-    {"additionalProperties", 21, wrapped_schema},
+    {"enum", 20, any_fields},
+    {"additionalProperties", 21, schema_or_flag},
     {"type", 22, type_item},
     {"items", 23, wrapped_schema},
     {"properties", 25, named_schemas},
+    {"externalDocs", 29, docs},
+    {"example", 30, any_field},
 };
 
 std::string schema_message(const Value& value) { return message(value, kSchema, 31); }
@@ -153,9 +196,8 @@ std::string message(const Value& object, std::span<const Member> members, unsign
       append_protobuf_bytes(out, extension_number, named(member.key(), any(member)));
       continue;
     }
-    const Member* known = find(members, member.key());
-    assert(known && "a member without a field in gnostic's messages");
-    if (known) known->write(out, known->number, member);
+    // What OpenAPI v2 has no word for is left out: the schemas of custom resources are their authors'.
+    if (const Member* known = find(members, member.key())) known->write(out, known->number, member);
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
@@ -172,6 +173,9 @@ std::vector<WireField> wire(std::string_view bytes) {
     WireField field{static_cast<unsigned>(tag >> 3), {}, 0};
     if ((tag & 7) == 0) {
       field.varint = varint();
+    } else if ((tag & 7) == 1) {  // a double
+      field.bytes = bytes.substr(at, 8);
+      at += 8;
     } else {
       EXPECT_EQ(tag & 7, 2u);
       std::uint64_t size = varint();
@@ -212,6 +216,37 @@ TEST(Gnostic, WritesASchema) {
   std::string_view extension = only(schema, 31);
   EXPECT_EQ(only(extension, 1), "x-kubernetes-thing");
   EXPECT_EQ(only(only(extension, 2), 2), R"(["y"])");
+}
+
+double real(std::string_view bytes) {
+  double value = 0;
+  EXPECT_EQ(bytes.size(), sizeof value);
+  if (bytes.size() == sizeof value) std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+// Each member that a custom resource's schema can have; what v2 has no word for is left out.
+TEST(Gnostic, WritesTheSchemasOfCustomResources) {
+  gnostic::DocumentWriter writer;
+  writer.begin("2.0", R"({"title":"Kubernetes","version":"v9"})");
+  writer.add_definition("a.B", R"({"title":"t","multipleOf":0.5,"maximum":7,"exclusiveMaximum":true,"minimum":-1.5,
+    "maxLength":300,"pattern":"^a$","maxItems":3,"maxProperties":4,"enum":["a",1],"additionalProperties":false,
+    "externalDocs":{"url":"u"},"example":{"a":1},"oneOf":[{"type":"string"}],"nullable":true,"id":"i"})");
+  const std::string document = writer.take();
+  const std::string_view schema = only(only(only(document, 9), 1), 2);
+  std::map<unsigned, std::uint64_t> numbers;
+  for (const WireField& field : wire(schema))
+    if (field.bytes.empty()) numbers[field.number] = field.varint;
+  EXPECT_EQ(only(schema, 3), "t");
+  EXPECT_EQ(real(only(schema, 6)), 0.5);
+  EXPECT_EQ(real(only(schema, 7)), 7);
+  EXPECT_EQ(real(only(schema, 9)), -1.5);
+  EXPECT_EQ(numbers, (std::map<unsigned, std::uint64_t>{{8, 1}, {11, 300}, {14, 3}, {17, 4}}));
+  EXPECT_EQ(only(schema, 13), "^a$");
+  EXPECT_EQ(only(only(schema, 20), 2), "\"a\"");
+  EXPECT_EQ(wire(only(schema, 21)).at(0).number, 2u);
+  EXPECT_EQ(only(only(schema, 29), 2), "u");
+  EXPECT_EQ(only(only(schema, 30), 2), R"({"a":1})");
 }
 
 TEST(Gnostic, HoldsAllThatTheJsonHolds) {
