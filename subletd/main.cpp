@@ -39,8 +39,8 @@ class CliFlags final : public Flags {
 /// Each arena of malloc keeps what its threads left free: with one for every thread that ever did something an idle
 /// virtual cluster would hold 0.7 MiB more. Two are enough for the loops and the commit thread (docs/performance.md).
 constexpr int kArenasMax = 2;
-/// From here on a block is the kernel's own and goes back whole. Left to itself glibc raises this to the largest block that
-/// was ever freed, and what the start needed stays in the heap: 0.7 MiB of an idle API server.
+/// From here on a block is the kernel's own and goes back whole. Left to itself glibc raises this to the largest block
+/// that was ever freed, and what the start needed stays in the heap: 0.7 MiB of an idle API server.
 constexpr int kOwnPagesFrom = 128 * 1024;
 
 int run(sublet::subletd::RoleProgram& program) {
