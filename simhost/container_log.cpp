@@ -15,7 +15,7 @@ struct LogLine {
 std::vector<LogLine> lines_of(const ContainerRun& container, WallTime started) {
   std::vector<LogLine> out;
   out.push_back({started, "simhost: container " + container.name + " of image " + container.image + " started"});
-  for (const ContainerProgram::Line& line : container.program.lines) out.push_back({started + line.at, line.text});
+  for (const shell::Line& line : container.program.lines) out.push_back({started + line.at, line.text});
   return out;
 }
 

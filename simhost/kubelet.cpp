@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simhost/image.h"
 #include "simhost/node_shape.h"
 #include "sublet/base/log.h"
 #include "sublet/base/status_json.h"
@@ -84,7 +85,11 @@ void Kubelet::adopt(PodRun& run, const schema::Value& object) {
   if (run.started == WallTime()) run.started = clock_.now();
   plan_deadline(run, object);
   for (ContainerRun& container : run.containers) {
-    if (container.state == State::running) plan_end(run, container);
+    if (container.ever_started) run_program(run, container, object);
+    if (container.state == State::running) {
+      plan_end(run, container);
+      begin_probes(run, container, object);
+    }
     if (container.state == State::terminated && runs_again(run, container)) plan_restart(run, container);
   }
   advance(run, object);
@@ -95,7 +100,9 @@ void Kubelet::update(PodRun& run, const schema::Value& object) {
   if (object["metadata"].has("deletionTimestamp")) return stop(run, object);
   if (run.finished()) return;
   restart_changed_images(run, object);
-  if (!object["spec"]["readinessGates"].empty()) write_status(run, object);
+  plan_deadline(run, object);
+  const bool seen = object["status"]["observedGeneration"].integer() == object["metadata"]["generation"].integer();
+  if (!seen || !object["spec"]["readinessGates"].empty()) write_status(run, object);
 }
 
 /// The image is what may change in a running pod's container.
@@ -104,9 +111,10 @@ void Kubelet::restart_changed_images(PodRun& run, const schema::Value& object) {
   for (ContainerRun& container : run.containers) {
     const std::string image = container_spec(object, container)["image"].string();
     if (image.empty() || image == container.image) continue;
-    changed = true;
     container.image = image;
-    loop_.cancel(std::exchange(container.timer, 0));
+    if (container.init && container.done_well()) continue;  // it has done its work
+    changed = true;
+    cancel_timers(container);
     if (container.state == State::running) {
       event(run, &container, kNormal, "Killing",
             "Container " + container.name + " definition changed, will be restarted");
@@ -241,13 +249,36 @@ void Kubelet::start(PodRun& run, ContainerRun& container, const schema::Value& o
   container.reason.clear();
   container.message.clear();
   container.started = clock_.now();
+  run_program(run, container, object);
   container.ended.reset();
   container.ever_started = true;
   container.id = make_container_id();
   event(run, &container, kNormal, "Pulled", "Container image \"" + container.image + "\" already present on machine");
   event(run, &container, kNormal, "Created", "Created container: " + container.name);
   event(run, &container, kNormal, "Started", "Started container " + container.name);
+  if (!post_start(run, container, object)) return;
   plan_end(run, container);
+  begin_probes(run, container, object);
+}
+
+void Kubelet::run_program(PodRun& run, ContainerRun& container, const schema::Value& object) {
+  const schema::Value spec = container_spec(object, container);
+  container.program =
+      spec["command"].empty() ? entry_point(container.image, words_of(spec["args"], {})) : shell::Trace();
+  container.world.reset();
+  const auto has_exec = [&](const char* list, const char* hook) { return !spec[list][hook]["exec"].empty(); };
+  const bool needs_world = !spec["command"].empty() || has_exec("lifecycle", "postStart") ||
+                           has_exec("lifecycle", "preStop") || !spec["startupProbe"]["exec"].empty() ||
+                           !spec["livenessProbe"]["exec"].empty() || !spec["readinessProbe"]["exec"].empty();
+  if (!needs_world) return;
+  const Lookup lookup = [&](Dependency::Kind kind, std::string_view name) {
+    return (kind == Dependency::Kind::config_map ? environment_.config_maps : environment_.secrets)
+        ->get(run.namespace_name, name);
+  };
+  container.world = std::make_shared<shell::World>(make_world(
+      {object, spec, run.ip, run.host_ip, run.volumes, host_paths_[run.node], lookup}, container.started, random_));
+  if (const shell::Words words = command_line(spec, container.world->variables); !words.empty())
+    container.program = shell::run(words, *container.world);
 }
 
 void Kubelet::fail_pull(PodRun& run, ContainerRun& container, const std::string& why) {
@@ -274,15 +305,15 @@ void Kubelet::plan_end(PodRun& run, ContainerRun& container) {
   const auto due = container.started + container.program.end->at - clock_.now();
   const auto delay = std::max(milliseconds(0), std::chrono::ceil<milliseconds>(due));
   container.timer = later(run, delay, [this, name = container.name](PodRun& late) {
-    if (ContainerRun* running = late.find(name); running && running->state == State::running) ended(late, *running);
+    if (ContainerRun* running = late.find(name); running && running->state == State::running)
+      ended(late, *running, running->program.end->exit_code);
   });
 }
 
-void Kubelet::ended(PodRun& run, ContainerRun& container) {
-  container.timer = 0;
+void Kubelet::ended(PodRun& run, ContainerRun& container, int exit_code) {
+  cancel_timers(container);
   container.state = State::terminated;
-  container.ended =
-      ContainerRun::Ended{container.id, container.started, clock_.now(), container.program.end->exit_code};
+  container.ended = ContainerRun::Ended{container.id, container.started, clock_.now(), exit_code};
   followers_.flush(run, clock_.now());
   if (runs_again(run, container)) plan_restart(run, container);
   const schema::Document pod = run.pod->document();
@@ -318,6 +349,9 @@ void Kubelet::plan_restart(PodRun& run, ContainerRun& container) {
 
 void Kubelet::plan_deadline(PodRun& run, const schema::Value& object) {
   const schema::Value limit = object["spec"]["activeDeadlineSeconds"];
+  if (limit.integer() == run.deadline_seconds) return;
+  run.deadline_seconds = limit.integer();
+  loop_.cancel(std::exchange(run.deadline, 0));
   if (!limit) return;
   const auto due = run.started + seconds(limit.integer()) - clock_.now();
   run.deadline = later(run, std::max(milliseconds(0), std::chrono::ceil<milliseconds>(due)), [this](PodRun& late) {
@@ -345,14 +379,14 @@ void Kubelet::fail_pod(PodRun& run, const std::string& reason, const std::string
 void Kubelet::stop(PodRun& run, const schema::Value& object) {
   run.stopping = true;
   cancel_timers(run);
-  bool any_running = false;
   for (const ContainerRun& container : run.containers) {
     if (container.state != State::running) continue;
-    any_running = true;
     event(run, &container, kNormal, "Killing", "Stopping container " + container.name);
   }
   const seconds grace(object["metadata"]["deletionGracePeriodSeconds"].integer());
-  const milliseconds delay = any_running ? std::min<milliseconds>(grace, options_.stop_time) : milliseconds(0);
+  milliseconds delay{0};
+  for (ContainerRun& container : run.containers)
+    if (container.state == State::running) delay = std::max(delay, stop_time(container, object, grace));
   run.stop_timer = later(run, delay, [this](PodRun& late) { leave(late); });
 }
 
@@ -363,10 +397,12 @@ void Kubelet::leave(PodRun& run) {
     if (container.state != State::running) continue;
     killed = true;
     container.state = State::terminated;
-    container.ended = ContainerRun::Ended{container.id, container.started, clock_.now(), kKilled};
+    container.ended =
+        ContainerRun::Ended{container.id, container.started, clock_.now(), container.exit_code_when_stopped};
   }
   if (!killed || run.finished()) return remove(run.uid);
-  run.phase = "Failed";
+  settle_phase(run);
+  if (!run.finished()) run.phase = "Failed";
   run.leaving = true;
   followers_.flush(run, clock_.now());
   write_status(run, run.pod->document().root());
@@ -485,9 +521,14 @@ net::Loop::TimerId Kubelet::later(const PodRun& run, milliseconds delay, std::fu
 }
 
 void Kubelet::cancel_timers(PodRun& run) {
-  for (ContainerRun& container : run.containers) loop_.cancel(std::exchange(container.timer, 0));
+  for (ContainerRun& container : run.containers) cancel_timers(container);
   loop_.cancel(std::exchange(run.deadline, 0));
   loop_.cancel(std::exchange(run.stop_timer, 0));
+}
+
+void Kubelet::cancel_timers(ContainerRun& container) {
+  loop_.cancel(std::exchange(container.timer, 0));
+  for (Probe& probe : container.probes) loop_.cancel(std::exchange(probe.timer, 0));
 }
 
 std::string Kubelet::take_address() {

@@ -60,9 +60,28 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   bool advance_init(PodRun& run, ContainerRun& container, const schema::Value& object);
   void start(PodRun& run, ContainerRun& container, const schema::Value& object);
   void fail_pull(PodRun& run, ContainerRun& container, const std::string& why);
+  /// Runs the container's command through, from the moment it started.
+  void run_program(PodRun& run, ContainerRun& container, const schema::Value& object);
   void plan_end(PodRun& run, ContainerRun& container);
-  void ended(PodRun& run, ContainerRun& container);
+  void ended(PodRun& run, ContainerRun& container, int exit_code);
   void plan_restart(PodRun& run, ContainerRun& container);
+  void begin_probes(PodRun& run, ContainerRun& container, const schema::Value& object);
+  void plan_probe(PodRun& run, const ContainerRun& container, Probe& probe, std::chrono::milliseconds delay);
+  void probe(PodRun& run, ContainerRun& container, Probe& probe);
+  void judge(PodRun& run, ContainerRun& container, Probe& probe, bool success);
+  /// A command in the container, as a probe or hook: what it printed, and its exit code.
+  struct ExecResult {
+    std::chrono::milliseconds time{0};
+    int exit_code = 0;
+    std::string output{};
+  };
+  ExecResult exec(ContainerRun& container, const schema::Value& command);
+  /// False: it failed, and the container is killed.
+  bool post_start(PodRun& run, ContainerRun& container, const schema::Value& object);
+  /// How long a container takes to stop; sets its exit code.
+  std::chrono::milliseconds stop_time(ContainerRun& container, const schema::Value& object,
+                                      std::chrono::milliseconds grace);
+
   void plan_deadline(PodRun& run, const schema::Value& object);
   void fail_pod(PodRun& run, const std::string& reason, const std::string& message);
   void stop(PodRun& run, const schema::Value& object);
@@ -75,6 +94,7 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   /// Runs `step` on the run later, unless it is gone by then.
   net::Loop::TimerId later(const PodRun& run, std::chrono::milliseconds delay, std::function<void(PodRun&)> step);
   void cancel_timers(PodRun& run);
+  void cancel_timers(ContainerRun& container);
   void follow_next_line(PodRun& run);
   void event(const PodRun& run, const ContainerRun* container, EventRecorder::Type type, const std::string& reason,
              const std::string& message);
@@ -92,6 +112,7 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   std::unordered_map<std::string, std::string> nodes_;                            // simulated ones: name -> address
   std::unordered_map<std::string, std::unique_ptr<PodRun>> runs_;                 // by uid
   std::unordered_map<std::string, std::unordered_set<std::string>> waiting_for_;  // "configmap/ns/name" -> uids
+  std::unordered_map<std::string, Trees> host_paths_;                             // by node
   std::unordered_set<std::string> addresses_;
   std::uint32_t last_address_ = 0;
   LogFollowers followers_;

@@ -49,7 +49,6 @@ void add_containers(PodRun& run, const schema::Value& object, const char* spec_l
     container.image = spec["image"].string();
     container.init = init;
     container.sidecar = init && spec["restartPolicy"].text() == "Always";
-    container.program = read_program(spec);
     container.reason = init || object["spec"]["initContainers"].empty() ? "ContainerCreating" : "PodInitializing";
     for (const schema::Value status : object["status"][status_list])
       if (status["name"].text() == container.name) take_over(container, status);

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "simhost/container_program.h"
+#include "simhost/container_world.h"
+#include "simhost/probe.h"
+#include "simhost/shell/shell.h"
 #include "sublet/base/clock.h"
 #include "sublet/kube/informer.h"
 #include "sublet/net/loop.h"
@@ -28,7 +30,8 @@ struct ContainerRun {
 
   std::string name, image;
   bool init = false, sidecar = false;
-  ContainerProgram program;
+  shell::Trace program;                 // of the run that is on, or was last; an image's own program runs for ever
+  std::shared_ptr<shell::World> world;  // what its processes see; null when it has no command of its own
 
   State state = State::waiting;
   std::string reason, message;  // why it waits
@@ -38,7 +41,11 @@ struct ContainerRun {
   std::optional<Ended> last;   // the run before this one
   int restarts = 0;
   bool ever_started = false;
-  net::Loop::TimerId timer = 0;  // its end, its restart, or the next step of a failing pull
+  std::vector<Probe> probes;       // of the run that is on
+  bool started_up = true;          // no startup probe is open
+  bool ready = true;               // as its readiness probe has it
+  int exit_code_when_stopped = 0;  // set when its pod is deleted
+  net::Loop::TimerId timer = 0;    // its end, its restart, or the next step of a failing pull
 
   bool done_well() const { return state == State::terminated && ended && ended->exit_code == 0; }
 };
@@ -55,6 +62,8 @@ struct PodRun {
   bool stopping = false;          // deleted: nothing starts any more
   bool leaving = false;           // its last status is on its way; then the object goes
   net::Loop::TimerId deadline = 0, stop_timer = 0;
+  std::int64_t deadline_seconds = 0;  // that `deadline` was set for
+  Trees volumes;                      // what the containers wrote into the pod's own
 
   std::string written;  // the last status sent
   bool writing = false, write_again = false;
@@ -74,10 +83,5 @@ PodRun make_run(const kube::CachedPtr& pod, const schema::Value& object, const s
 void settle_phase(PodRun& run);
 /// A strategic merge patch for the status subresource: everything the kubelet owns. Updates run.conditions.
 std::string status_patch(PodRun& run, const schema::Value& object, WallTime now);
-
-/// "docker.io/library/nginx:latest" for "nginx".
-std::string full_image_name(const std::string& image);
-/// Empty when the image can be "pulled"; references containing "does-not-exist" cannot.
-std::string pull_failure(const std::string& image);
 
 }  // namespace sublet::simhost

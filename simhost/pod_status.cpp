@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "simhost/image.h"
 #include "simhost/pod_run.h"
 
 namespace sublet::simhost {
@@ -28,7 +29,8 @@ std::string image_id(const std::string& image) {
 
 bool is_ready(const PodRun& run, const ContainerRun& container) {
   if (run.stopping || run.finished()) return false;
-  return container.state == State::running || (container.init && !container.sidecar && container.done_well());
+  return (container.state == State::running && container.started_up && container.ready) ||
+         (container.init && !container.sidecar && container.done_well());
 }
 
 void put_ended(schema::Value object, const ContainerRun::Ended& ended) {
@@ -65,7 +67,7 @@ void put_container(schema::Value list, const PodRun& run, const ContainerRun& co
   status.put("image", pulled ? full_image_name(container.image) : container.image);
   status.put("imageID", pulled ? image_id(container.image) : "");
   if (pulled) status.put("containerID", container.id);
-  status.put("started", container.state == State::running);
+  status.put("started", container.state == State::running && container.started_up);
 }
 
 /// "[a b]": the containers that `is_bad` picks; empty when none.
@@ -163,27 +165,6 @@ std::string status_patch(PodRun& run, const schema::Value& object, WallTime now)
   for (const ContainerRun& container : run.containers)
     put_container(status.array(container.init ? "initContainerStatuses" : "containerStatuses"), run, container);
   return patch.to_json();
-}
-
-std::string full_image_name(const std::string& image) {
-  std::string out = image;
-  const auto slash = image.find('/');
-  const std::string registry = image.substr(0, slash);
-  if (slash == std::string::npos) {
-    out = "docker.io/library/" + image;
-  } else if (registry.find_first_of(".:") == std::string::npos && registry != "localhost") {
-    out = "docker.io/" + image;
-  }
-  const auto name = out.rfind('/');
-  if (out.find_first_of(":@", name) == std::string::npos) out += ":latest";
-  return out;
-}
-
-std::string pull_failure(const std::string& image) {
-  if (image.find("does-not-exist") == std::string::npos) return {};
-  const std::string name = full_image_name(image);
-  return "failed to pull and unpack image \"" + name + "\": failed to resolve reference \"" + name + "\": " + name +
-         ": not found";
 }
 
 }  // namespace sublet::simhost

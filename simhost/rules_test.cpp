@@ -1,7 +1,8 @@
 // The pure rules of the simulated host: resources, node filters, KAI's annotations, container programs, node shapes.
 #include <gtest/gtest.h>
 
-#include "simhost/container_program.h"
+#include "simhost/container_world.h"
+#include "simhost/image.h"
 #include "simhost/kai.h"
 #include "simhost/node_filter.h"
 #include "simhost/node_shape.h"
@@ -148,7 +149,14 @@ TEST(Kai, GroupsFillTheFullestDeviceFirst) {
   EXPECT_TRUE(groups.leave("a", 300'000));
 }
 
-TEST(ContainerProgram, ReadsCommands) {
+/// What a Container's command does.
+shell::Trace run_container(const schema::Value& container) {
+  SeededRandom random(1);
+  shell::World world{.random = &random};
+  return shell::run(command_line(container, {}), world);
+}
+
+TEST(ContainerCommand, RunsInTheSimulatedShell) {
   struct Case {
     const char* container;
     int exit_code;  // -1: runs for ever
@@ -169,16 +177,17 @@ TEST(ContainerProgram, ReadsCommands) {
       {R"({"command":["/bin/sh","-c","false && echo no || echo yes"]})", 0, 0, 1},
       {R"({"command":["sh","-c","false\nexit"]})", 1, 0, 0},
       {R"({"command":["sh","-c","echo one; while true; do sleep 1; done"]})", -1, 0, 1},
-      {R"x({"command":["sh","-c","echo $(date)"]})x", -1, 0, 0},
+      {R"x({"command":["sh","-c","echo $(date)"]})x", 0, 0, 1},
+      {R"x({"command":["sh","-c","cat <<END"]})x", -1, 0, 1},
       {R"({"command":["sh","-c","echo 'a;b' \"c\""]})", 0, 0, 1},
   };
   for (const Case& c : cases) {
-    const ContainerProgram program = read_program(json(c.container).root());
+    const shell::Trace program = run_container(json(c.container).root());
     EXPECT_EQ(program.end ? program.end->exit_code : -1, c.exit_code) << c.container;
     EXPECT_EQ(program.end ? program.end->at : milliseconds(0), milliseconds(c.milliseconds)) << c.container;
     EXPECT_EQ(program.lines.size(), c.lines) << c.container;
   }
-  EXPECT_EQ(read_program(json(cases[14].container).root()).lines[0].text, "a;b c");
+  EXPECT_EQ(run_container(json(cases[15].container).root()).lines[0].text, "a;b c");
 }
 
 TEST(NodeShape, ShowsGpusAsFeatureDiscoveryDoes) {
@@ -228,6 +237,14 @@ TEST(PodRun, NamesImagesInFull) {
   EXPECT_EQ(full_image_name("quay.io/a@sha256:12"), "quay.io/a@sha256:12");
   EXPECT_EQ(pull_failure("nginx"), "");
   EXPECT_NE(pull_failure("nginx:does-not-exist"), "");
+  EXPECT_NE(pull_failure("webserver:404"), "");
+}
+
+TEST(Image, UpstreamsTestImagesDoWhatTheyDo) {
+  EXPECT_TRUE(entry_point("registry.k8s.io/e2e-test-images/busybox:1.37.0-1", {}).end);
+  EXPECT_FALSE(entry_point("busybox", {}).end);
+  EXPECT_EQ(entry_point("registry.k8s.io/e2e-test-images/agnhost:2.63.0", {}).lines.size(), 1u);
+  EXPECT_TRUE(entry_point("registry.k8s.io/e2e-test-images/agnhost:2.63.0", {"netexec"}).lines.empty());
 }
 
 TEST(PodRun, TakesOverWhatRan) {

@@ -196,6 +196,84 @@ TEST_F(SimHostTest, RunsAPodWithARealLookingStatus) {
   EXPECT_NE(log_of("web").find("simhost: container c"), std::string::npos) << log_of("web");
 }
 
+std::string shell(const std::string& script, const std::string& more = "") {
+  return R"(,"command":["sh","-c",")" + script + R"("])" + more;
+}
+
+TEST_F(SimHostTest, IsReadyWhenItsProbeSaysSo) {
+  start();
+  ASSERT_TRUE(
+      create("probed", one(shell("sleep 1; touch /tmp/ok; sleep 1h",
+                                 R"(,"readinessProbe":{"exec":{"command":["cat","/tmp/ok"]},"periodSeconds":1})"))));
+  const schema::Document before =
+      wait_until_seen("probed", [](const schema::Value& p) { return p["status"]["phase"].text() == "Running"; });
+  EXPECT_EQ(condition(before, "Ready")["status"].text(), "False");
+  EXPECT_TRUE(before["status"]["containerStatuses"].at(0)["started"].boolean());
+  wait_for("probed", [](const schema::Value& p) { return p["status"]["containerStatuses"].at(0)["ready"].boolean(); });
+  bool told = false;
+  for (const std::string& event : events_of("probed", "Unhealthy"))
+    told = told || event.starts_with("Unhealthy: Readiness probe failed: cat: can't open '/tmp/ok'");
+  EXPECT_TRUE(told);
+}
+
+TEST_F(SimHostTest, KillsWhatIsNotAlive) {
+  start();
+  ASSERT_TRUE(create(
+      "sick", one(shell("sleep 1h", R"(,"livenessProbe":{"exec":{"command":["false"]},"failureThreshold":1})"))));
+  const schema::Document pod = wait_for("sick", [](const schema::Value& p) {
+    return p["status"]["containerStatuses"].at(0)["lastState"]["terminated"]["exitCode"].integer() == 137;
+  });
+  EXPECT_GE(pod["status"]["containerStatuses"].at(0)["restartCount"].integer(), 1);
+  bool told = false;
+  for (const std::string& event : events_of("sick", "Killing"))
+    told = told || event == "Killing: Container c failed liveness probe, will be restarted";
+  EXPECT_TRUE(told);
+}
+
+TEST_F(SimHostTest, AStartupProbeHoldsTheOthersBack) {
+  start();
+  ASSERT_TRUE(create(
+      "slow",
+      one(shell("sleep 1; touch /tmp/up; sleep 1h",
+                R"(,"startupProbe":{"exec":{"command":["cat","/tmp/up"]},"periodSeconds":1},)"
+                R"("livenessProbe":{"exec":{"command":["cat","/tmp/up"]},"failureThreshold":1,"periodSeconds":1})"))));
+  const schema::Document before =
+      wait_until_seen("slow", [](const schema::Value& p) { return p["status"]["phase"].text() == "Running"; });
+  EXPECT_FALSE(before["status"]["containerStatuses"].at(0)["started"].boolean());
+  const schema::Document after = wait_for(
+      "slow", [](const schema::Value& p) { return p["status"]["containerStatuses"].at(0)["started"].boolean(); });
+  EXPECT_EQ(after["status"]["containerStatuses"].at(0)["restartCount"].integer(), 0);
+}
+
+TEST_F(SimHostTest, WhatAContainerWroteIntoItsVolumeOutlivesIt) {
+  start();
+  const std::string script = "if [ -r /data/f ]; then exit 0; else touch /data/f; exit 1; fi";
+  ASSERT_TRUE(create("once", one(shell(script, R"(,"volumeMounts":[{"name":"d","mountPath":"/data"}])"),
+                                 R"(,"restartPolicy":"OnFailure","volumes":[{"name":"d","emptyDir":{}}])")));
+  const schema::Document pod = wait_phase("once", "Succeeded");
+  EXPECT_EQ(pod["status"]["containerStatuses"].at(0)["restartCount"].integer(), 1);
+}
+
+TEST_F(SimHostTest, AHandlerOfTheSignalDecidesHowItEnds) {
+  start();
+  ASSERT_TRUE(create("polite", one(shell("trap 'exit 7' TERM; while true; do sleep 1; done"))));
+  wait_phase("polite", "Running");
+  ASSERT_TRUE(client_->remove(kPods, kNamespace, "polite"));
+  wait_until_seen("polite", [](const schema::Value& p) {
+    return p["status"]["containerStatuses"].at(0)["state"]["terminated"]["exitCode"].integer() == 7;
+  });
+  wait_gone("polite");
+}
+
+TEST_F(SimHostTest, ADeadlineMayComeLater) {
+  start();
+  ASSERT_TRUE(create("late", one("")));
+  const schema::Document pod = wait_phase("late", "Running");
+  ASSERT_TRUE(
+      client_->patch(kPods, kNamespace, "late", kube::PatchType::merge, R"({"spec":{"activeDeadlineSeconds":1}})"));
+  EXPECT_EQ(wait_phase("late", "Failed")["status"]["reason"].text(), "DeadlineExceeded");
+}
+
 TEST_F(SimHostTest, HalvesOfOneGpuShareAGroupAndTheThirdWaits) {
   start();
   const std::string meta = R"({"labels":{"kai.scheduler/queue":"q"},"annotations":{"gpu-fraction":"0.5"}})";
