@@ -1,12 +1,15 @@
 // The pure rules of the simulated host: resources, node filters, KAI's annotations, container programs, node shapes.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "simhost/container_world.h"
 #include "simhost/image.h"
 #include "simhost/kai.h"
 #include "simhost/node_filter.h"
 #include "simhost/node_shape.h"
 #include "simhost/pod_dependencies.h"
+#include "simhost/pod_rules.h"
 #include "simhost/pod_run.h"
 #include "simhost/resources.h"
 
@@ -188,6 +191,80 @@ TEST(ContainerCommand, RunsInTheSimulatedShell) {
     EXPECT_EQ(program.lines.size(), c.lines) << c.container;
   }
   EXPECT_EQ(run_container(json(cases[15].container).root()).lines[0].text, "a;b c");
+}
+
+/// Pods on two nodes of two zones, and why each refuses a pod.
+struct Cluster {
+  std::vector<schema::Document> nodes;
+  std::array<std::vector<PlacedPod>, 2> pods;
+  Cluster() {
+    for (const char* zone : {"a", "b"})
+      nodes.push_back(json(R"({"metadata":{"labels":{"zone":")" + std::string(zone) + R"("}}})"));
+  }
+  void put(std::size_t node, const std::string& pod) { pods[node].push_back(placed_pod(json(pod).root())); }
+  std::string refusals(const std::string& text) const {
+    const schema::Document pod = json(text);
+    std::vector<NodeView> views;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      views.push_back({nodes[i].root(), {}});
+      for (const PlacedPod& placed : pods[i]) views.back().pods.push_back(&placed);
+    }
+    const PodRules rules(pod.root(), views);
+    return rules.refused_by(views[0]) + "|" + rules.refused_by(views[1]);
+  }
+};
+std::string pod_of(const std::string& spec, const std::string& app = "web") {
+  return R"({"metadata":{"namespace":"n","labels":{"app":")" + app + R"("}},"spec":)" + spec + "}";
+}
+
+TEST(PodRules, HostPortsAreTakenOnce) {
+  const auto ports = [](const std::string& ip, const std::string& more = "") {
+    return pod_of(R"({"containers":[{"ports":[{"containerPort":1,"hostPort":80,"hostIP":")" + ip + "\"" + more +
+                  "}]}]}");
+  };
+  Cluster cluster;
+  cluster.put(0, ports("127.0.0.1"));
+  const std::string refused = "node(s) didn't have free ports for the requested pod ports";
+  EXPECT_EQ(cluster.refusals(ports("0.0.0.0")), refused + "|");
+  EXPECT_EQ(cluster.refusals(ports("127.0.0.1")), refused + "|");
+  EXPECT_EQ(cluster.refusals(ports("127.0.0.2")), "|");
+  EXPECT_EQ(cluster.refusals(ports("0.0.0.0", R"(,"protocol":"UDP")")), "|");
+  EXPECT_EQ(cluster.refusals(pod_of("{}")), "|");
+}
+
+TEST(PodRules, AffinityBetweenPods) {
+  const auto terms = [](const std::string& kind, const std::string& app) {
+    return pod_of(R"({"affinity":{")" + kind +
+                  R"(":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone",)"
+                  R"("labelSelector":{"matchLabels":{"app":")" +
+                  app + R"("}}}]}}})");
+  };
+  Cluster cluster;
+  EXPECT_EQ(cluster.refusals(terms("podAffinity", "web")), "|") << "the first of its kind";
+  EXPECT_EQ(cluster.refusals(terms("podAffinity", "db")),
+            "node(s) didn't match pod affinity rules|node(s) didn't match pod affinity rules");
+  cluster.put(1, pod_of("{}", "db"));
+  EXPECT_EQ(cluster.refusals(terms("podAffinity", "db")), "node(s) didn't match pod affinity rules|");
+  EXPECT_EQ(cluster.refusals(terms("podAntiAffinity", "db")), "|node(s) didn't match pod anti-affinity rules");
+  cluster.put(0, terms("podAntiAffinity", "web"));
+  EXPECT_EQ(cluster.refusals(pod_of("{}")), "node(s) didn't satisfy existing pods anti-affinity rules|");
+  EXPECT_EQ(cluster.refusals(pod_of("{}", "other")), "|");
+}
+
+TEST(PodRules, SpreadsOverDomains) {
+  const std::string spread =
+      pod_of(R"({"topologySpreadConstraints":[{"topologyKey":"zone","maxSkew":1,"whenUnsatisfiable":"DoNotSchedule",)"
+             R"("labelSelector":{"matchLabels":{"app":"web"}}}]})");
+  Cluster cluster;
+  EXPECT_EQ(cluster.refusals(spread), "|");
+  cluster.put(0, pod_of("{}"));
+  EXPECT_EQ(cluster.refusals(spread), "node(s) didn't match pod topology spread constraints|");
+  cluster.put(1, pod_of("{}", "other"));
+  EXPECT_EQ(cluster.refusals(spread), "node(s) didn't match pod topology spread constraints|");
+  cluster.put(1, pod_of("{}"));
+  EXPECT_EQ(cluster.refusals(spread), "|");
+  cluster.nodes[1] = json("{}");
+  EXPECT_EQ(cluster.refusals(spread), "|node(s) didn't match pod topology spread constraints (missing required label)");
 }
 
 TEST(NodeShape, ShowsGpusAsFeatureDiscoveryDoes) {

@@ -39,10 +39,12 @@ const schema::Value scheduled_condition(const schema::Value& pod) {
 /// Everything that decides where a pod fits: pods that agree in it need to be judged once per pass.
 std::string signature_of(const schema::Value& pod) {
   const schema::Value spec = pod["spec"], annotations = pod["metadata"]["annotations"];
-  std::string out = spec["schedulerName"].string();
-  for (const schema::Value part : {spec["nodeSelector"], spec["affinity"]["nodeAffinity"], spec["tolerations"],
-                                   spec["overhead"], annotations["gpu-fraction"], annotations["gpu-memory"],
-                                   annotations["gpu-fraction-num-devices"], pod["metadata"]["labels"][kQueueLabel]}) {
+  std::string out = spec["schedulerName"].string() + "|" + pod["metadata"]["namespace"].string();
+  for (const schema::Value part :
+       {spec["nodeSelector"], spec["affinity"]["nodeAffinity"], spec["tolerations"], spec["affinity"]["podAffinity"],
+        spec["affinity"]["podAntiAffinity"], spec["topologySpreadConstraints"], pod["metadata"]["labels"],
+        spec["overhead"], annotations["gpu-fraction"], annotations["gpu-memory"],
+        annotations["gpu-fraction-num-devices"]}) {
     out += '|';
     if (part) part.append_json(out);
   }
@@ -50,7 +52,8 @@ std::string signature_of(const schema::Value& pod) {
     for (const schema::Value container : spec[list]) {
       out += '|';
       out += container["restartPolicy"].text();
-      if (const schema::Value resources = container["resources"]) resources.append_json(out);
+      for (const schema::Value part : {container["resources"], container["ports"]})
+        if (part) part.append_json(out);
     }
   return out;
 }
@@ -131,9 +134,10 @@ void Scheduler::pod_changed(const schema::Value& pod) {
   if (!node.empty()) {
     stop_waiting(uid);
     const auto booked = bookings_.find(uid);
-    if (booked != bookings_.end() && booked->second.node == node) return;
+    if (booked != bookings_.end() && booked->second.node == node) return note(booked->second, pod);
     release(uid);
-    Booking booking{node, pod_requests(pod["spec"]), gpu_groups_of(pod["metadata"]["labels"]), 0};
+    Booking booking{node, pod_requests(pod["spec"]), gpu_groups_of(pod["metadata"]["labels"]),
+                    0,    reference_to(pod),         placed_pod(pod)};
     if (const auto share = gpu_share_request(pod)) booking.share = share->share_of(nodes_[node].gpu_memory_mib);
     return book(uid, std::move(booking));
   }
@@ -141,6 +145,14 @@ void Scheduler::pod_changed(const schema::Value& pod) {
   if (gated || pod["metadata"].has("deletionTimestamp") || !is_ours(pod["spec"]["schedulerName"].text()))
     return stop_waiting(uid);
   wait(pod);
+}
+
+/// What may change of a pod on a node, and matters to others.
+void Scheduler::note(Booking& booking, const schema::Value& pod) {
+  booking.pod.leaving = pod["metadata"].has("deletionTimestamp");
+  if (booking.pod.labels.root().equals(pod["metadata"]["labels"])) return;
+  booking.pod.labels = schema::Document::copy_of(pod["metadata"]["labels"]);
+  unpark_all();
 }
 
 void Scheduler::pod_removed(const std::string& uid) {
@@ -179,6 +191,7 @@ void Scheduler::stop_waiting(const std::string& uid) {
   const auto found = waiting_.find(uid);
   if (found == waiting_.end()) return;
   ready_.erase({-found->second.priority, found->second.order, uid});
+  nominated_.erase(uid);
   waiting_.erase(found);
 }
 
@@ -206,9 +219,11 @@ void Scheduler::pass() {
     if (reason.empty()) continue;
     failed.emplace(waiting.signature, reason);
     waiting.parked = true;
-    if (reason == waiting.told) continue;
-    waiting.told = reason;
-    tell(waiting, reason);
+    if (reason != waiting.told) {
+      waiting.told = reason;
+      tell(waiting, reason);
+    }
+    preempt(uid, waiting);
   }
 }
 
@@ -224,12 +239,14 @@ std::string Scheduler::refused_by_queue(const Waiting& waiting) const {
 std::string Scheduler::place(const std::string& uid, const Waiting& waiting) {
   if (std::string reason = refused_by_queue(waiting); !reason.empty()) return reason;
   FailureReport report;
+  std::optional<PodRules> rules;
+  if (keepers_away_ > 0 || has_pod_rules(waiting.pod.root())) rules.emplace(waiting.pod.root(), picture());
   std::optional<Choice> best;
   std::int64_t best_score = 0;
   for (const auto& [name, node] : nodes_) {
     if (!node.present) continue;
     Choice choice{name, {}, 0};
-    if (const auto reasons = misfits(node, waiting, choice); !reasons.empty()) {
+    if (const auto reasons = misfits(node, waiting, rules ? &*rules : nullptr, {}, choice); !reasons.empty()) {
       report.add(reasons);
       continue;
     }
@@ -243,14 +260,36 @@ std::string Scheduler::place(const std::string& uid, const Waiting& waiting) {
   return {};
 }
 
-std::vector<std::string> Scheduler::misfits(const Node& node, const Waiting& waiting, Choice& choice) const {
+NodeView Scheduler::view_of(const Node& node, const Victims& without) const {
+  NodeView out{node.object.root(), {}};
+  for (const std::string& uid : node.pods)
+    if (!without.contains(uid)) out.pods.push_back(&bookings_.at(uid).pod);
+  return out;
+}
+
+Scheduler::Picture Scheduler::picture(const Victims& without) const {
+  Picture out;
+  for (const auto& [name, node] : nodes_)
+    if (node.present) out.push_back(view_of(node, without));
+  return out;
+}
+
+std::vector<std::string> Scheduler::misfits(const Node& node, const Waiting& waiting, const PodRules* rules,
+                                            const Victims& without, Choice& choice) const {
   if (std::string reason = refused_by_node(waiting.pod.root()["spec"], node.object.root()); !reason.empty())
     return {reason};
   std::vector<std::string> out;
-  const auto left = [&](std::string_view name) { return amount(node.allocatable, name) - amount(node.used, name); };
+  const Resources kept = reserved(choice.node, waiting);
+  Resources freed;
+  for (const std::string& uid : without) add(freed, bookings_.at(uid).requests);
+  const auto left = [&](std::string_view name) {
+    return amount(node.allocatable, name) - amount(node.used, name) - amount(kept, name) + amount(freed, name);
+  };
   for (const auto& [name, wanted] : waiting.requests)
     if (wanted > 0 && wanted > left(name))
       out.push_back(name == kPodsResource ? "Too many pods" : "Insufficient " + name);
+  if (out.empty() && rules)
+    if (std::string reason = rules->refused_by(view_of(node, without)); !reason.empty()) return {reason};
   if (!out.empty() || !waiting.share) return out;
   choice.share = waiting.share->share_of(node.gpu_memory_mib);
   auto devices = node.groups.pick(choice.share, waiting.share->devices, left(kGpuResource) / kUnit);
@@ -283,6 +322,9 @@ void Scheduler::book(const std::string& uid, Booking booking) {
   add(node.used, booking.requests);
   for (const std::string& group : booking.groups)
     if (node.groups.join(group, booking.share)) node.used[std::string(kGpuResource)] += kUnit;
+  node.pods.insert(uid);
+  ++priorities_[booking.pod.priority];
+  keepers_away_ += !booking.pod.anti_affinity.empty();
   bookings_[uid] = std::move(booking);
 }
 
@@ -292,6 +334,9 @@ void Scheduler::release(const std::string& uid) {
   const Booking booking = std::move(found->second);
   bookings_.erase(found);
   Node& node = nodes_[booking.node];
+  node.pods.erase(uid);
+  if (const auto count = priorities_.find(booking.pod.priority); --count->second == 0) priorities_.erase(count);
+  keepers_away_ -= !booking.pod.anti_affinity.empty();
   add(node.used, booking.requests, -1);
   for (const std::string& group : booking.groups)
     if (node.groups.leave(group, booking.share)) node.used[std::string(kGpuResource)] -= kUnit;
@@ -300,7 +345,8 @@ void Scheduler::release(const std::string& uid) {
 
 void Scheduler::bind(const std::string& uid, const Waiting& waiting, const Choice& choice) {
   const ObjectReference pod = reference_to(waiting.pod.root());
-  Booking booking{choice.node, waiting.requests, choice.devices.existing, choice.share};
+  Booking booking{
+      choice.node, waiting.requests, choice.devices.existing, choice.share, pod, placed_pod(waiting.pod.root())};
   for (int i = 0; i < choice.devices.fresh; ++i) booking.groups.push_back(uuid_v4(random_));
   const std::vector<std::string> groups = booking.groups;
   book(uid, std::move(booking));

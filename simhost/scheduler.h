@@ -3,10 +3,13 @@
 // Fed with node and pod changes on the loop; decides in passes, one per turn of the loop at most, over what changed. A
 // decision is booked at once and written behind (Binding, for shares of GPUs the group's label before it); when the
 // write fails the booking is undone. What does not fit gets PodScheduled=False and a FailedScheduling event in the
-// words of Kubernetes' scheduler, and is looked at again when something was freed or a node changed. No preemption.
-// Threads: the loop's. The pipeline must be destroyed before.
+// words of Kubernetes' scheduler, and is looked at again when something was freed or a node changed.
+// A pod that fits nowhere takes the place of less important ones (scheduler_preemption.cpp), whatever their disruption
+// budgets say; the room that they leave is kept for it. Preferences (preferred affinity, ScheduleAnyway) are not
+// weighed. Threads: the loop's. The pipeline must be destroyed before.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,6 +19,7 @@
 
 #include "simhost/event_recorder.h"
 #include "simhost/kai.h"
+#include "simhost/pod_rules.h"
 #include "simhost/resources.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/random.h"
@@ -45,12 +49,15 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     Resources allocatable, used;
     GpuGroups groups;
     std::int64_t gpu_memory_mib = 0;
+    std::set<std::string> pods;  // uids of those booked on it
   };
   struct Booking {
     std::string node;
     Resources requests;
     std::vector<std::string> groups;
     std::int64_t share = 0;  // in each group
+    ObjectReference reference{};
+    PlacedPod pod{};
   };
   struct Waiting {
     schema::Document pod;
@@ -60,8 +67,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     std::optional<GpuShareRequest> share;
     int priority = 0;
     std::uint64_t order = 0;
-    std::string told;     // the reason last written to the pod
-    bool parked = false;  // waits for a change in the cluster
+    std::string told;         // the reason last written to the pod
+    bool parked = false;      // waits for a change in the cluster
+    std::string nominated{};  // the node on which it has made room
   };
   /// Where a pod would go, and on which devices.
   struct Choice {
@@ -69,8 +77,12 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     GpuGroups::Pick devices;
     std::int64_t share = 0;
   };
+  /// All nodes with the pods on them, but for some.
+  using Picture = std::vector<NodeView>;
+  using Victims = std::set<std::string>;                                // uids
   using Ready = std::set<std::tuple<int, std::uint64_t, std::string>>;  // minus priority, order, uid
 
+  void note(Booking& booking, const schema::Value& pod);
   void wait(const schema::Value& pod);
   void stop_waiting(const std::string& uid);
   void unpark_all();
@@ -79,7 +91,22 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   /// The reason why it fits nowhere, in the scheduler's words; empty when it was placed.
   std::string place(const std::string& uid, const Waiting& waiting);
   std::string refused_by_queue(const Waiting& waiting) const;
-  std::vector<std::string> misfits(const Node& node, const Waiting& waiting, Choice& choice) const;
+  Picture picture(const Victims& without = {}) const;
+  /// Why the node does not take it, `without` some pods. `rules`: null when pods do not matter to it.
+  std::vector<std::string> misfits(const Node& node, const Waiting& waiting, const PodRules* rules,
+                                   const Victims& without, Choice& choice) const;
+  NodeView view_of(const Node& node, const Victims& without) const;
+  /// What is kept on the node for others that made room there.
+  Resources reserved(const std::string& node, const Waiting& waiting) const;
+
+  /// Makes room for a pod that fits nowhere, if less important ones can go.
+  void preempt(const std::string& uid, Waiting& waiting);
+  bool may_preempt(const Waiting& waiting) const;
+  /// The fewest and least important that must leave the node; nullopt when that does not help.
+  std::optional<Victims> victims_on(const std::string& name, const Node& node, const Waiting& waiting) const;
+  bool fits_without(const std::string& name, const Node& node, const Waiting& waiting, const Victims& victims) const;
+  void nominate(const Waiting& waiting) const;
+  void evict(const std::string& victim, const std::string& preemptor, const std::string& node);
   std::int64_t score(const Node& node, const Waiting& waiting) const;
   void book(const std::string& uid, Booking booking);
   void release(const std::string& uid);
@@ -98,6 +125,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   std::unordered_map<std::string, Booking> bookings_;  // by pod uid
   std::unordered_map<std::string, Waiting> waiting_;   // by pod uid; bound pods leave when their copy shows the node
   Ready ready_;
+  Victims nominated_;              // pods in waiting_ that made room somewhere
+  std::map<int, int> priorities_;  // of booked pods -> how many: whether there is anyone to preempt
+  int keepers_away_ = 0;           // booked pods with anti-affinity: others' rules matter to every pod then
   std::uint64_t last_order_ = 0;
   bool begun_ = false, pass_requested_ = false;
 };

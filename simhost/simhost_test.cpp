@@ -461,7 +461,7 @@ TEST_F(SimHostTest, HigherPriorityGoesFirst) {
   wait_phase("holder", "Running");
   for (const auto& [name, value] : {std::pair("low", "1"), std::pair("high", "1000")}) {
     const auto priority = json(R"({"kind":"PriorityClass","apiVersion":"scheduling.k8s.io/v1","metadata":{"name":")" +
-                               std::string(name) + R"("},"value":)" + value + "}");
+                               std::string(name) + R"("},"preemptionPolicy":"Never","value":)" + value + "}");
     ASSERT_TRUE(client_->create({"scheduling.k8s.io", "v1", "priorityclasses"}, "", priority.root()));
     ASSERT_TRUE(create(name, one("", R"(,"priorityClassName":")" + std::string(name) + "\"")));
     EXPECT_TRUE(condition(wait_for(name, [](const schema::Value& p) { return p["status"]["conditions"].size() > 0; }),
@@ -472,6 +472,43 @@ TEST_F(SimHostTest, HigherPriorityGoesFirst) {
   ASSERT_TRUE(client_->remove(kPods, kNamespace, "holder"));
   wait_phase("high", "Running");
   EXPECT_EQ(wait_phase("low", "Pending")["spec"]["nodeName"].text(), "");
+}
+
+TEST_F(SimHostTest, TheImportantTakeThePlaceOfOthers) {
+  start({.nodes = 1, .gpu_nodes = 0});
+  for (const auto& [name, value] : {std::pair("low", "10"), std::pair("high", "1000")})
+    ASSERT_TRUE(
+        client_->create({"scheduling.k8s.io", "v1", "priorityclasses"}, "",
+                        json(R"({"kind":"PriorityClass","apiVersion":"scheduling.k8s.io/v1","metadata":{"name":")" +
+                             std::string(name) + R"("},"value":)" + value + "}")
+                            .root()));
+  const schema::Document node = client_->get({"", "v1", "nodes"}, "", "cpu-1").value();
+  const std::string all = node["status"]["allocatable"]["cpu"].string();
+  const auto half = [&](const std::string& priority_class) {
+    return one(R"(,"resources":{"requests":{"cpu":")" + std::to_string(std::stoi(all) / 2) + R"("}})",
+               R"(,"priorityClassName":")" + priority_class + "\"");
+  };
+  ASSERT_TRUE(create("first", half("low"), R"({"finalizers":["example.com/kept"]})"));
+  ASSERT_TRUE(create("second", half("low")));
+  wait_phase("first", "Running");
+  wait_phase("second", "Running");
+  ASSERT_TRUE(create("third", half("low")));
+  wait_for("third", [&](const schema::Value& p) { return p["status"]["conditions"].size() > 0; });
+  ASSERT_TRUE(create("urgent", half("high")));
+  const schema::Document urgent = wait_phase("urgent", "Running");
+  EXPECT_EQ(urgent["spec"]["nodeName"].text(), "cpu-1");
+  const auto third = pods_->get(kNamespace, "third")->document();
+  EXPECT_EQ(third["status"]["phase"].text(), "Pending") << "the room was kept for the one that made it";
+  int evicted = 0;
+  const MutexLock lock(mutex_);
+  for (const char* name : {"first", "second"})
+    for (const kube::CachedPtr& seen : history_[name]) {
+      const schema::Document pod = seen->document();
+      if (condition(pod, "DisruptionTarget")["reason"].text() != "PreemptionByScheduler") continue;
+      ++evicted;
+      break;
+    }
+  EXPECT_EQ(evicted, 1) << "no more than needed";
 }
 
 TEST_F(SimHostTest, ABurstRunsFast) {

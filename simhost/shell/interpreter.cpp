@@ -61,7 +61,7 @@ Trace Interpreter::finish(Flow flow) {
 
 void Interpreter::print(std::string_view text) {
   if (out_) {
-    if (out_->size() < kMaxText) out_->append(text);
+    if (out_->size() < kMaxText) out_->append(text.substr(0, kMaxText));
     return;
   }
   for (const char c : text) {
@@ -399,7 +399,8 @@ void Interpreter::expand(const Word& word, Words& out) {
       for (const std::string& argument : arguments_) out.push_back(argument);
       continue;
     }
-    const std::string text = expand_part(part);
+    std::string text = expand_part(part);
+    if (field.size() + text.size() > kMaxText) text.resize(kMaxText - std::min(field.size(), kMaxText));
     if (part.quoted || part.kind == Part::Kind::text) {
       field += text;
       in_field = true;
@@ -420,6 +421,7 @@ void Interpreter::expand(const Word& word, Words& out) {
 std::string Interpreter::expand_to_text(const Word& word) {
   std::string out;
   for (const Part& part : word.parts) out += expand_part(part);
+  if (out.size() > kMaxText) out.resize(kMaxText);
   return out;
 }
 

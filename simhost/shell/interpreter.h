@@ -45,7 +45,7 @@ class Interpreter {
 
  private:
   static constexpr int kMaxSteps = 5000, kMaxLines = 2000, kMaxDepth = 48;
-  static constexpr std::size_t kMaxText = 256 * 1024;
+  static constexpr std::size_t kMaxText = 64 * 1024;  // of one word, and of what is captured
 
   /// The status of a condition, in which a failure ends nothing.
   Flow run_asked(const Script& script);

@@ -128,6 +128,8 @@ TEST(SimulatedShell, ScriptsThatGoOnAreBounded) {
   EXPECT_FALSE(shell.trace.end);
   EXPECT_LE(shell.trace.lines.size(), 2001u);
   EXPECT_EQ(Shell("f() { f; }; f").text(), "sh: nested too deeply\n=2");
+  EXPECT_FALSE(Shell("X=1; while true; do X=$X$X; done").trace.end);
+  EXPECT_NE(Shell("[[ a ; b ]]").text().find("']]' is missing"), std::string::npos);
   const Shell deep(std::string(500, '(') + "true" + std::string(500, ')'));
   EXPECT_NE(deep.text().find("nested too deeply"), std::string::npos);
 }

@@ -273,6 +273,7 @@ class Parser {
         taken = true;
       }
       if (taken) continue;
+      if (is_operator(text_[at_])) return mistake("']]' is missing");
       out.words.push_back(word());
       if (literal(out.words.back()) == "]]") return;
     }
