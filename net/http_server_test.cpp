@@ -425,6 +425,18 @@ TEST(HttpServer, AnswerToAnEndlessBodyReachesAClientThatStillWrites) {
   writer.join();
 }
 
+// Closing with bytes unread would reset the connection, and the peer might lose the answer.
+TEST(HttpServer, AnAnswerEndsInOrderAlthoughItsRequestWasNotReadToTheEnd) {
+  TestServer server(echo, {.body_bytes_max = 1000});
+  RawClient client(server.socket());
+  // In one piece, of which the server reads less before it refuses.
+  client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n" + std::string(60'000, 'x'));
+  const std::string said = client.read_all();
+  EXPECT_EQ(client.read_error(), 0);
+  EXPECT_EQ(said.rfind("HTTP/1.1 413 ", 0), 0u) << said;
+  EXPECT_TRUE(said.ends_with("\"code\":413}\n")) << said;
+}
+
 // One limit each: what the test itself does slowly must not meet another one.
 TEST(HttpServer, SilentPeersAreClosed) {
   TestServer short_head(echo, {.header_timeout = 50ms});

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -218,6 +219,8 @@ class RawClient {
   }
   /// True when the peer closes (or has closed) without another byte.
   bool sees_end() { return !read_more() && ended_; }
+  /// The errno by which reading ended; 0: in order, or not yet.
+  int read_error() const { return read_error_; }
   int fd() const { return fd_.get(); }
   void close() { fd_.reset(); }
 
@@ -229,6 +232,7 @@ class RawClient {
     char buffer[65536];
     const auto got = ::recv(fd_.get(), buffer, sizeof(buffer), 0);
     if (got <= 0) {
+      read_error_ = got < 0 ? errno : 0;
       ended_ = true;
       return false;
     }
@@ -239,6 +243,7 @@ class RawClient {
   Descriptor fd_;
   std::string in_;
   bool ended_ = false;
+  int read_error_ = 0;
 };
 
 /// A server on its own loop thread, on TLS and on a unix socket.
