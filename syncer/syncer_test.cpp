@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <set>
+#include <vector>
 
+#include "sublet/base/mutex.h"
 #include "syncer/translate/names.h"
 #include "syncer/two_servers_testing.h"
 
@@ -533,6 +535,55 @@ TEST_F(SyncerTest, ATenantPodThatCouldNotBeEndedWithItsHostPodIsEndedLater) {
   tenant_faults.inject("DELETE", "/pods/web", 1, Faults::status(500, "InternalError"));
   host.remove(kPods, kHostNamespace, host_name_of("web"), 30);
   eventually([&] { return tenant_pod("web")["metadata"].has("deletionTimestamp"); }, "the tenant pod is ending");
+}
+
+// What was made a moment ago may not be in the copy yet, and its container may run.
+TEST_F(SyncerTest, ATenantPodDoesNotEndBecauseACopyLacksItsHostPod) {
+  start_syncer();
+  faults.inject("GET", "/pods?", 1'000'000, Faults::status(503, "ServiceUnavailable"));
+  faults.end_watches("/pods?");
+  create_pod("web");
+  bind_on_host("web");
+  tenant.bind(kTenantNamespace, "web");
+  const auto asked = [&] { return faults.seen("/pods/" + host_name_of("web")).size(); };
+  const auto before = asked();
+  tenant.remove(kPods, kTenantNamespace, "web", 30);
+  eventually([&] { return asked() >= before + 3 || !tenant_pod("web").root().is_object(); },
+             "the host was asked again and again");
+  EXPECT_TRUE(tenant_pod("web").root().is_object()) << "its host pod is still there";
+  faults.clear();
+  eventually([&] { return host_pod("web")["metadata"].has("deletionTimestamp"); }, "the host pod is ending");
+  host.remove(kPods, kHostNamespace, host_name_of("web"), 0);
+  await_gone(tenant, kPods, kTenantNamespace, "web");
+}
+
+// Further events would have it bound all the same, so that it fails more often than there are any.
+TEST_F(SyncerTest, ABindingThatFailedIsTriedAgain) {
+  start_syncer();
+  create_pod("web");
+  tenant_faults.inject("POST", "/pods/web/binding", 7, Faults::status(500, "InternalError"));
+  bind_on_host("web");
+  eventually([&] { return text(tenant_pod("web"), "spec.nodeName") == "node-1"; }, "the tenant pod has its node");
+  EXPECT_EQ(tenant_faults.left(), 0);
+}
+
+// A name is used again: a token that is only asked for a pod of that name may become another pod's.
+TEST_F(SyncerTest, TokensAreAskedForThePodThatIsMeant) {
+  Mutex mutex;
+  std::vector<std::string> asked_for;
+  tenant_faults.change([&](net::Request& request) {
+    if (request.method != "POST" || !request.target.ends_with("/token")) return;
+    const auto body = Document::parse_json(request.body);
+    const MutexLock lock(mutex);
+    asked_for.push_back(body ? text(*body, "spec.boundObjectRef.kind") + " " + text(*body, "spec.boundObjectRef.uid")
+                             : "");
+  });
+  start_syncer();
+  full_pod("web");
+  stop_syncer();
+  const MutexLock lock(mutex);
+  ASSERT_FALSE(asked_for.empty());
+  for (const std::string& one : asked_for) EXPECT_EQ(one, "Pod " + text(tenant_pod("web"), "metadata.uid"));
 }
 
 TEST_F(SyncerTest, APodThatNeverRanIsMadeAgain) {

@@ -215,6 +215,12 @@ void Cluster::remove(const kube::Resource& resource, const std::string& namespac
   EXPECT_TRUE(removed) << removed.error().message;
 }
 
+void Cluster::bind(const std::string& namespace_name, const std::string& pod) {
+  const Document binding = parsed(R"({"metadata":{"name":")" + pod + R"("},"target":{"kind":"Node","name":"node-1"}})");
+  const auto bound = client_->create(kPods, namespace_name, binding.root(), pod, "binding");
+  EXPECT_TRUE(bound) << bound.error().message;
+}
+
 TwoServers::TwoServers()
     : tenant(
           "tenant", clock, [this] { ring(); }, tenant_options()),
@@ -305,15 +311,15 @@ Document TwoServers::await_host_pod(const std::string& name) {
   return pod;
 }
 
-void TwoServers::run_on_host(const std::string& name, const std::string& more_statuses) {
+void TwoServers::bind_on_host(const std::string& name) {
   await_host_pod(name);
-  const std::string on_host = host_name_of(name);
-  const Document binding =
-      parsed(R"({"metadata":{"name":")" + on_host + R"("},"target":{"kind":"Node","name":"node-1"}})");
-  const auto bound = host.client().create(kPods, kHostNamespace, binding.root(), on_host, "binding");
-  ASSERT_TRUE(bound) << bound.error().message;
+  host.bind(kHostNamespace, host_name_of(name));
+}
+
+void TwoServers::run_on_host(const std::string& name, const std::string& more_statuses) {
+  bind_on_host(name);
   host.patch(
-      kPods, kHostNamespace, on_host,
+      kPods, kHostNamespace, host_name_of(name),
       R"({"status":{"phase":"Running","startTime":"2027-01-15T08:00:00Z","podIP":"10.0.0.7","containerStatuses":[)"
       R"({"name":"main","image":"busybox","imageID":"i","ready":true,"restartCount":0,)"
       R"("state":{"running":{"startedAt":"2027-01-15T08:00:00Z"}}})" +

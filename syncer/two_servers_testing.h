@@ -108,6 +108,8 @@ class Cluster {
                          std::string_view merge_patch, std::string_view subresource = {});
   void remove(const kube::Resource& resource, const std::string& namespace_name, const std::string& name,
               std::optional<int> grace_seconds = {});
+  /// As a scheduler does, to node-1.
+  void bind(const std::string& namespace_name, const std::string& pod);
   store::Revision revision() const { return store_->snapshot().revision(); }
   kube::Client& client() { return *client_; }
   /// What the syncer speaks to: `faults` stand before the server.
@@ -148,6 +150,8 @@ class TwoServers : public testing::Test {
   schema::Document host_pod(const std::string& name) { return host.get(kPods, kHostNamespace, host_name_of(name)); }
   /// Waits for the host pod of a tenant pod.
   schema::Document await_host_pod(const std::string& name);
+  /// Plays the host's scheduler.
+  void bind_on_host(const std::string& name);
   /// Plays the host: binds the pod and reports it as running, with these further statuses of containers.
   void run_on_host(const std::string& name, const std::string& more_statuses = "");
   void await_phase(const std::string& name, std::string_view phase);
