@@ -493,7 +493,7 @@ void StoreImpl::poison(const std::string& text, Batch* batch) {
   std::vector<PendingTxn> untried;
   {
     const MutexLock lock(pending_mutex_);
-    poisoned_ = text;
+    poisoned_ = text.empty() ? "for no reason that was given" : text;
     untried = pending_.abandon(durable_map_, durable_bytes_);
   }
   log::error("store.poisoned", {{"why", text}});

@@ -377,6 +377,24 @@ TEST(Store, AnIoErrorPoisonsAndSaysThatTheOutcomeIsUnknown) {
   EXPECT_NE(store->snapshot().get("a"), nullptr);
 }
 
+TEST(Store, AnIoErrorOfACompactionPoisonsAsOneOfAWriteDoes) {
+  GatedLog* gate = nullptr;
+  StoreOptions options;
+  std::atomic<int> told{0};
+  options.on_poisoned = [&](const std::string&) { ++told; };
+  auto store = *Store::open(make_gated_log(make_memory_log(), gate), options);
+  ASSERT_TRUE(put(*store, "a", "1"));
+  ASSERT_TRUE(put(*store, "a", "2"));
+  gate->fail_with(Log::AppendError::io);
+  const Outcome compacted = store->compact(store->snapshot().revision());
+  gate->fail_with(Log::AppendError::none);
+  ASSERT_FALSE(compacted);
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(store->stats().poisoned);
+  EXPECT_EQ(store->commit(create("c", "1")).error().reason, Reason::service_unavailable);
+  EXPECT_NE(store->snapshot().get("a"), nullptr);
+}
+
 TEST(Store, AFullDiskFailsWritesLetsDeletesPassAndRecovers) {
   GatedLog* gate = nullptr;
   auto store = *Store::open(make_gated_log(make_memory_log(), gate));
