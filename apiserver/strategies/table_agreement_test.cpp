@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "apiserver/kind_testing.h"
 #include "apiserver/strategies/strategy.h"
 #include "sublet/schema/registry.h"
 
@@ -17,6 +18,24 @@ TEST(StrategiesAndTable, AgreeOnWhatTheFinalDeleteAnswers) {
     EXPECT_EQ(strategy_for(facts.group, facts.resource).delete_returns_object, facts.delete_returns_object)
         << facts.group << "/" << facts.resource;
   }
+}
+
+TEST(StrategiesAndTable, TheMainEndpointOfEveryKindLeavesStatusAlone) {
+  KindBench bench;
+  int kinds = 0;
+  for (const schema::ResourceFacts& facts : schema::Registry::builtin()->resources()) {
+    if (!facts.served || !facts.has_status || &facts_of(facts.resource) != &facts) continue;
+    const Strategy& strategy = strategy_for(facts.storage_group, facts.resource);
+    ASSERT_TRUE(bool(strategy.prepare_update)) << facts.group << "/" << facts.resource;
+    auto object = parse(R"({"metadata":{"name":"a"},"spec":{},"status":{"forged":true}})");
+    const auto old = parse(R"({"metadata":{"name":"a"},"spec":{},"status":{"told":true}})");
+    auto context = bench.context(facts.resource);
+    (void)strategy.prepare_update(context, object.root(), old.root());
+    EXPECT_TRUE(object["status"].has("told") && !object["status"].has("forged"))
+        << facts.group << "/" << facts.resource << ": " << object.to_json();
+    ++kinds;
+  }
+  EXPECT_GT(kinds, 20);
 }
 
 }  // namespace

@@ -83,6 +83,25 @@ TEST_F(DurableAnswers, ReadsShowWhatIsDurable) {
   EXPECT_EQ(rig_.get(target_).code, 200);
 }
 
+TEST_F(DurableAnswers, ACollectionOfWhichSomeStay) {
+  rig_.make_config_map("a");
+  log_->hold();
+  const auto removing = rig_.begin("DELETE", kConfigMaps);
+  EXPECT_FALSE(removing->ended(std::chrono::seconds(0)));
+  log_->release(true);
+  EXPECT_EQ(removing->code(), 429) << removing->raw();
+  EXPECT_EQ(rig_.get(target_).code, 200);
+}
+
+TEST_F(DurableAnswers, ACollectionThatSomebodyElseRemoves) {
+  rig_.make_config_map("a");
+  log_->hold();
+  const auto second = behind(rig_.begin("DELETE", target_), "DELETE", kConfigMaps);
+  log_->release();
+  EXPECT_EQ(second->code(), 200);
+  EXPECT_EQ(rig_.get(target_).code, 404);
+}
+
 TEST_F(DurableAnswers, GoneAlready) {
   rig_.make_config_map("a");
   log_->hold();

@@ -70,24 +70,35 @@ void finish_one(const CollectionPtr& collection) {
 // Prepares and submits the delete of one object; false when a guard failed and it is to be tried again.
 bool remove_one(const CollectionPtr& collection, const std::string& key) {
   RequestContext& context = *collection->context;
-  const auto pending = context.core->store.pending();
+  auto& state = context.core->store;
+  const auto pending = state.pending();
   const auto current = pending.get(key);
-  if (!current) return true;
-  Write write(context, pending);
-  auto plan = plan_delete(write, current, collection->request);
-  if (!plan) {
-    note_failure(*collection, plan.error());
-    return true;
+  store::Txn txn;  // stays empty when somebody else removes it: a barrier, because that is told when it is durable
+  if (current) {
+    Write write(context, pending);
+    auto plan = plan_delete(write, current, collection->request);
+    if (!plan) {
+      note_failure(*collection, plan.error());
+      return true;
+    }
+    if (plan->submit) txn = std::move(plan->txn);
   }
-  if (!plan->submit) return true;
+  if (txn.ops.empty() && pending.revision() <= state.snapshot().revision()) return true;
   collection->open.fetch_add(1);
-  const bool accepted =
-      context.core->store.submit(std::move(plan->txn), [collection](const Result<store::Committed>& committed) {
-        if (!committed) note_failure(*collection, committed.error());
-        finish_one(collection);
-      });
+  const bool accepted = state.submit(std::move(txn), [collection](const Result<store::Committed>& committed) {
+    if (!committed) note_failure(*collection, committed.error());
+    finish_one(collection);
+  });
   if (!accepted) collection->open.fetch_sub(1);
   return accepted;
+}
+
+void remove_listed(const CollectionPtr& collection, const std::string& key) {
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt)
+    if (remove_one(collection, key)) return;
+  note_failure(
+      *collection,
+      fail(Reason::server_timeout, key + " is being changed too often to be deleted; please try again").value());
 }
 
 void take_step(const CollectionPtr& collection) {
@@ -95,8 +106,7 @@ void take_step(const CollectionPtr& collection) {
   if (!collection->selection.done()) collection->selection.step(listed);
   if (!collection->selection.done()) return step_later(collection);
   for (int count = 0; count < kDeletesPerStep && collection->at < listed.size(); ++count, ++collection->at)
-    for (int attempt = 0; attempt < kAttemptsMax && !remove_one(collection, listed[collection->at]->key); ++attempt) {
-    }
+    remove_listed(collection, listed[collection->at]->key);
   if (collection->at == listed.size()) return finish_one(collection);
   if (collection->open <= kOpenMax) return step_later(collection);
   collection->waits = true;

@@ -43,13 +43,11 @@ void take_member(Value object, const Value& from, std::string_view member) {
     object.erase(member);
 }
 
-// /status and /approval change status (and metadata); the main endpoint changes everything else.
+// /status and /approval change status (and metadata); the main endpoint changes everything else, which is its
+// strategy's to see to (prepare_update).
 void keep_other_endpoints_fields(const RequestContext& context, Value object, const Value& old) {
   const auto& sub = context.info.subresource;
-  if (sub.empty() || sub == "scale") {
-    if (context.served().has_status) take_member(object, old, "status");
-    return;
-  }
+  if (sub.empty() || sub == "scale") return;
   const auto is_foreign = [](std::string_view key) {
     return key != "metadata" && key != "status" && key != "kind" && key != "apiVersion";
   };

@@ -163,6 +163,25 @@ TEST(SlowWatch, APeerThatReadsNothingForALongTimeMissesNothingAndCostsLittle) {
   peer->leave();
 }
 
+TEST(SlowWatch, OneThatBeginsWhileOthersAreStillToldIsNotToldWhatWasBeforeIt) {
+  constexpr std::size_t kWrites = 2'000;  // several stretches of the hub's
+  Rig rig;
+  const auto first = rig.make_config_map("a");
+  auto other = rig.watch(kConfigMaps + "?watch=1&resourceVersion=" + first.version());
+  rig.make_config_map("b");
+  ASSERT_FALSE(other->event(0).root().is_null()) << "it is live";
+  std::shared_ptr<SlowPeer> peer;
+  rig.loop().run_sync([&] {  // nobody is told anything meanwhile
+    update_often(rig, "a", kWrites);
+    peer = watch_slowly(rig, "resourceVersion=" + std::to_string(rig.store().snapshot().revision()));
+  });
+  ASSERT_FALSE(other->event(kWrites).root().is_null());
+  const auto last = rig.make_config_map("c");
+  while (peer->lines.empty()) ASSERT_TRUE(peer->take());
+  EXPECT_EQ(version_of(peer->lines.front()), last.version());
+  peer->leave();
+}
+
 TEST(SlowWatch, WhatWasCompactedBeforeItWasReadIsA410InTheStream) {
   store::StoreOptions options;
   options.history_events_max = 1'000;
