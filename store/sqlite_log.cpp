@@ -25,6 +25,7 @@
 #include <cstring>
 
 #include "store/crc32c.h"
+#include "store/row_pipe.h"
 #include "store/sqlite_db.h"
 #include "store/wal.h"
 #include "store/wal_rescue.h"
@@ -364,12 +365,19 @@ Outcome SqliteLog::replay(const std::function<Outcome(Row&&)>& visit) {
   Statement scan;
   int code = scan.prepare(db_, "SELECT rev, key, create_rev, deleted, value FROM log ORDER BY rev");
   if (code != SQLITE_OK) return failed_open(code);
-  while ((code = scan.step()) == SQLITE_ROW) {
-    Row row{scan.integer(0), std::string(scan.bytes(1)), scan.integer(3) != 0, scan.integer(2),
-            std::string(scan.bytes(4))};
-    if (Outcome visited = visit(std::move(row)); !visited) return damaged(options_.path, visited.error().message);
+  RowPipe pipe(visit);
+  bool wanted = true;
+  while (wanted && (code = scan.step()) == SQLITE_ROW) {
+    Row& row = pipe.next();
+    row.revision = scan.integer(0);
+    row.key.assign(scan.bytes(1));
+    row.create_revision = scan.integer(2);
+    row.deleted = scan.integer(3) != 0;
+    row.value.assign(scan.bytes(4));
+    wanted = pipe.put();
   }
-  if (code != SQLITE_DONE) return failed_open(code);
+  if (wanted && code != SQLITE_DONE) return failed_open(code);
+  if (Outcome visited = pipe.finish(); !visited) return damaged(options_.path, visited.error().message);
   sqlite3_db_release_memory(db_.get());
   if (in_session_) return {};
   Outcome begun = begin_session();
