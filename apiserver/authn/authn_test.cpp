@@ -2,6 +2,7 @@
 
 #include "apiserver/authn/authenticator.h"
 #include "apiserver/authn/service_account_token.h"
+#include "apiserver/authn/signing_key.h"
 #include "apiserver/authn/test_key_testing.h"
 #include "apiserver/kind_testing.h"
 #include "sublet/net/tls_context.h"
@@ -173,6 +174,19 @@ TEST_F(Authn, ForgedTokensAreRefused) {
     if (i + 1 == good.size() || i + 1 == second || i + 1 == dot) continue;
     EXPECT_FALSE(ask("Bearer " + bent)) << i;
   }
+}
+
+// What the key has signed under another name is no token: the header says how it is to be verified.
+TEST_F(Authn, OnlyTheOneAlgorithmIsTaken) {
+  const auto good = token(claims());
+  const auto dot = good.find('.'), second = good.find('.', dot + 1);
+  const auto key = SigningKey::load(bench.options.service_account_key_pem).value();
+  const auto signed_as = [&](const std::string& algorithm) {
+    const auto text = schema::base64url_encode(R"({"alg":")" + algorithm + R"("})") + good.substr(dot, second - dot);
+    return "Bearer " + text + "." + schema::base64url_encode(key->sign(text));
+  };
+  EXPECT_TRUE(ask(signed_as("ES256")));
+  for (const char* other : {"none", "HS256", "RS256", "es256", ""}) EXPECT_FALSE(ask(signed_as(other))) << other;
 }
 
 TEST_F(Authn, WhatAnOldKeySignedIsStillGood) {
