@@ -49,22 +49,6 @@ void append(std::string& out, const Value& value) {
   }
 }
 
-constexpr char kHex[] = "0123456789abcdef";
-
-void append_escaped(std::string& out, char c) {
-  constexpr std::string_view kSpecial = "\a\b\f\n\r\t\v", kLetters = "abfnrtv";
-  out += '\\';
-  if (const auto at = kSpecial.find(c); at != std::string_view::npos) {
-    out += kLetters[at];
-  } else if (c == '"' || c == '\\') {
-    out += c;
-  } else {
-    out += 'x';
-    out += kHex[static_cast<unsigned char>(c) >> 4];
-    out += kHex[c & 0xf];
-  }
-}
-
 void append_syntax(std::string& out, const Value& value) {
   std::string_view separator;
   if (value.is_string()) {
@@ -98,17 +82,6 @@ std::string go_text(const Value& value) {
   std::string out;
   append(out, value);
   return out;
-}
-
-std::string go_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      append_escaped(out, c);
-    else
-      out += c;
-  }
-  return out += '"';
 }
 
 std::string go_syntax(const Value& value) {

@@ -3,14 +3,13 @@
 
 #include <string>
 
+#include "sublet/base/go_quoted.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::patches {
 
 /// "map[a:1 b:[x y]]", "<nil>", "text".
 std::string go_text(const schema::Value& value);
-/// A string with %q.
-std::string go_quoted(std::string_view text);
 /// A decoded value with %#v: `"text"`, `1`, `map[string]interface {}{"a":"b"}`.
 std::string go_syntax(const schema::Value& value);
 /// The type that a decoded value has in Go (%T).

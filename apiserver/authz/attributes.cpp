@@ -1,7 +1,8 @@
 #include "apiserver/authz/attributes.h"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "sublet/base/go_quoted.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -42,24 +43,6 @@ Status forbidden_status(const Attributes& attributes, std::string_view reason) {
   std::string why = without_html(words_of(attributes));
   if (!reason.empty()) why.append(": ").append(reason);
   return sublet::forbidden_status(attributes.group, attributes.resource, attributes.name, why);
-}
-
-std::string go_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      out.append(1, '\\').append(1, c);
-    else if (byte >= 7 && byte <= 13)
-      out.append(1, '\\').append(1, "abtnvfr"[byte - 7]);
-    else if (byte < 0x20 || byte == 0x7f) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
-      out += escaped;
-    } else
-      out += c;
-  }
-  return out + "\"";
 }
 
 }  // namespace sublet::apiserver

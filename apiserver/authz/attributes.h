@@ -31,7 +31,4 @@ bool is_in_group(const User& user, std::string_view group);
 /// The 403 of a request that is not allowed, in upstream's words; `reason` is the authorizer's, mostly "".
 Status forbidden_status(const Attributes& attributes, std::string_view reason);
 
-/// The text as Go's %q shows it.
-std::string go_quoted(std::string_view text);
-
 }  // namespace sublet::apiserver

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sublet/base/go_quoted.h"
+
 namespace sublet::apiserver {
 
 class Authorizer::Follower final : public store::Watcher {

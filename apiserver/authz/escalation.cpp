@@ -5,6 +5,7 @@
 #include <set>
 
 #include "apiserver/authz/coverage.h"
+#include "sublet/base/go_quoted.h"
 
 namespace sublet::apiserver {
 namespace {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "apiserver/request/object_key.h"
+#include "sublet/base/go_quoted.h"
 
 namespace sublet::apiserver {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/authz/request_attributes.h"
+#include "sublet/base/go_quoted.h"
 
 namespace sublet::apiserver {
 namespace {

@@ -2,33 +2,10 @@
 
 #include <algorithm>
 
+#include "sublet/base/go_quoted.h"
+
 namespace sublet::apiserver {
 namespace {
-
-void append_go_quoted(std::string& out, std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  out += '"';
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
 
 /// The structural pass may have said the same of a field already: what is missing or unknown is said once.
 bool said_already(const Causes& causes, std::string_view reason, const std::string& field) {
@@ -60,13 +37,13 @@ std::string item(const std::string& path, std::size_t index) { return path + "["
 
 std::string keyed(const std::string& path, std::string_view key) { return path + "[" + std::string(key) + "]"; }
 
-BadValue::BadValue(std::string_view text) { append_go_quoted(text_, text); }
+BadValue::BadValue(std::string_view text) : text_(go_quoted(text)) {}
 
 BadValue::BadValue(const schema::Value& value) {
   if (value.missing())
     text_ = "null";
   else if (value.is_string())
-    append_go_quoted(text_, value.text());
+    text_ = go_quoted(value.text());
   else
     text_ = value.to_json();
 }
@@ -92,7 +69,7 @@ void not_supported(Causes& causes, std::string field, const BadValue& value,
   std::string detail;
   for (auto name : supported) {
     detail += detail.empty() ? "supported values: " : ", ";
-    append_go_quoted(detail, name);
+    detail += go_quoted(name);
   }
   add(causes, "FieldValueNotSupported", "Unsupported value: " + value.text(), detail, std::move(field));
 }
