@@ -1,8 +1,7 @@
 // Making keys and certificates: ECDSA P-256 with SHA-256, X.509 v3, extensions as kubectl and Go's verifier want them.
-#include <openssl/rand.h>
-
 #include <ctime>
 
+#include "net/certificate_parts.h"
 #include "sublet/net/openssl_ptr.h"
 #include "sublet/net/tls_context.h"
 
@@ -29,11 +28,6 @@ Result<std::string> key_pem(EVP_PKEY* key) {
 bool add_name(X509_NAME* name, const char* field, const std::string& value) {
   return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.data()),
                                     static_cast<int>(value.size()), -1, 0) == 1;
-}
-
-bool add_extension(X509* certificate, X509V3_CTX* context, int nid, const std::string& value) {
-  const ExtensionPtr extension(X509V3_EXT_conf_nid(nullptr, context, nid, value.c_str()));
-  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
 void append(std::string& list, std::string_view entry) {
@@ -70,15 +64,10 @@ bool plain(const std::vector<std::string>& names) {
 }
 
 bool fill(X509* certificate, const CertificateRequest& request, EVP_PKEY* key, X509* issuer, WallTime now) {
-  unsigned char serial[16];
-  if (RAND_bytes(serial, sizeof(serial)) != 1) return false;
-  serial[0] &= 0x7f;  // positive
-  const BignumPtr number(BN_bin2bn(serial, sizeof(serial), nullptr));
   const auto starts = std::chrono::system_clock::to_time_t(now - kClockSkew);
   const auto ends = std::chrono::system_clock::to_time_t(now + request.lifetime);
   X509_NAME* subject = X509_get_subject_name(certificate);
-  bool good = number && X509_set_version(certificate, 2) == 1 &&
-              BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr &&
+  bool good = put_serial(certificate) && X509_set_version(certificate, 2) == 1 &&
               ASN1_TIME_set(X509_getm_notBefore(certificate), starts) != nullptr &&
               ASN1_TIME_set(X509_getm_notAfter(certificate), ends) != nullptr && X509_set_pubkey(certificate, key) == 1;
   for (const auto& organization : request.organizations) good = good && add_name(subject, "O", organization);
@@ -87,7 +76,7 @@ bool fill(X509* certificate, const CertificateRequest& request, EVP_PKEY* key, X
   X509V3_CTX context;
   X509V3_set_ctx(&context, issuer ? issuer : certificate, certificate, nullptr, nullptr, 0);
   for (const auto& extension : extensions_of(request, issuer != nullptr))
-    good = good && (extension.value.empty() || add_extension(certificate, &context, extension.nid, extension.value));
+    good = good && add_extension(certificate, &context, extension.nid, extension.value);
   return good;
 }
 

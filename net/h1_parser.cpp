@@ -9,6 +9,8 @@
 #include <limits>
 #include <string>
 
+#include "sublet/base/text.h"
+
 namespace sublet::net {
 namespace {
 
@@ -41,12 +43,6 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 
 bool same(std::string_view text, std::string_view expected) {
   return text.size() == expected.size() &&
          std::equal(text.begin(), text.end(), expected.begin(), [](char a, char b) { return lower(a) == b; });
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 /// Takes a line off the front, without its CRLF. False when the end is missing.
@@ -107,7 +103,7 @@ struct Fields {
     const auto colon = line.find(':');
     const auto name = line.substr(0, colon);
     if (colon == std::string_view::npos || name.empty() || !only(kToken, name)) return refuse("malformed header name");
-    const auto value = trim(line.substr(colon + 1));
+    const auto value = trimmed(line.substr(colon + 1), kBlanks);
     if (!only(kValue, value)) return refuse("control character in a header value");
     if (same(name, "content-length")) return content_length(name, value);
     if (same(name, "transfer-encoding")) {
@@ -132,8 +128,8 @@ struct Fields {
     while (!list.empty()) {
       const auto word = list.substr(0, list.find(','));
       list.remove_prefix(std::min(list.size(), word.size() + 1));
-      close = close || same(trim(word), "close");
-      keep = keep || same(trim(word), "keep-alive");
+      close = close || same(trimmed(word, kBlanks), "close");
+      keep = keep || same(trimmed(word, kBlanks), "keep-alive");
     }
   }
 
@@ -235,7 +231,7 @@ class BodyReader {
     std::string_view text;
     if (!line(input, kChunkLineMax, text)) return false;
     const auto digits = text.substr(0, text.find_first_not_of("0123456789abcdefABCDEF"));
-    const auto extension = trim(text.substr(digits.size()));
+    const auto extension = trimmed(text.substr(digits.size()), kBlanks);
     if (digits.empty() || digits.size() > 16 || (!extension.empty() && extension.front() != ';'))
       return refuse("malformed chunk size");
     std::from_chars(digits.data(), digits.data() + digits.size(), left_, 16);  // 16 digits always fit

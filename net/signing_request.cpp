@@ -1,9 +1,8 @@
 #include "sublet/net/signing_request.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 
+#include "net/certificate_parts.h"
 #include "sublet/net/openssl_ptr.h"
 
 namespace sublet::net {
@@ -97,20 +96,6 @@ Result<UsageText> usage_text(const std::vector<std::string>& usages) {
     add_once(known->extended ? text.extended : text.plain, known->openssl);
   }
   return text;
-}
-
-bool add_extension(X509* certificate, X509V3_CTX* context, int nid, const std::string& value) {
-  if (value.empty()) return true;
-  const ExtensionPtr extension(X509V3_EXT_conf_nid(nullptr, context, nid, value.c_str()));
-  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
-}
-
-bool put_serial(X509* certificate) {
-  unsigned char serial[16];
-  if (RAND_bytes(serial, sizeof(serial)) != 1) return false;
-  serial[0] &= 0x7f;  // positive
-  const BignumPtr number(BN_bin2bn(serial, sizeof(serial), nullptr));
-  return number && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
 }
 
 bool put_times(X509* certificate, const SigningTerms& terms, WallTime authority_ends) {

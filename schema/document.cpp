@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "schema/object_shaper.h"
+
 namespace sublet::schema {
 
 using detail::Node;
@@ -143,15 +145,6 @@ bool Value::equals(const Value& other) const {
 
 namespace {
 
-// Empties a node of its value, keeping key and place.
-void reset(Node* node, NodeKind kind) {
-  node->first = node->last = nullptr;
-  node->text = nullptr;
-  node->size = 0;
-  node->integer = 0;
-  node->kind = kind;
-}
-
 // Takes `child`, which follows `before` (null: it is the first), out of the chain.
 void unlink(Node* parent, Node* before, Node* child) {
   if (before)
@@ -163,7 +156,7 @@ void unlink(Node* parent, Node* before, Node* child) {
 }
 
 void set_text(Arena& arena, Node* node, std::string_view text) {
-  reset(node, NodeKind::string);
+  clear_node(node, NodeKind::string);
   const std::string_view stored = arena.store(text);
   node->text = stored.data();
   node->size = static_cast<std::uint32_t>(stored.size());
@@ -191,7 +184,7 @@ void copy_into(Arena& arena, Node* to, const Node* from) {
         copy_into(arena, copy, child);
         detail::link_last(&built, copy);
       }
-      reset(to, from->kind);
+      clear_node(to, from->kind);
       to->first = built.first;
       to->last = built.last;
       to->size = built.size;
@@ -199,7 +192,7 @@ void copy_into(Arena& arena, Node* to, const Node* from) {
     }
     default: {
       const std::int64_t bits = from->integer;
-      reset(to, from->kind);
+      clear_node(to, from->kind);
       to->integer = bits;
       return;
     }
@@ -208,20 +201,20 @@ void copy_into(Arena& arena, Node* to, const Node* from) {
 
 }  // namespace
 
-void Value::set_null() { reset(node_, NodeKind::null); }
+void Value::set_null() { clear_node(node_, NodeKind::null); }
 
 void Value::set(bool value) {
-  reset(node_, NodeKind::boolean);
+  clear_node(node_, NodeKind::boolean);
   node_->boolean = value;
 }
 
 void Value::set(std::int64_t value) {
-  reset(node_, NodeKind::integer);
+  clear_node(node_, NodeKind::integer);
   node_->integer = value;
 }
 
 void Value::set(double value) {
-  reset(node_, NodeKind::floating);
+  clear_node(node_, NodeKind::floating);
   node_->floating = value;
 }
 
@@ -235,18 +228,18 @@ void Value::set(Value other) {
 
 void Value::take(Value other) {
   if (same_node(other)) return;
-  reset(node_, other.kind());
+  clear_node(node_, other.kind());
   if (other.missing()) return;
   node_->first = other.node_->first;
   node_->last = other.node_->last;
   node_->text = other.node_->text;
   node_->size = other.node_->size;
   node_->integer = other.node_->integer;  // as wide as any member of the union
-  reset(other.node_, NodeKind::null);
+  clear_node(other.node_, NodeKind::null);
 }
 
-void Value::make_object() { reset(node_, NodeKind::object); }
-void Value::make_array() { reset(node_, NodeKind::array); }
+void Value::make_object() { clear_node(node_, NodeKind::object); }
+void Value::make_array() { clear_node(node_, NodeKind::array); }
 
 Value Value::append() {
   assert(container());
@@ -301,7 +294,7 @@ bool Value::rename(std::string_view from, std::string_view to) {
 }
 
 void Value::clear() {
-  if (container()) reset(node_, node_->kind);
+  if (container()) clear_node(node_, node_->kind);
 }
 
 Value Value::push_object() {

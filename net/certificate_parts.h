@@ -1,0 +1,28 @@
+// Certificate parts: what a certificate gets whoever makes it. Private to net/; threads: any.
+#pragma once
+
+#include <openssl/rand.h>
+
+#include <string>
+
+#include "sublet/net/openssl_ptr.h"
+
+namespace sublet::net {
+
+/// A random number of 127 bits.
+inline bool put_serial(X509* certificate) {
+  unsigned char serial[16];
+  if (RAND_bytes(serial, sizeof(serial)) != 1) return false;
+  serial[0] &= 0x7f;  // positive
+  const BignumPtr number(BN_bin2bn(serial, sizeof(serial), nullptr));
+  return number && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
+}
+
+/// `value` in OpenSSL's configuration syntax; empty: the certificate does without.
+inline bool add_extension(X509* certificate, X509V3_CTX* context, int nid, const std::string& value) {
+  if (value.empty()) return true;
+  const ExtensionPtr extension(X509V3_EXT_conf_nid(nullptr, context, nid, value.c_str()));
+  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
+}  // namespace sublet::net
