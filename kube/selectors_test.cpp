@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sublet/kube/selector_text.h"
+
 namespace sublet::kube {
 namespace {
 
@@ -11,6 +13,16 @@ bool matches(std::string_view selector, std::string_view labels) {
   const auto parsed = LabelSelector::parse(selector);
   EXPECT_TRUE(parsed) << selector << ": " << (parsed ? "" : parsed.error().message);
   return parsed && parsed->matches(json(labels).root());
+}
+
+TEST(LabelSelector, IsWrittenInOrderOfKeysAndValues) {
+  const auto written = [](std::string_view selector) { return selector_text(json(selector).root()); };
+  EXPECT_EQ(written("{}"), "");
+  EXPECT_EQ(written(R"({"matchLabels":{"tier":"back","app":"web"}})"), "app=web,tier=back");
+  EXPECT_EQ(written(R"({"matchLabels":{"z":"1"},"matchExpressions":[
+      {"key":"tier","operator":"In","values":["front","back"]},{"key":"env","operator":"NotIn","values":["test"]},
+      {"key":"old","operator":"DoesNotExist"},{"key":"app","operator":"Exists"}]})"),
+            "app,env notin (test),!old,tier in (back,front),z=1");
 }
 
 TEST(LabelSelector, MatchesAsUpstream) {
