@@ -151,11 +151,10 @@ Pending::Undone Pending::rollback(const PersistentMap& durable, std::size_t byte
   bytes_ = bytes;
   const auto retry = [&](PendingTxn& txn, bool allowed) {
     txn.events.clear();
-    if (txn.changes.empty())  // a barrier: what it saw is undone
-      undone.conflicting.push_back(std::move(txn));
-    else if (!allowed || txn.needs_room())
+    const bool barrier = txn.changes.empty();  // what it saw is undone
+    if (!barrier && (!allowed || txn.needs_room()))
       undone.refused.push_back(std::move(txn));
-    else if (accept(txn) != Answer::accepted)
+    else if (barrier || accept(txn) != Answer::accepted)
       undone.conflicting.push_back(std::move(txn));
   };
   for (PendingTxn& txn : failed.txns) retry(txn, retry_failed);

@@ -230,7 +230,7 @@ Outcome SqliteLog::settle_wal() {
   if (Outcome header = check_header(wal->first_page()); !header) return header;
   ::chmod(options_.path.c_str(), 0600);
   if (const std::string problem = wal->problem(options_.path); !problem.empty()) return damaged(options_.path, problem);
-  const Outcome rescued = rescue_wal(*wal, wal_path(), options_.vfs);
+  Outcome rescued = rescue_wal(*wal, wal_path(), options_.vfs);
   if (!rescued && rescued.error().reason == Reason::too_many_requests && give_up_reserve())
     return rescue_wal(*wal, wal_path(), options_.vfs);
   return rescued;

@@ -121,7 +121,7 @@ class StoreImpl final : public Store {
   // The commit thread's own.
   void run();
   void commit(Batch batch);
-  void publish(Batch& batch, std::vector<EventPtr> events);
+  void publish(Batch& batch, const std::vector<EventPtr>& events);
   void bound_history(Revision before);
   void tell_usage();
   void answer(Batch& batch);
@@ -395,7 +395,7 @@ void StoreImpl::commit(Batch batch) {
   answer(batch);
 }
 
-void StoreImpl::publish(Batch& batch, std::vector<EventPtr> events) {
+void StoreImpl::publish(Batch& batch, const std::vector<EventPtr>& events) {
   static auto& commits = metrics::counter("sublet_store_commits_total", "Batches made durable.");
   static auto& ops = metrics::counter("sublet_store_ops_total", "Changes made durable.");
   static auto& objects = metrics::gauge("sublet_store_objects", "Objects in the latest durable state.");

@@ -36,13 +36,13 @@ Uid::Uid(std::string_view text) {
   bytes_ = {};
   if (text.empty()) return;
   auto* kept = new std::string(text);
-  std::memcpy(bytes_.at + kPointerAt, &kept, sizeof kept);
+  std::memcpy(bytes_.at + kPointerAt, &kept, sizeof(void*));
 }
 
 Uid::Uid(const Uid& other) : bytes_(other.bytes_) {
   if (const std::string* text = other.other_text(); text != nullptr) {
     auto* kept = new std::string(*text);
-    std::memcpy(bytes_.at + kPointerAt, &kept, sizeof kept);
+    std::memcpy(bytes_.at + kPointerAt, &kept, sizeof(void*));
   }
 }
 
@@ -52,7 +52,7 @@ bool Uid::packed() const { return (bytes_.at[kVersionAt] & 0xf0) != 0; }
 
 std::string* Uid::other_text() const {
   std::string* text = nullptr;
-  if (!packed()) std::memcpy(&text, bytes_.at + kPointerAt, sizeof text);
+  if (!packed()) std::memcpy(&text, bytes_.at + kPointerAt, sizeof(void*));
   return text;
 }
 

@@ -57,7 +57,7 @@ int VfsFile::write(const std::string& content, std::string_view trailer) {
   }
   if (!trailer.empty())
     if (const int code = put(trailer, content.size()); code != SQLITE_OK) return code;
-  const auto size = static_cast<sqlite3_int64>(content.size() + trailer.size());
+  const auto size = static_cast<sqlite3_int64>(content.size()) + static_cast<sqlite3_int64>(trailer.size());
   const int code = file_->pMethods->xTruncate(file_, size);
   return code == SQLITE_OK ? file_->pMethods->xSync(file_, SQLITE_SYNC_NORMAL) : code;
 }
