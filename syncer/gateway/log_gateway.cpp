@@ -116,19 +116,20 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     buffer.erase(0, kPieceMax);
     posting = sent_any = true;
     pace();
-    auto done = std::make_shared<Collector>([weak = weak_from_this(), last](Outcome outcome, int answer, std::string) {
-      const auto self = weak.lock();
-      if (!self) return;
-      // The exchange must not be destroyed from within its own callback.
-      self->loop->post([weak, last, good = outcome && answer == 200] {
-        const auto stream = weak.lock();
-        if (!stream) return;
-        stream->posting = false;
-        stream->tenant_exchange.reset();
-        if (!good || last) return stream->finish();
-        stream->push();
-      });
-    });
+    auto done = std::make_shared<Collector>(
+        [weak = weak_from_this(), last](const Outcome& outcome, int answer, const std::string&) {
+          const auto self = weak.lock();
+          if (!self) return;
+          // The exchange must not be destroyed from within its own callback.
+          self->loop->post([weak, last, good = outcome && answer == 200] {
+            const auto stream = weak.lock();
+            if (!stream) return;
+            stream->posting = false;
+            stream->tenant_exchange.reset();
+            if (!good || last) return stream->finish();
+            stream->push();
+          });
+        });
     tenant_exchange = tenant->start(std::move(request), std::move(done), std::chrono::milliseconds(0));
   }
 
@@ -149,13 +150,14 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     net::Request request;
     request.method = "GET";
     request.target = kPath;
-    auto done = std::make_shared<Collector>([weak = weak_from_this()](Outcome outcome, int code, std::string body) {
-      const auto self = weak.lock();
-      if (!self) return;
-      self->loop.post([weak, good = outcome.has_value(), code, text = std::move(body)] {
-        if (const auto impl = weak.lock()) impl->polled(good, code, text);
-      });
-    });
+    auto done =
+        std::make_shared<Collector>([weak = weak_from_this()](const Outcome& outcome, int code, std::string body) {
+          const auto self = weak.lock();
+          if (!self) return;
+          self->loop.post([weak, good = outcome.has_value(), code, text = std::move(body)] {
+            if (const auto impl = weak.lock()) impl->polled(good, code, text);
+          });
+        });
     poll_exchange = tenant->start(std::move(request), std::move(done), std::chrono::milliseconds(0));
   }
 
@@ -198,7 +200,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   void close(const std::string& id) {
     const auto found = std::ranges::find(streams, id, [](const auto& stream) { return stream->id; });
     if (found == streams.end()) return;
-    const auto stream = *found;  // finish() takes it out
+    const auto stream = (*found)->shared_from_this();  // finish() takes it out
     stream->finish();
   }
 
