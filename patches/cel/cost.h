@@ -12,8 +12,12 @@ inline constexpr double kTextFactor = 0.1;      // of a text's characters, for g
 inline constexpr double kPatternFactor = 0.25;  // of a pattern's characters
 inline constexpr std::uint64_t kListCost = 10;
 inline constexpr std::uint64_t kMapCost = 30;
+inline constexpr std::uint64_t kCheckCost = 350'000;  // to ask an authorizer
 
 CostEstimate estimate_cost(const Node& root, const Environment& environment);
+
+/// How Kubernetes counts its own functions, by name; none: the standard's, or an extension's.
+std::optional<CostWay> kubernetes_way(std::string_view function, std::string_view id);
 
 /// Of a call that was made, by the overload's way, or the function's when it was not known which overload.
 std::uint64_t call_cost(CostWay way, Arguments arguments, const Value& result);

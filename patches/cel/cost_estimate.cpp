@@ -115,6 +115,9 @@ class Estimator {
   std::optional<CallEstimate> kubernetes_cost(std::string_view function, std::string_view id,
                                               const std::optional<Operand>& target, const Operands& arguments) const;
   std::optional<CallEstimate> equality_cost(const Operands& arguments) const;
+  Range traversal_cost(const Operand& target) const;
+  CallEstimate text_cost(std::string_view function, CostWay way, const std::optional<Operand>& target,
+                         const Operands& arguments) const;
   CallEstimate replace_cost(const Operand& target, const Operands& arguments) const;
   CallEstimate join_cost(const Operand& target, const Operands& arguments) const;
   std::optional<Operand> element_of(const Operand& list) const;
@@ -513,85 +516,62 @@ std::optional<CallEstimate> Estimator::equality_cost(const Operands& a) const {
 // By function. Rules look at the target where there is one.
 std::optional<CallEstimate> Estimator::kubernetes_cost(std::string_view function, std::string_view id,
                                                        const std::optional<Operand>& target, const Operands& a) const {
-  const auto one_of = [&](std::initializer_list<std::string_view> names) {
-    return std::find(names.begin(), names.end(), function) != names.end();
-  };
+  const auto way = kubernetes_way(function, id);
+  if (!way) return function == "_==_" ? equality_cost(a) : std::nullopt;
   const auto only = [](Range cost) { return CallEstimate{cost, std::nullopt}; };
-  if (function == "check") return only(exactly(350'000));
-  if (one_of({"serviceAccount",
-              "path",
-              "group",
-              "resource",
-              "subresource",
-              "namespace",
-              "name",
-              "allowed",
-              "reason",
-              "error",
-              "errored",
-              "masked",
-              "prefixLength",
-              "family",
-              "isUnspecified",
-              "isLoopback",
-              "isLinkLocalMulticast",
-              "isLinkLocalUnicast",
-              "isGlobalUnicast",
-              "format.named",
-              "sign",
-              "asInteger",
-              "isInteger",
-              "asApproximateFloat",
-              "isGreaterThan",
-              "isLessThan",
-              "compareTo",
-              "add",
-              "sub",
-              "major",
-              "minor",
-              "patch",
-              "getScheme",
-              "getHostname",
-              "getHost",
-              "getPort",
-              "getEscapedPath",
-              "getQuery"}))
-    return only(exactly(1));
-  if (one_of({"fieldSelector", "labelSelector"}) && a.size() == 1)
-    return only(exactly(kListCost) + size_of(a[0]) * kTextFactor + (size_of(a[0]) * .5) * 50.0);
-  if (one_of({"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"}) && target) {
-    const auto element = element_of(*target);
-    if (!element) return only(size_of(*target) * kTextFactor);
-    Range each = exactly(1);
-    if (element->type->kind == Kind::string || element->type->kind == Kind::bytes)
-      each = each + size_of(*element) * kTextFactor;
-    return only(size_of(*target) * each);
+  constexpr Range kAddress{4, 16};
+  const Range texts = a.empty() ? Range() : size_of(a[0]) * kTextFactor;  // of an argument that is one
+  switch (*way) {
+    case CostWay::one:
+      return only(exactly(1));
+    case CostWay::check:
+      return only(exactly(kCheckCost));
+    case CostWay::selector:
+      return only(exactly(kListCost) + texts + (size_of(a[0]) * .5) * 50.0);
+    case CostWay::traversal:
+      return target ? std::optional(only(traversal_cost(*target))) : std::nullopt;
+    case CostWay::text:
+    case CostWay::text_twice:
+    case CostWay::result_twice:
+      return text_cost(function, *way, target, a);
+    case CostWay::pattern:
+      return CallEstimate{((size_of(*target) + exactly(1)) * kTextFactor) * (size_of(a[0]) * kPatternFactor),
+                          Range{0, size_of(*target).max}};
+    case CostWay::contains_ip:
+      return only((kAddress + kAddress) * kTextFactor);
+    case CostWay::contains_ip_text:
+      return only((kAddress + kAddress) * kTextFactor + texts);
+    case CostWay::contains_cidr:
+      return only((kAddress + kAddress) * kTextFactor + kAddress * kTextFactor + exactly(1));
+    case CostWay::contains_cidr_text:
+      return only((kAddress + kAddress) * kTextFactor + kAddress * kTextFactor + exactly(1) + texts);
+    case CostWay::validate:
+      return only(texts * (128 * kPatternFactor));
+    default:
+      return std::nullopt;
   }
-  if (function == "url" && a.size() == 1) return CallEstimate{size_of(a[0]) * kTextFactor, size_of(a[0])};
-  if (one_of({"lowerAscii", "upperAscii", "substring", "trim"}) && target)
-    return CallEstimate{size_of(*target) * kTextFactor, size_of(*target)};
-  if (function == "replace" && target && a.size() >= 2) return replace_cost(*target, a);
-  if (function == "split" && target) {
+}
+
+Range Estimator::traversal_cost(const Operand& target) const {
+  const auto element = element_of(target);
+  if (!element) return size_of(target) * kTextFactor;
+  const bool texts = element->type->kind == Kind::string || element->type->kind == Kind::bytes;
+  return size_of(target) * (texts ? exactly(1) + size_of(*element) * kTextFactor : exactly(1));
+}
+
+// Functions of texts cost alike, but what they make is of another size each.
+CallEstimate Estimator::text_cost(std::string_view function, CostWay way, const std::optional<Operand>& target,
+                                  const Operands& a) const {
+  if (function == "replace") return replace_cost(*target, a);
+  if (function == "join") return join_cost(*target, a);
+  if (function == "split") {
     const Range size = size_of(*target);
-    return CallEstimate{size * (2 * kTextFactor), Range{0, a.size() > 1 ? literal_int(a[1], size.max) : size.max}};
+    return {size * (2 * kTextFactor), Range{0, a.size() > 1 ? literal_int(a[1], size.max) : size.max}};
   }
-  if (function == "join" && target) return join_cost(*target, a);
-  if (one_of({"find", "findAll"}) && target && !a.empty())
-    return CallEstimate{((size_of(*target) + exactly(1)) * kTextFactor) * (size_of(a[0]) * kPatternFactor),
-                        Range{0, size_of(*target).max}};
-  if (id == "cidr_ip") return only(exactly(1));
-  if (one_of({"cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"}) && !a.empty())
-    return only(size_of(a[0]) * kTextFactor);
-  if (function == "ip.isCanonical" && !a.empty()) return only(size_of(a[0]) * (2 * kTextFactor));
-  if (one_of({"containsIP", "containsCIDR"}) && !a.empty()) {
-    constexpr Range kAddress{4, 16};
-    Range cost = (kAddress + kAddress) * kTextFactor;
-    if (function == "containsCIDR") cost = cost + kAddress * kTextFactor + exactly(1);
-    if (id.ends_with("_string")) cost = cost + size_of(a[0]) * kTextFactor;
-    return only(cost);
-  }
-  if (function == "validate" && !a.empty()) return only((size_of(a[0]) * kTextFactor) * (128 * kPatternFactor));
-  return function == "_==_" ? equality_cost(a) : std::nullopt;
+  const Range size = size_of(target ? *target : a[0]);
+  const bool makes_text = target || function == "url";
+  return {size * (way == CostWay::text_twice ? 2 * kTextFactor : kTextFactor),
+          makes_text ? std::optional(size) : std::nullopt};
 }
 
 }  // namespace

@@ -208,7 +208,7 @@ Value Evaluator::conditional(const Node& node) {
 // operand.field or operand[key], and their optional forms.
 Value Evaluator::step(const Node& node) {
   const Node& base = *node.children[0];
-  const Value operand = resolve_or_evaluate(base);
+  Value operand = resolve_or_evaluate(base);
   if (operand.is_error()) return operand;
   const bool optional = node.optional || operand.is(Kind::optional);
   if (operand.is(Kind::optional) && !operand.as_optional()) return operand;
@@ -265,7 +265,7 @@ std::optional<Value> Evaluator::lookup(const Value& container, const Value& key,
 }
 
 Value Evaluator::has(const Node& node) {
-  const Value operand = resolve_or_evaluate(*node.children[0]);
+  Value operand = resolve_or_evaluate(*node.children[0]);
   if (operand.is_error()) return operand;
   const bool conditional_root = root_of(node).op == Op::conditional;
   if (meter_.library() != Library::kubernetes) meter_.charge(conditional_root ? 0 : 1);
@@ -312,7 +312,7 @@ bool extends_accumulator(const Node& node) {
 Value Evaluator::member_of_constants(const Node& node) {
   const Value& items = *node.children[1]->folded;
   if (items.size() == 0) return Value::boolean(false);
-  const Value wanted = evaluate(*node.children[0]);
+  Value wanted = evaluate(*node.children[0]);
   if (wanted.is_error()) return wanted;
   bool found = false;
   std::size_t work = 0;
@@ -333,7 +333,7 @@ bool is_set_of_constants(const Node& node) {
 
 // a.or(b), a.orValue(b).
 Value Evaluator::either(const Node& node) {
-  const Value first = evaluate(*node.children[0]);
+  Value first = evaluate(*node.children[0]);
   if (!first.is(Kind::optional)) return first;
   if (!first.as_optional()) return evaluate(*node.children[1]);
   return node.name == "or" ? first : *first.as_optional();
@@ -451,7 +451,7 @@ Value Evaluator::logical(const Node& node) {
 
 Value Evaluator::comprehension(const Node& node) {
   const auto slot = static_cast<std::size_t>(node.slot);
-  const Value range = evaluate(*node.children[kRange]);
+  Value range = evaluate(*node.children[kRange]);
   if (range.is_error()) return range;
   locals_[slot] = {Value(), node.children[kStart].get()};
   if (!range.is(Kind::list) && !range.is(Kind::map))

@@ -76,7 +76,7 @@ struct Overload {
   Set set = Set::core;
 };
 
-/// What a call's cost goes by (cost_actual.cpp).
+/// What a call's cost goes by (cost_ways.cpp).
 enum class CostWay : std::uint8_t {
   one,
   check,

@@ -320,7 +320,7 @@ Value contains_ip(Arguments a, Meter&) {
   return inner.is_error() ? inner : Value::boolean(holds(prefix(a[0]), address(inner)));
 }
 Value contains_cidr(Arguments a, Meter&) {
-  const Value inner = a[1].is(Kind::string) ? parse_cidr(a[1].as_text()) : a[1];
+  Value inner = a[1].is(Kind::string) ? parse_cidr(a[1].as_text()) : a[1];
   if (inner.is_error()) return inner;
   return Value::boolean(prefix(a[0]).bits <= prefix(inner).bits && holds(prefix(a[0]), prefix(inner).address));
 }

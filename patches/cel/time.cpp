@@ -267,7 +267,8 @@ std::string timestamp_text(Timestamp moment) {
 }
 
 std::string duration_text(Duration span) {
-  const double count = static_cast<double>(span.nanos / kNano) + static_cast<double>(span.nanos % kNano) / 1e9;
+  const std::int64_t seconds = span.nanos / kNano;  // parted as Go parts them, so that the same digits come out
+  const double count = static_cast<double>(seconds) + static_cast<double>(span.nanos % kNano) / 1e9;
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, count, std::chars_format::fixed);
   return std::string(buffer, end.ptr) + 's';

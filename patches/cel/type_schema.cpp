@@ -73,7 +73,7 @@ TypeRef map(const Value& schema, const std::string& name) {
   return type;
 }
 
-TypeField root_field(std::string name, TypeRef type) { return {name, name, std::move(type)}; }
+TypeField root_field(const std::string& name, TypeRef type) { return {name, name, std::move(type)}; }
 
 // What a resource's root has though its schema may not say so.
 void add_resource_fields(std::vector<TypeField>& fields, const std::string& name) {
