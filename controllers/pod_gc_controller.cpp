@@ -19,11 +19,6 @@ const kube::Resource kPods{"", "v1", "pods"};
 constexpr std::string_view kSweep = "sweep", kOne = "pod/";
 constexpr std::chrono::seconds kSweepAfter{20};  // many that end together are swept together
 
-bool has_ended(const store::Object& pod) {
-  const auto phase = raw_of(pod, {"status", "phase"});
-  return phase == "\"Succeeded\"" || phase == "\"Failed\"";
-}
-
 bool is_on_no_node(const store::Object& pod) { return raw_of(pod, {"spec", "nodeName"}).size() <= 2; }
 
 /// Evicted ones first, then the oldest.

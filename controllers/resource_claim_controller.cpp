@@ -103,7 +103,7 @@ class ResourceClaimController final : public Controller {
     const auto spec = pod.spec();
     std::map<std::string, std::string> made;
     for (auto entry : spec["resourceClaims"]) {
-      const auto done = ensure(pod, entry, made);
+      auto done = ensure(pod, entry, made);
       if (done || is_namespace_ending(done.error())) continue;
       context_.events().warning(ref_of(kPod, pod.stored()), "FailedResourceClaimCreation",
                                 "PodResourceClaim " + entry["name"].string() + ": " + done.error().message);

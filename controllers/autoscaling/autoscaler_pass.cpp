@@ -4,6 +4,7 @@
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "sublet/controllers/controllers.h"
+#include "sublet/kube/selector_text.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::controllers {
@@ -18,23 +19,6 @@ Result<std::pair<std::string, std::string>> split_version(const std::string& tex
   if (slash == std::string::npos) return std::pair(std::string(), text);
   if (text.find('/', slash + 1) != std::string::npos) return bad_request("unexpected GroupVersion string: " + text);
   return std::pair(text.substr(0, slash), text.substr(slash + 1));
-}
-
-/// A LabelSelector as a query has it.
-std::string selector_text(const Value& selector) {
-  std::string text;
-  const auto add = [&](const std::string& term) { text.append(text.empty() ? "" : ",").append(term); };
-  for (auto label : selector["matchLabels"]) add(std::string(label.key()) + "=" + label.string());
-  for (auto expression : selector["matchExpressions"]) {
-    const auto key = expression["key"].string(), op = expression["operator"].string();
-    std::string values;
-    for (auto value : expression["values"]) values.append(values.empty() ? "" : ",").append(value.text());
-    if (op == "Exists" || op == "DoesNotExist")
-      add((op == "Exists" ? "" : "!") + key);
-    else
-      add(key + (op == "In" ? " in (" : " notin (") + values + ")");
-  }
-  return text;
 }
 
 std::string quantity_text(std::int64_t milli, std::string_view resource = {}) {
@@ -143,8 +127,8 @@ Outcome AutoscalerPass::follow_metrics(const Target& target, std::int64_t& desir
   if (*proposed < current_) why = "All metrics below target";
   const auto behavior = autoscaler_["spec"]["behavior"];
   const auto normalized = history_.normalize(behavior, {current_, *proposed, min_, max_}, context_.clock().now());
-  say("AbleToScale", true, normalized.able_reason, std::string(normalized.able_message));
-  say("ScalingLimited", normalized.limited, normalized.limit_reason, std::string(normalized.limit_message));
+  say("AbleToScale", true, normalized.able_reason, normalized.able_message);
+  say("ScalingLimited", normalized.limited, normalized.limit_reason, normalized.limit_message);
   desired = normalized.replicas;
   return {};
 }
@@ -274,7 +258,8 @@ AutoscalerPass::MetricResult AutoscalerPass::evaluate_pods(const Value& metric, 
     return refuse<Refusal>(context_, ref_, "FailedGetPodsMetric",
                            "failed to get pods metric value: ", fail(why.reason, why.message).value());
   };
-  const auto samples = api_.of_pods(ref_.namespace_name, selector_, name, selector_text(metric["metric"]["selector"]));
+  const auto samples =
+      api_.of_pods(ref_.namespace_name, selector_, name, kube::selector_text(metric["metric"]["selector"]));
   if (!samples)
     return refused(
         fail(samples.error().reason, "unable to get metric " + name + ": " + samples.error().message).value());
@@ -306,22 +291,16 @@ AutoscalerPass::MetricResult AutoscalerPass::evaluate_object(const Value& metric
   if (object["kind"].text() != "Namespace" || !version->first.empty())
     path = std::string(facts->resource) + (version->first.empty() ? "" : "." + version->first) + "/" +
            net::percent_encode(object["name"].text());
-  const auto usage = api_.of_object(ref_.namespace_name, path, name, selector_text(metric["metric"]["selector"]));
+  const auto usage = api_.of_object(ref_.namespace_name, path, name, kube::selector_text(metric["metric"]["selector"]));
   if (!usage)
     return refused(fail(usage.error().reason, "unable to get metric " + name + ": " + usage.error().message + " on " +
                                                   object["kind"].string() + " " + ref_.namespace_name + "/" +
                                                   object["name"].string())
                        .value());
-  auto current = identify(status, "object", metric);
-  if (average) {
-    const auto proposal = by_value_per_pod(there, tolerances(), *usage, milli_of(target["averageValue"]));
-    current.put("averageValue", quantity_text(proposal.usage));
-    return Metric{proposal.replicas, external_name(metric["metric"])};
-  }
-  const auto proposal = by_value(scaled(), *usage, milli_of(target["value"]));
-  if (!proposal) return refused(proposal.error());
-  current.put("value", quantity_text(proposal->usage));
-  return Metric{proposal->replicas, object["kind"].string() + " metric " + name};
+  auto proposed = by_one_number(metric, average, identify(status, "object", metric), *usage, there);
+  if (!proposed) return refused(proposed.error());
+  if (!average) proposed->name = object["kind"].string() + " metric " + name;
+  return std::move(*proposed);
 }
 
 AutoscalerPass::MetricResult AutoscalerPass::evaluate_external(const Value& metric, Value status, std::int64_t there) {
@@ -334,20 +313,25 @@ AutoscalerPass::MetricResult AutoscalerPass::evaluate_external(const Value& metr
                                                            : "failed to get external metric " + name + ": "),
                            why);
   };
-  const auto usage = api_.external(ref_.namespace_name, name, selector_text(metric["metric"]["selector"]));
+  const auto usage = api_.external(ref_.namespace_name, name, kube::selector_text(metric["metric"]["selector"]));
   if (!usage)
     return refused(fail(usage.error().reason, "unable to get external metric " + ref_.namespace_name + "/" + name +
                                                   ": " + usage.error().message)
                        .value());
-  auto current = identify(status, "external", metric);
-  if (target.has("averageValue")) {
-    const auto proposal = by_value_per_pod(there, tolerances(), *usage, milli_of(target["averageValue"]));
-    current.put("averageValue", quantity_text(proposal.usage));
-    return Metric{proposal.replicas, external_name(metric["metric"])};
-  }
-  const auto proposal = by_value(scaled(), *usage, milli_of(target["value"]));
-  if (!proposal) return refused(proposal.error());
-  current.put("value", quantity_text(proposal->usage));
+  auto proposed =
+      by_one_number(metric, target.has("averageValue"), identify(status, "external", metric), *usage, there);
+  if (!proposed) return refused(proposed.error());
+  return std::move(*proposed);
+}
+
+Result<AutoscalerPass::Metric> AutoscalerPass::by_one_number(const Value& metric, bool average, Value current,
+                                                             std::int64_t usage, std::int64_t there) const {
+  const auto target = metric["target"];
+  const auto proposal =
+      average ? Result<Proposal>(by_value_per_pod(there, tolerances(), usage, milli_of(target["averageValue"])))
+              : by_value(scaled(), usage, milli_of(target["value"]));
+  if (!proposal) return fail(proposal.error());
+  current.put(average ? "averageValue" : "value", quantity_text(proposal->usage));
   return Metric{proposal->replicas, external_name(metric["metric"])};
 }
 
@@ -385,7 +369,7 @@ Outcome AutoscalerPass::rescale(Target& target, std::int64_t desired, const std:
   return write(desired, true);
 }
 
-void AutoscalerPass::say(std::string_view type, bool good, std::string_view reason, std::string message) {
+void AutoscalerPass::say(std::string_view type, bool good, std::string_view reason, std::string_view message) {
   auto conditions = conditions_.root().array("conditions");
   auto found = find_condition(conditions, type);
   if (!found) {

@@ -57,8 +57,12 @@ class AutoscalerPass {
   MetricResult evaluate_pods(const schema::Value& metric, schema::Value status);
   MetricResult evaluate_object(const schema::Value& metric, schema::Value status, std::int64_t there);
   MetricResult evaluate_external(const schema::Value& metric, schema::Value status, std::int64_t there);
+  /// Of a metric that is one number for all pods: so much each on average, or so much in all. `current`: its place in
+  /// the status.
+  Result<Metric> by_one_number(const schema::Value& metric, bool average, schema::Value current, std::int64_t usage,
+                               std::int64_t there) const;
   Outcome rescale(Target& target, std::int64_t desired, const std::string& why);
-  void say(std::string_view type, bool good, std::string_view reason, std::string message);
+  void say(std::string_view type, bool good, std::string_view reason, std::string_view message);
   Tolerances tolerances() const;
   ScaledPods scaled() const { return {pods_, current_, tolerances(), context_.clock().now()}; }
   Outcome write(std::int64_t desired, bool rescaled);

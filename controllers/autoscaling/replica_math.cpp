@@ -40,13 +40,12 @@ Groups group(const ScaledPods& scaled, const Samples& samples, const std::string
   for (const auto& pod : scaled.pods) {
     const std::string name(pod.name());
     const auto sample = samples.find(name);
+    const bool pending = pod.phase() == "Pending";
     if (pod.ending() || pod.phase() == "Failed")
       groups.ignored.insert(name);
-    else if (pod.phase() == "Pending")
-      groups.unready.insert(name);
-    else if (sample == samples.end())
+    else if (!pending && sample == samples.end())
       groups.missing.insert(name);
-    else if (resource == "cpu" && starts_still(pod, sample->second, scaled.now))
+    else if (pending || (resource == "cpu" && starts_still(pod, sample->second, scaled.now)))
       groups.unready.insert(name);
     else
       ++groups.ready;
@@ -170,7 +169,7 @@ Result<std::int64_t> request_of(const Pod& pod, const std::string& container, co
   std::int64_t total = 0;
   for (const auto& each : containers) {
     if (!container.empty() && each["name"].text() != container) continue;
-    const auto request = request_of(each, resource, pod);
+    auto request = request_of(each, resource, pod);
     if (!request || !container.empty()) return request;
     total += *request;
   }

@@ -18,6 +18,11 @@ Document part_of(const store::Object& object, std::string_view member) {
 
 }  // namespace
 
+bool has_ended(const store::Object& pod) {
+  const auto phase = raw_of(pod, {"status", "phase"});
+  return phase == "\"Succeeded\"" || phase == "\"Failed\"";
+}
+
 Pod::Pod(store::ObjectPtr object) : object_(std::move(object)) {
   auto parsed = std::make_shared<Parsed>();
   parsed->metadata = part_of(*object_, "metadata");

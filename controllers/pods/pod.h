@@ -17,6 +17,9 @@
 
 namespace sublet::controllers {
 
+/// Succeeded or failed, without a parse.
+bool has_ended(const store::Object& pod);
+
 class Pod {
  public:
   explicit Pod(store::ObjectPtr object);

@@ -12,12 +12,6 @@ void put_count(Value status, std::string_view field, std::int64_t count) {
     status.put(field, count);
 }
 
-Value find_condition(const Value& conditions, std::string_view type) {
-  for (auto condition : conditions)
-    if (condition["type"].text() == type) return condition;
-  return {};
-}
-
 void erase_condition(Value status, std::string_view type) {
   auto conditions = status["conditions"];
   if (!conditions) return;

@@ -8,6 +8,7 @@
 
 #include "sublet/base/clock.h"
 #include "sublet/kube/client.h"
+#include "sublet/kube/conditions.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::controllers {
@@ -15,8 +16,7 @@ namespace sublet::controllers {
 /// A count that is left out when it is 0, as upstream's omitempty does.
 void put_count(schema::Value status, std::string_view field, std::int64_t count);
 
-/// The condition of this type; missing when there is none.
-schema::Value find_condition(const schema::Value& conditions, std::string_view type);
+using kube::find_condition;
 /// Takes it away, and the list with the last one.
 void erase_condition(schema::Value status, std::string_view type);
 

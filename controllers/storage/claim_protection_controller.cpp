@@ -1,6 +1,7 @@
 // A PersistentVolumeClaim that a pod on a node uses outlives its deletion.
 // Source: pkg/controller/volume/pvcprotection of Kubernetes.
 
+#include "controllers/pods/pod.h"
 #include "controllers/storage/claim_use.h"
 #include "controllers/storage/protection.h"
 
@@ -13,11 +14,6 @@ constexpr std::string_view kFinalizer = "kubernetes.io/pvc-protection";
 /// Its kubelet is done with it, or it was deleted by force.
 bool is_shut_down(const store::Object& pod) {
   return is_ending(pod) && raw_of(pod, {"metadata", "deletionGracePeriodSeconds"}) == "0";
-}
-
-bool has_ended(const store::Object& pod) {
-  const auto phase = raw_of(pod, {"status", "phase"});
-  return phase == "\"Succeeded\"" || phase == "\"Failed\"";
 }
 
 class ClaimProtectionController final : public Controller {

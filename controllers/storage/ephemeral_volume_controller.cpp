@@ -41,7 +41,7 @@ class EphemeralVolumeController final : public Controller {
     const auto pod = document_of(*stored);
     for (auto volume : pod["spec"]["volumes"]) {
       if (!volume.has("ephemeral")) continue;
-      const auto made = ensure(*stored, volume);
+      auto made = ensure(*stored, volume);
       if (made || is_namespace_ending(made.error())) continue;
       context_.events().warning(ref_of(kPod, *stored), "FailedBinding",
                                 "ephemeral volume " + volume["name"].string() + ": " + made.error().message);
