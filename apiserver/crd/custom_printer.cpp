@@ -19,9 +19,7 @@ void show_text(const Value& value, Value row) {
 void show_typed(std::string_view type, const Value& value, WallTime now, Value row) {
   if (type == "integer" && value.is_number()) {
     row.push(value.is_integer() ? value.integer() : static_cast<std::int64_t>(value.floating()));
-  } else if (type == "number" && value.is_number()) {
-    row.push(value);
-  } else if (type == "boolean" && value.is_boolean()) {
+  } else if ((type == "number" && value.is_number()) || (type == "boolean" && value.is_boolean())) {
     row.push(value);
   } else if (type == "date" && value.is_string()) {
     row.push(parse_time(value.text()) ? age_of(value.text(), now) : std::string("<invalid>"));

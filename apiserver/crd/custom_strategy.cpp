@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "apiserver/request/members.h"
 #include "apiserver/structural/prune.h"
 #include "apiserver/structural/validate.h"
 #include "apiserver/validation/field_errors.h"
@@ -23,11 +24,6 @@ std::vector<std::string> names_of(std::string_view path) {
     path.remove_prefix(dot);
   }
   return names;
-}
-
-Value at_path(Value value, const std::vector<std::string>& path) {
-  for (const auto& name : path) value = value[name];
-  return value;
 }
 
 std::string_view go_type(const Value& value) {
@@ -52,13 +48,6 @@ void check_replicas(const Value& object, const std::vector<std::string>& names, 
   if (value.integer() < 0) return invalid(causes, path, value, "should be a non-negative integer");
   if (value.integer() > std::numeric_limits<std::int32_t>::max())
     invalid(causes, path, value, "should be less than or equal to 2147483647");
-}
-
-void keep_member(Value object, const Value& old, std::string_view name) {
-  if (old.has(name))
-    object.put(name, old[name]);
-  else
-    object.erase(name);
 }
 
 /// What is allowed, but may meet another writer's finalizer of the same name.
@@ -146,7 +135,7 @@ Outcome CustomStrategy::on_create(const CustomStrategy& self, WriteContext& cont
 
 Outcome CustomStrategy::on_update(const CustomStrategy& self, WriteContext& context, Value object, const Value& old) {
   warn_of_finalizers(context, object, old);
-  if (self.kind_->version(self.version_of(object)).has_status) keep_member(object, old, "status");
+  if (self.kind_->version(self.version_of(object)).has_status) copy_field(object, old, "status");
   return {};
 }
 
@@ -155,8 +144,7 @@ Outcome CustomStrategy::on_status(const CustomStrategy&, WriteContext&, Value ob
   for (const Value member : object) names.emplace_back(member.key());
   for (const Value member : old) names.emplace_back(member.key());
   for (const auto& name : names)
-    if (name != "metadata" && name != "status" && name != "kind" && name != "apiVersion")
-      keep_member(object, old, name);
+    if (name != "metadata" && name != "status" && name != "kind" && name != "apiVersion") copy_field(object, old, name);
   // Of the metadata, too, only who owns what may change.
   schema::Document managed = schema::Document::copy_of(object["metadata"]["managedFields"]);
   Value meta = object.object("metadata");

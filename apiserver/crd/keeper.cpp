@@ -17,6 +17,7 @@
 #include "sublet/base/log.h"
 #include "sublet/base/worker_pool.h"
 #include "sublet/kube/client.h"
+#include "sublet/kube/conditions.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -28,19 +29,9 @@ const std::string kPrefix = "customresourcedefinitions.apiextensions.k8s.io/";
 const kube::Resource kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
 constexpr std::string_view kCleanup = "customresourcecleanup.apiextensions.k8s.io";
 
-Value condition_of(const Value& object, std::string_view type) {
-  for (const Value condition : object["status"]["conditions"])
-    if (condition["type"].text() == type) return condition;
-  return {};
-}
-
-bool is_true(const Value& object, std::string_view type) {
-  return condition_of(object, type)["status"].text() == "True";
-}
-
 /// True: something changed. A condition's time is when its status became what it is.
 bool put_condition(Value object, const Condition& wanted, const std::string& now) {
-  Value condition = condition_of(object, wanted.type);
+  Value condition = kube::find_condition(object["status"]["conditions"], wanted.type);
   if (condition && condition["status"].text() == wanted.status && condition["reason"].text() == wanted.reason &&
       condition["message"].text() == wanted.message)
     return false;
@@ -150,7 +141,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     }
     Known known;
     known.stored = stored;
-    known.established = is_true(object->root(), "Established");
+    known.established = kube::has_condition(object->root(), "Established");
     Definition definition = Definition::read(object->root());
     if (definition.versions.empty()) return;
     const bool same = before != all.end() && before->second.kind->definition().uid == definition.uid &&
@@ -246,7 +237,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
       changed |=
           put_condition(wanted.root(),
                         {"Established", "True", "InitialNamesAccepted", "the initial names have been accepted"}, now());
-    else if (!condition_of(wanted.root(), "Established"))
+    else if (!kube::find_condition(wanted["status"]["conditions"], "Established"))
       changed |=
           put_condition(wanted.root(), {"Established", "False", "NotAccepted", "not all names are accepted"}, now());
     if (changed) put_status(known, wanted["status"]);

@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "apiserver/structural/schema.h"
+
 namespace sublet::apiserver {
 namespace {
 
@@ -37,8 +39,6 @@ template <std::size_t N>
 bool one_of(const std::string_view (&names)[N], std::string_view name) {
   return std::ranges::find(names, name) != std::end(names);
 }
-
-bool is_meta(std::string_view name) { return name == "apiVersion" || name == "kind" || name == "metadata"; }
 
 class Writer {
  public:
@@ -109,7 +109,7 @@ class Writer {
       add(out, "metadata", metadata());
     }
     for (const Value property : props["properties"])
-      if (!resource || !is_meta(property.key())) add(out, property.key(), schema(property));
+      if (!resource || !is_type_or_object_meta(property.key())) add(out, property.key(), schema(property));
     return out += "}";
   }
 

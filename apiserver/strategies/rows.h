@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "apiserver/request/members.h"
 #include "apiserver/strategies/strategy.h"
 
 namespace sublet::apiserver {
@@ -40,8 +41,6 @@ Outcome keep_all_but_status(WriteContext& context, schema::Value object, const s
 /// The same for kinds whose /status may also change metadata (Pod, Node, Namespace, Service).
 Outcome keep_spec(WriteContext& context, schema::Value object, const schema::Value& old);
 
-/// Sets `target[field]` to what `source` has there, or removes it.
-void copy_field(schema::Value target, const schema::Value& source, std::string_view field);
 /// target[field] = value when it is missing or an empty text.
 void default_text(schema::Value target, std::string_view field, std::string_view value);
 void default_number(schema::Value target, std::string_view field, std::int64_t value);

@@ -118,13 +118,6 @@ Outcome keep_spec(WriteContext&, schema::Value object, const schema::Value& old)
   return {};
 }
 
-void copy_field(schema::Value target, const schema::Value& source, std::string_view field) {
-  if (source.has(field))
-    target.put(field, source[field]);
-  else
-    target.erase(field);
-}
-
 void default_text(schema::Value target, std::string_view field, std::string_view value) {
   if (target[field].text().empty()) target.put(field, value);
 }

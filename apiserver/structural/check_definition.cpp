@@ -9,6 +9,7 @@
 #include "apiserver/structural/validate.h"
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/validation/names.h"
+#include "sublet/base/text.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -45,13 +46,8 @@ std::string lower(std::string_view text) {
 }
 std::string indexed(const std::string& path, std::size_t index) { return path + "[" + std::to_string(index) + "]"; }
 
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
+bool is_blank(std::string_view text) { return trimmed(text).empty(); }
 bool has_line_break(std::string_view text) { return text.find_first_of("\r\n") != std::string_view::npos; }
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n\v\f");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n\v\f") - first + 1);
-}
 
 // --- the schema: upstream's ValidateCustomResourceDefinitionOpenAPISchema ---
 

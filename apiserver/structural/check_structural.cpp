@@ -45,11 +45,10 @@ std::string go_regexp_error(const std::string& pattern) {
       {"trailing \\", "trailing backslash at end of expression"},
       {"invalid named capture group", "invalid named capture"}};
   std::string words = compiled.error();
-  const std::string argument = compiled.error_arg();
   words = words.substr(0, words.find(':'));
   for (const auto& [ours, theirs] : kWords)
     if (words == ours) words = theirs;
-  return "error parsing regexp: " + words + ": `" + argument + "`";
+  return "error parsing regexp: " + words + ": `" + compiled.error_arg() + "`";
 }
 
 class StructuralCheck {

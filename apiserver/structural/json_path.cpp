@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "sublet/base/text.h"
+
 namespace sublet::apiserver {
 
 using schema::Value;
@@ -89,12 +91,6 @@ class JsonPath::Parser {
     return std::string_view::npos;
   }
 
-  static std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-  }
-
   static Result<Step> filter(std::string_view text) {
     constexpr std::pair<std::string_view, Compare> kOperators[] = {
         {"==", Compare::equal},         {"!=", Compare::unequal}, {"<=", Compare::less_equal},
@@ -110,10 +106,10 @@ class JsonPath::Parser {
       right = text.substr(at + sign.size());
       break;
     }
-    auto path = JsonPath::parse(trimmed(left));
+    auto path = JsonPath::parse(trimmed(left, " "));
     if (!path) return fail(path.error());
     step.left = std::make_shared<const JsonPath>(std::move(*path));
-    right = trimmed(right);
+    right = trimmed(right, " ");
     if (step.compare == Compare::exists) return step;
     if (right.size() > 1 && (right.front() == '\'' || right.front() == '"') && right.back() == right.front()) {
       step.right.root().set(right.substr(1, right.size() - 2));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "apiserver/structural/schema.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
@@ -37,7 +38,7 @@ class MergeSchema::Maker {
     MergeType& made = keep();
     made.map = std::make_unique<MergeMap>();
     for (const Property& property : schema.properties)
-      if (!is_meta(property.name)) add(*made.map, property);
+      if (!is_type_or_object_meta(property.name)) add(*made.map, property);
     made.map->fields.push_back({"apiVersion", &text(), {}});
     made.map->fields.push_back({"kind", &text(), {}});
     made.map->fields.push_back({"metadata", &object_meta(), {}});
@@ -46,8 +47,6 @@ class MergeSchema::Maker {
   }
 
  private:
-  static bool is_meta(std::string_view name) { return name == "apiVersion" || name == "kind" || name == "metadata"; }
-
   MergeType& keep() { return *made_.emplace_back(std::make_unique<MergeType>()); }
   const MergeType& text() {
     if (!text_) {
@@ -107,7 +106,7 @@ class MergeSchema::Maker {
     made.map = std::make_unique<MergeMap>();
     made.map->atomic = schema.map_type == schema::MapType::atomic;
     for (const Property& property : schema.properties)
-      if (!schema.embedded || !is_meta(property.name)) add(*made.map, property);
+      if (!schema.embedded || !is_type_or_object_meta(property.name)) add(*made.map, property);
     if (schema.embedded) {
       made.map->fields.push_back({"apiVersion", &text(), {}});
       made.map->fields.push_back({"kind", &text(), {}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apiserver/structural/schema.h"
 #include "sublet/schema/engine.h"
 #include "sublet/schema/registry.h"
 
@@ -9,10 +10,6 @@ namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
-
-bool is_type_or_object_meta(std::string_view name) {
-  return name == "apiVersion" || name == "kind" || name == "metadata";
-}
 
 schema::Type object_meta() {
   static const schema::Type type =

@@ -7,6 +7,7 @@
 
 #include "apiserver/structural/validate.h"
 #include "apiserver/validation/field_errors.h"
+#include "sublet/base/text.h"
 #include "sublet/patches/cel.h"
 
 namespace sublet::apiserver {
@@ -15,12 +16,6 @@ namespace cel = patches::cel;
 using schema::Value;
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n\v\f");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n\v\f") - first + 1);
-}
 
 struct Compiled {
   std::optional<cel::Program> program;
@@ -206,8 +201,9 @@ class Checker {
       const auto out = rule.text.program->run(activation, std::min(budget_, cel::kRunCostMax));
       budget_ -= std::min(out.cost, budget_);
       if (out.value.is(cel::Kind::string)) {
-        const std::string text(trimmed(out.value.as_text()));
-        if (!text.empty() && text.size() <= kMessageMax && text.find_first_of("\r\n") == std::string::npos) return text;
+        const std::string_view text = trimmed(out.value.as_text());
+        if (!text.empty() && text.size() <= kMessageMax && text.find_first_of("\r\n") == std::string_view::npos)
+          return std::string(text);
       }
     }
     if (!rule.message.empty()) return std::string(trimmed(rule.message));

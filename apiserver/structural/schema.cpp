@@ -47,7 +47,7 @@ class Key {
  public:
   template <class T>
   Key& raw(const T& value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(T));
     return *this;
   }
   Key& text(std::string_view value) {

@@ -26,6 +26,11 @@ class RE2;
 
 namespace sublet::apiserver {
 
+/// The members of a resource that are every resource's.
+inline bool is_type_or_object_meta(std::string_view name) {
+  return name == "apiVersion" || name == "kind" || name == "metadata";
+}
+
 enum class JsonType : std::uint8_t { any, object, array, string, integer, number, boolean, int_or_string };
 /// As schemas spell it: "object"; "" for any.
 std::string_view type_name(JsonType type);
