@@ -1,15 +1,10 @@
 #include "apiserver/admission/plugins.h"
+#include "sublet/kube/conditions.h"
 
 namespace sublet::apiserver {
 namespace {
 
 constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
-
-bool is_ready(const schema::Value& node) {
-  for (auto condition : node["status"]["conditions"])
-    if (condition["type"].text() == "Ready") return condition["status"].text() == "True";
-  return false;
-}
 
 }  // namespace
 
@@ -17,7 +12,7 @@ Outcome taint_nodes_by_condition(const Attempt& attempt) {
   if (!attempt.creates("", "nodes")) return {};
   // kube-apiserver taints every new node and its node controller lifts the taint when the node is ready. No such
   // controller runs here, so a node that arrives ready (synced from the host, or simulated) is left alone.
-  if (is_ready(attempt.object)) return {};
+  if (kube::has_condition(attempt.object, "Ready")) return {};
   auto spec = attempt.spec();
   for (auto taint : spec["taints"])
     if (taint["key"].text() == kNotReady && taint["effect"].text() == "NoSchedule") return {};

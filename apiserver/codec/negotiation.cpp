@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "sublet/base/text.h"
+
 namespace sublet::apiserver {
 namespace {
 
@@ -24,12 +26,6 @@ constexpr std::array<FormFacts, 3> kForms{{{"Table", Form::table},
                                            {"PartialObjectMetadataList", Form::partial_list}}};
 
 constexpr std::string_view kAcceptedTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 std::string_view unquoted(std::string_view text) {
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return text.substr(1, text.size() - 2);
@@ -75,10 +71,10 @@ std::string_view AcceptClause::parameter(std::string_view name) const {
   std::string_view rest = parameters;
   while (!rest.empty()) {
     const auto end = rest.find(';');
-    const auto part = trimmed(rest.substr(0, end));
+    const auto part = trimmed(rest.substr(0, end), kBlanks);
     const auto equals = part.find('=');
-    if (equals != std::string_view::npos && trimmed(part.substr(0, equals)) == name)
-      return unquoted(trimmed(part.substr(equals + 1)));
+    if (equals != std::string_view::npos && trimmed(part.substr(0, equals), kBlanks) == name)
+      return unquoted(trimmed(part.substr(equals + 1), kBlanks));
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }
@@ -89,11 +85,11 @@ std::vector<AcceptClause> parse_accept(std::string_view header) {
   std::vector<AcceptClause> clauses;
   while (!header.empty()) {
     const auto comma = header.find(',');
-    const auto text = trimmed(header.substr(0, comma));
+    const auto text = trimmed(header.substr(0, comma), kBlanks);
     if (!text.empty()) {
       AcceptClause clause;
       const auto semicolon = text.find(';');
-      clause.type = trimmed(text.substr(0, semicolon));
+      clause.type = trimmed(text.substr(0, semicolon), kBlanks);
       if (semicolon != std::string_view::npos) clause.parameters = text.substr(semicolon + 1);
       const auto quality = clause.parameter("q");
       if (!quality.empty()) clause.quality = std::strtod(std::string(quality).c_str(), nullptr);
@@ -121,7 +117,7 @@ bool wants_pretty(std::optional<std::string_view> parameter, std::string_view us
 }
 
 std::optional<Media> body_media(std::string_view content_type) {
-  const auto type = trimmed(content_type.substr(0, content_type.find(';')));
+  const auto type = trimmed(content_type.substr(0, content_type.find(';')), kBlanks);
   if (type.empty()) return Media::json;
   for (const auto& facts : kMedia)
     if (same_text(type, facts.type)) return facts.media;

@@ -255,6 +255,11 @@ std::string api_tag(std::string_view group, std::string_view version) {
   return made + "_" + std::string(version);
 }
 
+std::string_view code_description(std::string_view code) {
+  if (code == "200") return "OK";
+  return code == "201" ? "Created" : "Accepted";
+}
+
 std::string_view path_parameter_description(std::string_view name) {
   if (name == "name") return "name of the object";
   if (name == "namespace") return "namespace of the object";

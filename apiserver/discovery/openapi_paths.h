@@ -41,6 +41,8 @@ std::vector<ApiPath> api_paths(const schema::Registry& kinds, std::string_view g
 std::string api_root(std::string_view group, std::string_view version);
 /// Tag of the operations: "core_v1", "rbacAuthorization_v1".
 std::string api_tag(std::string_view group, std::string_view version);
+/// What an answer with this code of success says.
+std::string_view code_description(std::string_view code);
 /// What each path parameter means.
 std::string_view path_parameter_description(std::string_view name);
 

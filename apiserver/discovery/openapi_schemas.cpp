@@ -286,4 +286,11 @@ void write_reference(JsonWriter& json, std::string_view name, OpenApiDialect dia
   json.object([&] { json.member("$ref", std::string(place) + std::string(name)); });
 }
 
+void write_what_it_does(JsonWriter& json, const ApiOperation& operation) {
+  json.member("x-kubernetes-action", operation.action);
+  json.key("x-kubernetes-group-version-kind").object([&] {
+    json.member("group", operation.group).member("kind", operation.kind).member("version", operation.version);
+  });
+}
+
 }  // namespace sublet::apiserver

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apiserver/discovery/json_writer.h"
+#include "apiserver/discovery/openapi_paths.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
@@ -21,6 +22,9 @@ void write_definition(JsonWriter& json, const schema::Registry& kinds, std::stri
 
 /// {"$ref": ...} in the dialect's place.
 void write_reference(JsonWriter& json, std::string_view name, OpenApiDialect dialect);
+
+/// The members that say what an operation does to which kind.
+void write_what_it_does(JsonWriter& json, const ApiOperation& operation);
 
 /// The definition that stands for the body of a PATCH: any object.
 inline constexpr std::string_view kPatchDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";

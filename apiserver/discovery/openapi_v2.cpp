@@ -44,16 +44,11 @@ void write_parameters(JsonWriter& json, const ApiOperation& operation) {
   });
 }
 
-std::string_view describe(std::string_view code) {
-  if (code == "200") return "OK";
-  return code == "201" ? "Created" : "Accepted";
-}
-
 void write_responses(JsonWriter& json, const ApiOperation& operation) {
   json.key("responses").object([&] {
     for (std::string_view code : operation.codes)
       json.key(code).object([&] {
-        json.member("description", describe(code)).key("schema");
+        json.member("description", code_description(code)).key("schema");
         if (operation.answer)
           write_reference(json, operation.answer.name(), kDialect);
         else
@@ -71,10 +66,7 @@ void write_operation(JsonWriter& json, const ApiOperation& operation, const std:
     json.texts(operation.action == "patch" ? api_patch_types(operation.custom) : api_media_types(operation.custom));
     write_parameters(json, operation);
     write_responses(json, operation);
-    json.member("x-kubernetes-action", operation.action);
-    json.key("x-kubernetes-group-version-kind").object([&] {
-      json.member("group", operation.group).member("kind", operation.kind).member("version", operation.version);
-    });
+    write_what_it_does(json, operation);
   });
 }
 

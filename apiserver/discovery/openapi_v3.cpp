@@ -41,16 +41,11 @@ void write_parameter(JsonWriter& json, std::string_view place, const ApiParamete
   });
 }
 
-std::string_view describe(std::string_view code) {
-  if (code == "200") return "OK";
-  return code == "201" ? "Created" : "Accepted";
-}
-
 void write_responses(JsonWriter& json, const ApiOperation& operation) {
   json.key("responses").object([&] {
     for (std::string_view code : operation.codes)
       json.key(code).object([&] {
-        json.member("description", describe(code));
+        json.member("description", code_description(code));
         if (operation.answer)
           write_content(json, api_media_types(operation.custom), operation.answer.name());
         else
@@ -82,10 +77,7 @@ void write_operation(JsonWriter& json, const ApiOperation& operation, const std:
       });
     write_body(json, operation);
     write_responses(json, operation);
-    json.member("x-kubernetes-action", operation.action);
-    json.key("x-kubernetes-group-version-kind").object([&] {
-      json.member("group", operation.group).member("kind", operation.kind).member("version", operation.version);
-    });
+    write_what_it_does(json, operation);
   });
 }
 

@@ -1,6 +1,7 @@
 // Who may do what, and what watches over it: bindings, certificates, webhooks, admission policies, API services.
 #include "apiserver/printers/cells.h"
 #include "apiserver/printers/families.h"
+#include "sublet/kube/conditions.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -43,7 +44,7 @@ constexpr Column kCsrColumns[] = {
 };
 
 std::string csr_condition(const Value& status) {
-  auto has = [&](std::string_view type) { return bool(condition_of(status["conditions"], type)); };
+  auto has = [&](std::string_view type) { return bool(kube::find_condition(status["conditions"], type)); };
   std::string made = has("Denied") ? "Denied" : has("Approved") ? "Approved" : "Pending";
   if (has("Failed")) made += ",Failed";
   if (!status["certificate"].text().empty()) made += ",Issued";
@@ -136,7 +137,7 @@ constexpr Column kApiServiceColumns[] = {
 };
 
 std::string availability(const Value& status) {
-  Value condition = condition_of(status["conditions"], "Available");
+  Value condition = kube::find_condition(status["conditions"], "Available");
   if (!condition) return "Unknown";
   std::string made = condition["status"].string();
   if (made != "True" && !condition["reason"].text().empty()) made += " (" + condition["reason"].string() + ")";

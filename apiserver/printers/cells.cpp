@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sublet/kube/selector_text.h"
+
 namespace sublet::apiserver {
 
 using schema::Value;
@@ -43,45 +45,12 @@ std::string labels_text(const Value& labels) {
   return pairs.empty() ? std::string(kNone) : joined(pairs, ",");
 }
 
-namespace {
-
-std::string expression_text(const Value& expression) {
-  std::string key = expression["key"].string();
-  std::string_view op = expression["operator"].text();
-  if (op == "Exists") return key;
-  if (op == "DoesNotExist") return "!" + key;
-  std::vector<std::string> values = texts_of(expression["values"]);
-  std::sort(values.begin(), values.end());
-  return key + (op == "In" ? " in (" : " notin (") + joined(values, ",") + ")";
-}
-
-}  // namespace
-
-std::string selector_text(const Value& selector) {
-  std::vector<std::pair<std::string, std::string>> requirements;  // key, text
-  for (Value label : selector["matchLabels"])
-    requirements.emplace_back(label.key(), std::string(label.key()) + "=" + label.string());
-  for (Value expression : selector["matchExpressions"])
-    requirements.emplace_back(expression["key"].string(), expression_text(expression));
-  std::stable_sort(requirements.begin(), requirements.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> parts;
-  for (auto& requirement : requirements) parts.push_back(std::move(requirement.second));
-  return joined(parts, ",");
-}
-
 std::string selector_or_none(const Value& selector) {
-  std::string made = selector_text(selector);
+  std::string made = kube::selector_text(selector);
   return made.empty() ? std::string(kNone) : made;
 }
 
 std::string scalar_text(const Value& value) { return value.is_string() ? value.string() : value.to_json(); }
-
-Value condition_of(const Value& conditions, std::string_view type) {
-  for (Value condition : conditions)
-    if (condition["type"].text() == type) return condition;
-  return {};
-}
 
 Value annotation(const Value& object, std::string_view key) { return object["metadata"]["annotations"][key]; }
 

@@ -60,14 +60,10 @@ std::vector<std::string> texts_of(const schema::Value& list);
 std::string clipped(const std::vector<std::string>& parts, std::size_t most, std::string_view separator = ",");
 /// "a=1,b=2" of a map of labels, by key; "<none>" for an empty one.
 std::string labels_text(const schema::Value& labels);
-/// "a=1,b in (x,y),!c" of a LabelSelector; "" when it selects everything or is missing.
-std::string selector_text(const schema::Value& selector);
 /// The same, but "<none>" for nothing to show.
 std::string selector_or_none(const schema::Value& selector);
 /// An IntOrString, or a number or text of any kind.
 std::string scalar_text(const schema::Value& value);
-/// The condition of a type in a list of conditions; missing when there is none.
-schema::Value condition_of(const schema::Value& conditions, std::string_view type);
 /// A map's entry, without the dots of the key being taken for a path.
 schema::Value annotation(const schema::Value& object, std::string_view key);
 

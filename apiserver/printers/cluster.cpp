@@ -4,6 +4,8 @@
 
 #include "apiserver/printers/cells.h"
 #include "apiserver/printers/families.h"
+#include "sublet/base/text.h"
+#include "sublet/kube/conditions.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -101,13 +103,6 @@ std::string event_source(const Value& event) {
   return host.empty() ? component : component + ", " + host;
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
 /// The old API counts in the event and has two times; the new one has eventTime and a series.
 struct EventTimes {
   std::string first, last;
@@ -188,7 +183,7 @@ constexpr Column kComponentColumns[] = {
 };
 
 void component_cells(const Value& object, WallTime now, Value row) {
-  Value healthy = condition_of(object["conditions"], "Healthy");
+  Value healthy = kube::find_condition(object["conditions"], "Healthy");
   std::string_view status = "Unknown";
   if (healthy) status = healthy["status"].text() == "True" ? "Healthy" : "Unhealthy";
   Cells(object, now, row).name().text(status).text(healthy["message"].text()).text(healthy["error"].text());
@@ -209,7 +204,7 @@ void flow_schema_cells(const Value& object, WallTime now, Value row) {
   cells.name().text(spec["priorityLevelConfiguration"]["name"].text()).number(spec["matchingPrecedence"].integer());
   Value method = spec["distinguisherMethod"];
   cells.text(method.is_object() ? method["type"].text() : kNone).age();
-  Value dangling = condition_of(object["status"]["conditions"], "Dangling");
+  Value dangling = kube::find_condition(object["status"]["conditions"], "Dangling");
   cells.text(dangling ? dangling["status"].text() : "?");
 }
 

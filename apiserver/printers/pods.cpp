@@ -4,6 +4,7 @@
 
 #include "apiserver/printers/cells.h"
 #include "apiserver/printers/families.h"
+#include "sublet/kube/conditions.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -67,7 +68,7 @@ class PodSummary {
   static bool restartable(const Value& container) { return container["restartPolicy"].text() == "Always"; }
 
   bool is_true(std::string_view condition) const {
-    return condition_of(status_["conditions"], condition)["status"].text() == "True";
+    return kube::find_condition(status_["conditions"], condition)["status"].text() == "True";
   }
 
   void start_with_phase() {
@@ -166,7 +167,7 @@ std::string readiness_gates(const Value& pod) {
   if (gates.empty()) return std::string(kNone);
   std::size_t met = 0;
   for (Value gate : gates)
-    met += condition_of(pod["status"]["conditions"], gate["conditionType"].text())["status"].text() == "True";
+    met += kube::find_condition(pod["status"]["conditions"], gate["conditionType"].text())["status"].text() == "True";
   return std::to_string(met) + "/" + std::to_string(gates.size());
 }
 

@@ -3,6 +3,8 @@
 
 #include "apiserver/printers/cells.h"
 #include "apiserver/printers/families.h"
+#include "sublet/kube/conditions.h"
+#include "sublet/kube/selector_text.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -29,7 +31,7 @@ void deployment_cells(const Value& object, WallTime now, Value row) {
   Cells cells(object, now, row);
   cells.name().text(fraction(status["readyReplicas"].integer(), spec["replicas"].integer()));
   cells.number(status["updatedReplicas"].integer()).number(status["availableReplicas"].integer()).age();
-  cells.containers(spec.path("template.spec.containers")).text(selector_text(spec["selector"]));
+  cells.containers(spec.path("template.spec.containers")).text(kube::selector_text(spec["selector"]));
 }
 
 constexpr Column kReplicaSetColumns[] = {
@@ -119,7 +121,7 @@ constexpr JobState kJobStates[] = {
 
 std::string_view job_state(const Value& object) {
   Value conditions = object["status"]["conditions"];
-  auto holds = [&](std::string_view type) { return condition_of(conditions, type)["status"].text() == "True"; };
+  auto holds = [&](std::string_view type) { return kube::find_condition(conditions, type)["status"].text() == "True"; };
   for (const JobState& state : kJobEnds)
     if (holds(state.condition)) return state.text;
   if (!object["metadata"]["deletionTimestamp"].text().empty()) return "Terminating";

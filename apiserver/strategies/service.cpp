@@ -13,11 +13,6 @@ using schema::Value;
 constexpr int kAffinitySeconds = 10800, kAffinitySecondsMax = 86400;
 constexpr std::string_view kTrafficDistributions[] = {"PreferClose", "PreferSameZone", "PreferSameNode"};
 
-bool is_external(const Value& spec) {
-  auto type = spec["type"].text();
-  return type == "NodePort" || type == "LoadBalancer" || (type == "ClusterIP" && !spec["externalIPs"].empty());
-}
-
 void default_session_affinity(Value spec) {
   default_text(spec, "sessionAffinity", "None");
   if (spec["sessionAffinity"].text() == "None") spec.erase("sessionAffinityConfig");

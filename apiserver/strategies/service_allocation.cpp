@@ -165,11 +165,6 @@ Outcome allocate_ports(WriteContext& context, Value service, std::set<int> held)
 
 bool same(const Value& a, const Value& b, std::string_view field) { return semantically_equal(a[field], b[field]); }
 
-bool is_external(const Value& spec) {
-  auto type = spec["type"].text();
-  return type == "NodePort" || type == "LoadBalancer" || (type == "ClusterIP" && !spec["externalIPs"].empty());
-}
-
 /// What only the old type could have, when the writer merely sent it back.
 void drop_fields_of_old_type(Value spec, const Value& old) {
   bool same_ips = same(spec, old, "clusterIP") && same(spec, old, "clusterIPs");
@@ -236,6 +231,11 @@ bool needs_node_ports(const Value& spec) {
 
 bool needs_health_check_port(const Value& spec) {
   return spec["type"].text() == "LoadBalancer" && spec["externalTrafficPolicy"].text() == "Local";
+}
+
+bool is_external(const Value& spec) {
+  auto type = spec["type"].text();
+  return type == "NodePort" || type == "LoadBalancer" || (type == "ClusterIP" && !spec["externalIPs"].empty());
 }
 
 Outcome allocate_service(WriteContext& context, Value service) {

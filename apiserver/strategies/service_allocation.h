@@ -18,5 +18,7 @@ bool is_headless(const schema::Value& spec);
 bool needs_cluster_ip(const schema::Value& spec);
 bool needs_node_ports(const schema::Value& spec);
 bool needs_health_check_port(const schema::Value& spec);
+/// Reached from outside the cluster: externalTrafficPolicy has a meaning.
+bool is_external(const schema::Value& spec);
 
 }  // namespace sublet::apiserver

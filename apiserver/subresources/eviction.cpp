@@ -3,6 +3,7 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/subresources/functions.h"
 #include "apiserver/validation/field_errors.h"
+#include "sublet/kube/conditions.h"
 #include "sublet/kube/selectors.h"
 #include "sublet/schema/registry.h"
 
@@ -41,14 +42,8 @@ bool ignores_budgets(const Value& pod) {
   return phase == "Succeeded" || phase == "Failed" || phase == "Pending" || pod["metadata"].has("deletionTimestamp");
 }
 
-bool is_ready(const Value& pod) {
-  for (auto condition : pod["status"]["conditions"])
-    if (condition["type"].text() == "Ready") return condition["status"].text() == "True";
-  return false;
-}
-
 bool unhealthy_may_go(const Value& pod, const Value& budget) {
-  if (is_ready(pod)) return false;
+  if (kube::has_condition(pod, "Ready")) return false;
   if (budget["spec"]["unhealthyPodEvictionPolicy"].text() == "AlwaysAllow") return true;
   auto desired = budget["status"]["desiredHealthy"].integer();
   return desired > 0 && budget["status"]["currentHealthy"].integer() >= desired;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "apiserver/request/members.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/resources.h"
 
@@ -188,35 +189,27 @@ void validate_node_selector_additions(Causes& causes, const std::string& path, c
   }
 }
 
-/// Puts `old`'s value of a field into `target`, or removes it when `old` has none.
-void restore(Value target, const Value& old, std::string_view field) {
-  if (old.has(field))
-    target.put(field, old[field]);
-  else
-    target.erase(field);
-}
-
 void restore_updatable_fields(Causes& causes, const std::string& path, Value munged, const Value& old_spec) {
   for (auto list : {"containers", "initContainers"}) {
     auto old = old_spec[list].begin();
     for (auto container : munged[list]) {
-      restore(container, *old, "image");
+      copy_field(container, *old, "image");
       ++old;
     }
   }
-  for (auto field : {"activeDeadlineSeconds", "schedulingGates", "tolerations"}) restore(munged, old_spec, field);
+  for (auto field : {"activeDeadlineSeconds", "schedulingGates", "tolerations"}) copy_field(munged, old_spec, field);
   if (old_spec["terminationGracePeriodSeconds"].integer() < 0 && munged["terminationGracePeriodSeconds"].integer() == 1)
-    restore(munged, old_spec, "terminationGracePeriodSeconds");
+    copy_field(munged, old_spec, "terminationGracePeriodSeconds");
   if (old_spec["schedulingGates"].empty()) return;
   // A gated pod may still be narrowed down: its node selector may grow, and its node affinity may be tightened (which
   // of several terms is the tighter one is left to the host's API server).
   validate_node_selector_additions(causes, child(path, "nodeSelector"), munged["nodeSelector"],
                                    old_spec["nodeSelector"]);
-  restore(munged, old_spec, "nodeSelector");
+  copy_field(munged, old_spec, "nodeSelector");
   auto old_affinity = old_spec["affinity"];
   if (munged.has("affinity") || old_affinity.has("nodeAffinity")) {
     auto affinity = munged.object("affinity");
-    restore(affinity, old_affinity, "nodeAffinity");
+    copy_field(affinity, old_affinity, "nodeAffinity");
     if (affinity.empty()) munged.erase("affinity");
   }
 }

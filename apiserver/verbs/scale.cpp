@@ -4,11 +4,13 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/codec/table_form.h"
 #include "apiserver/printers/cells.h"
+#include "apiserver/request/members.h"
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/verbs/apply.h"
 #include "apiserver/verbs/manage_fields.h"
 #include "apiserver/verbs/patch_steps.h"
 #include "apiserver/verbs/phases.h"
+#include "sublet/kube/selector_text.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
@@ -28,20 +30,15 @@ const ScalePaths& scale_paths(const RequestContext& context) {
   return own ? *own : usual;
 }
 
-Value at_path(Value value, const std::vector<std::string>& path) {
-  for (const auto& name : path) value = value[name];
-  return value;
-}
-
 /// A ReplicationController's selector is the labels themselves; the others have a LabelSelector.
 std::string selector_of(const Value& workload, const ScalePaths& paths) {
   if (!paths.selector.empty()) return at_path(workload, paths.selector).string();
   auto selector = workload["spec"]["selector"];
   if (selector.has("matchLabels") || selector.has("matchExpressions") || selector.empty())
-    return selector_text(selector);
+    return kube::selector_text(selector);
   auto wrapped = Document::object();
   wrapped.root().put("matchLabels", selector);
-  return selector_text(wrapped.root());
+  return kube::selector_text(wrapped.root());
 }
 
 Document scale_of(const Value& workload, const ScalePaths& paths) {

@@ -1,5 +1,6 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/request/members.h"
 #include "apiserver/strategies/no_effect.h"
 #include "apiserver/verbs/manage_fields.h"
 #include "apiserver/verbs/phases.h"
@@ -36,13 +37,6 @@ Outcome check_preconditions(const RequestContext& context, const store::Object& 
   return fail(conflict_status(context.served().group, context.served().resource, context.info.name, kObjectModified));
 }
 
-void take_member(Value object, const Value& from, std::string_view member) {
-  if (from.has(member))
-    object.put(member, from[member]);
-  else
-    object.erase(member);
-}
-
 // /status and /approval change status (and metadata); the main endpoint changes everything else, which is its
 // strategy's to see to (prepare_update).
 void keep_other_endpoints_fields(const RequestContext& context, Value object, const Value& old) {
@@ -56,7 +50,7 @@ void keep_other_endpoints_fields(const RequestContext& context, Value object, co
     if (is_foreign(member.key())) foreign.emplace_back(member.key());
   for (Value member : old)
     if (is_foreign(member.key())) foreign.emplace_back(member.key());
-  for (const auto& key : foreign) take_member(object, old, key);
+  for (const auto& key : foreign) copy_field(object, old, key);
 }
 
 // PUT namespaces/x/finalize changes spec.finalizers and nothing else.
