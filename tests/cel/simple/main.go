@@ -5,9 +5,7 @@
 package main
 
 import (
-	"bufio"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -27,16 +25,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-type object = map[string]any
+const program = "simple"
 
 type unsupported struct{ reason string }
-
-func fail(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "simple:", err)
-		os.Exit(1)
-	}
-}
 
 func cannot(reason string) { panic(unsupported{reason}) }
 
@@ -109,8 +100,6 @@ func typeText(t *expr.Type) string {
 	return ""
 }
 
-func scalar(kind, text string) object { return object{"t": kind, "v": text} }
-
 func value(v *expr.Value) object {
 	switch k := v.GetKind().(type) {
 	case *expr.Value_NullValue:
@@ -156,66 +145,6 @@ func value(v *expr.Value) object {
 	}
 	cannot("a value of no kind")
 	return nil
-}
-
-// A text that is the same for equal values: entries of maps sorted, all NaN alike.
-func canonical(v any) string {
-	o, ok := v.(object)
-	if !ok {
-		return fmt.Sprint(v)
-	}
-	switch o["t"] {
-	case "list":
-		var items []string
-		for _, item := range o["v"].([]any) {
-			items = append(items, canonical(item))
-		}
-		return "[" + strings.Join(items, ", ") + "]"
-	case "map":
-		var entries []string
-		for _, pair := range o["v"].([]any) {
-			p := pair.([]any)
-			entries = append(entries, canonical(p[0])+": "+canonical(p[1]))
-		}
-		sort.Strings(entries)
-		return "{" + strings.Join(entries, ", ") + "}"
-	case "double":
-		var bits uint64
-		fmt.Sscanf(o["v"].(string), "%x", &bits)
-		return fmt.Sprintf("double %v", math.Float64frombits(bits))
-	case "timestamp":
-		return fmt.Sprintf("timestamp %v.%v", o["v"], o["n"])
-	}
-	return fmt.Sprintf("%v %v", o["t"], canonical(o["v"]))
-}
-
-type pipe struct {
-	in  *bufio.Writer
-	out *bufio.Reader
-}
-
-func open(path string) *pipe {
-	command := exec.Command(path)
-	in, err := command.StdinPipe()
-	fail(err)
-	out, err := command.StdoutPipe()
-	fail(err)
-	command.Stderr = os.Stderr
-	fail(command.Start())
-	return &pipe{bufio.NewWriter(in), bufio.NewReaderSize(out, 1<<20)}
-}
-
-func (p *pipe) ask(request object) object {
-	line, err := json.Marshal(request)
-	fail(err)
-	_, err = p.in.Write(append(line, '\n'))
-	fail(err)
-	fail(p.in.Flush())
-	reply, err := p.out.ReadBytes('\n')
-	fail(err)
-	answer := object{}
-	fail(json.Unmarshal(reply, &answer))
-	return answer
 }
 
 // Words in an expression that only protobuf has.
@@ -362,29 +291,7 @@ func report(passed int, differs []string, skipped map[string][]string) {
 			fmt.Println("  " + name)
 		}
 	}
-	if os.Args[3] == "--record" {
-		fail(os.WriteFile(os.Args[2], []byte(strings.Join(differs, "\n")+"\n"), 0o644))
-	}
-	recorded, err := os.ReadFile(os.Args[2])
-	fail(err)
-	known := map[string]bool{}
-	for _, line := range strings.Split(strings.TrimSpace(string(recorded)), "\n") {
-		known[line] = line != ""
-	}
-	status := 0
-	for _, line := range differs {
-		if !known[line] {
-			fmt.Println("differs, not recorded: " + line)
-			status = 1
-		}
-		delete(known, line)
-	}
-	for line, there := range known {
-		if there {
-			fmt.Println("recorded, differs no more: " + line)
-			status = 1
-		}
-	}
+	status := held(differs)
 	fmt.Printf("cel.dev/expr simple tests: %d passed, %d failed (recorded), %d not run\n", passed, len(differs), total)
 	os.Exit(status)
 }
