@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/own_usage.h"
 #include "sublet/base/mutex.h"
 #include "sublet/net/http_server.h"
 #include "sublet/net/openssl_ptr.h"
@@ -28,6 +29,7 @@ namespace {
 
 using namespace sublet;
 using namespace sublet::net;
+using namespace sublet::bench;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kWatches = 2000;
@@ -39,22 +41,6 @@ constexpr int kLists = 1'000;
 constexpr std::size_t kEventSize = 1300;
 constexpr std::size_t kObjectSize = 1100;
 constexpr std::size_t kListSize = 500'000;
-
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-long pss_kib() {
-  std::ifstream file("/proc/self/smaps_rollup");
-  for (std::string line; std::getline(file, line);)
-    if (line.rfind("Pss:", 0) == 0) return std::strtol(line.c_str() + 4, nullptr, 10);
-  return 0;
-}
 
 // The client's process ------------------------------------------------------------------------------------------------
 
@@ -173,7 +159,7 @@ class Bench {
   }
 
   void run() {
-    std::printf("idle server: PSS %ld KiB\n", pss_kib());
+    std::printf("idle server: PSS %.0f KiB\n", pss_kib());
     command('c');
     measure("GET of 1.1 KB, 16 TLS connections", 'g', kGets);
     measure("LIST of 500 KB, 16 TLS connections", 'l', kLists);
@@ -219,8 +205,8 @@ class Bench {
     const auto wall = std::chrono::duration<double>(Steady::now() - start).count();
     std::printf("%-40s %8.0f/s  server CPU %7.1f us each\n", "mTLS handshake and watch", kWatches / wall,
                 (cpu_seconds() - cpu) / kWatches * 1e6);
-    std::printf("%-40s %8.1f KiB each (PSS %ld -> %ld KiB, %d watches)\n", "idle mTLS watch",
-                static_cast<double>(pss_kib() - idle_pss_) / kWatches, idle_pss_, pss_kib(), kWatches);
+    std::printf("%-40s %8.1f KiB each (PSS %.0f -> %.0f KiB, %d watches)\n", "idle mTLS watch",
+                (pss_kib() - idle_pss_) / kWatches, idle_pss_, pss_kib(), kWatches);
   }
 
   bool drained(std::size_t count) {
@@ -241,11 +227,11 @@ class Bench {
     const auto wall = std::chrono::duration<double>(Steady::now() - start).count();
     std::printf("%-40s %8.0f/s  server CPU %7.1f us each\n", "1.3 KB event to 1,000 TLS watchers",
                 kRounds * kWatchers / wall, (cpu_seconds() - cpu) / (kRounds * kWatchers) * 1e6);
-    std::printf("%-40s %8.1f KiB each\n", "watch after events", static_cast<double>(pss_kib() - idle_pss_) / kWatches);
+    std::printf("%-40s %8.1f KiB each\n", "watch after events", (pss_kib() - idle_pss_) / kWatches);
   }
 
   const Pipes& pipes_;
-  long idle_pss_ = 0;
+  double idle_pss_ = 0;
   const std::string object_ = std::string(kObjectSize, 'o');
   const std::string list_ = std::string(kListSize, 'l');
   Mutex mutex_;

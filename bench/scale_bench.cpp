@@ -8,7 +8,6 @@
 // --seconds: quietly, while a long history is compacted, and while a backup reads everything (the latest snapshot,
 // object by object, its text with the revision filled in), in turns with the store that holds few. Readers GET beside
 // them. --keep leaves the file FOLDER/state.db for a server to serve.
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,12 +23,15 @@
 #include <thread>
 #include <vector>
 
+#include "bench/own_usage.h"
 #include "sublet/base/mutex.h"
 #include "sublet/store/sqlite_log.h"
 #include "sublet/store/store.h"
 
 namespace sublet::store {
 namespace {
+
+using namespace bench;
 
 constexpr int kWriters = 16;
 constexpr int kOutstanding = 2048;  // while filling
@@ -43,29 +45,6 @@ struct Settings {
   double seconds = 2;
   bool keep = false;
 };
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double pss_mib() {
-  std::ifstream in("/proc/self/smaps_rollup");
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("Pss:")) return std::stod(line.substr(4)) / 1024;
-  return 0;
-}
-
-double processor_seconds() {
-  timespec used{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
-}
-
-double percentile(std::vector<double>& values, double p) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[std::min(values.size() - 1, static_cast<std::size_t>(p * static_cast<double>(values.size())))];
-}
 
 std::string uid_of(std::uint64_t n) {
   char text[40];
@@ -226,7 +205,7 @@ class Subject {
 int measure_open(const std::string& folder) {
   const double begin = now_seconds();
   const auto store = open_store(folder + "/state.db");
-  const double took = now_seconds() - begin, user = processor_seconds(), memory = pss_mib();
+  const double took = now_seconds() - begin, user = cpu_seconds(), memory = pss_mib();
   const StoreStats stats = store->stats();
   std::printf("| open and replay of %zu objects and %zu events | %.2f s, processor %.2f s |\n", stats.objects,
               stats.history_events, took, user);

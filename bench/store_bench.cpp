@@ -5,7 +5,6 @@
 // Writers are chains: the answer to one create submits the next, on the commit thread, so the figures are the store's
 // own and hold no client. Medians over the rounds; store and bare loop alternate. synchronous=FULL everywhere.
 #include <sqlite3.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,11 +19,14 @@
 #include <thread>
 #include <vector>
 
+#include "bench/own_usage.h"
 #include "sublet/store/sqlite_log.h"
 #include "sublet/store/store.h"
 
 namespace sublet::store {
 namespace {
+
+using namespace bench;
 
 using Steady = std::chrono::steady_clock;
 
@@ -33,34 +35,6 @@ struct Settings {
   double seconds = 1.0;
   int rounds = 5;
 };
-
-double now_seconds() { return std::chrono::duration<double>(Steady::now().time_since_epoch()).count(); }
-
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double pss_mib() {
-  std::ifstream in("/proc/self/smaps_rollup");
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("Pss:")) return std::stod(line.substr(4)) / 1024;
-  return 0;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
-double percentile(std::vector<double>& values, double p) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[std::min(values.size() - 1, static_cast<std::size_t>(p * static_cast<double>(values.size())))];
-}
 
 /// A ConfigMap of 1 KiB, as the API server would hand it in.
 Put config_map(const std::string& name) {
@@ -183,9 +157,9 @@ void print_creates(const Settings& settings) {
       }
     std::printf("| %d writers |", writers);
     for (int side = 0; side < 2; ++side)
-      std::printf(" %.0f/s, p50 %.2f ms, p99 %.2f ms, %.1f us CPU |", median(rate[side]), median(p50[side]),
-                  median(p99[side]), median(cpu[side]));
-    std::printf(" %.2f |\n", median(cpu[0]) / median(cpu[1]));
+      std::printf(" %.0f/s, p50 %.2f ms, p99 %.2f ms, %.1f us CPU |", percentile(rate[side], 0.5),
+                  percentile(p50[side], 0.5), percentile(p99[side], 0.5), percentile(cpu[side], 0.5));
+    std::printf(" %.2f |\n", percentile(cpu[0], 0.5) / percentile(cpu[1], 0.5));
     std::fflush(stdout);
   }
 }
