@@ -93,8 +93,8 @@ check "connects at once leave a whole file" "$("$KUBECTL" config get-contexts -o
 check "another template is not applied silently" "$(code sublet create rag -n team -f templates/gpu-whole.yaml)" 1
 contains "and says so" "$(cat "$work/err")" "another template"
 kill -9 "$(cat "$SUBLET_STATE_DIR/clusters/team/rag/daemon.lock")"
-for _ in $(seq 200); do [ "$(sublet list -o json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["status"])')" = Stopped ] && break; done
-check "a killed one is Stopped" "$(sublet list -o json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["status"])')" Stopped
+status() { sublet list -o json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["status"])'; }
+until_is "a killed one is Stopped" Stopped status
 check "create starts it again" "$(sublet create rag -n team 2>/dev/null)" "virtualcluster/rag started"
 sublet connect rag -- "$KUBECTL" create configmap kept --from-literal=a=b >/dev/null
 kill -9 "$(cat "$SUBLET_STATE_DIR/clusters/team/rag/daemon.lock")" "$(cat "$SUBLET_STATE_DIR/host/daemon.lock")"

@@ -5,15 +5,10 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 . tests/e2e/cli_testing.sh
 status() { sublet list -o json 2>/dev/null | python3 -c 'import json,sys; print(*[c["status"] for c in json.load(sys.stdin) if c["name"] == sys.argv[1]])' "$1"; }
-field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$SUBLET_STATE_DIR/clusters/team/rag/virtual-cluster.json" "$1"; }
-until_true() {  # until_true COMMAND...: looks again until it holds
-  for _ in $(seq 600); do "$@" && return; done
-  echo "FAILED: never held: $*" >&2; failures=$((failures + 1))
-}
-is_status() { [ "$(status "$1")" = "$2" ]; }
+recorded() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$SUBLET_STATE_DIR/clusters/team/rag/virtual-cluster.json" "$1"; }
 kill_host() {
   kill -9 "$(cat "$SUBLET_STATE_DIR/host/daemon.lock")"
-  until_true is_status rag "$1"
+  until_is "the host is found dead" "$1" status rag
 }
 
 check "a mistyped command" "$(code sublet crate rag)" 2
@@ -102,15 +97,15 @@ contains "and says so" "$(cat "$work/err")" "another host"
 # Its port is taken while it is stopped.
 stop_rag() {
   kill -9 "$(cat "$SUBLET_STATE_DIR/clusters/team/rag/daemon.lock")"
-  until_true is_status rag Stopped
+  until_is "the killed one is Stopped" Stopped status rag
 }
 stop_rag
 coproc THIEF { exec python3 -c 'import socket, sys
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-s.bind(("127.0.0.1", int(sys.argv[1].rsplit(":")[-1]))); s.listen(); print("taken", flush=True); sys.stdin.read()' "$(field listen)"; }
+s.bind(("127.0.0.1", int(sys.argv[1].rsplit(":")[-1]))); s.listen(); print("taken", flush=True); sys.stdin.read()' "$(recorded listen)"; }
 read -r _ <&"${THIEF[0]}"
 check "a taken port" "$(code sublet create rag -n team)" 1
-contains "is named" "$(cat "$work/err")" "$(field listen), the address of virtual cluster rag, is taken"
+contains "is named" "$(cat "$work/err")" "$(recorded listen), the address of virtual cluster rag, is taken"
 check "and it is stopped" "$(status rag)" Stopped
 eval "exec ${THIEF[1]}>&-"
 wait "$THIEF_PID" 2>/dev/null

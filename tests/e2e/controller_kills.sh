@@ -3,42 +3,22 @@
 # Jobs, Deployments and StatefulSets come, change and go. In the end all is as if nothing had happened: every workload has
 # what it wants and nothing more, and no index of a Job was given two pods.
 set -uo pipefail
+cd "$(dirname "$0")/../.."
+. tests/e2e/cli_testing.sh
 kills=${1:-20}
-work=$(mktemp -d "${TMPDIR:-/tmp}/sublet-kills-XXXXXX")
-export KUBECONFIG=$work/kubeconfig HOME=$work
-failures=0
-server=0
-cleanup() {
-  [ "$server" = 0 ] || { kill "$server" && wait "$server"; } 2>/dev/null
-  rm -rf "$work"
-}
-trap cleanup EXIT
-check() { # check WHAT ACTUAL WANTED
-  if [ "$2" = "$3" ]; then echo "ok: $1"; else echo "FAILED: $1: got '$2', wanted '$3'" >&2; failures=$((failures + 1)); fi
-}
+trap 'stop_server; rm -rf "$work"' EXIT
 k() { "$KUBECTL" --request-timeout=30s "$@"; }
-until_is() { # until_is WHAT WANTED COMMAND...
-  local what=$1 wanted=$2 got=
-  shift 2
-  for _ in $(seq 600); do
-    got=$("$@" 2>/dev/null)
-    [ "$got" = "$wanted" ] && break
-    read -rt 0.1 <> <(:) || true
-  done
-  check "$what" "$got" "$wanted"
-}
 port=$((20000 + RANDOM % 20000))
 start() {
-  subletd simhost --data "$work/data" --listen "127.0.0.1:$port" --admin-kubeconfig "$KUBECONFIG" --nodes 3 --gpu-nodes 0 \
-    2>>"$work/log" &
-  server=$!
+  start_server simhost --listen "127.0.0.1:$port" --nodes 3 --gpu-nodes 0 || exit 1
+  until_holds 60 ready || exit 1
+}
+ready() {
+  kill -0 "$server" 2>/dev/null || { echo "FAILED: the server ended by itself" >&2; tail -n 3 "$work/log" >&2; exit 1; }
+  "$KUBECTL" --request-timeout=5s get --raw /readyz >/dev/null 2>&1
 }
 # Once it answers, it has a moment between 0 and half a second.
 die() {
-  for _ in $(seq 600); do
-    "$KUBECTL" --request-timeout=5s get --raw /readyz >/dev/null 2>&1 && break
-    kill -0 "$server" 2>/dev/null || { echo "FAILED: the server ended by itself" >&2; tail -n 3 "$work/log" >&2; exit 1; }
-  done
   churn "$1"
   read -rt "0.$((RANDOM % 5))$((RANDOM % 10))" <> <(:) || true
   kill -9 "$server"
@@ -48,7 +28,7 @@ job() { printf 'apiVersion: batch/v1\nkind: Job\nmetadata: {name: job-%s}\nspec:
 workload() { printf 'apiVersion: apps/v1\nkind: %s\nmetadata: {name: %s}\nspec: {replicas: %s, selector: {matchLabels: {app: %s}}, template: {metadata: {labels: {app: %s}}, spec: {terminationGracePeriodSeconds: 0, containers: [{name: c, image: "i:%s"}]}}%s}\n' "$1" "$2" "$3" "$2" "$2" "$4" "${5:-}"; }
 churn() { # what people do before the n-th kill
   {
-    if [ $(($1 % 4)) = 0 ]; then job "$1"; echo ---; fi
+    if [ $(($1 % 4)) = 1 ]; then job "$1"; echo ---; fi
     workload Deployment web $(($1 % 6 + 1)) $(($1 / 3 % 4))
     echo ---
     workload StatefulSet db $(($1 % 4 + 1)) $(($1 / 5 % 3)) ', serviceName: db, podManagementPolicy: Parallel'
@@ -62,15 +42,16 @@ for n in $(seq "$kills"); do
 done
 start
 { workload Deployment web 4 last; echo ---; workload StatefulSet db 3 last ', serviceName: db, podManagementPolicy: Parallel'; } >"$work/last"
-for _ in $(seq 100); do k apply -f "$work/last" >/dev/null 2>&1 && break; done
-count() { k get pods "$@" -o name | wc -l | tr -d ' '; }
+applied() { k apply -f "$work/last" >/dev/null 2>&1; }
+until_true "the last wish is taken" applied
 running() { k get pods -l "app=$1" --field-selector=status.phase=Running -o 'jsonpath={.items[*].spec.containers[0].image}' | tr ' ' '\n' | sort | uniq -c | sed 's/^ *//'; }
 until_is "the Deployment has what it wants" "4 i:last" running web
-until_is "and nothing more" 4 count -l app=web
+until_is "and nothing more" 4 count pods -l app=web
 until_is "the StatefulSet has what it wants" "3 i:last" running db
-until_is "and nothing more" 3 count -l app=db
+until_is "and nothing more" 3 count pods -l app=db
 done_jobs() { k get jobs -o 'jsonpath={.items[?(@.status.succeeded==5)].metadata.name}' | wc -w | tr -d ' '; }
-made=$(k get jobs -o name | wc -l | tr -d ' ')
+made=$(count jobs)
+check "every fourth kill met a new Job" "$made" "$(((kills + 3) / 4))"
 until_is "every Job is complete" "$made" done_jobs
 check "no index has two pods" "$(k get pods -l batch.kubernetes.io/job-name -o json | python3 -c '
 import collections, json, sys

@@ -6,17 +6,6 @@ cd "$(dirname "$0")/../.."
 . tests/e2e/cli_testing.sh
 
 k() { "$KUBECTL" --request-timeout=60s "$@"; }
-# until_is WHAT WANTED COMMAND...: the command prints this in the end.
-until_is() {
-  local what=$1 wanted=$2 got=
-  shift 2
-  for _ in $(seq 600); do
-    got=$("$@" 2>/dev/null)
-    [ "$got" = "$wanted" ] && break
-  done
-  check "$what" "$got" "$wanted"
-}
-count() { k get "$@" -o name | wc -l | tr -d ' '; }
 
 echo 'controllers: nobody' >"$work/wrong.yaml"
 check "another word is refused" "$(code sublet create wrong -f "$work/wrong.yaml")" 2

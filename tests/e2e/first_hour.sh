@@ -31,10 +31,7 @@ says() { # says WHAT EXIT-CODE PART...
   shift 2
   for part in "$@"; do contains "$what: $part" "$out" "$part"; done
 }
-eventually() { # eventually WHAT COMMAND: the line of shell holds in the end
-  for _ in $(seq 300); do if bash -c "$2" >/dev/null 2>&1; then echo "ok: $1"; return; fi; read -rt 0.1 <> <(:); done
-  echo "FAILED: $1: never held: $2" >&2; failures=$((failures + 1))
-}
+eventually() { until_true "$1" bash -c "$2 >/dev/null 2>&1"; } # eventually WHAT COMMAND: the line of shell holds in the end
 
 cat >>"$transcript" <<'T'
 # The first hour

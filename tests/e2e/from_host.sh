@@ -8,7 +8,8 @@ check "create" "$(code sublet create rag -n team --nodes 1)" 0
 check "connect" "$(code sublet connect rag)" 0
 k() { "$KUBECTL" --request-timeout=30s "$@"; }
 nodes() { k get nodes -l sublet.dev/from-host -o name; }
-for _ in $(seq 300); do [ -n "$(nodes)" ] && break; done
+has_nodes() { [ -n "$(nodes)" ]; }
+until_true "the host's nodes come" has_nodes
 node=$(nodes | head -n 1)
 node=${node#node/}
 # shellcheck disable=SC2016  # the template is kubectl's
@@ -41,13 +42,12 @@ check "the node is as it was" "$(shown)" "$before"
 # What the host says still comes through.
 H=$SUBLET_STATE_DIR/host/admin.kubeconfig
 check "cordon on the host" "$(code k --kubeconfig "$H" cordon "$node")" 0
-for _ in $(seq 300); do [ "$(k get node "$node" -o jsonpath='{.spec.unschedulable}')" = true ] && break; done
-check "is seen in the virtual cluster" "$(k get node "$node" -o jsonpath='{.spec.unschedulable}')" true
+until_is "is seen in the virtual cluster" true field "node/$node" .spec.unschedulable
 unmoved "uncordon" k uncordon "$node"
 
 runtime_class() { printf 'apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: %s}\nhandler: h\n' "$1"; }
 runtime_class theirs | k --kubeconfig "$H" create -f - >/dev/null
-for _ in $(seq 300); do [ -n "$(k get runtimeclass theirs -o name 2>/dev/null)" ] && break; done
+until_is "a class of the host's comes" runtimeclass.node.k8s.io/theirs k get runtimeclass theirs -o name
 refused "label of a runtime class" k label runtimeclass theirs a=b
 refused "delete of a runtime class" k delete runtimeclass theirs
 runtime_class mine | k create -f - >/dev/null

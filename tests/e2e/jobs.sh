@@ -8,16 +8,6 @@ cd "$(dirname "$0")/../.."
 check "create" "$(code sublet create rag -n team --nodes 1)" 0
 check "connect" "$(code sublet connect rag)" 0
 k() { "$KUBECTL" --request-timeout=100s "$@"; }
-field() { k get "$1" -o "jsonpath={$2}" 2>/dev/null; }
-becomes() {  # becomes WHAT WANTED COMMAND...: waits until the command says so
-  local said=
-  for _ in $(seq 300); do
-    said=$("${@:3}" 2>/dev/null)
-    [ "$said" = "$2" ] && break
-    read -rt 0.1 <> <(:) || true
-  done
-  check "$1" "$said" "$2"
-}
 said() { k get events --field-selector "involvedObject.name=$1,reason=$2" -o 'jsonpath={.items[*].message}'; }
 job() {  # job NAME SCRIPT SPEC...: one whose pods run the script; each SPEC is a line of its spec
   {
@@ -33,7 +23,7 @@ check "without a warning" "$(cat "$work/err")" ""
 check "it is complete" "$(code k wait --for=condition=complete job/hello --timeout=60s)" 0
 check "one success" "$(field job/hello .status.succeeded)" 1
 check "its pod has no finalizer left" "$(field "$(k get pod -l job-name=hello -o name)" .metadata.finalizers)" ""
-becomes "describe tells of it" "Job completed" said hello Completed
+until_is "describe tells of it" "Job completed" said hello Completed
 
 job wide 'sleep 0.3' 'completions: 4' 'parallelism: 2' 'completionMode: Indexed'
 check "an indexed job is complete" "$(code k wait --for=condition=complete job/wide --timeout=60s)" 0
@@ -47,11 +37,11 @@ check "the failure policy fails it" "$(code k wait --for=condition=failed job/ho
 contains "by the exit code" "$(field job/hopeless '.status.conditions[?(@.type=="Failed")].message')" \
   "failed with exit code 42 matching FailJob rule at index 0"
 job again 'exit 1' 'backoffLimit: 6'
-becomes "a failed pod is counted" 1 field job/again .status.failed
+until_is "a failed pod is counted" 1 field job/again .status.failed
 check "and made anew" "$(code k wait --for=jsonpath='{.status.failed}'=2 job/again --timeout=60s)" 0
 
 job later 'true' 'suspend: true'
-becomes "a suspended job says so" True field job/later '.status.conditions[?(@.type=="Suspended")].status'
+until_is "a suspended job says so" True field job/later '.status.conditions[?(@.type=="Suspended")].status'
 check "and has no pods" "$(k get pod -l job-name=later -o name)" ""
 k patch job later --type=merge -p '{"spec":{"suspend":false}}' >/dev/null
 check "resumed it is complete" "$(code k wait --for=condition=complete job/later --timeout=60s)" 0
@@ -59,19 +49,19 @@ check "resumed it is complete" "$(code k wait --for=condition=complete job/later
 job slow 'sleep 1h' 'activeDeadlineSeconds: 2'
 check "the deadline ends a job" "$(code k wait --for=condition=failed job/slow --timeout=60s)" 0
 check "and says so" "$(field job/slow '.status.conditions[?(@.type=="Failed")].reason')" DeadlineExceeded
-becomes "its pod is gone" "" k get pod -l job-name=slow -o name
+until_is "its pod is gone" "" k get pod -l job-name=slow -o name
 
 job short 'true' 'ttlSecondsAfterFinished: 1'
 over() { k get job short -o 'jsonpath={.metadata.deletionTimestamp}' 2>/dev/null | grep -q . || ! k get job short >/dev/null 2>&1; }
 ended() { over && echo over; }
-becomes "what is over goes after its time" over ended
+until_is "what is over goes after its time" over ended
 
 check "pods of a deleted job are let go" "$(code k delete job again --cascade=background --timeout=30s)" 0
-becomes "without a finalizer" "" k get pod -l job-name=again -o 'jsonpath={.items[*].metadata.finalizers}'
+until_is "without a finalizer" "" k get pod -l job-name=again -o 'jsonpath={.items[*].metadata.finalizers}'
 
 # --- CronJobs ---
 check "kubectl create cronjob" "$(code k create cronjob tick --image=busybox --schedule='@every 2s' -- true)" 0
-becomes "a job of it has succeeded" yes sh -c "'$KUBECTL' get cronjob tick -o 'jsonpath={.status.lastSuccessfulTime}' | grep -q . && echo yes"
+until_is "a job of it has succeeded" yes sh -c "'$KUBECTL' get cronjob tick -o 'jsonpath={.status.lastSuccessfulTime}' | grep -q . && echo yes"
 check "kubectl create job --from" "$(code k create job by-hand --from=cronjob/tick)" 0
 check "is complete too" "$(code k wait --for=condition=complete job/by-hand --timeout=60s)" 0
 check "a schedule that is none" "$(code k create cronjob bad --image=busybox --schedule='61 * * * *' -- true)" 1
@@ -94,9 +84,9 @@ k run web --image=nginx --labels=app=web >/dev/null
 check "the pod is ready" "$(code k wait --for=condition=ready pod/web --timeout=60s)" 0
 k create service clusterip web --tcp=80:8080 >/dev/null
 address=$(field pod/web .status.podIP)
-becomes "the Service has the pod's address" "$address:8080" field endpoints/web '.subsets[0].addresses[0].ip}:{.subsets[0].ports[0].port'
+until_is "the Service has the pod's address" "$address:8080" field endpoints/web '.subsets[0].addresses[0].ip}:{.subsets[0].ports[0].port'
 slice() { k get endpointslice -l kubernetes.io/service-name=web -o "jsonpath={.items[*]$1}"; }
-becomes "and so has its slice" "$address" slice '.endpoints[*].addresses[0]'
+until_is "and so has its slice" "$address" slice '.endpoints[*].addresses[0]'
 check "which names the node" "$(slice '.endpoints[0].nodeName')" "$(field pod/web .spec.nodeName)"
 kubernetes=$(field endpoints/kubernetes .subsets)
 [ -n "$kubernetes" ]
@@ -105,15 +95,15 @@ check "the Service kubernetes keeps its own" "$?" 0
 # --- disruption budgets ---
 k create poddisruptionbudget web --selector=app=web --min-available=1 >"$work/out" 2>"$work/err"
 check "a budget is made without a warning" "$(cat "$work/err")" ""
-becomes "the budget has counted" 1/1 field pdb/web '.status.currentHealthy}/{.status.desiredHealthy'
+until_is "the budget has counted" 1/1 field pdb/web '.status.currentHealthy}/{.status.desiredHealthy'
 evict() { code k create --raw "/api/v1/namespaces/default/pods/web/eviction" -f - <<<'{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"web"}}'; }
 check "an eviction is refused" "$(evict)" 1
 contains "because of the budget" "$(cat "$work/err")" "would violate the pod's disruption budget"
 k patch pdb web --type=merge -p '{"spec":{"minAvailable":0}}' >/dev/null
-becomes "another budget allows one" 1 field pdb/web .status.disruptionsAllowed
+until_is "another budget allows one" 1 field pdb/web .status.disruptionsAllowed
 check "then it is granted" "$(evict)" 0
-becomes "the pod goes" "" k get pod web --ignore-not-found -o name
-becomes "and with it its address" "" field endpoints/web '.subsets'
+until_is "the pod goes" "" k get pod web --ignore-not-found -o name
+until_is "and with it its address" "" field endpoints/web '.subsets'
 
 echo "$failures failed"
 [ "$failures" -eq 0 ]

@@ -7,6 +7,7 @@
 set -u
 kubectl_bin=$1
 kubeconfig=$2
+. "$(dirname "$0")/../support/waiting.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export HOME=$work # kubectl's discovery cache
@@ -236,9 +237,9 @@ refuse "exec says so" "not implemented|unable to upgrade|NotImplemented" kn exec
 # --- watch ---------------------------------------------------------------------------------------------------------
 "$kubectl_bin" --kubeconfig "$kubeconfig" -n "$tour" get pod -w --no-headers >"$work/watch" 2>/dev/null &
 watcher=$!
-for _ in $(seq 600); do grep -q "^one" "$work/watch" && break; read -rt 0.1 <> <(:); done
+until_holds 60 grep -q "^one" "$work/watch"
 pod two | "$kubectl_bin" --kubeconfig "$kubeconfig" -n "$tour" apply -f - >/dev/null
-for _ in $(seq 600); do grep -q "^two" "$work/watch" && break; read -rt 0.1 <> <(:); done
+until_holds 60 grep -q "^two" "$work/watch"
 kill $watcher 2>/dev/null
 wait $watcher 2>/dev/null
 check "get -w shows what comes" "^two +0/1 +Pending" cat "$work/watch"

@@ -48,11 +48,8 @@ sockets() { find "/proc/$syncer/fd" -lname 'socket:*' 2>/dev/null | wc -l; }
 check "the streams are there" "$([ "$(sockets)" -ge 120 ] && echo yes)" yes
 eval "exec ${FOLLOW[1]}>&-"
 wait "$FOLLOW_PID" 2>/dev/null
-for _ in $(seq 100); do
-  [ "$(sockets)" -lt 100 ] && break
-  read -rt 0.1 <> <(:) || true
-done
-check "they end when their readers leave" "$([ "$(sockets)" -lt 100 ] && echo yes)" yes
+few_sockets() { [ "$(sockets)" -lt 100 ]; }
+until_true "they end when their readers leave" few_sockets
 
 # The container is chosen by the pod as its owner knows it.
 check "another container is refused" "$(code k logs quiet -c injected)" 1

@@ -6,18 +6,6 @@ cd "$(dirname "$0")/../.."
 . tests/e2e/cli_testing.sh
 
 k() { "$KUBECTL" --request-timeout=120s "$@"; }
-# until_is WHAT WANTED COMMAND...: the command prints this in the end.
-until_is() {
-  local what=$1 wanted=$2 got=
-  shift 2
-  for _ in $(seq 600); do
-    got=$("$@" 2>/dev/null)
-    [ "$got" = "$wanted" ] && break
-  done
-  check "$what" "$got" "$wanted"
-}
-count() { k get "$@" -o name | wc -l | tr -d ' '; }
-field() { k get "$1" -o jsonpath="$2"; }
 
 check "create" "$(code sublet create rag -n team --nodes 3)" 0
 check "connect" "$(code sublet connect rag)" 0
@@ -39,20 +27,20 @@ k patch deployment web -p '{"spec":{"progressDeadlineSeconds":3}}' >/dev/null
 check "a bad image" "$(code k set image deployment/web nginx=does-not-exist)" 0
 check "does not roll out" "$(code k rollout status deployment web --timeout=60s)" 1
 contains "and says why" "$(cat "$work/err")" 'deployment "web" exceeded its progress deadline'
-check "while the old pods serve" "$(field deployment/web '{.status.availableReplicas}')" 3
+check "while the old pods serve" "$(field deployment/web '.status.availableReplicas')" 3
 check "scale amid the roll-out" "$(code k scale deployment web --replicas=6)" 0
 until_is "the old set takes its share" 5 k get replicasets -l app=web -o "jsonpath={.items[?(@.spec.template.spec.containers[0].image==\"nginx:2\")].status.availableReplicas}"
 contains "the history" "$(k rollout history deployment web)" "3 "
 check "undo" "$(code k rollout undo deployment web)" 0
 check "rolls out again" "$(code k rollout status deployment web --timeout=120s)" 0
-check "with the image of before" "$(field deployment/web '{.spec.template.spec.containers[0].image}')" nginx:2
+check "with the image of before" "$(field deployment/web '.spec.template.spec.containers[0].image')" nginx:2
 until_is "no bad pod is left" 6 count pods -l app=web
 check "restart" "$(code k rollout restart deployment web)" 0
 check "which rolls out" "$(code k rollout status deployment web --timeout=120s)" 0
 
 check "pause" "$(code k rollout pause deployment web)" 0
 k set image deployment/web nginx=nginx:3 >/dev/null
-until_is "the pause is seen" DeploymentPaused field deployment/web '{.status.conditions[?(@.type=="Progressing")].reason}'
+until_is "the pause is seen" DeploymentPaused field deployment/web '.status.conditions[?(@.type=="Progressing")].reason'
 check "nothing moves" "$(k get pods -l app=web -o 'jsonpath={.items[*].spec.containers[0].image}' | grep -c nginx:3)" 0
 check "resume" "$(code k rollout resume deployment web)" 0
 check "now it moves" "$(code k rollout status deployment web --timeout=120s)" 0
@@ -119,7 +107,7 @@ nodes=$(count nodes)
 daemon agent | k apply -f - >"$work/out" 2>"$work/err"
 check "nobody warns of a daemon set" "$(grep -c Warning "$work/err")" 0
 check "a daemon set rolls out" "$(code k rollout status daemonset agent --timeout=120s)" 0
-check "on every node" "$(field daemonset/agent '{.status.numberReady}')" "$nodes"
+check "on every node" "$(field daemonset/agent '.status.numberReady')" "$nodes"
 check "one each" "$(k get pods -l app=agent -o 'jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}' | sort -u | wc -l | tr -d ' ')" "$nodes"
 daemon agent:2 | k apply -f - >/dev/null
 check "an update of it rolls out" "$(code k rollout status daemonset agent --timeout=120s)" 0
@@ -132,7 +120,7 @@ until_is "its pods go with it" 0 count pods -l app=agent
 # --- ReplicationController --------------------------------------------------------------------------------------------
 printf 'apiVersion: v1\nkind: ReplicationController\nmetadata: {name: old}\nspec:\n  replicas: 2\n  template:\n    metadata: {labels: {app: old}}\n    spec: {containers: [{name: c, image: nginx}]}\n' |
   k create -f - >/dev/null
-until_is "a replication controller has its pods" 2 field rc/old '{.status.readyReplicas}'
+until_is "a replication controller has its pods" 2 field rc/old '.status.readyReplicas'
 check "scale it" "$(code k scale rc old --replicas=1)" 0
 until_is "to one" 1 count pods -l app=old
 check "delete the namespace's rest" "$(code k delete rc old)" 0

@@ -7,6 +7,7 @@
 # Needs Go's module proxy (or the modules in its cache), kubectl, jq. What is refused is named; then the exit code is 1.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
+. tests/support/waiting.sh
 kubectl=$(tools/kubectl-path)
 folders=(
   sigs.k8s.io/jobset@v0.10.1:config/components/crd/bases
@@ -18,10 +19,9 @@ folders=(
 [ "${1:-}" = --short ] && folders=("${folders[@]:0:2}")
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/sublet-operators-XXXXXX")
-subletd apiserver --data "$work/data" --listen 127.0.0.1:0 --admin-kubeconfig "$work/kubeconfig" 2>"$work/log" &
-server=$!
-trap 'kill "$server"; wait "$server"; rm -rf "$work"' EXIT
-for _ in $(seq 600); do [ -e "$work/kubeconfig" ] && break; read -rt 0.1 <> <(:) || true; done
+unset KUBECONFIG
+trap 'stop_server; rm -rf "$work"' EXIT
+start_server apiserver --listen 127.0.0.1:0 || { echo "0 passed, 1 failed"; exit 1; }
 k() { "$kubectl" --kubeconfig "$work/kubeconfig" --cache-dir "$work/cache" "$@"; }
 memory() { awk '/^VmRSS/ {print $2}' "/proc/$server/status"; }
 passed=0 failed=0

@@ -5,6 +5,7 @@
 set -u
 export KUBECONFIG=$1
 out=$2
+. "$(dirname "$0")/../../support/waiting.sh"
 work=$(mktemp -d)
 export HOME=$work
 trap 'rm -rf "$work"' EXIT
@@ -16,13 +17,7 @@ apply() { k apply -f -; }
 
 # until_is WANTED COMMAND...: the command prints this in the end.
 until_is() {
-  local wanted=$1 got=
-  shift
-  for _ in $(seq 120); do
-    got=$("$@")
-    [ "$got" = "$wanted" ] && return
-  done
-  echo "story: '$*' printed '$got', never '$wanted'" >>"$out.errors"
+  until_prints 60 "$@" || echo "story: '${*:2}' printed '$got', never '$1'" >>"$out.errors"
 }
 pods() { read_ get pods -l "$1" -o name --field-selector=status.phase="${2:-Pending}" | sort; }
 count() { pods "$@" | grep -c .; }

@@ -4,6 +4,7 @@
 set -u
 export KUBECONFIG=$1
 out=$2
+. "$(dirname "$0")/../../support/waiting.sh"
 HOME=$(mktemp -d)
 export HOME
 trap 'rm -rf "$HOME"' EXIT
@@ -27,7 +28,7 @@ quiet() {
 }
 condition_of() { "$KUBECTL" -n "$namespace" get "$1" -o "jsonpath={.status.conditions[?(@.type==\"$2\")].reason}"; }
 until_reason() { # until_reason OBJECT CONDITION REASON
-  for _ in $(seq 300); do [ "$(condition_of "$1" "$2")" = "$3" ] && return; done
+  until_prints 60 "$3" condition_of "$1" "$2"
 }
 workload() { # workload KIND NAME IMAGE SPEC POD_SPEC
   printf 'apiVersion: apps/v1\nkind: %s\nmetadata: {name: %s, annotations: {note: hello}}\nspec:\n' "$1" "$2"
@@ -41,7 +42,7 @@ stateful() { workload StatefulSet "$@"; }
 daemon() { workload DaemonSet "$@"; }
 
 "$KUBECTL" create namespace "$namespace" >/dev/null
-for _ in $(seq 300); do k get serviceaccount default && break; done
+until_holds 60 k get serviceaccount default
 
 deployment simple a 'replicas: 3' | apply; rollout deploy/simple
 deployment twice a 'replicas: 2' | apply; rollout deploy/twice
