@@ -131,11 +131,13 @@ void WatchHub::remove(const WatchSession* session, std::string_view prefix) {
   if (group->second.empty()) state_->groups.erase(group);
 }
 
-WatchHub::Sessions WatchHub::all_sessions(const State& state) {
+WatchHub::Sessions WatchHub::all_sessions(const State& state, std::string_view under) {
   Sessions all;
   const MutexLock lock(state.mutex);
-  for (const auto& [prefix, sessions] : state.groups)
-    for (const auto& [key, session] : sessions) all.push_back(session);
+  for (auto group = state.groups.lower_bound(under); group != state.groups.end(); ++group) {
+    if (!group->first.starts_with(under)) break;
+    for (const auto& [key, session] : group->second) all.push_back(session);
+  }
   return all;
 }
 
@@ -143,6 +145,12 @@ void WatchHub::finish_all() {
   listening_.reset();
   state_->loop.run_sync([this] {
     for (const auto& session : all_sessions(*state_)) session->finish();
+  });
+}
+
+void WatchHub::finish_under(std::string prefix, store::Revision last) {
+  state_->loop.post([state = state_, prefix = std::move(prefix), last] {
+    for (const auto& session : all_sessions(*state, prefix)) session->finish_after(last);
   });
 }
 

@@ -9,7 +9,8 @@
 // the turn comes lets go of them with it. (A watch holds its server and so the hub; a hub that held it back would keep
 // all three for ever. Those that run are held until they end: finish_all() ends them.)
 //
-// Threads: add(), wake(), finish_all() and size() from any; the rest, and every call of a session, on the loop.
+// Threads: add(), wake(), finish_all(), finish_under() and size() from any; the rest, and every call of a session, on
+// the loop.
 #pragma once
 
 #include <map>
@@ -39,6 +40,8 @@ class WatchSession {
   virtual void fall_behind() = 0;
   /// Ends the stream cleanly.
   virtual void finish() = 0;
+  /// Does so once it has told what there is up to `last`.
+  virtual void finish_after(store::Revision last) = 0;
 };
 
 class WatchHub {
@@ -49,6 +52,9 @@ class WatchHub {
   void wake(std::shared_ptr<WatchSession> session);
   /// Ends all watches before it returns, and listens to the store no more. Not from a watch's own observer.
   void finish_all();
+  /// The kind whose keys begin so is served no more, or otherwise than before: its watches end as soon as they have
+  /// told what there is up to `last`, which must be durable. Those that begin later are not meant.
+  void finish_under(std::string prefix, store::Revision last);
   std::size_t size() const;
 
   void remove(const WatchSession* session, std::string_view prefix);
@@ -98,7 +104,8 @@ class WatchHub {
   static void read_stretch(State& state, Stretch& stretch);
   static void history_gone(State& state);
   static void tell_slice(State& state, Stretch& stretch);
-  static Sessions all_sessions(const State& state);
+  /// Of those groups whose prefix begins with `under`.
+  static Sessions all_sessions(const State& state, std::string_view under = "");
 
   std::shared_ptr<State> state_;
   std::unique_ptr<store::Subscription> listening_;

@@ -3,6 +3,7 @@
 #include "apiserver/authz/request_attributes.h"
 #include "apiserver/authz/standing_rights.h"
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/discovery/custom_schema.h"
 #include "sublet/base/metrics.h"
 
 namespace sublet::apiserver {
@@ -63,6 +64,19 @@ void WatchStream::begin() {
   deadline_ = now + request_.timeout;
   next_bookmark_ = now + kBookmarkEvery;
   arm_timer();
+  if (kind_has_changed()) last_ = core_->store.snapshot().revision();  // after the hub was told to end such watches
+}
+
+/// Whether the kind is another one by now than when the request came.
+bool WatchStream::kind_has_changed() const {
+  const schema::ResourceFacts& served = *writer_.route().served;
+  if (!served.custom) return false;
+  const auto now = core_->kinds.get();
+  if (now == kinds_) return false;
+  const auto* facts = now->find_resource(served.group, served.version, served.resource);
+  if (!facts || !facts->served) return true;
+  const auto *before = kinds_->entry<CustomSchema>(served), *after = now->entry<CustomSchema>(*facts);
+  return before && after && before->fingerprint() != after->fingerprint();
 }
 
 void WatchStream::wake() { core_->watches.wake(shared_from_this()); }
@@ -95,7 +109,7 @@ void WatchStream::run(FrameCache& frames) {
   if (!begun_) begin();
   if (peer_gone_ || core_->stopping) return finish();
   if (initial_) write_initial();
-  if (!initial_ && !live_) catch_up(frames);
+  if (!initial_ && !live_ && !done_) catch_up(frames);
   if (!done_ && std::exchange(timer_due_, false)) on_timer();
 }
 
@@ -142,6 +156,7 @@ void WatchStream::catch_up(FrameCache& frames) {
   if (!changes) return expire(std::move(changes.error()));
   if (!write_events(changes->events, frames)) return;
   cursor_ = changes->up_to;
+  if (last_ != 0 && cursor_ >= last_) return finish();
   if (!changes->at_end) return wake();
   set_live(true);
 }
@@ -234,6 +249,13 @@ void WatchStream::expire(Status status) {
 
 void WatchStream::revoke(const Status& forbidden) {
   if (!done_) expire(forbidden);
+}
+
+// What a live stream has been told it reads no more; catch_up() has the rest, and the end.
+void WatchStream::finish_after(store::Revision last) {
+  last_ = last;
+  fall_behind();
+  wake();
 }
 
 void WatchStream::finish() {

@@ -4,7 +4,8 @@
 // that a selector's edge shows as ADDED or DELETED) and written. It moves while the peer takes what is written; when
 // the peer does not, the stream waits where it is, and reads on from there when the peer has drained. So a slow peer
 // costs its backlog and nobody else waits. Only what is compacted before it was read ends a stream early, with the
-// API's 410.
+// API's 410. A custom kind that goes, or changes, ends its watches cleanly when they have told what there was: they
+// read by what was known of it when they began.
 //
 // Lifecycle: start() once; the hub holds the stream until it ends (peer gone, timeout, expired, server stopping).
 // Threads: start() on the request's; all the rest on the hub's loop.
@@ -52,6 +53,7 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
                FrameCache& frames) override;
   void fall_behind() override;
   void finish() override;
+  void finish_after(store::Revision last) override;
   /// The right to watch has gone: says so and ends.
   void revoke(const Status& forbidden);
 
@@ -65,6 +67,7 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
   };
 
   void begin();
+  bool kind_has_changed() const;
   void wake();
   void arm_timer();
   void on_timer();
@@ -89,6 +92,7 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
   std::string prefix_;
   std::unique_ptr<Initial> initial_;  // null: all sent
   store::Revision cursor_ = 0;        // every event up to it was looked at; when live, also up to the hub's told()
+  store::Revision last_ = 0;          // the stream ends when `cursor_` is there; 0: it goes on
   SteadyTime deadline_{}, next_bookmark_{};
   net::Loop::TimerId timer_ = 0;
   bool begun_ = false, live_ = false, done_ = false;

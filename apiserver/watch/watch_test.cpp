@@ -205,6 +205,7 @@ TEST(WatchHub, ALoopThatEndsLetsGoOfTheWoken) {
     void deliver(const std::vector<store::EventPtr>&, store::Revision, store::Revision, FrameCache&) override {}
     void fall_behind() override {}
     void finish() override {}
+    void finish_after(store::Revision) override {}
   };
   const auto store = *store::Store::open(store::make_memory_log());
   std::weak_ptr<Session> seen;
