@@ -64,6 +64,7 @@ void Server::stop() {
   impl_->definitions->stop();
   impl_->core->watches.finish_all();
   impl_->core->call_outs.stop();
+  impl_->core->aside.stop();
   impl_->core->authorizer.stop();
   impl_->core->large_answers.stop();
 }

@@ -20,16 +20,16 @@ using schema::Value;
 /// Prunes by the schema of one version.
 class VersionForm final : public schema::ObjectForm {
  public:
-  VersionForm(CustomKindPtr kind, const Schema& schema) : kind_(std::move(kind)), schema_(schema) {}
+  VersionForm(CustomKindPtr kind, std::string version) : kind_(std::move(kind)), version_(std::move(version)) {}
   void shape(Value object, schema::DecodeNotes* notes) const override {
     std::vector<std::string> unknown;
-    prune(object, schema_, Root::resource, notes ? &unknown : nullptr);
+    prune(object, kind_->schema(version_), Root::resource, notes ? &unknown : nullptr);
     if (notes) std::ranges::move(unknown, std::back_inserter(notes->unknown_fields));
   }
 
  private:
   const CustomKindPtr kind_;
-  const Schema& schema_;
+  const std::string version_;
 };
 
 class VersionMerge final : public patches::MergeRoot {
@@ -146,21 +146,37 @@ void put_kind(schema::KindSet& set, const ServedKind& served) {
 
 }  // namespace
 
-CustomKind::CustomKind(store::ObjectPtr source, Definition definition, const Value& object)
-    : source_(std::move(source)), definition_(std::move(definition)) {
-  const Schema* first = nullptr;
-  bool differ = false;
-  for (const DefinitionVersion& version : definition_.versions) {
-    schema::Document none = schema::Document::object();
-    const Value props = schema_of(object, version.name);
-    const Schema* root = schemas_.compile(props ? props : none.root());
-    differ = differ || (first && first != root);
-    first = first ? first : root;
-    roots_.emplace(version.name, root);
-    if (root->below & Schema::kRules) rules_.emplace(version.name, Rules::compile(props));
+/// One version's.
+struct CustomKind::Compiled {
+  explicit Compiled(const Value& props) : root(*schemas.compile(props)), merge(root) {
+    schemas.seal();
+    if (root.below & Schema::kRules) rules = Rules::compile(props);
   }
-  schemas_.seal();
+  Schemas schemas;
+  const Schema& root;
+  std::shared_ptr<const Rules> rules;  // null: it has none
+  const MergeSchema merge;
+};
+
+CustomKind::CustomKind(store::ObjectPtr source, Definition definition, const Value& object)
+    : definition_(std::move(definition)), source_(std::move(source)) {
+  const Value first = schema_of(object, definition_.versions.front().name);
+  const bool differ = std::ranges::any_of(definition_.versions, [&](const DefinitionVersion& version) {
+    return !schema_of(object, version.name).equals(first);
+  });
   reads_anew_ = definition_.generation > 1 || differ;
+}
+
+CustomKind::~CustomKind() = default;
+
+store::ObjectPtr CustomKind::source() const {
+  const MutexLock lock(mutex_);
+  return source_;
+}
+
+void CustomKind::set_source(store::ObjectPtr source) const {
+  const MutexLock lock(mutex_);
+  source_.swap(source);  // the old one ends outside the lock
 }
 
 const DefinitionVersion& CustomKind::version(std::string_view name) const {
@@ -168,22 +184,31 @@ const DefinitionVersion& CustomKind::version(std::string_view name) const {
   return found == definition_.versions.end() ? definition_.stored() : *found;
 }
 
-const Schema& CustomKind::schema(std::string_view version) const {
-  const auto found = roots_.find(version);
-  return *(found == roots_.end() ? roots_.find(definition_.stored().name)->second : found->second);
-}
-
-const Rules* CustomKind::rules(std::string_view version) const {
-  const auto found = rules_.find(this->version(version).name);
-  return found == rules_.end() ? nullptr : found->second.get();
-}
-
-const patches::MergeType& CustomKind::merge_type(std::string_view version) const {
-  const Schema& root = schema(version);
+const CustomKind::Compiled* CustomKind::find_compiled(std::string_view version) const {
   const MutexLock lock(mutex_);
-  auto& made = merges_[&root];
-  if (!made) made = std::make_unique<const MergeSchema>(root);
-  return made->root();
+  const auto known = compiled_.find(version);
+  return known == compiled_.end() ? nullptr : known->second.get();
+}
+
+const CustomKind::Compiled& CustomKind::compiled(std::string_view asked) const {
+  const std::string& name = version(asked).name;
+  if (const Compiled* known = find_compiled(name)) return *known;
+  const MutexLock making(making_);
+  if (const Compiled* known = find_compiled(name)) return *known;
+  // What is stored was parsed before; else it is a kind of which nothing is known.
+  const auto object = schema::Document::parse_json(source()->json());
+  const schema::Document none = schema::Document::object();
+  const Value props = object ? schema_of(object->root(), name) : Value();
+  auto made = std::make_unique<const Compiled>(props ? props : none.root());
+  const MutexLock lock(mutex_);
+  return *(compiled_[name] = std::move(made));
+}
+
+bool CustomKind::ready(std::string_view version) const { return find_compiled(this->version(version).name) != nullptr; }
+const Schema& CustomKind::schema(std::string_view version) const { return compiled(version).root; }
+const Rules* CustomKind::rules(std::string_view version) const { return compiled(version).rules.get(); }
+const patches::MergeType& CustomKind::merge_type(std::string_view version) const {
+  return compiled(version).merge.root();
 }
 
 Result<schema::KindSet> kinds_of_group(const std::vector<ServedKind>& kinds) {
@@ -203,7 +228,7 @@ Result<schema::KindSet> kinds_of_group(const std::vector<ServedKind>& kinds) {
     const CustomKindPtr& kind = row.served->kind;
     const auto type =
         builder.add_object(definition_name(kind->definition().group, row.version->name, row.served->names.kind),
-                           std::make_shared<const VersionForm>(kind, kind->schema(row.version->name)));
+                           std::make_shared<const VersionForm>(kind, row.version->name));
     builder.add_resource(resource_of(*row.served, *row.version, type));
   }
   auto table = builder.build();

@@ -1,7 +1,9 @@
-// CustomKind: one CustomResourceDefinition, compiled: its schemas, and what each room is to say of its kind.
+// CustomKind: one CustomResourceDefinition: what it says, its schemas, and what each room is to say of its kind.
 // kinds_of_group(): the KindSet of all kinds of one API group.
 //
-// Made off the loops; immutable afterwards, and shared by the snapshots of kinds that have it. Any thread.
+// A tenant installs a hundred definitions and uses ten. So a version's schema, rules and merge types are compiled when
+// they are first asked for; requests have that done off their loop (Strategy::make_ready). What is compiled stays.
+// Shared by the snapshots of kinds that have it. Any thread.
 #pragma once
 
 #include <map>
@@ -22,30 +24,37 @@ namespace sublet::apiserver {
 
 class CustomKind {
  public:
-  /// `source`: the stored definition; it is kept, for OpenAPI's descriptions.
+  /// `source`: the stored definition, which the schemas are compiled from and OpenAPI has its descriptions from.
   CustomKind(store::ObjectPtr source, Definition definition, const schema::Value& object);
+  ~CustomKind();
 
   const Definition& definition() const { return definition_; }
-  const store::ObjectPtr& source() const { return source_; }
+  store::ObjectPtr source() const;
+  /// The same definition as it is stored now: the earlier one need not be kept for our sake.
+  void set_source(store::ObjectPtr source) const;
   /// By the name in apiVersion ("v1"); the stored version's for one that there is not.
   const DefinitionVersion& version(std::string_view name) const;
   const Schema& schema(std::string_view version) const;
   /// Null: it has none.
   const Rules* rules(std::string_view version) const;
   const patches::MergeType& merge_type(std::string_view version) const;
+  /// Whether all of that stands for a version, and the making.
+  bool ready(std::string_view version) const;
+  void make_ready(std::string_view version) const { (void)compiled(version); }
   /// Whether what is stored may not be as a version's schema wants it, so that it is looked at when it is read.
   bool reads_anew() const { return reads_anew_; }
-  std::size_t bytes() const { return schemas_.bytes(); }
 
  private:
-  store::ObjectPtr source_;
-  Definition definition_;
-  Schemas schemas_;
-  std::map<std::string, const Schema*, std::less<>> roots_;
-  std::map<std::string, std::shared_ptr<const Rules>, std::less<>> rules_;
+  struct Compiled;
+  const Compiled* find_compiled(std::string_view version) const;
+  const Compiled& compiled(std::string_view version) const;
+
+  const Definition definition_;
   bool reads_anew_ = false;
+  mutable Mutex making_;  // one compiles at a time, and who only asks does not wait for it
   mutable Mutex mutex_;
-  mutable std::map<const Schema*, std::unique_ptr<const MergeSchema>> merges_ SUBLET_GUARDED_BY(mutex_);
+  mutable store::ObjectPtr source_ SUBLET_GUARDED_BY(mutex_);
+  mutable std::map<std::string, std::unique_ptr<const Compiled>, std::less<>> compiled_ SUBLET_GUARDED_BY(mutex_);
 };
 
 using CustomKindPtr = std::shared_ptr<const CustomKind>;

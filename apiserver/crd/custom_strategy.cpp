@@ -79,6 +79,8 @@ CustomStrategy::CustomStrategy(CustomKindPtr kind, bool terminating)
   validate_update = decltype(validate_update)::bound<check_update>(*this);
   validate_status_update = decltype(validate_status_update)::bound<check_status>(*this);
   scale_paths = decltype(scale_paths)::bound<paths_of>(*this);
+  ready = decltype(ready)::bound<is_ready>(*this);
+  make_ready = decltype(make_ready)::bound<make_kind_ready>(*this);
   for (const DefinitionVersion& version : kind_->definition().versions) {
     add_scale(version);
     add_selectable(version);
@@ -102,6 +104,14 @@ void CustomStrategy::add_selectable(const DefinitionVersion& version) {
     texts_.emplace_back(label);
     selectable_fields.push_back({texts_.back(), texts_.back()});
   }
+}
+
+bool CustomStrategy::is_ready(const CustomStrategy& self, std::string_view version) {
+  return self.kind_->ready(version);
+}
+
+void CustomStrategy::make_kind_ready(const CustomStrategy& self, std::string_view version) {
+  self.kind_->make_ready(version);
 }
 
 const ScalePaths* CustomStrategy::paths_of(const CustomStrategy& self, std::string_view version) {

@@ -26,6 +26,8 @@ struct CustomStrategy : Strategy {
                            std::vector<Cause>& causes);
   static void check_status(const CustomStrategy& self, const schema::Value& object, const schema::Value& old,
                            std::vector<Cause>& causes);
+  static bool is_ready(const CustomStrategy& self, std::string_view version);
+  static void make_kind_ready(const CustomStrategy& self, std::string_view version);
   static const ScalePaths* paths_of(const CustomStrategy& self, std::string_view version);
 
   void add_scale(const DefinitionVersion& version);

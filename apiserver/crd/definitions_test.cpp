@@ -301,6 +301,68 @@ TEST(Definitions, ObjectsGoBeforeTheirKind) {
   EXPECT_EQ(world.get(kTabs).code, 404);
 }
 
+TEST(Definitions, ProtectedGroupsSayWhoApproved) {
+  World world;
+  std::string body = definition(version("v1", true));
+  for (auto at = body.find("stable.example.com"); at != std::string::npos; at = body.find("stable.example.com"))
+    body.replace(at, 18, "stable.k8s.io");
+  EXPECT_THAT(world.post(kDefinitions, body).text("message"),
+              HasSubstr("metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have "
+                        "approval annotation"));
+  const std::string meta = R"({"metadata":{)";
+  body.replace(body.find(meta), meta.size(),
+               meta + R"("annotations":{"api-approved.kubernetes.io":"https://example.com/1"},)");
+  EXPECT_EQ(world.post(kDefinitions, body).code, 201);
+  const auto is = [](const std::string& wanted) {
+    return [wanted](std::string_view, const schema::Value& object) {
+      return status_of(object, "KubernetesAPIApprovalPolicyConformant") == wanted;
+    };
+  };
+  EXPECT_FALSE(world.await(is("True ApprovedAnnotation")).root().is_null());
+  world.patch(kDefinitions + "/crontabs.stable.k8s.io", "merge-patch",
+              R"({"metadata":{"annotations":{"api-approved.kubernetes.io":"unapproved, a test"}}})");
+  EXPECT_FALSE(world.await(is("False UnapprovedAnnotation")).root().is_null());
+}
+
+TEST(Definitions, WatchesOfAKindEndWithIt) {
+  World world;
+  world.define();
+  world.tab(R"({"cron":"*"})");
+  const auto watching = world.watch(kTabs + "?watch=1");
+  const auto everywhere = world.watch("/apis/stable.example.com/v1/crontabs?watch=1&resourceVersion=0");
+  const auto others = world.watch(kConfigMaps + "?watch=1");
+  EXPECT_EQ(watching->event(0)["type"].text(), "ADDED");
+  world.remove(kDefinitions + "/crontabs.stable.example.com");
+  EXPECT_EQ(watching->event(1)["type"].text(), "DELETED");  // all of them are told before the end
+  EXPECT_TRUE(watching->ended());
+  EXPECT_EQ(watching->count(), 2u);
+  EXPECT_TRUE(everywhere->ended());
+  EXPECT_THAT(everywhere->raw(), HasSubstr("DELETED"));
+  world.make_config_map("a");
+  EXPECT_EQ(others->event(0)["type"].text(), "ADDED");
+  EXPECT_EQ(world.watch(kTabs + "?watch=1")->code(), 404);
+}
+
+TEST(Definitions, WatchesEndWhenTheKindIsAnotherOne) {
+  World world;
+  world.define(definition(version("v1", true) + "," + version("v1beta1", false)));
+  const auto watching = world.watch(kTabs + "?watch=1");
+  const auto old = world.watch("/apis/stable.example.com/v1beta1/namespaces/test/crontabs?watch=1");
+  EXPECT_EQ(old->code(), 200);
+  // What is said of a definition changes nothing for who watches its objects...
+  world.patch(kDefinitions + "/crontabs.stable.example.com", "merge-patch", R"({"metadata":{"labels":{"a":"b"}}})");
+  world.tab(R"({"cron":"*"})", "first");
+  EXPECT_EQ(watching->event(0)["object"]["metadata"]["name"].text(), "first");
+  // ... what it defines does.
+  world.patch(kDefinitions + "/crontabs.stable.example.com", "json-patch",
+              R"([{"op":"replace","path":"/spec/versions/1/served","value":false}])");
+  EXPECT_TRUE(watching->ended());
+  EXPECT_TRUE(old->ended());
+  EXPECT_EQ(world.watch("/apis/stable.example.com/v1beta1/namespaces/test/crontabs?watch=1")->code(), 404);
+  const auto again = world.watch(kTabs + "?watch=1");
+  EXPECT_EQ(again->event(0)["object"]["metadata"]["name"].text(), "first");
+}
+
 const std::string kRuled = R"json({"type":"object","x-kubernetes-validations":[
     {"rule":"self.low <= self.high","message":"low must not be above high","fieldPath":".low"},
     {"rule":"self.high >= oldSelf.high","reason":"FieldValueForbidden","messageExpression":"oldSelf.high == 5 ? 'was 5' : 'was other'"},

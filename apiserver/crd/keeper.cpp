@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "apiserver/apply/reset_fields.h"
@@ -14,6 +15,8 @@
 #include "apiserver/request/object_key.h"
 #include "apiserver/request/server_core.h"
 #include "apiserver/strategies/strategy.h"
+#include "apiserver/structural/check_definition.h"
+#include "apiserver/watch/watch_hub.h"
 #include "sublet/base/log.h"
 #include "sublet/base/worker_pool.h"
 #include "sublet/kube/client.h"
@@ -55,14 +58,46 @@ Document head_of(const Value& object) {
   return head;
 }
 
+/// What is said of a definition in a group of the Kubernetes community (upstream's controller/apiapproval).
+std::optional<Condition> approval_condition(const Value& object) {
+  using State = Approval::State;
+  const Approval approval = approval_of(object);
+  if (approval.state == State::unprotected) return std::nullopt;
+  struct Row {
+    State state;
+    const char *status, *reason;
+  };
+  constexpr Row kRows[] = {{State::missing, "False", "MissingAnnotation"},
+                           {State::invalid, "False", "InvalidAnnotation"},
+                           {State::bypassed, "False", "UnapprovedAnnotation"},
+                           {State::approved, "True", "ApprovedAnnotation"}};
+  for (const Row& row : kRows)
+    if (row.state == approval.state)
+      return Condition{"KubernetesAPIApprovalPolicyConformant", row.status, row.reason, approval.reason};
+  return std::nullopt;
+}
+
 /// A stored definition, as the last pass saw it.
 struct Known {
   store::ObjectPtr stored;
   Document head;
   CustomKindPtr kind;
   Naming naming;
+  std::optional<Condition> approval;
+  std::optional<Naming> told;  // what `stored` says of the naming; nullopt: nobody has looked yet
   bool served() const { return naming.all_accepted() || established; }
-  bool established = false;
+  /// Those that it has, or else that it had.
+  KindNames names() const {
+    return naming.accepted.plural.empty() ? KindNames::read(head["status"]["acceptedNames"]) : naming.accepted;
+  }
+  /// Whether this is what it was, with the same spec. That it is to go counts as a generation of its own.
+  bool same_spec(const Known& was) const {
+    const bool marked = deleting && !was.deleting && generation == was.generation + 1;
+    return uid == was.uid && (generation == was.generation || marked);
+  }
+  std::string uid;
+  std::int64_t generation = 0;
+  bool established = false, deleting = false;
 };
 
 std::string instances_prefix(const Definition& definition) {
@@ -100,6 +135,13 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     if (!worker.submit([self = shared_from_this()] { self->work(); })) woken = false;  // stopped
   }
 
+  void wake_later() {
+    constexpr std::chrono::seconds kDelay{1};
+    core.loop.after(kDelay, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->wake();
+    });
+  }
+
   void work() {
     woken = false;
     pass(true);
@@ -113,7 +155,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     if (!writes) return;
     for (auto& [name, known] : all) {
       if (core.stopping) return;
-      known.kind->definition().deleting ? clean_up(known) : write_status(known);
+      known.deleting ? clean_up(known) : write_status(known);
     }
   }
 
@@ -142,13 +184,19 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     Known known;
     known.stored = stored;
     known.established = kube::has_condition(object->root(), "Established");
+    known.deleting = object->root()["metadata"].has("deletionTimestamp");
+    known.approval = approval_condition(object->root());
     Definition definition = Definition::read(object->root());
     if (definition.versions.empty()) return;
-    const bool same = before != all.end() && before->second.kind->definition().uid == definition.uid &&
-                      before->second.kind->definition().generation == definition.generation &&
-                      before->second.kind->definition().deleting == definition.deleting;
-    known.kind =
-        same ? before->second.kind : std::make_shared<const CustomKind>(stored, std::move(definition), object->root());
+    known.uid = definition.uid;
+    known.generation = definition.generation;
+    if (before != all.end() && known.same_spec(before->second)) {
+      known.kind = before->second.kind;
+      known.kind->set_source(stored);
+      known.naming = before->second.naming;
+    } else {
+      known.kind = std::make_shared<const CustomKind>(stored, std::move(definition), object->root());
+    }
     known.head = head_of(object->root());
     now.emplace(name, std::move(known));
   }
@@ -156,17 +204,20 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
   // In the order in which they came, so that who was first keeps its names.
   void give_names() {
     std::vector<Known*> order;
-    for (auto& [name, known] : all) order.push_back(&known);
+    std::map<std::string, TakenNames> taken;  // by group
+    for (auto& [name, known] : all) {
+      order.push_back(&known);
+      const auto [group, first] = taken.try_emplace(known.kind->definition().group);
+      if (first) add_builtin(group->second, group->first);
+      group->second.add(known.names());
+    }
     std::ranges::sort(order, {}, [](const Known* known) { return known->stored->create_revision; });
-    std::map<std::string, TakenNames> taken;
-    const auto accepted = [](const Known& known) { return KindNames::read(known.head["status"]["acceptedNames"]); };
     for (Known* known : order) {
-      TakenNames others;
-      for (Known* other : order)
-        if (other != known && other->kind->definition().group == known->kind->definition().group)
-          others.add(other->naming.accepted.plural.empty() ? accepted(*other) : other->naming.accepted);
-      add_builtin(others, known->kind->definition().group);
-      known->naming = accept_names(known->kind->definition().names, accepted(*known), others);
+      TakenNames& others = taken[known->kind->definition().group];
+      others.remove(known->names());
+      known->naming = accept_names(known->kind->definition().names,
+                                   KindNames::read(known->head["status"]["acceptedNames"]), others);
+      others.add(known->names());
     }
   }
 
@@ -184,21 +235,30 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
 
   // --- kinds ---
 
+  /// The kinds of a group as they are installed.
+  struct Group {
+    std::vector<ServedKind> kinds;
+    schema::KindSet set;
+  };
+
   void install() {
-    std::map<std::string, std::vector<ServedKind>> groups;
+    std::map<std::string, std::vector<ServedKind>> wanted;
     for (const auto& [name, known] : all)
       if (known.served())
-        groups[known.kind->definition().group].push_back(
-            {known.kind, known.naming.accepted, known.kind->definition().deleting});
-    if (groups == installed) return;
+        wanted[known.kind->definition().group].push_back({known.kind, known.naming.accepted, known.deleting});
+    if (is_installed(wanted)) return;
+    std::map<std::string, Group> groups;
     std::vector<schema::KindSet> sets;
-    for (const auto& [group, kinds] : groups) {
-      auto set = kinds_of_group(kinds);
+    for (auto& [name, kinds] : wanted) {
+      const auto before = installed.find(name);
+      const bool same = before != installed.end() && before->second.kinds == kinds;
+      auto set = same ? Result<schema::KindSet>(before->second.set) : kinds_of_group(kinds);
       if (!set) {
-        log::error("definitions.not_served", {{"group", group}, {"error", set.error().message}});
+        log::error("definitions.not_served", {{"group", name}, {"error", set.error().message}});
         continue;
       }
-      sets.push_back(std::move(*set));
+      sets.push_back(*set);
+      groups.emplace(name, Group{std::move(kinds), std::move(*set)});
     }
     auto registry = schema::Registry::with(std::move(sets));
     if (!registry) {
@@ -207,7 +267,27 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     }
     warm(**registry);
     core.kinds.set(std::move(*registry));
-    installed = std::move(groups);
+    groups.swap(installed);
+    finish_watches(groups);
+  }
+
+  bool is_installed(const std::map<std::string, std::vector<ServedKind>>& wanted) const {
+    return std::ranges::equal(wanted, installed, [](const auto& group, const auto& there) {
+      return group.first == there.first && group.second == there.second.kinds;
+    });
+  }
+
+  /// Whoever watches a kind that went, or has become another one, begins anew.
+  void finish_watches(const std::map<std::string, Group>& before) {
+    const store::Revision now = core.store.snapshot().revision();
+    for (const auto& [name, group] : before)
+      for (const ServedKind& was : group.kinds) {
+        const auto there = installed.find(name);
+        const bool stays = there != installed.end() && std::ranges::any_of(there->second.kinds, [&](const auto& kind) {
+                             return kind.kind == was.kind && kind.names == was.names;
+                           });
+        if (!stays) core.watches.finish_under(group_resource(name, was.names.plural) + "/", now);
+      }
   }
 
   /// What the next request of each loop would have to make first.
@@ -228,11 +308,13 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
   std::string now() const { return format_time(core.clock.now()); }
 
   void write_status(Known& known) {
+    if (known.told == known.naming) return;
     Document wanted = known.head.clone();
     Value status = wanted.root().object("status");
     const bool names_changed = KindNames::read(status["acceptedNames"]) != known.naming.accepted;
     if (names_changed) known.naming.accepted.write(status.object("acceptedNames"));
     bool changed = put_condition(wanted.root(), known.naming.condition, now()) || names_changed;
+    if (known.approval) changed |= put_condition(wanted.root(), *known.approval, now());
     if (known.naming.all_accepted() && !known.established)
       changed |=
           put_condition(wanted.root(),
@@ -240,7 +322,10 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     else if (!kube::find_condition(wanted["status"]["conditions"], "Established"))
       changed |=
           put_condition(wanted.root(), {"Established", "False", "NotAccepted", "not all names are accepted"}, now());
-    if (changed) put_status(known, wanted["status"]);
+    if (changed)
+      put_status(known, wanted["status"]);
+    else
+      known.told = known.naming;
   }
 
   bool put_status(const Known& known, const Value& status) {
@@ -257,8 +342,9 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     auto written = client.update(kDefinitions, "", name, object, subresource);
     if (written) return true;
     // Who changed it meanwhile wakes us again.
-    if (!written.error().is(Reason::conflict) && !written.error().is(Reason::not_found) && !core.stopping)
-      log::warning("definitions.status_not_written", {{"name", name}, {"error", written.error().message}});
+    if (written.error().is(Reason::conflict) || written.error().is(Reason::not_found) || core.stopping) return false;
+    log::warning("definitions.status_not_written", {{"name", name}, {"error", written.error().message}});
+    wake_later();
     return false;
   }
 
@@ -304,6 +390,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
           "definitions.instances_not_deleted",
           {{"name", definition.name}, {"namespace", name}, {"error", answer ? answer->body : answer.error().message}});
       asked.erase(name);
+      if (!core.stopping) wake_later();
     }
   }
 
@@ -331,8 +418,8 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
   std::unique_ptr<store::Subscription> watching;
 
   // The worker's (and start()'s, before that).
-  std::map<std::string, Known, std::less<>> all;  // by name
-  std::map<std::string, std::vector<ServedKind>> installed;
+  std::map<std::string, Known, std::less<>> all;                      // by name
+  std::map<std::string, Group> installed;                             // by its name
   std::map<std::string, std::unique_ptr<store::Subscription>> waits;  // for the last objects, by the definition's uid
   std::map<std::string, std::set<std::string>> collections;           // namespaces whose objects were deleted
 };

@@ -6,7 +6,7 @@
 namespace sublet::apiserver {
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
+using Names = TakenNames::Counts;
 
 std::string in_use(const std::string& name) { return "\"" + name + "\" is already in use"; }
 
@@ -44,10 +44,15 @@ void take_short_names(const KindNames& wanted, const KindNames& had, const Names
 
 }  // namespace
 
-void TakenNames::add(const KindNames& names) {
-  resources.insert({names.plural, names.singular});
-  resources.insert(names.short_names.begin(), names.short_names.end());
-  kinds.insert({names.kind, names.list_kind});
+void TakenNames::count(const KindNames& names, int more) {
+  const auto put = [more](Counts& counts, const std::string& name) {
+    if ((counts[name] += more) <= 0) counts.erase(name);
+  };
+  put(resources, names.plural);
+  put(resources, names.singular);
+  for (const auto& name : names.short_names) put(resources, name);
+  put(kinds, names.kind);
+  put(kinds, names.list_kind);
 }
 
 Naming accept_names(const KindNames& wanted, const KindNames& had, const TakenNames& taken) {

@@ -2,7 +2,7 @@
 // Pure; any thread.
 #pragma once
 
-#include <set>
+#include <map>
 #include <string>
 
 #include "apiserver/structural/definition.h"
@@ -12,18 +12,25 @@ namespace sublet::apiserver {
 /// status.conditions[].
 struct Condition {
   std::string type, status, reason, message;
+  bool operator==(const Condition&) const = default;
 };
 
-/// Names that others of the group have, and what is built in.
+/// Names that definitions of the group have, and what is built in; how many have each.
 struct TakenNames {
-  std::set<std::string, std::less<>> resources, kinds;
-  void add(const KindNames& names);
+  using Counts = std::map<std::string, int, std::less<>>;
+  Counts resources, kinds;
+  void add(const KindNames& names) { count(names, 1); }
+  void remove(const KindNames& names) { count(names, -1); }
+
+ private:
+  void count(const KindNames& names, int more);
 };
 
 struct Naming {
   KindNames accepted;
   Condition condition;  // NamesAccepted
   bool all_accepted() const { return condition.status == "True"; }
+  bool operator==(const Naming&) const = default;
 };
 
 /// `had`: what was accepted before.

@@ -6,6 +6,7 @@
 #include "apiserver/endpoints/endpoint.h"
 #include "apiserver/filters/impersonation.h"
 #include "apiserver/subresources/subresource.h"
+#include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/scale.h"
 #include "apiserver/verbs/verb.h"
 #include "apiserver/verbs/write_steps.h"
@@ -147,6 +148,12 @@ void post_binding(const ContextPtr& context) {
   post_to_subresource(context);
 }
 
+// What a kind's writes ask of a loop may be too much.
+void run_verb(const ContextPtr& context, void (*run)(const ContextPtr&)) {
+  if (!is_write(context->info.verb) || !strategy_of(*context->route).takes_long) return run(context);
+  go_aside(context, [context, run] { run(context); });
+}
+
 void dispatch_verb(const ContextPtr& context) {
   const auto& info = context->info;
   if (!is_view(info.subresource)) return dispatch_subresource(context);
@@ -159,7 +166,7 @@ void dispatch_verb(const ContextPtr& context) {
   if (info.verb == Verb::create && review_for(context->storage().group, context->storage().resource))
     return answer_review(context);
   for (const auto& row : kVerbs)
-    if (row.verb == info.verb) return row.run(context);
+    if (row.verb == info.verb) return run_verb(context, row.run);
   reply_status(*context, not_allowed());
 }
 
@@ -198,7 +205,7 @@ void handle_resource(const ContextPtr& context) {
                                               "Request entity too large: limit is " + std::to_string(kBodyMax)));
     if (!admit_write(*context)) return;
   }
-  dispatch_verb(context);
+  when_ready(context, dispatch_verb);
 }
 
 }  // namespace

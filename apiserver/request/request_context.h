@@ -38,6 +38,7 @@ struct RequestContext {
   std::string audit_id;
   SteadyTime received{};
   std::atomic<int>* in_flight = nullptr;  // counter that this request holds
+  bool aside = false;                     // a write that is worked on off the loop (verbs/aside.h)
 
   const schema::ResourceFacts& served() const { return *route->served; }
   const schema::ResourceFacts& storage() const { return *route->storage; }

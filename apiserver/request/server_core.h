@@ -49,6 +49,10 @@ struct ServerCore {
   Authorizer& authorizer;
   StandingRights& standing_rights;
   WorkerPool large_answers{{.name = "answers", .threads_max = 2, .queue_max = 256}};  // made, compressed; until stop()
+  static constexpr int kAsideMax = 128;
+  WorkerPool aside{
+      {.name = "aside", .threads_max = 1, .queue_max = kAsideMax}};  // writes that take long (verbs/aside.h)
+  std::atomic<int> writes_aside{0};
   MemoryBudget kept_items{options.kept_items_bytes};  // of protobuf lists, between measuring and writing
   std::atomic<bool> ready{false};                     // start() succeeded
   std::atomic<bool> stopping{false};                  // stop() was called

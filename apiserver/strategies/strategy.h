@@ -75,6 +75,7 @@ struct Strategy {
   bool orphans_by_default = false;       // a delete that says nothing leaves behind what the object owns
   std::string_view orphan_warning = "";  // what it then warns of
   bool generation = false;               // metadata.generation 1 at create, +1 when spec changes
+  bool takes_long = false;               // to judge a write of it: a worker does, no loop (verbs/aside.h)
   Hook<void(schema::Value object)> defaults;
   Hook<Outcome(WriteContext& context, schema::Value object)> prepare_create;
   Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_update;
@@ -100,6 +101,10 @@ struct Strategy {
   /// Called when the object is really removed (releases IP allocations and the like).
   Hook<void(WriteContext& context, const schema::Value& object)> on_removed;
   std::vector<SelectableField> selectable_fields = {};  // beyond metadata.name and metadata.namespace
+  /// What requests of a served version go by and what takes a while to make (a custom resource's schemas): whether it
+  /// stands already, and the making, which a worker does. Null: there is no such thing.
+  Hook<bool(std::string_view version)> ready;
+  Hook<void(std::string_view version)> make_ready;
   /// Of /scale, in a served version; null: where the workloads have it.
   Hook<const ScalePaths*(std::string_view version)> scale_paths;
 

@@ -88,7 +88,6 @@ Definition Definition::read(const Value& object) {
   made.name = meta["name"].string();
   made.uid = meta["uid"].string();
   made.generation = meta["generation"].integer();
-  made.deleting = meta.has("deletionTimestamp");
   made.group = spec["group"].string();
   made.namespaced = spec["scope"].text() != "Cluster";
   made.names = KindNames::read(spec["names"]);

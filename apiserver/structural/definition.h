@@ -45,7 +45,7 @@ struct DefinitionVersion {
 struct Definition {
   std::string name, uid, group;  // name: "widgets.example.com"
   std::int64_t generation = 0;
-  bool namespaced = true, deleting = false;
+  bool namespaced = true;
   KindNames names;
   std::vector<DefinitionVersion> versions;  // as they stand in the object
   bool by_webhook = false;                  // spec.conversion.strategy is Webhook

@@ -56,7 +56,8 @@ class MergeSchema::Maker {
     return *text_;
   }
   const MergeType& object_meta() {
-    return types_.of(schema::Registry::builtin()->find_type("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
+    const auto& kinds = schema::Registry::builtin();
+    return kinds->part<patches::MergeTypes>().of(kinds->find_type("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
   }
 
   void add(MergeMap& map, const Property& property) {
@@ -120,7 +121,6 @@ class MergeSchema::Maker {
   std::vector<std::unique_ptr<MergeType>> made_;
   std::unordered_map<const Schema*, const MergeType*> known_;
   MergeType* text_ = nullptr;
-  patches::MergeTypes types_;  // of ObjectMeta
 };
 
 MergeSchema::MergeSchema(const Schema& root) : maker_(std::make_unique<Maker>()), root_(&maker_->root(root)) {}

@@ -1,6 +1,7 @@
 
 #include "apiserver/codec/object_filter.h"
 #include "apiserver/request/object_key.h"
+#include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/list_source.h"
 #include "apiserver/verbs/read_steps.h"
 #include "apiserver/verbs/write_steps.h"
@@ -57,7 +58,9 @@ void note_failure(Collection& collection, const Status& status) {
 void take_step(const CollectionPtr& collection);
 
 void step_later(const CollectionPtr& collection) {
-  collection->context->sink->courier()->post([collection] { take_step(collection); });
+  auto step = [collection] { take_step(collection); };
+  if (collection->context->aside) return go_on(collection->context, std::move(step));
+  collection->context->sink->courier()->post(std::move(step));
 }
 
 void finish_one(const CollectionPtr& collection) {

@@ -3,6 +3,7 @@
 
 #include "apiserver/admission/call_out.h"
 #include "apiserver/admission/plugins.h"
+#include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/phases.h"
 #include "sublet/net/courier.h"
 
@@ -153,9 +154,10 @@ Result<WriteRun::Step> WriteRun::ask(const CallOutPlugin& plugin, const std::sha
   if (limit.count() <= 0) return fail(out_of_time());
   ++attempts_;  // coming back is no further attempt
   auto& call_outs = context_->core->call_outs;
-  const bool asked = call_outs.start(
-      call, limit, *context_->sink,
-      [self = shared_from_this(), &plugin, call](CallOutEnd end) { self->come_back(plugin, *call, end); });
+  const bool asked =
+      call_outs.start(call, limit, *context_->sink, [self = shared_from_this(), &plugin, call](CallOutEnd end) {
+        go_on(self->context_, [self, &plugin, call, end] { self->come_back(plugin, *call, end); });
+      });
   if (asked) return Step::waits;  // somebody else's from here on
   if (context_->core->stopping) return fail(shutting_down());
   return fail(status_of(Reason::too_many_requests, "too many requests, please try again later", 1));
@@ -233,6 +235,8 @@ void WriteRun::finish(const Result<Answer>& answer) {
 }
 
 // What the write was based on is undone (the disk is full): from the beginning.
-void WriteRun::again() { run(); }
+void WriteRun::again() {
+  go_on(context_, [self = shared_from_this()] { self->run(); });
+}
 
 }  // namespace sublet::apiserver

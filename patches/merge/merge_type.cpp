@@ -104,7 +104,8 @@ const MergeType& untyped_type() { return untyped().atomic; }
 
 const MergeType& merge_type_of(const schema::Registry& kinds, const schema::ResourceFacts& facts) {
   if (const auto* root = kinds.entry<MergeRoot>(facts)) return root->type();
-  return kinds.part<MergeTypes>().of(facts.type);
+  // Kinds come and go; those of the built-in ones stay, once for all snapshots.
+  return (facts.custom ? kinds : *schema::Registry::builtin()).part<MergeTypes>().of(facts.type);
 }
 
 class MergeTypes::Maker {
