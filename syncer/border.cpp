@@ -109,14 +109,15 @@ bool is_ours(const Border& border, const Value& host_object) {
 }
 
 TenantIdentity tenant_identity(const Value& host_object) {
-  const Value annotations = host_object["metadata"]["annotations"];
-  return {annotations[kAnnotationTenantNamespace].string(), annotations[kAnnotationTenantName].string(),
+  const Value metadata = host_object["metadata"], annotations = metadata["annotations"];
+  return {metadata["labels"][kLabelTenantNamespace].string(), annotations[kAnnotationTenantName].string(),
           annotations[kAnnotationTenantUid].string()};
 }
 
 TenantIdentity tenant_identity(const kube::CachedObject& host_object) {
-  const auto said = [&](std::string_view key) { return host_object.text({"metadata", "annotations", key}); };
-  return {said(kAnnotationTenantNamespace), said(kAnnotationTenantName), said(kAnnotationTenantUid)};
+  return {host_object.text({"metadata", "labels", kLabelTenantNamespace}),
+          host_object.text({"metadata", "annotations", kAnnotationTenantName}),
+          host_object.text({"metadata", "annotations", kAnnotationTenantUid})};
 }
 
 namespace {

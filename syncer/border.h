@@ -51,6 +51,7 @@ struct Border {
   kube::Client tenant, host;
   SyncerOptions options;
   Clock& clock = *options.clock;
+  const SteadyTime started = clock.steady_now();
   PodUses uses;
   SettledPods settled_pods;
   kube::WorkQueue queue{clock, [this](std::string_view key) { return lane_of(key); }};
@@ -96,7 +97,7 @@ schema::Document whole(const kube::CachedObject& cached, std::string_view api_ve
 
 /// True when a host object carries this virtual cluster's marks.
 bool is_ours(const Border& border, const schema::Value& host_object);
-/// From the annotations of a host object; empty names when it carries none.
+/// From the marks of a host object; empty names when it carries none.
 TenantIdentity tenant_identity(const schema::Value& host_object);
 TenantIdentity tenant_identity(const kube::CachedObject& host_object);
 

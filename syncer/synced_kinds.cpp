@@ -24,8 +24,9 @@ std::vector<SyncedKind> all_kinds() {
           .direction = Direction::to_host,
           .crosses = "every pod that admission lets in",
           .host_allocates = "node, addresses, status, records of host components such as runai-gpu-group",
-          .wins = "the tenant on image, deadline, tolerations, labels and annotations that it wrote; the host on all "
-                  "that its webhooks, schedulers and kubelets add",
+          .wins =
+              "the tenant on image, deadline, tolerations and its labels under t.sublet.dev; the host on all that its "
+              "webhooks, schedulers and kubelets write, also on keys that a template lets cross as they are",
           .status = "by the rows of PodStatus; binding and deletion by the host come back too",
           .host_copy = HostCopy::ours,
           .host_verbs = kAllVerbs,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sublet/base/mutex.h"
+#include "sublet/kube/selectors.h"
 #include "syncer/translate/names.h"
 #include "syncer/two_servers_testing.h"
 
@@ -44,6 +45,12 @@ class SyncerTest : public TwoServers {
     await_host(kConfigMaps, host_name_of("settings"));
     await_host(kSecrets, host_name_of("key"));
     await_host(kSecrets, token_secret(name));
+  }
+
+  void use_template(const std::string& text) {
+    const auto loaded = patches::Template::load(text, "t.yaml");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    resolved_template = loaded->resolve({}, "rag", "team").value();
   }
 
   std::string token_secret(const std::string& pod) {
@@ -94,12 +101,9 @@ TEST_F(SyncerTest, RuntimeClassesAreThereForTheFirstPod) {
 }
 
 TEST_F(SyncerTest, OnlyTheNodesAndClassesThatTheTemplateSelectsAreShown) {
-  const auto loaded = patches::Template::load(
+  use_template(
       "sync: {fromHost: {nodes: {selector: {labels: {team: legal}}}, runtimeClasses: {selector: {matchLabels: {tenant: "
-      "'yes'}}}}}\n",
-      "t.yaml");
-  ASSERT_TRUE(loaded) << loaded.error().message;
-  resolved_template = loaded->resolve({}, "rag", "team").value();
+      "'yes'}}}}}\n");
   host.create(kNodes, R"({"metadata":{"name":"node-2","labels":{"team":"legal"}}})");
   host.create(kNodes, R"({"metadata":{"name":"node-3","labels":{"team":"legal"}}})");
   host.create(kRuntimeClasses, R"({"metadata":{"name":"hidden"},"handler":"h"})");
@@ -194,7 +198,7 @@ TEST_F(SyncerTest, ConflictsAreOvercomeOnEveryVerb) {
   eventually([&] { return text(tenant_pod("web"), "status.message") == "hot"; }, "the status came");
   faults.inject("PATCH", "/pods/", 2, Faults::status(409, "Conflict"));
   tenant.patch(kPods, kTenantNamespace, "web", R"({"metadata":{"labels":{"app":"b"}}})");
-  eventually([&] { return text(host_pod("web"), "metadata.labels.app") == "b"; }, "the label came");
+  eventually([&] { return host_pod("web")["metadata"]["labels"]["t.sublet.dev/app"].text() == "b"; }, "the label came");
   // A conflict may also mean that the object changed a moment ago: it does not say that the pod is gone.
   faults.inject("DELETE", "/pods/", 2, Faults::status(409, "Conflict"));
   tenant.remove(kPods, kTenantNamespace, "web");
@@ -350,7 +354,7 @@ TEST_F(SyncerTest, AHostThatMutatesPodsIsNotFought) {
 
   // The tenant's own changes still go down, and only they.
   tenant.patch(kPods, kTenantNamespace, "web", R"({"metadata":{"labels":{"app":"b"}}})");
-  eventually([&] { return text(host_pod("web"), "metadata.labels.app") == "b"; }, "the label came");
+  eventually([&] { return host_pod("web")["metadata"]["labels"]["t.sublet.dev/app"].text() == "b"; }, "the label came");
   const Document pod = host_pod("web");
   EXPECT_EQ(pod["spec"]["containers"].at(0)["image"].text(), "mirror.local/busybox");
   EXPECT_EQ(pod["spec"]["activeDeadlineSeconds"].integer(), 86400);
@@ -401,6 +405,83 @@ std::size_t tolerated(const Document& pod, std::string_view key) {
   return count;
 }
 
+// What a template lets cross as it is stays the tenant's, until the host writes there.
+TEST_F(SyncerTest, ValuesThatTheHostHasWrittenAreNotOverwritten) {
+  use_template("allow: {pods: {labels: ['a/*'], annotations: ['a/*']}}");
+  start_syncer();
+  create_pod("web", "", R"(,"labels":{"a/x":"1","a/y":"1","app":"a"},"annotations":{"a/n":"1","b/n":"1"})");
+  run_on_host("web");
+  await_phase("web", "Running");
+  const auto label = [&](std::string_view key) { return host_pod("web")["metadata"]["labels"][key].string(); };
+  EXPECT_EQ(label("a/x"), "1");
+  EXPECT_EQ(host_pod("web")["metadata"]["annotations"]["a/n"].text(), "1");
+  EXPECT_FALSE(host_pod("web")["metadata"]["annotations"].has("b/n"));
+  host.patch(kPods, kHostNamespace, host_name_of("web"),
+             R"({"metadata":{"labels":{"a/x":"host","a/z":"host","t.sublet.dev/app":"host","t.sublet.dev/x":"x"},
+                             "annotations":{"a/n":"host"}}})");
+  eventually([&] { return label("t.sublet.dev/app") == "a" && label("t.sublet.dev/x").empty(); }, "ours are put back");
+  tenant.patch(kPods, kTenantNamespace, "web",
+               R"({"metadata":{"labels":{"a/x":"2","a/y":"2","a/z":"2"},"annotations":{"a/n":null}}})");
+  eventually([&] { return label("a/y") == "2"; }, "the tenant's own goes down");
+  settle();
+  EXPECT_EQ(label("a/x"), "host");
+  EXPECT_EQ(label("a/z"), "host");
+  EXPECT_EQ(label("tp.sublet.dev/a_x"), "2") << "what selectors ask for is the tenant's";
+  EXPECT_EQ(host_pod("web")["metadata"]["annotations"]["a/n"].text(), "host");
+  tenant.patch(kPods, kTenantNamespace, "web", R"({"metadata":{"labels":{"a/x":null,"a/y":null,"app":null}}})");
+  eventually([&] { return label("a/y").empty() && label("t.sublet.dev/app").empty(); },
+             "what the tenant takes back goes");
+  EXPECT_EQ(label("a/x"), "host");
+  settle();
+  const auto writes = faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(faults.writes(), writes);
+}
+
+// Keys under which an earlier version wrote: labels of the tenant as they were, and what it owned in two annotations.
+TEST_F(SyncerTest, ObjectsOfAnEarlierVersionGetTheirLabelsWithoutALossOfEndpoints) {
+  start_syncer();
+  tenant.create(kServices, R"({"metadata":{"name":"web","namespace":"default"},
+                               "spec":{"selector":{"app":"a"},"ports":[{"port":80}]}})");
+  await_host(kServices, host_name_of("web"));
+  create_pod("web", "", R"(,"labels":{"app":"a"},"annotations":{"note":"x"})");
+  run_on_host("web");
+  await_phase("web", "Running");
+  settle();
+  stop_syncer();
+  host.patch(kPods, kHostNamespace, host_name_of("web"),
+             R"({"metadata":{"labels":{"app":"a","theirs":"x","t.sublet.dev/app":null},"annotations":{"note":"x",
+             "sublet.dev/written":null,"sublet.dev/tenant-kind":"Pod","sublet.dev/tenant-namespace":"default",
+             "sublet.dev/owned-labels":"app sublet.dev/managed-by sublet.dev/tenant-namespace",
+             "sublet.dev/owned-annotations":"note sublet.dev/tenant-uid","sublet.dev/tenant-images":"main=busybox",
+             "sublet.dev/desired-hash":"1"}}})");
+  host.patch(kServices, kHostNamespace, host_name_of("web"),
+             R"({"metadata":{"annotations":{"sublet.dev/written":null,"sublet.dev/owned-annotations":"x"}},
+                 "spec":{"selector":{"t.sublet.dev/app":null,"app":"a"}}})");
+  const auto service = [&] { return host.get(kServices, kHostNamespace, host_name_of("web")); };
+  const auto found = [&] {
+    const auto selector = kube::LabelSelector::from_map(service()["spec"]["selector"]);
+    return selector.matches(host_pod("web")["metadata"]["labels"]);
+  };
+  ASSERT_TRUE(found());
+  std::atomic<int> lost = 0;
+  faults.change([&](net::Request& request) {
+    if (request.method == "PATCH" && !found()) ++lost;
+  });
+  start_syncer();
+  eventually([&] { return found() && !host_pod("web")["metadata"]["labels"].has("app"); },
+             "all is as it is made today");
+  EXPECT_EQ(lost, 0);
+  EXPECT_TRUE(found());
+  EXPECT_EQ(service()["spec"]["selector"]["t.sublet.dev/app"].text(), "a");
+  EXPECT_FALSE(service()["spec"]["selector"].has("app"));
+  const Document pod = host_pod("web");
+  EXPECT_EQ(pod["metadata"]["labels"]["theirs"].text(), "x");
+  EXPECT_EQ(pod["metadata"]["annotations"].size(), 3u) << pod["metadata"]["annotations"].to_json();
+  EXPECT_EQ(pod["spec"]["containers"].at(0)["image"].text(), "busybox");
+}
+
 // As a host's admission does: DefaultTolerationSeconds and PodTolerationRestriction give, policies take away.
 void give_and_take_tolerations(net::Request& request) {
   if (request.method != "POST" || !request.path().ends_with("/pods")) return;
@@ -418,6 +499,7 @@ void give_and_take_tolerations(net::Request& request) {
 
 TEST_F(SyncerTest, TolerationsThatTheHostGivesAndTakesAreNotFoughtOver) {
   faults.change(give_and_take_tolerations);
+  use_template("allow: {pods: {tolerations: [spot, kept, late]}}");
   start_syncer();
   create_pod("web", R"(,"tolerations":[{"key":"spot","operator":"Exists"},{"key":"kept","operator":"Exists"}])");
   run_on_host("web");

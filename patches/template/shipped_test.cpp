@@ -198,7 +198,7 @@ TEST(GpuFraction, T8GpuMemoryBesideALimit) {
   EXPECT_THAT(fraction(pod).report.denials, ElementsAre(HasSubstr("cannot stand beside a fraction")));
 }
 
-TEST(GpuFraction, T9WholeGpuIsUntouchedButForTheQueue) {
+TEST(GpuFraction, T9WholeGpuIsUntouchedButGoesThroughTheQueue) {
   Document pod = seed_pod();
   pod["metadata"].erase("annotations");
   pod["metadata"].erase("labels");
@@ -206,8 +206,10 @@ TEST(GpuFraction, T9WholeGpuIsUntouchedButForTheQueue) {
   const Result result = fraction(pod);
   Document expected = pod.clone();
   expected["metadata"].object("labels").put("kai.scheduler/queue", "rag-legal");
+  expected["spec"].put("schedulerName", "kai-scheduler");
   EXPECT_TRUE(result.host.root().equals(expected.root())) << result.host.to_json();
   EXPECT_THAT(result.report.warnings, IsEmpty());
+  EXPECT_THAT(fraction(pod, {{"wholeGpus", "refuse"}}).report.denials, ElementsAre(HasSubstr("shares of GPUs only")));
 }
 
 TEST(GpuFraction, T10PodTemplatesAreNotTouched) {

@@ -1,5 +1,6 @@
 #include "sublet/patches/template.h"
 
+#include "patches/template/allowed.h"
 #include "patches/template/config_keys.h"
 #include "patches/template/parameters.h"
 #include "patches/template/reader.h"
@@ -12,9 +13,10 @@ using schema::Value;
 namespace {
 
 // The keys of a template that are no configuration.
-const std::vector<std::string_view> kOwnKeys = {"description", "parameters", "patches"};
+const std::vector<std::string_view> kOwnKeys = {"description", "parameters", "patches", "allow"};
 
-// Annotations that people write and nobody reads. A host object that still has one after all patches warns its author.
+// Annotations that people write and nobody reads. Its author is warned, unless the template lets it cross and a patch
+// has then taken it away: that patch has read it.
 struct DeadAnnotation {
   std::string_view kind, key, advice;
 };
@@ -25,10 +27,13 @@ constexpr DeadAnnotation kDeadAnnotations[] = {
     {"Pod", "gpu-fractions-num-devices", "KAI reads only \"gpu-fraction-num-devices\""},
 };
 
-void warn_of_dead_annotations(std::string_view kind, const Value& object, PatchReport& report) {
-  const Value annotations = object["metadata"]["annotations"];
+void warn_of_dead_annotations(std::string_view kind, const Value& object, const Value& tenant, const Allowed& allowed,
+                              PatchReport& report) {
+  const auto read = [&](std::string_view key) {
+    return allowed.metadata_of(kind).annotations.match(key) && !object["metadata"]["annotations"].has(key);
+  };
   for (const DeadAnnotation& dead : kDeadAnnotations)
-    if (dead.kind == kind && annotations.has(dead.key))
+    if (dead.kind == kind && tenant["metadata"]["annotations"].has(dead.key) && !read(dead.key))
       report.warnings.push_back("annotation \"" + std::string(dead.key) +
                                 "\" has no effect: " + std::string(dead.advice));
 }
@@ -61,7 +66,7 @@ class Resolved final : public ResolvedTemplate {
     const ObjectScope::Facts facts = facts_of(kind, object, tenant_object, context);
     for (const Rule& rule : *rules_)
       if (rule.targets(kind)) rule.apply(facts, report);
-    warn_of_dead_annotations(kind, object, report);
+    warn_of_dead_annotations(kind, object, tenant_object, config_.allowed, report);
     return report;
   }
 
@@ -110,6 +115,7 @@ Result<Template> Template::load(std::string_view yaml, const std::string& file_n
   (void)reader.text("description");
   Impl& impl = *loaded.impl_;
   impl.config = read_config(root, kOwnKeys, problems);
+  impl.config.allowed = read_allowed(root.find("allow"), border.patched_kinds, problems);
   impl.parameters = read_parameters(root.find("parameters"), problems);
   std::vector<std::string> names;
   std::vector<cel::Kind> kinds;

@@ -523,6 +523,35 @@ TEST(Template, EscapesAndBracesInTexts) {
   EXPECT_THAT(run.report.warnings, ElementsAre("${x} } {"));
 }
 
+TEST(Template, WhatItAllowsIsRead) {
+  const auto loaded = Template::load(
+      "allow:\n  pods: {labels: [a/*], annotations: [b], schedulers: [s], resources: [nvidia.com/gpu]}\n"
+      "  services: {types: [NodePort], externalNames: ['*.corp'], externalIPs: [10.0.0.0/8]}\n",
+      "t.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto resolved = loaded->resolve({}, "vc", "ns").value();
+  const Allowed& allowed = resolved->config().allowed;
+  EXPECT_TRUE(allowed.metadata_of("Pod").labels.match("a/b"));
+  EXPECT_FALSE(allowed.metadata_of("Pod").annotations.match("a/b"));
+  EXPECT_FALSE(allowed.metadata_of("Service").labels.match("a/b"));
+  EXPECT_EQ(allowed.schedulers.words(), "default-scheduler, s");
+  EXPECT_EQ(allowed.service_types.words(), "ClusterIP, LoadBalancer, NodePort, ExternalName");
+  EXPECT_TRUE(allowed.external_ips.contain("10.1.2.3"));
+  EXPECT_FALSE(allowed.external_ips.contain("11.1.2.3"));
+  EXPECT_TRUE(allowed.load_balancer_ips.empty());
+}
+
+TEST(Template, WhatItAllowsIsChecked) {
+  EXPECT_EQ(load_error("allow: {pods: {scheduler: [x]}}"),
+            "t.yaml:1:16: allow.pods.scheduler: unknown key (did you mean \"schedulers\"?)");
+  EXPECT_EQ(load_error("allow: {pod: {}}"), "t.yaml:1:9: allow.pod: unknown key (did you mean \"pods\"?)");
+  EXPECT_EQ(load_error("allow: {services: {externalIPs: [here]}}"),
+            "t.yaml:1:34: allow.services.externalIPs: must be a network, such as 203.0.113.0/24");
+  EXPECT_EQ(load_error("allow: {pods: {labels: app}}"), "t.yaml:1:24: allow.pods.labels: must be a list, not a string");
+  EXPECT_EQ(load_error("allow: {pods: {labels: [sublet.dev/x]}}"),
+            "t.yaml:1:25: allow.pods.labels: keys of sublet.dev are sublet's own");
+}
+
 TEST(Template, OtherKindsAreLeftAlone) {
   const auto resolved = resolve("patches: [{name: p, target: [Pod, Service], effects: [{warn: w}]}]\n");
   Document object = Document::object();

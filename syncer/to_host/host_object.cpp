@@ -5,6 +5,7 @@
 
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
+#include "syncer/to_host/earlier_labels.h"
 #include "syncer/to_host/host_patch.h"
 
 namespace sublet::syncer {
@@ -47,12 +48,16 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
     if (auto removed = remove_from_host(border, kind.resource, old); !removed) return fail(removed.error());
     return std::chrono::milliseconds(100);
   }
-  const Document patch = make_host_patch(kind.patch_content, host_object, desired);
-  if (patch.root().empty()) return Requeue();
+  const EarlierLabels earlier = earlier_labels(border, kind.kind, host_object);
+  if (earlier == EarlierLabels::wait) return kEarlierLabelsWait;
+  const bool keep = earlier == EarlierLabels::keep;
+  const Requeue again = keep ? Requeue(kEarlierLabelsWait) : Requeue();
+  const Document patch = make_host_patch(kind.patch_content, host_object, desired, keep);
+  if (patch.root().empty()) return again;
   ++border.host_writes;
   const auto patched =
       border.host.patch(kind.resource, border.host_namespace(), name, kube::PatchType::merge, patch.to_json());
-  if (patched) return Requeue();
+  if (patched) return again;
   if (patched.error().is(Reason::invalid) && kind.made_anew) {
     // An immutable part changed (Secret type, immutable data): only a new object can carry it.
     kube::CachedObject old;
@@ -70,7 +75,7 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
 Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube::CachedPtr& host_cached,
                               Document desired, const Value& tenant_object, const Keep& keep) {
   const Value wanted = desired.root();
-  note_owned_keys(wanted);
+  note_written(wanted);
   if (host_cached) return patch_host(border, kind, host_cached->document().root(), wanted);
   ++border.host_writes;
   const auto created = border.host.create(kind.resource, border.host_namespace(), wanted);

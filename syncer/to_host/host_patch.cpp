@@ -1,13 +1,13 @@
 #include "syncer/to_host/host_patch.h"
 
 #include <algorithm>
-#include <array>
-#include <sstream>
+#include <iterator>
 #include <string>
-#include <vector>
 
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/translate.h"
+#include "syncer/to_host/written.h"
+#include "syncer/translate/reserved_keys.h"
 
 namespace sublet::syncer {
 namespace {
@@ -15,31 +15,32 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-std::string joined_keys(const Value& map) {
-  std::vector<std::string> keys;
-  for (const Value entry : map) keys.emplace_back(entry.key());
-  std::sort(keys.begin(), keys.end());
-  std::string text;
-  for (const auto& key : keys) text += (text.empty() ? "" : " ") + key;
-  return text;
-}
-
-std::vector<std::string> split_keys(std::string_view text) {
-  std::istringstream words{std::string(text)};
-  std::vector<std::string> keys;
-  for (std::string word; words >> word;) keys.push_back(word);
-  return keys;
-}
-
-// Sets what is desired and differs; removes what we wrote before and no longer want.
-void patch_map(const Value& host_map, const Value& desired_map, std::string_view owned_before, Value metadata_patch,
-               std::string_view member) {
+// Sets what is desired and differs, and removes what we wrote before and no longer want. Keys of sublet.dev are ours
+// alone; under any other key a value that the host has written stays, whatever we want.
+void patch_entries(const Value& host, const Value& desired, const Written::Digests& before, Value metadata_patch,
+                   std::string_view member) {
   Document changes = Document::object();
-  for (const Value entry : desired_map)
-    if (!host_map[entry.key()].equals(entry)) changes.root().put(entry.key(), entry);
-  for (const auto& key : split_keys(owned_before))
-    if (!desired_map.has(key) && host_map.has(key)) changes.root().put(key, Value());
+  const auto ours = [&](const Value& there) {
+    return of_sublet(there.key()) || unchanged(before, there.key(), there.text());
+  };
+  for (const Value wanted : desired) {
+    const Value there = host[wanted.key()];
+    if (there.missing() || (ours(there) && !there.equals(wanted))) changes.root().put(wanted.key(), wanted);
+  }
+  for (const Value there : host)
+    if (!desired.has(there.key()) && ours(there)) changes.root().put(there.key(), Value());
   if (!changes.root().empty()) metadata_patch.put(member, changes.root());
+}
+
+// Of what would be written, the host has some already: that stays as it is, and what was said of it before, too.
+void leave_to_host(const Value& host, const Written::Digests& before, Written::Digests& now) {
+  for (auto entry = now.begin(); entry != now.end();) {
+    const Value there = host[entry->first];
+    const auto claimed = before.find(entry->first);
+    const bool theirs = !there.missing() && !unchanged(before, entry->first, there.text());
+    if (theirs && claimed != before.end()) entry->second = claimed->second;
+    entry = theirs && claimed == before.end() ? now.erase(entry) : std::next(entry);
+  }
 }
 
 // Fields of which the desired value replaces the host's whole.
@@ -62,10 +63,6 @@ void patch_fields(const Value& host, const Value& desired, std::initializer_list
   }
 }
 
-std::string image_entry(const Value& container) {
-  return container["name"].string() + "=" + container["image"].string();
-}
-
 // A deadline can only be set or shortened; one that the host gave, or a shorter one, is the host's wish.
 void patch_deadline(const Value& host_spec, const Value& desired_spec, Value spec_patch) {
   const Value now = host_spec["activeDeadlineSeconds"], want = desired_spec["activeDeadlineSeconds"];
@@ -77,14 +74,14 @@ void patch_deadline(const Value& host_spec, const Value& desired_spec, Value spe
 // copy of the host's list, so that injected ones stay.
 // An image that is as the tenant wanted it before is not touched, whatever stands on the host: hosts rewrite images to
 // their mirrors.
-void patch_containers(const Value& host_spec, const Value& desired_spec, const std::vector<std::string>& images_before,
-                      std::string_view list, Value spec_patch) {
+void patch_containers(const Value& host_spec, const Value& desired_spec, const Written& before, std::string_view list,
+                      Value spec_patch) {
   Document containers = Document::copy_of(host_spec[list]);
   bool changed = false;
   for (Value container : containers.root()) {
     for (const Value wanted : desired_spec[list]) {
       if (wanted["name"].text() != container["name"].text() || wanted["image"].equals(container["image"])) continue;
-      if (std::find(images_before.begin(), images_before.end(), image_entry(wanted)) != images_before.end()) continue;
+      if (unchanged(before.images, wanted["name"].text(), wanted["image"].text())) continue;
       container.put("image", wanted["image"]);
       changed = true;
     }
@@ -107,32 +104,29 @@ void patch_tolerations(const Value& host_spec, const Value& desired_spec, Value 
 }
 
 // A gate that the tenant has removed goes; gates that the host has set are the host's to remove.
-void patch_gates(const Value& host_object, const Value& desired_spec, Value spec_patch) {
-  const auto ours = split_keys(host_object["metadata"]["annotations"]["sublet.dev/tenant-gates"].text());
-  Document gates = Document::copy_of(host_object["spec"]["schedulingGates"]);
+void patch_gates(const Value& host_spec, const Value& desired_spec, const Written& before, Value spec_patch) {
+  Document gates = Document::copy_of(host_spec["schedulingGates"]);
   if (!gates.root().is_array()) return;
-  const std::size_t before = gates.root().size();
+  const std::size_t there = gates.root().size();
   gates.root().retain([&](const Value& gate) {
-    const std::string name = gate["name"].string();
-    if (std::find(ours.begin(), ours.end(), name) == ours.end()) return true;
+    const std::string_view name = gate["name"].text();
+    if (!before.gates.contains(name)) return true;
     return std::any_of(desired_spec["schedulingGates"].begin(), desired_spec["schedulingGates"].end(),
                        [&](const Value& wanted) { return wanted["name"].text() == name; });
   });
-  if (gates.root().size() != before) spec_patch.put("schedulingGates", gates.root());
+  if (gates.root().size() != there) spec_patch.put("schedulingGates", gates.root());
 }
 
 Document pod_spec_patch(const Value& host_pod, const Value& desired) {
   Document patch = Document::object();
   const Value host_spec = host_pod["spec"], desired_spec = desired["spec"];
   patch_deadline(host_spec, desired_spec, patch.root());
-  const Value host_annotations = host_pod["metadata"]["annotations"];
-  const auto images_before = split_keys(host_annotations[kAnnotationTenantImages].text());
+  const Written before = Written::on(host_pod);
   for (const std::string_view list : {"initContainers", "containers"})
-    patch_containers(host_spec, desired_spec, images_before, list, patch.root());
+    patch_containers(host_spec, desired_spec, before, list, patch.root());
   // Those that a host took away at creation are not asked for again at every look.
-  if (!host_annotations[kAnnotationDesiredHash].equals(desired["metadata"]["annotations"][kAnnotationDesiredHash]))
-    patch_tolerations(host_spec, desired_spec, patch.root());
-  patch_gates(host_pod, desired_spec, patch.root());
+  if (before.hash != Written::of(desired).hash) patch_tolerations(host_spec, desired_spec, patch.root());
+  patch_gates(host_spec, desired_spec, before, patch.root());
   return patch;
 }
 
@@ -159,31 +153,28 @@ Document service_spec_patch(const Value& host_service, const Value& desired) {
 
 }  // namespace
 
-void note_owned_keys(Value desired) {
-  Value metadata = desired.object("metadata");
-  const std::string labels = joined_keys(metadata["labels"]);
-  Value annotations = metadata.object("annotations");
-  annotations.put(kAnnotationOwnedLabels, labels);
-  std::string gates;
-  for (const Value gate : desired["spec"]["schedulingGates"])
-    gates += (gates.empty() ? "" : " ") + gate["name"].string();
-  if (!gates.empty()) annotations.put("sublet.dev/tenant-gates", gates);
-  std::string images;
-  for (const std::string_view list : {"initContainers", "containers"})
-    for (const Value container : desired["spec"][list]) images += (images.empty() ? "" : " ") + image_entry(container);
-  if (!images.empty()) annotations.put(kAnnotationTenantImages, images);
-  annotations.put(kAnnotationOwnedAnnotations, joined_keys(annotations));
+void note_written(Value desired) {
+  const std::string text = Written::of(desired).text();
+  if (!text.empty()) desired.object("metadata").object("annotations").put(kAnnotationWritten, text);
 }
 
-Document make_host_patch(PatchContent patch_content, const Value& host_object, const Value& desired) {
-  Document patch = Document::object();
-  const Value host_metadata = host_object["metadata"];
-  Document metadata = Document::object();
-  const Value host_annotations = host_metadata["annotations"];
-  patch_map(host_metadata["labels"], desired["metadata"]["labels"], host_annotations[kAnnotationOwnedLabels].text(),
-            metadata.root(), "labels");
-  patch_map(host_annotations, desired["metadata"]["annotations"], host_annotations[kAnnotationOwnedAnnotations].text(),
-            metadata.root(), "annotations");
+Document make_host_patch(PatchContent patch_content, const Value& host_object, const Value& desired,
+                         bool keep_earlier_labels) {
+  Document patch = Document::object(), metadata = Document::object();
+  const Written before = Written::on(host_object);
+  Written now = Written::of(desired);
+  const Value host_labels = host_object["metadata"]["labels"],
+              host_annotations = host_object["metadata"]["annotations"];
+  leave_to_host(host_labels, before.labels, now.labels);
+  leave_to_host(host_annotations, before.annotations, now.annotations);
+  patch_entries(host_labels, desired["metadata"]["labels"], keep_earlier_labels ? Written::Digests() : before.labels,
+                metadata.root(), "labels");
+  Document annotations = Document::copy_of(desired["metadata"]["annotations"]);
+  if (!annotations.root().is_object()) annotations.root().make_object();
+  annotations.root().erase(kAnnotationWritten);
+  if (const std::string text = now.text(); !text.empty()) annotations.root().put(kAnnotationWritten, text);
+  if (keep_earlier_labels) annotations.root().put(kEarlierLabels, host_annotations[kEarlierLabels]);
+  patch_entries(host_annotations, annotations.root(), before.annotations, metadata.root(), "annotations");
   if (!metadata.root().empty()) patch.root().put("metadata", metadata.root());
   patch_content(host_object, desired, patch.root());
   return patch;

@@ -10,6 +10,7 @@
 #include "syncer/border.h"
 #include "syncer/from_host/pod_status.h"
 #include "syncer/to_host/host_object.h"
+#include "syncer/translate/reserved_keys.h"
 
 namespace sublet::syncer {
 namespace {
@@ -185,21 +186,15 @@ Outcome bring_status_back(PodPair& pair, const Value& tenant_pod, const Value& h
   return {};
 }
 
-// Labels and annotations by which host components tell tenants something; read-only: they never go down again.
-bool is_record(std::string_view key) {
-  // A pod on several devices has a label per device instead of the one: runai-gpu-group/<group>.
-  return key == "runai-gpu-group" || key.starts_with("runai-gpu-group/") || key == "received-resource-type";
-}
-
 Outcome bring_records_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
   Document patch = Document::object();
   for (const std::string_view map : {"labels", "annotations"}) {
     const Value theirs = host_pod["metadata"][map], ours = tenant_pod["metadata"][map];
     for (const Value entry : theirs)
-      if (is_record(entry.key()) && !ours[entry.key()].equals(entry))
+      if (shown_to_tenants(entry.key()) && !ours[entry.key()].equals(entry))
         patch.root().object("metadata").object(map).put(entry.key(), entry);
     for (const Value entry : ours)  // what the host does not say, nobody else does: null removes it
-      if (is_record(entry.key()) && theirs[entry.key()].missing())
+      if (shown_to_tenants(entry.key()) && theirs[entry.key()].missing())
         patch.root().object("metadata").object(map).put(entry.key(), Value());
   }
   if (patch.root().empty()) return {};

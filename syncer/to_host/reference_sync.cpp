@@ -18,6 +18,9 @@ Result<Requeue> reconcile_used(Border& border, const Sides& sides, const std::st
   const schema::Document whole_object = whole(*tenant_object, kind);
   auto translated = translate_for_host(border, kind, whole_object.root(), Operation::create);
   if (!translated) return Requeue();
+  // Its content was judged by no admission; told once, when it comes to the host.
+  if (!host_object && !translated->warnings.empty())
+    record_tenant_event(border, whole_object.root(), "Warning", "SyncedInPart", translated->warnings.front());
   return apply_to_host(border, kind, host_object, std::move(translated->host_object), whole_object.root());
 }
 

@@ -58,9 +58,9 @@ Document make_secret(const Border& border, const TokenRequest& any, std::string_
   Value labels = metadata.object("labels");
   labels.put(kLabelManagedBy, border.context().virtual_cluster);
   labels.put(kLabelTenantUid, border.context().virtual_cluster_uid);
+  labels.put(kLabelTenantNamespace, tenant_namespace);
   Value annotations = metadata.object("annotations");
   annotations.put(kAnnotationTenantName, any.batch);
-  annotations.put(kAnnotationTenantNamespace, tenant_namespace);
   annotations.put(kAnnotationTenantUid, any.batch);
   annotations.put(kAnnotationTenantKind, "PodToken");
   root.object("data");

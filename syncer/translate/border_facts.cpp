@@ -1,6 +1,7 @@
 #include "sublet/syncer/border_facts.h"
 
 #include "syncer/translate/field_table.h"
+#include "syncer/translate/metadata.h"
 #include "syncer/translate/overruled.h"
 #include "syncer/translate/reserved_keys.h"
 
@@ -16,9 +17,8 @@ std::string overrules(std::string_view kind, std::span<const std::string_view> m
   }
   if (members.size() != 3 || members[0] != "metadata") return {};
   if (written_by_border(members[2])) return "the border writes this key itself";
-  if ((members[1] == "labels" && reserved_label(members[2], true)) ||
-      (members[1] == "annotations" && reserved_annotation(members[2], true)))
-    return "only a component of the host writes this key";
+  if (carries_tenant_label(members[2])) return "the border carries the tenant's labels under such keys";
+  if (written_by_host(members[2])) return "only a component of the host writes this key";
   return {};
 }
 

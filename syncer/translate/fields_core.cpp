@@ -3,6 +3,7 @@
 #include <array>
 
 #include "syncer/translate/field_table.h"
+#include "syncer/translate/metadata.h"
 #include "syncer/translate/rewrites.h"
 
 namespace sublet::syncer {
@@ -23,8 +24,8 @@ std::vector<TypeRows> core_fields() {
        {
            rewrite("name", rewrite_object_name),
            rewrite("namespace", rewrite_object_namespace),
-           clamp("labels", leave_out_reserved_labels),
-           clamp("annotations", leave_out_reserved_annotations),
+           rewrite("labels", carry_labels),
+           clamp("annotations", allow_annotations),
            drop("generateName selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
                 "deletionGracePeriodSeconds managedFields",
                 "the host's own, or without meaning there"),
@@ -32,10 +33,13 @@ std::vector<TypeRows> core_fields() {
        },
        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
        give_labels_and_annotations},
-      {"ConfigMap", {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), copy("immutable data binaryData")}},
+      {"ConfigMap",
+       {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), copy("immutable binaryData"),
+        clamp("data", leave_out_steering_keys)}},
       {"Secret",
-       {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), copy("immutable data"),
-        drop("stringData", "the API server has made data of it"), clamp("type", clamp_secret_type)}},
+       {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), copy("immutable"),
+        clamp("data", leave_out_steering_keys), drop("stringData", "the API server has made data of it"),
+        clamp("type", clamp_secret_type)}},
       {"Service",
        {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), walk("spec", "ServiceSpec"),
         drop("status", "the host says it, and it comes back")}},
@@ -45,14 +49,17 @@ std::vector<TypeRows> core_fields() {
            rewrite("selector", rewrite_service_selector),
            clamp("clusterIP", keep_only_headless),
            drop("clusterIPs", "the host gives its own"),
-           copy("type"),
-           deny("externalIPs", "external IPs would take traffic of other tenants"),
-           copy("sessionAffinity loadBalancerIP loadBalancerSourceRanges externalName externalTrafficPolicy"),
+           clamp("type", refuse_service_type),
+           clamp("externalIPs", refuse_external_ips),
+           copy("sessionAffinity loadBalancerSourceRanges externalTrafficPolicy"),
+           clamp("loadBalancerIP", refuse_load_balancer_ip),
+           clamp("externalName", refuse_external_name),
            drop("healthCheckNodePort", "the host gives its own"),
            copy("publishNotReadyAddresses"),
            walk("sessionAffinityConfig", "SessionAffinityConfig"),
            drop("ipFamilies ipFamilyPolicy", "of the host's network"),
-           copy("allocateLoadBalancerNodePorts loadBalancerClass internalTrafficPolicy trafficDistribution"),
+           clamp("loadBalancerClass", refuse_load_balancer_class),
+           copy("allocateLoadBalancerNodePorts internalTrafficPolicy trafficDistribution"),
        }},
       {"ServicePort", {copy("name protocol appProtocol port targetPort"), drop("nodePort", "the host gives its own")}},
       {"SessionAffinityConfig", {walk("clientIP", "ClientIPConfig")}},

@@ -143,10 +143,10 @@ std::vector<TypeRows> runtime_classes() {
   return {
       {"RuntimeClass",
        {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), copy("handler"), walk("overhead", "Overhead"),
-        walk("scheduling", "Scheduling")},
+        drop("scheduling",
+             "the host adds it to the pods of the class, whose tolerations and nodes are the platform's")},
        "io.k8s.api.node.v1.RuntimeClass"},
       {"Overhead", {copy("podFixed")}, "io.k8s.api.node.v1.Overhead"},
-      {"Scheduling", {copy("nodeSelector"), walk("tolerations", "Toleration")}, "io.k8s.api.node.v1.Scheduling"},
   };
 }
 

@@ -61,6 +61,8 @@ std::string host_name(std::string_view tenant_name, std::string_view tenant_name
   return hashed_name(tenant_name, {tenant_name, tenant_namespace, virtual_cluster});
 }
 
+std::string key_digest(std::string_view text) { return base32(net::sha256(text), kDigestChars); }
+
 std::string token_batch(std::string_view creation_timestamp, std::string_view pod_uid) {
   std::string batch;
   for (const char c : creation_timestamp)

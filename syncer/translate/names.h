@@ -18,6 +18,8 @@ namespace sublet::syncer {
 /// MiB.
 std::string token_batch(std::string_view creation_timestamp, std::string_view pod_uid);
 inline constexpr int kTokenShards = 32;
+/// 26 characters of lower case and digits: 130 bits of SHA-256.
+std::string key_digest(std::string_view text);
 /// Host Secret that carries the service-account tokens of such a batch.
 std::string host_token_secret_name(std::string_view batch, std::string_view tenant_namespace,
                                    std::string_view virtual_cluster);

@@ -48,20 +48,15 @@ std::string virtual_cluster_uid(const Translation& translation) { return transla
 std::string tenant_namespace(const Translation& translation) { return std::string(translation.tenant_namespace()); }
 std::string tenant_name(const Translation& translation) { return std::string(translation.tenant_name()); }
 std::string tenant_uid(const Translation& translation) { return translation.tenant().path("metadata.uid").string(); }
-std::string tenant_kind(const Translation& translation) { return translation.tenant()["kind"].string(); }
 
 constexpr OwnKey kOwnKeys[] = {
-    {"labels", kLabelManagedBy, virtual_cluster},
-    {"labels", kLabelTenantUid, virtual_cluster_uid},
-    {"labels", kLabelTenantNamespace, tenant_namespace},
-    {"annotations", kAnnotationTenantName, tenant_name},
-    {"annotations", kAnnotationTenantNamespace, tenant_namespace},
+    {"labels", kLabelManagedBy, virtual_cluster},        {"labels", kLabelTenantUid, virtual_cluster_uid},
+    {"labels", kLabelTenantNamespace, tenant_namespace}, {"annotations", kAnnotationTenantName, tenant_name},
     {"annotations", kAnnotationTenantUid, tenant_uid},
-    {"annotations", kAnnotationTenantKind, tenant_kind},
 };
 
 // Of keys that only some objects get.
-constexpr std::string_view kOwnPrefixes[] = {"sublet.dev/tenant-", "sublet.dev/owned-", "sublet.dev/fact-"};
+constexpr std::string_view kOwnPrefixes[] = {"sublet.dev/tenant-", "sublet.dev/fact-"};
 
 }  // namespace
 
@@ -70,7 +65,7 @@ std::span<const OverruledMember> overruled_members() { return kMembers; }
 std::span<const OwnKey> own_keys() { return kOwnKeys; }
 
 bool written_by_border(std::string_view key) {
-  return key == kAnnotationDesiredHash ||
+  return key == kAnnotationWritten ||
          std::ranges::any_of(kOwnKeys, [&](const OwnKey& own) { return own.key == key; }) ||
          std::ranges::any_of(kOwnPrefixes, [&](std::string_view prefix) { return key.starts_with(prefix); });
 }

@@ -1,13 +1,16 @@
-// ReservedKeys: labels and annotations that decide privileges or belong to host components. A tenant's value never
-// crosses; those that only the host writes may not come from a template either. Pure data; any thread.
+// ReservedKeys: labels and annotations of which a tenant's value never crosses, whatever a template allows. Pure data;
+// any thread.
 #pragma once
 
 #include <string_view>
 
 namespace sublet::syncer {
 
-/// `after_patches`: of what a template has written, only what is the host's own is reserved.
-bool reserved_label(std::string_view key, bool after_patches);
-bool reserved_annotation(std::string_view key, bool after_patches);
+/// What host components record on the host's objects: no tenant writes it there, and no template.
+bool written_by_host(std::string_view key);
+/// Of those, what tenants are shown on their own pods (runai-gpu-group): it comes back, and never goes down again.
+bool shown_to_tenants(std::string_view key);
+/// Sublet's own keys: sublet.dev/... and <part>.sublet.dev/...
+bool of_sublet(std::string_view key);
 
 }  // namespace sublet::syncer

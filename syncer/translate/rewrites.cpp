@@ -6,12 +6,13 @@
 
 #include "sublet/kube/selectors.h"
 #include "sublet/net/digest.h"
+#include "syncer/translate/metadata.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/overruled.h"
-#include "syncer/translate/reserved_keys.h"
+#include "syncer/translate/variables.h"
 
-// Map of this file: metadata, references, tenant facts in containers, selectors, bounds, what comes back, pod-wide
-// steps.
+// Map of this file: metadata, references, tenant facts in containers, selectors, bounds, what the template allows, what
+// comes back, pod-wide steps.
 
 namespace sublet::syncer {
 
@@ -32,14 +33,6 @@ void rewrite_object_name(Translation& translation, Value, Value field) {
 
 void rewrite_object_namespace(Translation& translation, Value, Value field) {
   field.set(translation.context().host_namespace);
-}
-
-void leave_out_reserved_labels(Translation&, Value, Value field) {
-  field.retain([](Value entry) { return !reserved_label(entry.key(), false); });
-}
-
-void leave_out_reserved_annotations(Translation&, Value, Value field) {
-  field.retain([](Value entry) { return !reserved_annotation(entry.key(), false); });
 }
 
 // --- references ----------------------------------------------------------------------------------------------------
@@ -94,19 +87,6 @@ void rewrite_token_projection(Translation& translation, Value parent, Value fiel
 // --- tenant facts in containers ------------------------------------------------------------------------------------
 
 namespace {
-
-// Variables with which an image or a pod would pick devices for itself (trust-and-ux B1).
-constexpr std::array<std::string_view, 10> kDeviceVariables{
-    "NVIDIA_VISIBLE_DEVICES",     "NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES",
-    "NVIDIA_DRIVER_CAPABILITIES", "CUDA_MPS_PIPE_DIRECTORY",   "CUDA_MPS_LOG_DIRECTORY",
-    "CUDA_DISABLE_CONTROL",       "RUNAI_NUM_OF_GPUS",         "GPU_PORTION",
-    "CUDA_DEVICE_SM_LIMIT",
-};
-
-bool device_variable(std::string_view name) {
-  return std::find(kDeviceVariables.begin(), kDeviceVariables.end(), name) != kDeviceVariables.end() ||
-         name.starts_with("CUDA_MPS_") || name.starts_with("CUDA_DEVICE_MEMORY_LIMIT");
-}
 
 // `metadata.labels['key']` -> key; strict: exactly this form.
 std::optional<std::string> subscript(std::string_view path, std::string_view map) {
@@ -176,18 +156,42 @@ std::string map_lines(const Value& map) {
   return lines;
 }
 
+constexpr std::string_view kAskForVariables = "; its template can allow it (allow.pods.variables)";
+
 std::string annotation_path(std::string_view key) { return "metadata.annotations['" + std::string(key) + "']"; }
 
 }  // namespace
 
-void leave_out_device_variables(Translation& translation, Value parent, Value field) {
-  field.retain([&](Value variable) {
-    if (!device_variable(variable["name"].text())) return true;
-    translation.warn("variable " + variable["name"].string() +
-                     " picks devices, which is the host's to do; it is left out");
+void leave_out_steering_variables(Translation& translation, Value parent, Value field) {
+  field.retain([&](const Value& variable) {
+    const std::string_view name = variable["name"].text();
+    if (!steers(name) || translation.allowed().variables.match(name)) return true;
+    translation.warn("variable " + std::string(name) +
+                     " picks devices or loads code, which is the platform's to do; it is left out" +
+                     std::string(kAskForVariables));
     return false;
   });
   if (field.empty()) parent.erase("env");
+}
+
+// What stands behind it is known only when the ConfigMap or Secret crosses, and there without the prefix.
+void refuse_steering_prefix(Translation& translation, Value, Value field) {
+  if (!field.text().empty() && could_steer(field.text(), translation.allowed().variables))
+    translation.deny("variables that begin with \"" + field.string() +
+                     "\" can pick devices or load code, which is the platform's to do" + std::string(kAskForVariables));
+}
+
+// Who takes all keys as variables gets none of these.
+void leave_out_steering_keys(Translation& translation, Value, Value field) {
+  field.retain([&](const Value& entry) {
+    if (!steers(entry.key()) || translation.allowed().variables.match(entry.key())) return true;
+    translation.warn(
+        "key " + std::string(entry.key()) +
+        " would be a variable that picks devices or loads code where a container takes all keys by envFrom; "
+        "it does not cross to the host" +
+        std::string(kAskForVariables));
+    return false;
+  });
 }
 
 void answer_variable(Translation& translation, Value variable) {
@@ -222,21 +226,14 @@ void rewrite_volume_field_path(Translation& translation, Value parent, Value fie
 
 // --- selectors -----------------------------------------------------------------------------------------------------
 
-namespace {
-
-void select_virtual_cluster(const Translation& translation, Value match_labels) {
-  match_labels.put(kLabelManagedBy, translation.context().virtual_cluster);
-}
-
-}  // namespace
-
 // All pods of all tenants' namespaces may share a host namespace: narrow every selector to the virtual cluster, and to
 // the namespaces that the term means. A term without labelSelector matches nothing, and stays so.
 void rewrite_affinity_term(Translation& translation, Value term) {
   Value labels = term["labelSelector"];
   const Value selector = term["namespaceSelector"];
   if (!labels.is_object()) return;
-  select_virtual_cluster(translation, labels.object("matchLabels"));
+  translate_label_selector(labels);
+  narrow_to_virtual_cluster(translation, labels);
   if (!selector["matchLabels"].empty() || !selector["matchExpressions"].empty())
     return translation.deny(
         "a namespaceSelector with labels cannot be translated to the host; list the namespaces by name",
@@ -251,16 +248,18 @@ void rewrite_affinity_term(Translation& translation, Value term) {
 }
 
 void rewrite_own_namespace_selector(Translation& translation, Value, Value field) {
-  Value labels = field.object("matchLabels");
-  select_virtual_cluster(translation, labels);
-  labels.put(kLabelTenantNamespace, translation.tenant_namespace());
+  translate_label_selector(field);
+  narrow_to_own_namespace(translation, field);
 }
 
 void rewrite_service_selector(Translation& translation, Value, Value field) {
   if (field.empty()) return;  // endpoints are managed by hand
-  select_virtual_cluster(translation, field);
+  translate_label_map(field);
+  field.put(kLabelManagedBy, translation.context().virtual_cluster);
   field.put(kLabelTenantNamespace, translation.tenant_namespace());
 }
+
+void rewrite_label_keys(Translation&, Value, Value field) { translate_label_keys(field); }
 
 // --- bounds --------------------------------------------------------------------------------------------------------
 
@@ -294,14 +293,13 @@ void clamp_grace_period(Translation& translation, Value, Value field) {
 
 // Nodes that the platform keeps for itself stay closed; a toleration of everything would open all of them.
 void clamp_tolerations(Translation& translation, Value parent, Value field) {
-  field.retain([&](Value toleration) {
+  field.retain([&](const Value& toleration) {
     const std::string_view key = toleration["key"].text();
-    const bool everything = key.empty() && toleration["operator"].text() == "Exists";
-    const bool control_plane = key.starts_with("node-role.kubernetes.io/");
-    if (everything || control_plane)
-      translation.warn("a toleration of " + (everything ? std::string("every taint") : std::string(key)) +
-                       " does not cross to the host");
-    return !everything && !control_plane;
+    if (!key.empty() && translation.allowed().tolerations.match(key)) return true;
+    translation.warn("a toleration of " + (key.empty() ? std::string("every taint") : std::string(key)) +
+                     " does not cross to the host, where taints are the platform's; its template can allow it "
+                     "(allow.pods.tolerations)");
+    return false;
   });
   if (field.empty()) parent.erase("tolerations");
 }
@@ -316,12 +314,27 @@ std::vector<std::pair<std::string, std::string>> shown_nodes(const TranslateCont
   return labels;
 }
 
+namespace {
+void refuse_node_key(Translation& translation, std::string_view key, std::string_view member) {
+  if (translation.allowed().node_labels.match(key)) return;
+  for (const auto& shown : shown_nodes(translation.context()))
+    if (shown.first == key) return;
+  translation.deny("nodes are not chosen by " + std::string(key) + " in this virtual cluster, but by " +
+                       translation.allowed().node_labels.words() +
+                       "; the platform's template can allow it (allow.pods.nodeLabels)",
+                   member);
+}
+}  // namespace
+
 // Elsewhere no node that the tenant sees could run the pod.
 void keep_to_shown_nodes(Translation& translation, Value, Value field) {
   for (const auto& [key, value] : shown_nodes(translation.context()))
     if (field.has(key) && field[key].text() != value)
       translation.deny("this virtual cluster has only nodes with " + key + "=" + value, key);
+  for (const Value label : field) refuse_node_key(translation, label.key(), label.key());
 }
+
+void refuse_node_label(Translation& translation, Value, Value field) { refuse_node_key(translation, field.text(), ""); }
 
 void put_shown_nodes(const Translation& translation, Value host_object) {
   for (const auto& [key, value] : shown_nodes(translation.context()))
@@ -372,6 +385,68 @@ void refuse_selinux_type(Translation& translation, Value, Value field) {
 void clamp_secret_type(Translation&, Value, Value field) {
   if (field.text() == "kubernetes.io/service-account-token" || field.text() == "bootstrap.kubernetes.io/token")
     field.set("Opaque");
+}
+
+// --- the platform's, but for what its template allows ---------------------------------------------------------------
+
+void refuse_scheduler(Translation& translation, Value, Value field) {
+  if (!field.text().empty() && !translation.allowed().schedulers.match(field.text()))
+    translation.deny("scheduler " + field.string() + " is not offered in this virtual cluster, but " +
+                     translation.allowed().schedulers.words() +
+                     "; the platform's template can allow it "
+                     "(allow.pods.schedulers)");
+}
+
+// What the nodes have of these is shared by all tenants.
+void refuse_resources(Translation& translation, Value, Value field) {
+  for (const Value amount : field)
+    if (!translation.allowed().resources.match(amount.key()))
+      translation.deny("resource " + std::string(amount.key()) + " is not offered in this virtual cluster, but " +
+                           translation.allowed().resources.words() +
+                           "; the platform's template can allow it (allow.pods.resources)",
+                       amount.key());
+}
+
+void keep_allowed_priority_class(Translation& translation, Value parent, Value field) {
+  if (field.text().empty() || translation.allowed().priority_classes.match(field.text())) return;
+  translation.warn("priorities are the platform's: on the host the pod has the host's default priority");
+  parent.erase("priorityClassName");
+}
+
+void refuse_service_type(Translation& translation, Value, Value field) {
+  if (!translation.allowed().service_types.match(field.text("ClusterIP")))
+    translation.deny("Services of type " + field.string() + " are not offered in this virtual cluster, but " +
+                     translation.allowed().service_types.words() +
+                     "; the platform's template can allow it (allow.services.types)");
+}
+
+void refuse_external_ips(Translation& translation, Value, Value field) {
+  for (const Value address : field)
+    if (!translation.allowed().external_ips.contain(address.text()))
+      translation.deny("external IP " + address.string() +
+                       " would take traffic of others; the platform's template can "
+                       "allow networks (allow.services.externalIPs)");
+}
+
+void refuse_load_balancer_ip(Translation& translation, Value, Value field) {
+  if (!field.text().empty() && !translation.allowed().load_balancer_ips.contain(field.text()))
+    translation.deny(
+        "the host gives a load balancer its address; the platform's template can allow networks to choose "
+        "from (allow.services.loadBalancerIPs)");
+}
+
+void refuse_load_balancer_class(Translation& translation, Value, Value field) {
+  if (!field.text().empty() && !translation.allowed().load_balancer_classes.match(field.text()))
+    translation.deny("load balancers of class " + field.string() +
+                     " are not offered in this virtual cluster; the platform's template can allow them "
+                     "(allow.services.loadBalancerClasses)");
+}
+
+void refuse_external_name(Translation& translation, Value, Value field) {
+  if (!field.text().empty() && !translation.allowed().external_names.match(field.text()))
+    translation.deny("the name " + field.string() +
+                     " would be resolved on the host's side; the platform's template can "
+                     "allow names (allow.services.externalNames)");
 }
 
 // The host gives its own address; only "None" is a wish.

@@ -16,8 +16,6 @@ void written_after_rows(Translation& translation, schema::Value parent, schema::
 void give_labels_and_annotations(Translation& translation, schema::Value metadata);
 void rewrite_object_name(Translation& translation, schema::Value parent, schema::Value field);
 void rewrite_object_namespace(Translation& translation, schema::Value parent, schema::Value field);
-void leave_out_reserved_labels(Translation& translation, schema::Value parent, schema::Value field);
-void leave_out_reserved_annotations(Translation& translation, schema::Value parent, schema::Value field);
 
 // References to other objects of the tenant's namespace.
 void rewrite_config_map_name(Translation& translation, schema::Value parent, schema::Value field);
@@ -26,8 +24,10 @@ void rewrite_pull_secret_name(Translation& translation, schema::Value parent, sc
 void rewrite_token_projection(Translation& translation, schema::Value parent, schema::Value field);
 
 // Tenant facts inside containers.
-/// Variables with which a pod would pick devices for itself.
-void leave_out_device_variables(Translation& translation, schema::Value parent, schema::Value field);
+/// Variables with which a pod would pick devices for itself, or load code (variables.h).
+void leave_out_steering_variables(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_steering_prefix(Translation& translation, schema::Value parent, schema::Value field);
+void leave_out_steering_keys(Translation& translation, schema::Value parent, schema::Value field);
 /// A variable that asks for a tenant's fact gets it as its value.
 void answer_variable(Translation& translation, schema::Value variable);
 /// Refuses paths that the host may not answer for the tenant.
@@ -38,6 +38,18 @@ void rewrite_volume_field_path(Translation& translation, schema::Value parent, s
 void rewrite_affinity_term(Translation& translation, schema::Value term);
 void rewrite_own_namespace_selector(Translation& translation, schema::Value parent, schema::Value field);
 void rewrite_service_selector(Translation& translation, schema::Value parent, schema::Value field);
+void rewrite_label_keys(Translation& translation, schema::Value parent, schema::Value field);
+
+// What is the platform's, but for what its template allows (patches/allowed.h).
+void refuse_scheduler(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_node_label(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_resources(Translation& translation, schema::Value parent, schema::Value field);
+void keep_allowed_priority_class(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_service_type(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_external_ips(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_load_balancer_ip(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_load_balancer_class(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_external_name(Translation& translation, schema::Value parent, schema::Value field);
 
 // Bounds.
 void clamp_grace_period(Translation& translation, schema::Value parent, schema::Value field);

@@ -82,13 +82,54 @@ TEST(ShippedTemplate, ARefusalCarriesThePatchsReason) {
       << out.error().causes[0].message;
 }
 
-TEST(ShippedTemplate, WithoutATemplateTheAliasIsWarnedOf) {
+// GPUs, their nodes and their scheduler are the platform's, which has said nothing of them.
+TEST(ShippedTemplate, WithoutATemplateNothingOfTheDemoPodsGpuCrosses) {
   const Document pod = stored_demo_pod();
   const auto out = translate(context_with(""), "Pod", pod.root(), Operation::create);
-  ASSERT_TRUE(out);
-  ASSERT_EQ(out->warnings.size(), 1u);
-  EXPECT_NE(out->warnings[0].find("\"nvidia.com/gpu-fraction\" has no effect"), std::string::npos) << out->warnings[0];
-  EXPECT_EQ(out->host_object["spec"]["containers"].at(0)["resources"]["limits"]["nvidia.com/gpu"].text(), "1");
+  ASSERT_FALSE(out);
+  std::vector<std::string> fields;
+  for (const Cause& cause : out.error().causes) fields.push_back(cause.field);
+  EXPECT_EQ(fields, (std::vector<std::string>{"spec.containers[0].resources.limits.nvidia.com/gpu",
+                                              "spec.nodeSelector.nvidia.com/gpu.present", "spec.schedulerName"}));
+}
+
+TEST(ShippedTemplate, AnAliasThatNoPatchReadsIsWarnedOf) {
+  Document pod = stored_demo_pod();
+  pod["spec"].erase("nodeSelector");
+  pod["spec"].erase("schedulerName");
+  pod["spec"]["containers"].at(0).erase("resources");
+  for (const bool lets_it_cross : {false, true}) {
+    TranslateContext context = context_with("");
+    const auto loaded = patches::Template::load(
+        lets_it_cross ? "allow: {pods: {annotations: [nvidia.com/gpu-fraction]}}" : "", "t.yaml");
+    context.resolved_template = loaded->resolve({}, "rag-legal", "team-legal").value();
+    const auto out = translate(context, "Pod", pod.root(), Operation::create);
+    ASSERT_TRUE(out) << out.error().causes[0].message;
+    ASSERT_EQ(out->warnings.size(), 1u);
+    EXPECT_NE(out->warnings[0].find("\"nvidia.com/gpu-fraction\" has no effect"), std::string::npos);
+  }
+}
+
+// Under a template of shares, whole devices are no way around the queue whose quota counts them.
+TEST(ShippedTemplate, WholeDevicesGoThroughTheQueueToo) {
+  for (const char* resource : {"nvidia.com/gpu", "nvidia.com/mig-1g.10gb"}) {
+    for (const char* alias : {"", "1.0"}) {
+      Document pod = stored_demo_pod();
+      pod["metadata"].object("annotations").clear();
+      if (*alias && resource == std::string("nvidia.com/gpu"))
+        pod["metadata"]["annotations"].put("nvidia.com/gpu-fraction", alias);
+      pod["spec"].put("schedulerName", "default-scheduler");
+      Value resources = pod["spec"]["containers"].at(0)["resources"];
+      resources.clear();
+      resources.object("limits").put(resource, "1");
+      const auto out = translate(context_with("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::create);
+      ASSERT_TRUE(out) << out.error().causes[0].message;
+      const Value host = out->host_object.root();
+      EXPECT_EQ(host["spec"]["schedulerName"].text(), "kai-scheduler") << resource << alias;
+      EXPECT_EQ(host["spec"]["runtimeClassName"].text(), "nvidia");
+      EXPECT_EQ(host["metadata"]["labels"]["kai.scheduler/queue"].text(), "rag-legal");
+    }
+  }
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "sublet/net/digest.h"
 #include "syncer/translate/field_table.h"
-#include "syncer/translate/names.h"
+#include "syncer/translate/metadata.h"
 #include "syncer/translate/overruled.h"
 #include "syncer/translate/reserved_keys.h"
 #include "syncer/translate/rewrites.h"
@@ -16,13 +16,12 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-// Rows that patches cannot get around: written or removed after them.
-// What patches cannot get around.
+// What patches cannot get around: written or removed after them.
 void enforce_border(const Translation& translation, const HostKind& kind, Value host_object) {
   Value metadata = host_object.object("metadata");
   Value labels = metadata.object("labels"), annotations = metadata.object("annotations");
-  labels.retain([](Value entry) { return !reserved_label(entry.key(), true); });
-  annotations.retain([](Value entry) { return !reserved_annotation(entry.key(), true); });
+  for (Value map : {labels, annotations}) map.retain([](const Value& entry) { return !written_by_host(entry.key()); });
+  put_carried_labels(translation, labels);
   overrule(translation, "", host_object);
   for (const OwnKey& own : own_keys()) metadata[own.parent].put(own.key, own.value(translation));
   for (const auto& [key, value] : translation.carried_annotations) annotations.put(key, value);
@@ -74,7 +73,7 @@ tl::expected<Translated, Denied> translate(const TranslateContext& context, std:
 
   enforce_border(translation, *kind, host);
   out.desired_hash = hash_of(host);
-  host.object("metadata").object("annotations").put(kAnnotationDesiredHash, out.desired_hash);
+  host.object("metadata").object("annotations").put(kAnnotationWritten, "h:" + out.desired_hash);
   if (kind->after_hash) kind->after_hash(translation, host);
   out.references = std::move(translation.references);
   out.tokens = std::move(translation.tokens);

@@ -25,6 +25,14 @@ TranslateContext context_of_rag() {
   return context;
 }
 
+TranslateContext context_with(const std::string& template_text) {
+  TranslateContext context = context_of_rag();
+  const auto loaded = patches::Template::load(template_text, "t.yaml");
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  if (loaded) context.resolved_template = loaded->resolve({}, "rag", "team-rag").value();
+  return context;
+}
+
 // A tenant pod in YAML spec lines, with metadata of its own.
 Document pod(const std::string& spec, const std::string& metadata = "") {
   const std::string yaml =
@@ -71,10 +79,10 @@ TEST(TranslatePod, NamesLabelsAndIdentityOnTheHost) {
   EXPECT_EQ(host["metadata"]["namespace"].text(), "team-rag");
   EXPECT_EQ(
       host["metadata"]["labels"].to_json(),
-      R"({"app":"web","sublet.dev/managed-by":"rag","sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"ai-team"})");
-  EXPECT_EQ(host["metadata"]["annotations"]["note"].text(), "x");
+      R"({"t.sublet.dev/app":"web","sublet.dev/managed-by":"rag","sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"ai-team"})");
+  EXPECT_FALSE(host["metadata"]["annotations"].has("note"));
   EXPECT_EQ(host["metadata"]["annotations"][kAnnotationTenantUid].text(), "pod-uid");
-  EXPECT_EQ(host["metadata"]["annotations"][kAnnotationDesiredHash].text(), out.desired_hash);
+  EXPECT_EQ(host["metadata"]["annotations"][kAnnotationWritten].text(), "h:" + out.desired_hash);
   for (const char* gone : {"uid", "ownerReferences", "finalizers"}) EXPECT_FALSE(host["metadata"].has(gone)) << gone;
   const Value spec = host["spec"];
   EXPECT_EQ(spec["serviceAccountName"].text(), "sublet-workload-rag");
@@ -212,9 +220,10 @@ TEST(TranslatePod, GoesWhereTheTenantsNodesAre) {
       "t.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
   context.resolved_template = loaded->resolve({}, "rag", "team-rag").value();
-  EXPECT_EQ(
-      translated(pod("  nodeSelector: {disk: ssd}\n"), "Pod", context).host_object["spec"]["nodeSelector"].to_json(),
-      R"({"disk":"ssd","team":"legal"})");
+  EXPECT_EQ(translated(pod("  nodeSelector: {kubernetes.io/arch: arm64}\n"), "Pod", context)
+                .host_object["spec"]["nodeSelector"]
+                .to_json(),
+            R"({"kubernetes.io/arch":"arm64","team":"legal"})");
   const auto refused = translate(context, "Pod", pod("  nodeSelector: {team: other}\n").root(), Operation::create);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().causes.at(0).field, "spec.nodeSelector.team");
@@ -229,14 +238,16 @@ TEST(TranslatePod, StripsKeysThatDecidePrivileges) {
                      "hami.io/webhook: ignore, app: web}\n"
                      "  annotations: {pod-group-name: p, runai-gpu-group/a: b}\n"));
   const Value metadata = out.host_object.root()["metadata"];
-  EXPECT_EQ(metadata["labels"].size(), 4u) << metadata["labels"].to_json();
+  EXPECT_EQ(metadata["labels"].size(), 7u) << metadata["labels"].to_json();
+  EXPECT_EQ(metadata["labels"]["tp.sublet.dev/kai.scheduler_queue"].text(), "boss");
+  EXPECT_EQ(metadata["labels"]["tp.sublet.dev/sublet.dev_managed-by"].text(), "other");
+  EXPECT_FALSE(metadata["labels"].has("kai.scheduler/queue"));
   EXPECT_EQ(metadata["labels"][kLabelManagedBy].text(), "rag");
   EXPECT_FALSE(metadata["annotations"].has("pod-group-name"));
   EXPECT_FALSE(metadata["annotations"].has("runai-gpu-group/a"));
   EXPECT_EQ(value_of(out.host_object.root()["spec"]["containers"].at(0)["env"], "NVIDIA_VISIBLE_DEVICES"), "");
-  EXPECT_EQ(out.host_object.root()["spec"]["tolerations"].to_json(),
-            R"([{"key":"nvidia.com/gpu","operator":"Exists"}])");
-  EXPECT_EQ(out.warnings.size(), 2u);
+  EXPECT_FALSE(out.host_object.root()["spec"].has("tolerations"));
+  EXPECT_EQ(out.warnings.size(), 3u);
 }
 
 TEST(TranslatePod, WarnsOfAPriorityThatTheHostDoesNotKnow) {
@@ -289,8 +300,9 @@ TEST(TranslatePod, NarrowsSelectorsToTheTenantsNamespaces) {
                      "      - {topologyKey: h, namespaces: [n1, n2], labelSelector: {matchLabels: {a: b}}}\n"
                      "      - {topologyKey: h, namespaceSelector: {}, labelSelector: {matchLabels: {a: b}}}\n"));
   const Value spec = out.host_object.root()["spec"];
-  EXPECT_EQ(spec["topologySpreadConstraints"].at(0)["labelSelector"].to_json(),
-            R"({"matchLabels":{"a":"b","sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ai-team"}})");
+  EXPECT_EQ(
+      spec["topologySpreadConstraints"].at(0)["labelSelector"].to_json(),
+      R"({"matchLabels":{"t.sublet.dev/a":"b","sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ai-team"}})");
   const Value terms = spec.path("affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution");
   EXPECT_EQ(terms.at(0)["labelSelector"]["matchExpressions"].to_json(),
             R"([{"key":"sublet.dev/tenant-namespace","operator":"In","values":["ai-team"]}])");
@@ -341,11 +353,104 @@ TEST(TranslateService, SelectsTheTenantsPodsAndLeavesAddressesToTheHost) {
       "selector: {app: web}}\n"
       "status: {loadBalancer: {}}\n");
   ASSERT_TRUE(service);
-  const Translated out = translated(*service, "Service");
+  const Translated out = translated(*service, "Service", context_with("allow: {services: {types: [NodePort]}}"));
   EXPECT_EQ(
       out.host_object.root()["spec"].to_json(),
-      R"({"type":"NodePort","ports":[{"port":80}],"selector":{"app":"web","sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ai-team"}})");
+      R"({"type":"NodePort","ports":[{"port":80}],"selector":{"t.sublet.dev/app":"web","sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ai-team"}})");
   EXPECT_FALSE(out.host_object.root().has("status"));
+}
+
+TEST(TranslatePod, WhatIsThePlatformsNeedsItsTemplatesConsent) {
+  const std::string spec =
+      "    resources: {limits: {cpu: '1', nvidia.com/gpu: 1, hugepages-2Mi: 4Mi}, requests: {nvidia.com/gpu: 1}}\n"
+      "  schedulerName: other-scheduler\n  nodeSelector: {dedicated: legal, kubernetes.io/os: linux}\n"
+      "  affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {"
+      "matchExpressions: [{key: pool, operator: Exists}], matchFields: [{key: metadata.name, operator: In, values: "
+      "[n]}]}}]}}\n";
+  const Document tenant = pod(spec);
+  EXPECT_EQ(
+      denied_fields(tenant),
+      (Fields{"spec.containers[0].resources.limits.nvidia.com/gpu", "spec.containers[0].resources.limits.hugepages-2Mi",
+              "spec.containers[0].resources.requests.nvidia.com/gpu", "spec.schedulerName",
+              "spec.nodeSelector.dedicated",
+              "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference."
+              "matchExpressions[0].key"}));
+  const TranslateContext open = context_with(
+      "allow: {pods: {resources: [nvidia.com/*, hugepages-*], schedulers: [other-*], nodeLabels: [dedicated, pool]}}");
+  EXPECT_TRUE(translate(open, "Pod", tenant.root(), Operation::create));
+}
+
+TEST(TranslatePod, TolerationsAndPrioritiesThatTheTemplateDoesNotAllowAreLeftOut) {
+  const Document tenant =
+      pod("  priorityClassName: high\n  tolerations: [{operator: Exists}, {key: dedicated, operator: Exists}, {key: "
+          "node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}]\n");
+  const Translated plain = translated(tenant);
+  EXPECT_EQ(plain.host_object["spec"]["tolerations"].to_json(),
+            R"([{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute"}])");
+  EXPECT_FALSE(plain.host_object["spec"].has("priorityClassName"));
+  EXPECT_EQ(plain.warnings.size(), 3u);
+  const Translated allowed =
+      translated(tenant, "Pod", context_with("allow: {pods: {tolerations: [dedicated], priorityClasses: [high]}}"));
+  EXPECT_EQ(allowed.host_object["spec"]["tolerations"].size(), 2u);
+  EXPECT_EQ(allowed.host_object["spec"]["priorityClassName"].text(), "high");
+  EXPECT_EQ(allowed.warnings.size(), 1u);
+}
+
+TEST(TranslatePod, VariablesThatSteerAreLeftOutAlsoThroughEnvFrom) {
+  const Document tenant =
+      pod("    env: [{name: NVIDIA_DRIVER_CAPABILITIES, value: all}, {name: LD_PRELOAD, value: /x.so}, {name: "
+          "CUDA_VISIBLE_DEVICES, value: '0'}, {name: HABANA_VISIBLE_DEVICES, value: all}]\n");
+  const Translated out = translated(tenant);
+  const Value env = out.host_object["spec"]["containers"].at(0)["env"];
+  EXPECT_EQ(value_of(env, "CUDA_VISIBLE_DEVICES"), R"({"name":"CUDA_VISIBLE_DEVICES","value":"0"})");
+  for (const char* gone : {"NVIDIA_DRIVER_CAPABILITIES", "LD_PRELOAD", "HABANA_VISIBLE_DEVICES"})
+    EXPECT_EQ(value_of(env, gone), "") << gone;
+  EXPECT_EQ(out.warnings.size(), 3u);
+  for (const char* prefix : {"N", "NVIDIA_", "NVIDIA_VIS", "LD_", "CUDA_MPS_PIPE"})
+    EXPECT_EQ(denied_fields(pod("    envFrom: [{prefix: '" + std::string(prefix) + "', configMapRef: {name: c}}]\n")),
+              Fields{"spec.containers[0].envFrom[0].prefix"})
+        << prefix;
+  EXPECT_EQ(denied_fields(pod("    envFrom: [{prefix: APP_, configMapRef: {name: c}}]\n")), Fields{});
+  const std::string metadata = "\nmetadata: {name: c, namespace: n, uid: u}\ndata: {LD_PRELOAD: eA==, color: eA==}\n";
+  const TranslateContext open = context_with("allow: {pods: {variables: [LD_PRELOAD]}}");
+  for (const std::string kind : {"ConfigMap", "Secret"}) {
+    const auto object = schema::parse_yaml("apiVersion: v1\nkind: " + kind + metadata);
+    const Translated stripped = translated(*object, kind);
+    EXPECT_EQ(stripped.host_object["data"].to_json(), R"({"color":"eA=="})");
+    EXPECT_EQ(stripped.warnings.size(), 1u);
+    EXPECT_TRUE(translated(*object, kind, open).host_object["data"].has("LD_PRELOAD"));
+  }
+}
+
+TEST(TranslateService, WhatReachesBeyondTheVirtualClusterNeedsTheTemplatesConsent) {
+  const auto denied = [](const std::string& spec, const std::string& template_text = "") {
+    const auto service = schema::parse_yaml(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: ai-team, uid: u}\nspec: {ports: [{port: "
+        "80}], " +
+        spec + "}\n");
+    const auto out = translate(context_with(template_text), "Service", service->root(), Operation::create);
+    Fields fields;
+    if (!out)
+      for (const Cause& cause : out.error().causes) fields.push_back(cause.field);
+    return fields;
+  };
+  EXPECT_EQ(denied("type: ClusterIP"), Fields{});
+  EXPECT_EQ(denied("type: LoadBalancer"), Fields{});
+  EXPECT_EQ(denied("type: NodePort"), Fields{"spec.type"});
+  EXPECT_EQ(denied("type: NodePort", "allow: {services: {types: [NodePort]}}"), Fields{});
+  EXPECT_EQ(denied("type: ExternalName, externalName: db.corp"), (Fields{"spec.type", "spec.externalName"}));
+  const std::string names = "allow: {services: {externalNames: ['*.corp']}}";
+  EXPECT_EQ(denied("type: ExternalName, externalName: db.corp", names), Fields{});
+  EXPECT_EQ(denied("type: ExternalName, externalName: metadata.internal", names), Fields{"spec.externalName"});
+  EXPECT_EQ(denied("type: LoadBalancer, loadBalancerClass: internal, loadBalancerIP: 203.0.113.9"),
+            (Fields{"spec.loadBalancerClass", "spec.loadBalancerIP"}));
+  EXPECT_EQ(denied("type: LoadBalancer, loadBalancerClass: internal, loadBalancerIP: 203.0.113.9",
+                   "allow: {services: {loadBalancerClasses: [internal], loadBalancerIPs: [203.0.113.0/28]}}"),
+            Fields{});
+  const std::string networks = "allow: {services: {externalIPs: [203.0.113.0/28, '2001:db8::/33', 198.51.100.7]}}";
+  EXPECT_EQ(denied("externalIPs: [203.0.113.15, '2001:db8:7fff::1', 198.51.100.7]", networks), Fields{});
+  for (const char* address : {"203.0.113.16", "'2001:db8:8000::1'", "198.51.100.8", "'::'", "0.0.0.0"})
+    EXPECT_EQ(denied("externalIPs: [" + std::string(address) + "]", networks), Fields{"spec.externalIPs"}) << address;
 }
 
 TEST(TranslateSecret, TokenSecretsReachNoHostController) {
@@ -369,8 +474,9 @@ TEST(TranslatePod, RefusesWhatNobodyKnowsAtAnyDepth) {
   EXPECT_EQ(denied_fields(pod("    securityContext: {capabilities: {drop: [ALL], ambient: [X]}}\n")),
             Fields{"spec.containers[0].securityContext.capabilities.ambient"});
   EXPECT_EQ(
-      denied_fields(pod("  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                        "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists, force: true}]}]}}}\n")),
+      denied_fields(pod(
+          "  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+          "{nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, operator: Exists, force: true}]}]}}}\n")),
       Fields{"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
              "matchExpressions[0].force"});
   EXPECT_EQ(denied_fields(pod("  dnsConfig: {nameservers: [10.0.0.1], overTls: true}\n")),

@@ -62,6 +62,17 @@ Translation::Translation(const TranslateContext& context, const schema::Value& t
 Translation::Translation(const Value& tenant_object)
     : context_(no_context()), tenant_(tenant_object), operation_(Operation::update), to_host_(false) {}
 
+const patches::Allowed& allowed_by(const TranslateContext& context) {
+  static const patches::Allowed defaults;
+  return context.resolved_template ? context.resolved_template->config().allowed : defaults;
+}
+
+const patches::Allowed& Translation::allowed() const { return allowed_by(context_); }
+
+const patches::AllowedMetadata& Translation::allowed_metadata() const {
+  return allowed().metadata_of(tenant_["kind"].text());
+}
+
 std::string Translation::path() const {
   std::string path;
   for (const Step& step : steps_) {

@@ -20,6 +20,9 @@ struct TypePlan;
 /// it is now, is for rows that look at it.
 schema::Document carry_back(std::string_view type, const schema::Value& host_value, const schema::Value& tenant_object);
 
+/// What the template lets tenants decide; the defaults without one.
+const patches::Allowed& allowed_by(const TranslateContext& context);
+
 class Translation {
  public:
   /// Towards the host: a field without a row refuses the object.
@@ -39,6 +42,10 @@ class Translation {
   std::string carry_annotation(std::string_view key, std::string value);
 
   const TranslateContext& context() const { return context_; }
+  /// What the template lets tenants decide; the defaults without one.
+  const patches::Allowed& allowed() const;
+  /// Of this object's kind.
+  const patches::AllowedMetadata& allowed_metadata() const;
   const schema::Value& tenant() const { return tenant_; }
   std::string_view tenant_name() const { return tenant_name_; }
   std::string_view tenant_namespace() const { return tenant_namespace_; }
@@ -50,6 +57,7 @@ class Translation {
   std::vector<Reference> references;
   std::vector<TokenRequest> tokens;
   std::vector<std::pair<std::string, std::string>> carried_annotations;
+  std::vector<std::pair<std::string, std::string>> carried_labels;  // by the host's key (metadata.h)
 
  private:
   /// One step of the path to where the run stands: a member of the step before, or an item of it.

@@ -91,7 +91,7 @@ check "KAI's webhook gave the host's pod environment" "$(host_pod "$pod" team-le
 check "which the tenant's pod does not show" "$(tenant rag-legal get pod gpu-sharing-pod -o jsonpath="$injected{.metadata.annotations.runai/shared-gpu-configmap}")" ""
 check "nor has the tenant the ConfigMaps behind it" "$(tenant rag-legal get configmaps -o name)" "configmap/kube-root-ca.crt"
 tenant rag-legal label pod gpu-sharing-pod tier=front >/dev/null
-until_is "a label of the tenant's follows, and KAI's stays" 10 "front $gpu" host_pod "$pod" team-legal "{.metadata.labels.tier} $group"
+until_is "a label of the tenant's follows, and KAI's stays" 10 "front $gpu" host_pod "$pod" team-legal "{.metadata.labels.t\\.sublet\\.dev/tier} $group"
 
 queue rag-sales 1 >/dev/null
 check "a second team" "$(create rag-sales)" "virtualcluster/rag-sales created"
@@ -109,7 +109,7 @@ until_is "in an event too" 10 Unschedulable tenant rag-legal get events --field-
 # reaches the host after those that were there before. (KAI itself may write to the waiting one at any time.)
 before=$(host_pod "$pod" team-legal '{.metadata.resourceVersion}')
 kill -9 "$(pgrep -f "subletd syncer .*$SUBLET_STATE_DIR/clusters/team-legal/rag-legal")"
-tenant rag-legal run after --image=nginx --overrides='{"spec":{"schedulerName":"nobody"}}' >/dev/null
+tenant rag-legal run after --image=nginx --overrides='{"spec":{"nodeSelector":{"nvidia.com/nowhere":"x"}}}' >/dev/null
 until_is "a new syncer goes on" 30 pod/after-x-default-x-rag-legal host get pod after-x-default-x-rag-legal -n team-legal -o name
 check "and fights KAI over nothing" "$(host_pod "$pod" team-legal '{.metadata.resourceVersion}')" "$before"
 check "nor over the waiting pod" "$(host_pod third-x-default-x-rag-legal team-legal '{.metadata.annotations.pod-group-name}' | grep -o '^pg-third')" pg-third

@@ -57,7 +57,7 @@ until_is "with the host's events" 60 Scheduled tenant get events --field-selecto
 tenant patch configmap settings -p '{"data":{"color":"red"}}' >/dev/null
 until_is "a changed ConfigMap follows" 60 red host get configmap settings-x-default-x-rag -n team -o jsonpath='{.data.color}'
 tenant label pod web tier=front >/dev/null
-until_is "a changed label follows" 60 front host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.labels.tier}'
+until_is "a changed label follows" 60 front host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.labels.t\.sublet\.dev/tier}'
 tenant create service clusterip web --tcp=80 >/dev/null
 until_is "a Service follows, with a narrowed selector" 60 rag host get service web-x-default-x-rag -n team -o jsonpath='{.spec.selector.sublet\.dev/managed-by}'
 

@@ -60,8 +60,8 @@ struct Allowed {
   Patterns tolerations{"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable",
                        "node.kubernetes.io/memory-pressure", "node.kubernetes.io/disk-pressure",
                        "node.kubernetes.io/pid-pressure"};
-  Patterns node_labels{"kubernetes.io/arch",      "kubernetes.io/os",
-                       "kubernetes.io/hostname",  "node.kubernetes.io/instance-type",
+  Patterns node_labels{"kubernetes.io/arch",       "kubernetes.io/os",
+                       "kubernetes.io/hostname",   "node.kubernetes.io/instance-type",
                        "topology.kubernetes.io/*", "metadata.name"};
   Patterns resources{"cpu", "memory", "ephemeral-storage"};
   Patterns priority_classes;  // of the host, under its own names

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sublet/base/status.h"
+#include "sublet/patches/allowed.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::patches {
@@ -40,6 +41,7 @@ struct SyncConfig {
   bool nodes_from_host = true;            // sync.fromHost.nodes.enabled
   std::string nodes_selector;             // sync.fromHost.nodes.selector.labels as a label selector
   std::string controllers = "builtin";    // controllers: who runs workloads: builtin, upstream or none
+  Allowed allowed;                        // allow: what tenants may decide (allowed.h)
 };
 
 /// What the border makes of any template, so that load() can tell which patches would have no effect.

@@ -24,10 +24,11 @@ inline constexpr std::string_view kLabelManagedBy = "sublet.dev/managed-by";    
 inline constexpr std::string_view kLabelTenantUid = "sublet.dev/virtual-cluster-uid";  // uid of the virtual cluster
 inline constexpr std::string_view kLabelTenantNamespace = "sublet.dev/tenant-namespace";
 inline constexpr std::string_view kAnnotationTenantName = "sublet.dev/tenant-name";
-inline constexpr std::string_view kAnnotationTenantNamespace = "sublet.dev/tenant-namespace";
 inline constexpr std::string_view kAnnotationTenantUid = "sublet.dev/tenant-uid";
+/// Where a host object stands for no tenant object of its own kind (PodToken).
 inline constexpr std::string_view kAnnotationTenantKind = "sublet.dev/tenant-kind";
-inline constexpr std::string_view kAnnotationDesiredHash = "sublet.dev/desired-hash";
+/// What the syncer has written of the object (syncer/to_host/written.h).
+inline constexpr std::string_view kAnnotationWritten = "sublet.dev/written";
 
 /// `<name>-x-<namespace>-x-<virtual cluster>` when unambiguous and at most 63 characters, else
 /// `<prefix>-<26 base32 of SHA-256 over length-prefixed parts>`. Injective by construction.
@@ -76,7 +77,7 @@ struct Translated {
   std::vector<Reference> references;
   std::vector<TokenRequest> tokens;
   std::vector<std::string> warnings;
-  std::string desired_hash;  // over the host object's owned content; also set as annotation
+  std::string desired_hash;  // over the host object's owned content; also in its kAnnotationWritten
 };
 
 enum class Operation { create, update };
