@@ -1,11 +1,11 @@
 // SimHost: makes an API server a host: simulated nodes, a scheduler and a kubelet, all pure clients of that server.
 //
 // Nodes have real-looking labels, capacity, status and leases. The scheduler packs pods by resources, selectors,
-// affinity to nodes and pods, spread, host ports, taints and priority, with preemption, for `default-scheduler` and, with
-// shares of GPUs, for `kai-scheduler`; pods of any other scheduler stay Pending. The kubelet walks pods to Running,
-// Succeeded or Failed by what their command does in a simulated shell (simhost/shell/), probes them, waits for missing
-// ConfigMaps and Secrets, cannot pull some images (simhost/image.cpp), and removes deleted pods after a short stop time.
-// Everything happens on one loop, driven by informers: no threads, no polling; idle it only renews leases.
+// affinity to nodes and pods, spread, host ports, taints and priority, with preemption, for `default-scheduler` and,
+// with shares of GPUs, for `kai-scheduler`; pods of any other scheduler stay Pending. The kubelet walks pods to
+// Running, Succeeded or Failed by what their command does in a simulated shell (simhost/shell/), probes them, waits for
+// missing ConfigMaps and Secrets, cannot pull some images (simhost/image.cpp), and removes deleted pods after a short
+// stop time. Everything happens on one loop, driven by informers: no threads, no polling; idle it only renews leases.
 // Lifecycle: start() and the destructor from any thread but the loop's; the loop must run meanwhile and outlive it.
 #pragma once
 
