@@ -36,7 +36,7 @@ void watch_tenant_pods(Border& border, Sides& sides) {
     border.enqueue("Pod", after ? *after : *before);
     if (after) return;
     // The last user may be gone.
-    for (const auto& key : border.uses.of(*before)->keys) border.queue.add(key);
+    for (const PodUsePtr use = border.uses.of(*before); const auto& key : use->keys) border.queue.add(key);
     border.uses.forget(*before);
     border.settled_pods.forget(before->uid);
   });
@@ -54,7 +54,7 @@ void watch_host_pods(Border& border, Sides& sides) {
 void resync_pods(Border& border, const Sides& sides) {
   for (const auto& pod : sides.tenant->list()) {
     border.enqueue("Pod", *pod);
-    for (const auto& key : border.uses.of(*pod)->keys) border.queue.add(key);
+    for (const PodUsePtr use = border.uses.of(*pod); const auto& key : use->keys) border.queue.add(key);
   }
 }
 
@@ -123,7 +123,8 @@ bool terminal(const Value& pod) {
 
 // What a pod uses comes to the host; or leaves it, when the pod is over and was the last that used it.
 void look_at_uses(const PodPair& pair) {
-  for (const std::string& key : pair.border.uses.of(*pair.tenant_cached)->keys) pair.border.queue.add(key);
+  for (const PodUsePtr use = pair.border.uses.of(*pair.tenant_cached); const std::string& key : use->keys)
+    pair.border.queue.add(key);
 }
 
 // No host pod in the cache.

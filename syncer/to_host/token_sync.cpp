@@ -88,7 +88,7 @@ std::optional<WallTime> fresh_until(const Batch& batch, const Value& secret) {
 // write: the tenant's API server takes none of them any more.
 std::optional<WallTime> good_until(const Batch& batch, const Value& secret) {
   for (const auto& pod : batch.pods)
-    for (const TokenRequest& request : batch.border.uses.of(*pod)->tokens)
+    for (const PodUsePtr use = batch.border.uses.of(*pod); const TokenRequest& request : use->tokens)
       if (!secret["data"].has(request.secret_key)) return std::nullopt;
   return fresh_until(batch, secret);
 }
@@ -105,7 +105,7 @@ Result<WallTime> fill(const Batch& batch, const Value& on_host, Value secret) {
   }
   Value data = secret["data"];
   for (const auto& pod : batch.pods)
-    for (const TokenRequest& request : batch.border.uses.of(*pod)->tokens) {
+    for (const PodUsePtr use = batch.border.uses.of(*pod); const TokenRequest& request : use->tokens) {
       const Value old = on_host["data"][request.secret_key];
       if (fresh && old) {
         data.put(request.secret_key, old);
