@@ -15,7 +15,7 @@ namespace sublet::subletd {
 namespace {
 
 constexpr std::chrono::milliseconds kStopGrace{2000};
-constexpr int kControllerWorkers = 2;
+constexpr int kControllerWorkers = 8;  // they mostly wait for writes, which share an fsync; idle ones end
 constexpr std::size_t kServingLoopsMax = 4;
 
 struct HostPort {

@@ -66,7 +66,7 @@ class DaemonSetController final : public Controller {
         revisions_(context.lister(kRevisionResource, {By::owner, By::orphan})),
         nodes_(context.lister(kNodes)) {}
 
-  int workers() const override { return 2; }
+  int workers() const override { return 5; }
 
   void start() override {
     context_.on_change(kDaemonSetKind.resource, [this](const Change& change) {

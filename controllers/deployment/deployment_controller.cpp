@@ -17,7 +17,7 @@ class DeploymentController final : public Controller {
         listers_{context.lister(kDeploymentKind.resource, {By::label_selector}),
                  context.lister(kReplicaSetResource, {By::owner, By::orphan}), context.lister(kPods, {By::owner})} {}
 
-  int workers() const override { return 2; }
+  int workers() const override { return 5; }
 
   void start() override {
     context_.on_change(kDeploymentKind.resource, [this](const Change& change) {

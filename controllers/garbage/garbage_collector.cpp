@@ -97,7 +97,7 @@ class GarbageCollector final : public Controller {
  public:
   explicit GarbageCollector(Context& context) : context_(context), all_(context.lister_of_all({By::owner})) {}
 
-  int workers() const override { return 2; }
+  int workers() const override { return 5; }
 
   void start() override {
     context_.on_any_change([this](const Change& change) { changed(change); });

@@ -25,7 +25,7 @@ class JobController final : public Controller {
         jobs_(context.lister(kJobs, {By::label_selector})),
         pods_(context.lister(kPods, {By::owner, By::orphan})) {}
 
-  int workers() const override { return 2; }
+  int workers() const override { return 5; }
 
   void start() override {
     context_.on_change(kJobs, [this](const Change& change) {

@@ -72,7 +72,7 @@ class ReplicaSetController final : public Controller {
         sets_(context.lister(facts.kind.resource, {By::owner, facts.selector})),
         pods_(context.lister(kPods, {By::owner, By::orphan})) {}
 
-  int workers() const override { return 2; }
+  int workers() const override { return 5; }
 
   void start() override {
     context_.on_change(facts_.kind.resource, [this](const Change& change) {

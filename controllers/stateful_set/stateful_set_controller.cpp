@@ -17,7 +17,7 @@ class StatefulSetController final : public Controller {
                  context.lister(kPods, {By::owner, By::orphan}),
                  context.lister(kRevisionResource, {By::owner, By::orphan}), context.lister(kClaims)} {}
 
-  int workers() const override { return 2; }
+  int workers() const override { return 5; }
 
   void start() override {
     context_.on_change(kStatefulSetKind.resource, [this](const Change& change) {
