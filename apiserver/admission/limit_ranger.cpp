@@ -6,68 +6,27 @@
 #include <map>
 
 #include "apiserver/admission/plugins.h"
-#include "apiserver/validation/resources.h"
-#include "sublet/schema/engine.h"
+#include "sublet/quota/amounts.h"
 
 namespace sublet::apiserver {
 namespace {
 
+using quota::Amount;
+using quota::Amounts;
+using quota::amounts_of;
 using schema::Value;
 
 constexpr std::string_view kAnnotation = "kubernetes.io/limit-ranger";
-
-struct Amount {
-  __int128 nanos = 0;
-  std::string text = "0";
-};
-using Amounts = std::map<std::string, Amount, std::less<>>;
 
 struct Use {
   Amounts requests, limits;
 };
 
-Amounts amounts_of(const Value& list) {
-  Amounts amounts;
-  for (auto quantity : list) amounts[std::string(quantity.key())] = {quantity_nanos_of(quantity), quantity.string()};
-  return amounts;
-}
-
 Use use_of(const Value& resources) { return {amounts_of(resources["requests"]), amounts_of(resources["limits"])}; }
 
-void add(Amounts& sum, const Amounts& more) {
-  for (const auto& [name, amount] : more) {
-    auto [at, fresh] = sum.try_emplace(name, amount);
-    if (fresh) continue;
-    const auto& family = at->second.nanos == 0 ? amount.text : at->second.text;
-    auto nanos = at->second.nanos + amount.nanos;
-    at->second = {nanos, schema::quantity_from_nanos(nanos, family)};
-  }
-}
-
-void raise(Amounts& most, const Amounts& other) {
-  for (const auto& [name, amount] : other) {
-    auto [at, fresh] = most.try_emplace(name, amount);
-    if (!fresh && amount.nanos > at->second.nanos) at->second = amount;
-  }
-}
-
-/// What a whole pod asks for at its hungriest moment: its containers and sidecars together, or one init container
-/// beside the sidecars before it; what is said of the pod as a whole counts instead.
+/// What a whole pod asks for; what is said of the pod as a whole counts instead of its containers'.
 Amounts pod_amounts(const Value& spec, std::string_view list) {
-  Amounts sum, sidecars, starting;
-  for (auto container : spec["containers"]) add(sum, amounts_of(container["resources"][list]));
-  for (auto container : spec["initContainers"]) {
-    auto own = amounts_of(container["resources"][list]);
-    if (container["restartPolicy"].text() == "Always") {
-      add(sum, own);
-      add(sidecars, own);
-      own = sidecars;
-    } else {
-      add(own, sidecars);
-    }
-    raise(starting, own);
-  }
-  raise(sum, starting);
+  Amounts sum = quota::container_amounts(spec, list);
   for (const auto& [name, amount] : amounts_of(spec["resources"][list]))
     if (name == "cpu" || name == "memory") sum[name] = amount;
   return sum;

@@ -1,23 +1,23 @@
-// ResourceQuotas: their status says what is used of what they limit. Nothing is refused yet: that would be admission's.
+// ResourceQuotas: their status says what is used of what they limit. Admission charges what it lets in (in the Txn of
+// the write, apiserver/admission/resource_quota.cpp); this counts anew when something goes or ends, or a quota changes.
 
 #include "controllers/pods/object_ref.h"
-#include "controllers/quota/quota_usage.h"
 #include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
+#include "sublet/quota/measure.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::controllers {
 namespace {
 
+using quota::Measure;
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kQuotas{"", "v1", "resourcequotas"}, kPods{"", "v1", "pods"}, kServices{"", "v1", "services"},
-    kClaims{"", "v1", "persistentvolumeclaims"};
+const kube::Resource kQuotas{"", "v1", "resourcequotas"};
 // What happens to many objects of a namespace at once is counted together.
 constexpr std::chrono::milliseconds kTogether{50};
-constexpr __int128 kOne = 1'000'000'000;
 
 bool is_used_otherwise(const Change& change) {
   if (!change.before || !change.after) return true;
@@ -30,9 +30,11 @@ class ResourceQuotaController final : public Controller {
   explicit ResourceQuotaController(Context& context)
       : context_(context),
         quotas_(context.lister(kQuotas)),
-        pods_(context.lister(kPods)),
-        services_(context.lister(kServices)),
-        claims_(context.lister(kClaims)) {}
+        weighed_{{Measure("", "pods"), context.lister({"", "v1", "pods"})},
+                 {Measure("", "services"), context.lister({"", "v1", "services"})},
+                 {Measure("", "persistentvolumeclaims"), context.lister({"", "v1", "persistentvolumeclaims"})},
+                 {Measure("resource.k8s.io", "resourceclaims"),
+                  context.lister({"resource.k8s.io", "v1", "resourceclaims"})}} {}
 
   void start() override {
     context_.on_change(kQuotas, [this](const Change& change) {
@@ -57,8 +59,8 @@ class ResourceQuotaController final : public Controller {
     if (const auto hard = quota["spec"]["hard"]) wanted.root().put("hard", hard);
     auto list = wanted.root().object("used");
     for (Value limit : quota["spec"]["hard"])
-      if (const auto found = used.find(std::string(limit.key())); found != used.end())
-        list.put(limit.key(), schema::quantity_from_nanos(found->second, limit.text()));
+      if (const auto found = used.find(limit.key()); found != used.end())
+        list.put(limit.key(), schema::quantity_from_nanos(found->second.nanos, limit.text()));
     const auto said = quota["status"];
     if (said["hard"].equals(wanted["hard"]) && said["used"].equals(wanted["used"])) return {};
     quota.root().put("status", wanted.root());
@@ -66,48 +68,42 @@ class ResourceQuotaController final : public Controller {
   }
 
  private:
-  /// Of each name that the quota limits and that is known.
-  Usage usage_of(const Value& quota, const std::string& namespace_name) const {
-    Usage used;
-    bool asks[4] = {};
-    for (Value limit : quota["spec"]["hard"]) {
-      const auto name = limit.key();
-      if (auto kind = counted_kind(name); !kind.empty()) {
-        if (has_scopes(quota["spec"]) && kind != "pods") continue;
-        used[std::string(name)] = count(kind, quota, namespace_name);
-      } else if (const auto measured = measured_on(name); measured != Measured::nowhere) {
-        used[std::string(name)] = 0;
-        asks[static_cast<int>(measured)] = true;
-      }
+  /// Of each name that the quota limits and that is known. The quota was read before, and its status is written only if
+  /// it has not changed since: what admission lets in meanwhile changes it, so nothing is missed here.
+  quota::Amounts usage_of(const Value& quota, const std::string& namespace_name) const {
+    quota::Amounts used;
+    for (const auto& [measure, lister] : weighed_) add_weighed(used, measure, lister, quota, namespace_name);
+    for (const Value limit : quota["spec"]["hard"]) {
+      const auto resource = quota::counted_resource(limit.key());
+      if (resource.empty() || resource == "events" || resource == "events.events.k8s.io" || used.contains(limit.key()))
+        continue;
+      const auto count = quota::has_scopes(quota["spec"]) ? 0 : count_of(resource, namespace_name);
+      used.emplace(limit.key(), quota::number(count));
     }
-    const auto measure = [&](Measured on, const Lister& lister, auto usage) {
-      if (!asks[static_cast<int>(on)]) return;
-      for (const auto& object : lister.list(namespace_name))
-        for (const auto& [name, nanos] : usage(document_of(*object).root()))
-          if (const auto found = used.find(name); found != used.end()) found->second += nanos;
-    };
-    measure(Measured::pods, pods_, [&](const Value& pod) {
-      return is_in_scopes(quota["spec"], pod) ? pod_usage(pod, context_.clock().now()) : Usage();
-    });
-    const auto unscoped = [&](auto usage) {
-      return [&quota, usage](const Value& object) { return has_scopes(quota["spec"]) ? Usage() : usage(object); };
-    };
-    measure(Measured::services, services_, unscoped(service_usage));
-    measure(Measured::claims, claims_, unscoped(claim_usage));
     return used;
   }
 
-  __int128 count(const std::string& kind, const Value& quota, const std::string& namespace_name) const {
-    if (!has_scopes(quota["spec"]))
-      return static_cast<__int128>(context_.snapshot().count(kind + "/" + namespace_name + "/")) * kOne;
-    __int128 total = 0;
-    for (const auto& pod : pods_.list(namespace_name))
-      if (is_in_scopes(quota["spec"], document_of(*pod).root())) total += kOne;
-    return total;
+  void add_weighed(quota::Amounts& used, const Measure& measure, const Lister& lister, const Value& quota,
+                   const std::string& namespace_name) const {
+    bool covers = false;
+    for (const Value limit : quota["spec"]["hard"])
+      if (measure.covers(limit.key())) covers = used.try_emplace(std::string(limit.key())).second || covers;
+    if (!covers) return;
+    for (const auto& stored : lister.list(namespace_name)) {
+      const auto object = document_of(*stored);
+      if (!measure.is_in_scopes(quota["spec"], object.root())) continue;
+      for (const auto& [name, amount] : measure.usage(object.root(), context_.clock().now()))
+        if (const auto found = used.find(name); found != used.end()) quota::add(found->second, amount);
+    }
+  }
+
+  std::int64_t count_of(const std::string& resource, const std::string& namespace_name) const {
+    return static_cast<std::int64_t>(context_.snapshot().count(resource + "/" + namespace_name + "/"));
   }
 
   Context& context_;
-  const Lister quotas_, pods_, services_, claims_;
+  const Lister quotas_;
+  const std::vector<std::pair<Measure, Lister>> weighed_;  // of which more than their number counts
 };
 
 }  // namespace
