@@ -45,6 +45,8 @@ void KindBench::store(const std::string& key, std::string_view json) {
   op.put.emplace();
   op.put->bytes = std::string(json);
   op.put->index.uid = document["metadata"]["uid"].string();
+  for (const Value label : document["metadata"]["labels"])
+    op.put->index.labels.emplace_back(std::string(label.key()), label.string());
   store::Txn put;
   put.ops.push_back(std::move(op));
   ASSERT_TRUE(store_->commit(std::move(put)).has_value());

@@ -21,8 +21,9 @@ Made make_namespace_controller(Context&), make_defaults_controller(Context&), ma
     make_bootstrap_signer_controller(Context&), make_token_cleaner_controller(Context&),
     make_service_cidr_controller(Context&), make_ip_address_controller(Context&), make_autoscaler_controller(Context&),
     make_claim_protection_controller(Context&), make_volume_protection_controller(Context&),
-    make_volume_binder_controller(Context&), make_ephemeral_volume_controller(Context&),
-    make_taint_eviction_controller(Context&), make_resource_claim_controller(Context&);
+    make_attributes_class_protection_controller(Context&), make_volume_binder_controller(Context&),
+    make_ephemeral_volume_controller(Context&), make_taint_eviction_controller(Context&),
+    make_resource_claim_controller(Context&);
 
 namespace {
 
@@ -78,6 +79,8 @@ constexpr ControllerFacts kControllers[] = {
      "persistentvolume-controller"},
     {"persistentvolumeclaim-protection", make_claim_protection_controller, "pvc-protection-controller"},
     {"persistentvolume-protection", make_volume_protection_controller, "pv-protection-controller"},
+    {"volumeattributesclass-protection", make_attributes_class_protection_controller,
+     "volumeattributesclass-protection-controller"},
     {"ephemeral-volume", make_ephemeral_volume_controller, "ephemeral-volume-controller", "ephemeral_volume"},
     {"taint-eviction", make_taint_eviction_controller, "node-controller", "taint-eviction-controller"},
     {"resourceclaim", make_resource_claim_controller, "resource-claim-controller", "resource_claim"},

@@ -40,12 +40,20 @@ Outcome service_account(const Attempt& attempt);
 Outcome taint_nodes_by_condition(const Attempt& attempt);
 Outcome priority(const Attempt& attempt);
 Outcome default_toleration_seconds(const Attempt& attempt);
+Outcome default_storage_class(const Attempt& attempt);
+Outcome storage_protection(const Attempt& attempt);  // StorageObjectInUseProtection
 Outcome runtime_class(const Attempt& attempt);
+Outcome default_ingress_class(const Attempt& attempt);
+Outcome pod_topology_labels(const Attempt& attempt);
 
 // Validating.
 Outcome from_host(const Attempt& attempt);     // of a removal too
 Outcome limit_bounds(const Attempt& attempt);  // LimitRanger
 Outcome single_default_priority_class(const Attempt& attempt);
+Outcome claim_resize(const Attempt& attempt);  // PersistentVolumeClaimResize
+Outcome certificate_approval(const Attempt& attempt);
+Outcome certificate_signing(const Attempt& attempt);
+Outcome trust_bundle_attest(const Attempt& attempt);  // ClusterTrustBundleAttest
 Outcome certificate_subject(const Attempt& attempt);
 Outcome border(const Attempt& attempt);
 

@@ -1,3 +1,4 @@
+#include "apiserver/admission/admission.h"
 #include "apiserver/subresources/functions.h"
 #include "apiserver/validation/field_errors.h"
 
@@ -56,6 +57,7 @@ Result<SubresourceAnswer> bind_pod(WriteContext& context, Value pod, const Value
   auto status = pod.object("status");
   status.erase("nominatedNodeName");
   for (auto field : {"annotations", "labels"}) copy_map(pod["metadata"], binding, field);
+  copy_topology_labels(context, pod);
   set_condition(status, "PodScheduled", "True", {}, {}, context.clock.now());
   SubresourceAnswer answer;
   answer.body = success_document();

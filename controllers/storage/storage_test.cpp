@@ -168,5 +168,24 @@ TEST_F(StorageTest, EphemeralVolumesGetClaimsOfTheirPod) {
                                      "default/q (pod is not owner)"});
 }
 
+TEST_F(StorageTest, AnAttributesClassThatIsNamedOutlivesItsDeletion) {
+  const kube::Resource kAttributes{"storage.k8s.io", "v1", "volumeattributesclasses"};
+  for (const auto* name : {"fast", "unused"})
+    create(kAttributes, "",
+           R"({"metadata":{"name":")" + std::string(name) + R"("},"driverName":"x","parameters":{"a":"b"}})");
+  const auto found = [&](std::string_view name) { return client_.get(kAttributes, "", name).has_value(); };
+  const auto erase = [&](std::string_view name) {
+    ASSERT_TRUE(client_.remove(kAttributes, "", name));
+    settle();
+  };
+  make_claim("c", "1Gi", R"(,"storageClassName":"none","volumeAttributesClassName":"fast")");
+  erase("unused");
+  EXPECT_FALSE(found("unused"));
+  erase("fast");
+  EXPECT_TRUE(found("fast"));
+  remove(kClaims, "c");
+  EXPECT_FALSE(found("fast")) << "nobody names it any more";
+}
+
 }  // namespace
 }  // namespace sublet::controllers
