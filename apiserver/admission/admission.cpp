@@ -13,10 +13,10 @@ constexpr Plugin kMutating[] = {namespace_lifecycle,      limit_defaults,     se
                                 default_ingress_class,    pod_topology_labels};
 // The border comes last: it sees the object as it would be stored.
 constexpr Plugin kValidating[] = {from_host,           limit_bounds,
-                                  single_default_priority_class, claim_resize,
-                                  certificate_approval, certificate_signing,
-                                  trust_bundle_attest, certificate_subject,
-                                  border};
+                                  pod_security,        single_default_priority_class,
+                                  claim_resize,        certificate_approval,
+                                  certificate_signing, trust_bundle_attest,
+                                  certificate_subject, border};
 // A removal has nothing to mutate, so it meets only these, in the validating pass.
 constexpr Plugin kRemoving[] = {namespace_lifecycle, from_host};
 

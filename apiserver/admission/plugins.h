@@ -49,6 +49,7 @@ Outcome pod_topology_labels(const Attempt& attempt);
 // Validating.
 Outcome from_host(const Attempt& attempt);     // of a removal too
 Outcome limit_bounds(const Attempt& attempt);  // LimitRanger
+Outcome pod_security(const Attempt& attempt);
 Outcome single_default_priority_class(const Attempt& attempt);
 Outcome claim_resize(const Attempt& attempt);  // PersistentVolumeClaimResize
 Outcome certificate_approval(const Attempt& attempt);

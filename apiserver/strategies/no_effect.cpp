@@ -7,14 +7,6 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kPodSecurity = "pod-security.kubernetes.io/";
-
-bool has_pod_security(const Value& object) {
-  for (Value label : object["metadata"]["labels"])
-    if (label.key().starts_with(kPodSecurity)) return true;
-  return false;
-}
-
 bool wants_load_balancer(const Value& object) { return object["spec"]["type"].text() == "LoadBalancer"; }
 
 bool is_further_range(const Value& object) { return object["metadata"]["name"].text() != "kubernetes"; }
@@ -46,7 +38,6 @@ constexpr Row kRows[] = {
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", kNoPolicies},
     {"apiextensions.k8s.io", "CustomResourceDefinition",
      "its conversion webhook is not called yet: every version is served as it is stored", converts_by_webhook},
-    {"", "Namespace", "its Pod Security labels are not enforced yet", has_pod_security},
     {"", "Service", "no load balancer is made for it yet", wants_load_balancer},
 };
 

@@ -23,7 +23,6 @@ std::string kinds_column() {
 std::string_view called(std::string_view kind) {
   if (kind.ends_with("WebhookConfiguration")) return "webhook configurations";
   if (kind.ends_with("AdmissionPolicy") || kind.ends_with("AdmissionPolicyBinding")) return "admission policies";
-  if (kind == "Namespace") return "labels of a namespace";
   return kind;
 }
 

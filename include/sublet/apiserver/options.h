@@ -14,6 +14,7 @@
 #include "sublet/apiserver/cluster_facts.h"
 #include "sublet/base/status.h"
 #include "sublet/net/http.h"
+#include "sublet/podsecurity/policy.h"
 #include "sublet/schema/document.h"
 #include "sublet/schema/registry.h"
 
@@ -61,6 +62,13 @@ using PodLogs = std::function<void(const PodLogRequest& request, std::shared_ptr
 
 class CallOutPlugin;  // apiserver/admission/call_out.h
 
+/// Pod Security: what counts where a namespace's labels say nothing, and whom it does not concern (upstream's
+/// PodSecurityConfiguration).
+struct PodSecurityOptions {
+  podsecurity::Policy defaults;
+  std::vector<std::string> exempt_users, exempt_namespaces, exempt_runtime_classes;
+};
+
 struct ServerOptions : ClusterFacts {
   std::string version = "v1.36.3";      // /version's gitVersion
   std::string service_account_key_pem;  // signs and verifies tokens (ES256)
@@ -70,6 +78,7 @@ struct ServerOptions : ClusterFacts {
   std::vector<HouseRights> house_rights;
   bool bootstrap_rights = true;  // upstream's roles and bindings are written at the start; without: for tests that ask
                                  // as system:masters
+  PodSecurityOptions pod_security;
   BorderAdmission border;
   bool runtime_classes_of_host = false;          // pods may name only RuntimeClasses that mirrored_from_host brought
   std::vector<MirroredKind> mirrored_from_host;  // empty where no syncer writes
