@@ -120,6 +120,7 @@ Outcome KindBench::run_create(WriteContext& context, Value object, const schema:
   validate_as_verbs_do(object, type, strategy, causes);
   if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, metadata["name"].text(), causes));
   if (auto outcome = admit_validating(context, WriteVerb::create, object, {}); !outcome) return outcome;
+  if (auto outcome = charge_quota(context, WriteVerb::create, object, {}); !outcome) return outcome;
   guard_namespace(context);
   if (strategy.claim_create)
     if (auto outcome = strategy.claim_create(context, object); !outcome) return outcome;
@@ -155,6 +156,7 @@ Outcome KindBench::run_update(WriteContext& context, Value object, const Value& 
   if (steps.validate) steps.validate(object, old, causes);
   if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, old["metadata"]["name"].text(), causes));
   if (auto outcome = admit_validating(context, WriteVerb::update, object, old); !outcome) return outcome;
+  if (auto outcome = charge_quota(context, WriteVerb::update, object, old); !outcome) return outcome;
   if (steps.claim)
     if (auto outcome = steps.claim(context, object, old); !outcome) return outcome;
   return schema::conform(object, type);

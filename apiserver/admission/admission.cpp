@@ -11,7 +11,7 @@ constexpr Plugin kMutating[] = {namespace_lifecycle,      limit_defaults,     se
                                 taint_nodes_by_condition, priority,           default_toleration_seconds,
                                 default_storage_class,    storage_protection, runtime_class,
                                 default_ingress_class,    pod_topology_labels};
-// The border comes last: it sees the object as it would be stored.
+// The border comes last: it sees the object as it would be stored. (ResourceQuota comes later still: plan charges it.)
 constexpr Plugin kValidating[] = {from_host,           limit_bounds,
                                   pod_security,        single_default_priority_class,
                                   claim_resize,        certificate_approval,

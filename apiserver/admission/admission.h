@@ -1,6 +1,6 @@
 // Admission: the plugins between decoding and storing, in upstream's order, over documents.
 //
-// admit_mutating() may change the object; admit_validating() may only refuse. The
+// admit_mutating() may change the object; admit_validating() may only refuse; charge_quota() comes with the plan. The
 // plugins are upstream's default ones (README.md has the table), what comes from the host (read-only but for the
 // syncer), and the border (the syncer's translation, so that a refusal reaches the tenant before anything is stored).
 // One file per plugin. Threads: any; state only through the WriteContext's snapshot. Plugins that ask outside the
@@ -19,6 +19,10 @@ Outcome admit_validating(WriteContext& context, WriteVerb verb, const schema::Va
 
 /// Of an object that both have let pass, when what they read has changed since: all that only refuses.
 Outcome admit_again(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old);
+/// ResourceQuota: of a create or update that is about to be planned. Charges what it uses in the Txn, or refuses; a dry
+/// run is only judged. The first step of a plan, as upstream's comes before allocations and before the name is looked
+/// up.
+Outcome charge_quota(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old);
 /// PodTopologyLabels, for a pod that is bound.
 void copy_topology_labels(const WriteContext& context, schema::Value pod);
 /// For the Txn of a create: the namespace that admit_mutating() or admit_validating() has just seen must still be so

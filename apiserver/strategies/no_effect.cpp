@@ -25,7 +25,6 @@ struct Row {
 };
 // A row goes when the feature comes; docs/limits.md says the same to people.
 constexpr Row kRows[] = {
-    {"", "ResourceQuota", "it only counts yet: nothing is refused because of it"},
     {"networking.k8s.io", "ServiceCIDR",
      "Services get their addresses from the range of the ServiceCIDR kubernetes alone", is_further_range},
     {"networking.k8s.io", "NetworkPolicy", "nothing enforces it yet: traffic of the pods is not restricted by it"},

@@ -79,6 +79,8 @@ Outcome validate_new(Write& write, Draft& draft) {
 
 Result<Plan> plan_new(Write& write, Draft& draft) {
   RequestContext& request = write.request;
+  if (auto charged = charge_quota(write.context, WriteVerb::create, draft.object.root(), Value()); !charged)
+    return fail(charged.error());
   const auto claim = strategy_of(*request.route).claim_create;
   schema::Document claimed;  // what was claimed for one Txn is not kept for the next
   if (claim) claimed = draft.object.clone();

@@ -154,6 +154,8 @@ Outcome validate_change(Write& write, Draft& draft) {
 Result<Plan> plan_change(Write& write, Draft& draft) {
   const RequestContext& request = write.request;
   const Strategy& strategy = strategy_of(*request.route);
+  if (auto charged = charge_quota(write.context, WriteVerb::update, draft.object.root(), draft.old.root()); !charged)
+    return fail(charged.error());
   const auto claim = update_steps(strategy, request.info.subresource).claim;
   schema::Document claimed;  // what was claimed for one Txn is not kept for the next
   if (claim) claimed = draft.object.clone();
