@@ -18,6 +18,7 @@
 #include "schema/object_shaper.h"
 #include "schema/utf8.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/yaml_lines.h"
 #include "sublet/schema/yaml_scalar.h"
 
 namespace sublet::schema {
@@ -50,13 +51,16 @@ class YamlBuilder final : public YAML::EventHandler {
 
   bool empty() const { return !filled_; }
   const YAML::Mark& start_mark() const { return start_; }
+  void note_lines(std::vector<std::string>* lines) { lines_ = lines; }
 
   void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark&, YAML::anchor_t anchor) override { scalar("", anchor, true, {}); }
 
-  void OnScalar(const YAML::Mark&, const std::string& tag, YAML::anchor_t anchor, const std::string& text) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    line_ = mark.line + 1;
     // yaml-cpp 0.7 turns the escapes \N and \_ into single bytes instead of U+0085 and U+00A0.
     if (!is_utf8(text)) return scalar(repair_utf8(text, latin1), anchor, false, tag);
     scalar(text, anchor, tag == "?" || tag.empty(), tag);
@@ -91,6 +95,7 @@ class YamlBuilder final : public YAML::EventHandler {
     YAML::anchor_t anchor;
     bool has_key = false;
     bool merge = false;  // the pending key is <<
+    int line = 0;        // of the pending key
     std::string_view key;
     std::unordered_map<std::string_view, Node*> members;  // used only when there are many
   };
@@ -201,6 +206,7 @@ class YamlBuilder final : public YAML::EventHandler {
 
   void take_key(std::string_view key, bool merge) {
     frames_.back().key = key;
+    frames_.back().line = line_;
     frames_.back().has_key = true;
     frames_.back().merge = merge;
   }
@@ -290,6 +296,11 @@ class YamlBuilder final : public YAML::EventHandler {
   }
 
   void note_duplicate(std::string_view key) {
+    if (lines_) {
+      std::string line = "line " + std::to_string(frames_.back().line) + ": key ";
+      append_json_string(line, key);
+      lines_->push_back(line + " already set in map");
+    }
     if (!notes_) return;
     std::string path;
     for (std::size_t i = 0; i + 1 < frames_.size(); ++i) {
@@ -328,6 +339,8 @@ class YamlBuilder final : public YAML::EventHandler {
   Arena& arena_;
   Node* root_;
   ParseNotes* notes_;
+  std::vector<std::string>* lines_ = nullptr;
+  int line_ = 0;  // of the last scalar
   bool filled_ = false;
   YAML::Mark start_;
   std::uint64_t expanded_ = 0;
@@ -347,7 +360,8 @@ std::string reader_problem(std::string_view text) {
 
 /// Calls `take` with each document that holds anything, until the text ends or `take` returns false.
 template <class Take>
-std::string for_each_document(std::string_view text, ParseNotes* notes, Take take) {
+std::string for_each_document(std::string_view text, ParseNotes* notes, Take take,
+                              std::vector<std::string>* lines = nullptr) {
   if (std::string problem = reader_problem(text); !problem.empty()) return problem;
   try {
     ViewBuffer buffer(text);
@@ -357,6 +371,7 @@ std::string for_each_document(std::string_view text, ParseNotes* notes, Take tak
     while (parser) {
       Document document;
       YamlBuilder builder(*document.root().arena(), document.root().node(), notes);
+      builder.note_lines(lines);
       if (!parser.HandleNextDocument(builder)) break;
       // A stray "]" or "," is an empty document to yaml-cpp, again and again.
       if (builder.start_mark().pos == previous_start)
@@ -385,6 +400,13 @@ Result<Document> parse_yaml(std::string_view text, ParseNotes* notes) {
   if (!problem.empty()) return bad_request("error converting YAML to JSON: " + problem);
   if (more) return bad_request("error converting YAML to JSON: yaml: expected one document, found more");
   return first ? std::move(*first) : Document();
+}
+
+std::vector<std::string> yaml_duplicate_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  (void)for_each_document(
+      text, nullptr, [](const Document&) { return false; }, &lines);
+  return lines;
 }
 
 Result<std::vector<Document>> parse_yaml_stream(std::string_view text, ParseNotes* notes) {

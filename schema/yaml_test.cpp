@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sublet/schema/engine.h"
+#include "sublet/schema/yaml_lines.h"
 
 namespace sublet::schema {
 namespace {
@@ -73,6 +74,9 @@ TEST(YamlParse, DuplicateKeysAreNotedAndTheLastWins) {
   ASSERT_TRUE(document);
   EXPECT_EQ(document->to_json(), R"({"spec":{"paused":false,"items":[{"a":1},{"a":2}]}})");
   EXPECT_THAT(notes.duplicate_fields, ElementsAre("spec.items[1].a", "spec.paused"));
+  EXPECT_THAT(yaml_duplicate_lines("\na: 1\nb:\n  c: 1\n  c: {d: 2, d: 3}\na: 2\n"),
+              ElementsAre(R"(line 5: key "d" already set in map)", R"(line 5: key "c" already set in map)",
+                          R"(line 6: key "a" already set in map)"));
 }
 
 TEST(YamlParse, OneDocumentOnly) {

@@ -4,6 +4,7 @@
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/verbs/manage_fields.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/yaml_lines.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -27,7 +28,7 @@ Result<Document> parse_config(std::string_view body, schema::ParseNotes& notes) 
 Outcome judge_duplicates(RequestContext& context, const ApplyRequest& request) {
   if (request.duplicate_fields.empty() || request.validation == FieldValidation::ignore) return {};
   std::string problem = "error converting YAML to JSON: yaml: unmarshal errors:";
-  for (const auto& field : request.duplicate_fields) problem += "\n  key \"" + field + "\" already set in map";
+  for (const auto& line : schema::yaml_duplicate_lines(context.request.body)) problem += "\n  " + line;
   if (request.validation == FieldValidation::strict) return bad_request("error strict decoding YAML: " + problem);
   context.warnings.push_back(std::move(problem));
   return {};
