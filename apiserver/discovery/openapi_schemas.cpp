@@ -156,8 +156,40 @@ void write_referring_members(JsonWriter& json, const Field& field, OpenApiDialec
     json.member("$ref", "#/definitions/" + std::string(reference_of(field)));
 }
 
-void write_property(JsonWriter& json, const Field& field, OpenApiDialect dialect) {
+/// Of fields that all objects have, since kubectl explain shows them with any custom resource; those of the other
+/// built-in types are left out.
+struct FieldText {
+  std::string_view name, text;
+};
+constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+constexpr FieldText kObjectMetaTexts[] = {
+    {"annotations", "Annotations are texts by name that tools and people keep with the object; no selector sees them."},
+    {"creationTimestamp", "CreationTimestamp is a timestamp of the moment when the server made the object. Read-only."},
+    {"deletionGracePeriodSeconds",
+     "How many seconds the object had to end by itself when its deletion began. Read-only."},
+    {"deletionTimestamp", "When the object will be gone, or when nothing but its finalizers holds it. Read-only."},
+    {"finalizers", "Names of those who must agree before the object goes; the last one to leave lets it go."},
+    {"generateName", "The beginning of a name that the server completes, when there is no name."},
+    {"generation", "A number that grows with each change of what is wanted of the object. Read-only."},
+    {"labels", "Labels are texts by name that selectors go by."},
+    {"managedFields", "Who owns which fields; server-side apply goes by it."},
+    {"name", "The name of the object, which is unique among those of its kind in its namespace."},
+    {"namespace", "The namespace that the object is in. It cannot be changed."},
+    {"ownerReferences", "The objects that this one belongs to: when they all have gone, it is collected."},
+    {"resourceVersion",
+     "The version of the object as it is stored, for watches and for changes that want no other one before."},
+    {"selfLink", "No longer set."},
+    {"uid", "What tells the object apart from all others at all times. Read-only."}};
+
+std::string_view text_of(Type owner, const Field& field) {
+  if (owner.name() != kObjectMeta) return {};
+  const auto known = std::ranges::find(kObjectMetaTexts, field.name(), &FieldText::name);
+  return known == std::end(kObjectMetaTexts) ? std::string_view() : known->text;
+}
+
+void write_property(JsonWriter& json, Type owner, const Field& field, OpenApiDialect dialect) {
   json.object([&] {
+    if (const auto text = text_of(owner, field); !text.empty()) json.member("description", text);
     if (field.map())
       write_entries(json, field, dialect);
     else if (field.repeated())
@@ -239,7 +271,7 @@ void write_type(JsonWriter& json, const Registry& kinds, Type type, OpenApiDiale
       json.key("properties").object([&] {
         for_each_property(type, [&](const Field& field) {
           json.key(field.name());
-          write_property(json, field, dialect);
+          write_property(json, type, field, dialect);
         });
       });
     if (type.atomic()) json.member("x-kubernetes-map-type", "atomic");
