@@ -164,7 +164,11 @@ CustomKind::CustomKind(store::ObjectPtr source, Definition definition, const Val
   const bool differ = std::ranges::any_of(definition_.versions, [&](const DefinitionVersion& version) {
     return !schema_of(object, version.name).equals(first);
   });
-  reads_anew_ = definition_.generation > 1 || differ;
+  // A default of the whole status counts only when an object is read: what is created has no status.
+  const bool defaults_status = std::ranges::any_of(definition_.versions, [&](const DefinitionVersion& version) {
+    return version.has_status && schema_of(object, version.name)["properties"]["status"].has("default");
+  });
+  reads_anew_ = definition_.generation > 1 || differ || defaults_status;
 }
 
 CustomKind::~CustomKind() = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "apiserver/request/members.h"
@@ -37,8 +38,23 @@ std::string_view go_type(const Value& value) {
 
 std::string shown(const Value& value) { return value.is_string() ? value.string() : value.to_json(); }
 
+/// What on the way to `names` is no object, and where; nothing is amiss where the way just ends.
+std::optional<std::string> blocked(Value value, const std::vector<std::string>& names) {
+  std::string path;
+  for (const auto& name : names) {
+    path += "." + name;
+    if (value.missing()) return std::nullopt;
+    if (!value.is_object())
+      return path + " accessor error: " + shown(value) + " is of the type " + std::string(go_type(value)) +
+             ", expected map[string]interface{}";
+    value = value[name];
+  }
+  return std::nullopt;
+}
+
 void check_replicas(const Value& object, const std::vector<std::string>& names, const std::string& path,
                     std::vector<Cause>& causes) {
+  if (const auto problem = blocked(object, names)) return invalid(causes, path, 0, *problem);
   const Value value = at_path(object, names);
   if (value.missing()) return;
   if (!value.is_integer())
@@ -207,7 +223,10 @@ void CustomStrategy::check_rules(const Value& object, const Value& old, std::vec
     return invalid(causes, std::string(kNoField), BadValue::raw("null"),
                    "some validation rules were not checked because the object was invalid; correct the existing errors "
                    "to complete validation");
-  rules->check(object, old, causes);
+  if (old.missing() || old.has("apiVersion")) return rules->check(object, old, causes);
+  schema::Document typed = schema::Document::copy_of(old);  // rules may ask oldSelf for both
+  for (const std::string_view name : {"apiVersion", "kind"}) typed.root().put(name, object[name]);
+  rules->check(object, typed.root(), causes);
 }
 
 void CustomStrategy::check_scale(const Value& object, bool spec, std::vector<Cause>& causes) const {

@@ -390,6 +390,56 @@ TEST(Definitions, RulesAreEvaluated) {
   EXPECT_EQ(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"kind":"old"}})").code, 200);
 }
 
+TEST(Definitions, RulesSeeTheTypeOfWhatWas) {
+  World world;
+  std::string body = definition(version("v1", true));
+  const std::string root = R"("openAPIV3Schema":{"type":"object",)";
+  body.replace(body.find(root), root.size(), root + R"json("x-kubernetes-validations":[{"rule":
+    "oldSelf.kind == 'CronTab' && oldSelf.apiVersion == self.apiVersion && oldSelf.metadata.name == 'a'"}],)json");
+  world.define(body);
+  ASSERT_EQ(world.tab(R"({"cron":"*"})").code, 201);
+  const auto patched = world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"image":"x"}})");
+  EXPECT_EQ(patched.code, 200) << patched.body;
+  const auto status = world.patch(kTabs + "/a/status", "merge-patch", R"({"status":{"n":3}})");
+  EXPECT_EQ(status.code, 200) << status.body;
+}
+
+TEST(Definitions, AStatusByDefaultIsThereWheneverAnObjectIsRead) {
+  World world;
+  std::string body = definition(version("v1", true));
+  const std::string status = R"("status":{"type":"object","properties":{"n")";
+  ASSERT_NE(body.find(status), std::string::npos);
+  body.replace(body.find(status), status.size(), R"("status":{"type":"object","default":{"n":7},"properties":{"n")");
+  world.define(body);
+  const auto made = world.post(kTabs, R"({"metadata":{"name":"a"},"spec":{"cron":"*"},"status":{"n":1}})");
+  ASSERT_EQ(made.code, 201) << made.body;
+  EXPECT_EQ(made["status"].to_json(), R"({"n":7})");
+  EXPECT_EQ(world.get(kTabs + "/a")["status"].to_json(), R"({"n":7})");
+  EXPECT_EQ(world.get(kTabs).json.root()["items"].at(0)["status"].to_json(), R"({"n":7})");
+  const auto labelled = world.patch(kTabs + "/a", "merge-patch", R"({"metadata":{"labels":{"a":"b"}}})");
+  EXPECT_EQ(labelled["status"].to_json(), R"({"n":7})");
+  EXPECT_EQ(labelled["metadata"]["generation"].integer(), 1);
+  const auto other = world.patch(kTabs + "/a/status", "merge-patch", R"({"status":{"n":8}})");
+  EXPECT_EQ(other["status"].to_json(), R"({"n":8})") << other.body;
+}
+
+TEST(Definitions, AScaleWithoutReplicasIsNone) {
+  World world;
+  const std::string spec = R"({"type":"object","properties":{"cron":{"type":"string"},"replicas":{"type":"integer"}}})";
+  world.define(definition(version("v1", true, spec)));
+  world.tab(R"({"cron":"*"})");
+  const auto none = world.get(kTabs + "/a/scale");
+  EXPECT_EQ(none.code, 500);
+  EXPECT_EQ(none.text("message"), "Internal error occurred: the spec replicas field \".spec.replicas\" does not exist");
+  EXPECT_EQ(world.patch(kTabs + "/a/scale", "merge-patch", R"({"metadata":{}})").text("message"),
+            "the spec replicas field \".spec.replicas\" cannot be empty");
+  EXPECT_EQ(world.patch(kTabs + "/a/scale", "merge-patch", R"({"spec":{"replicas":2}})").code, 200);
+  EXPECT_EQ(world.get(kTabs + "/a/scale")["spec"]["replicas"].integer(), 2);
+  EXPECT_THAT(world.post(kTabs, R"({"metadata":{"name":"odd"},"spec":"odd"})").text("message"),
+              HasSubstr(".spec.replicas: Invalid value: 0: .spec.replicas accessor error: odd is of the type string, "
+                        "expected map[string]interface{}"));
+}
+
 TEST(Definitions, RulesThatCannotWorkAreRefused) {
   World world;
   const auto refuse = [&](const std::string& rule, const std::string& names, const std::string& message) {

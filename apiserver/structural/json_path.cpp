@@ -1,6 +1,8 @@
 #include "apiserver/structural/json_path.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "sublet/base/text.h"
 
@@ -65,11 +67,35 @@ class JsonPath::Parser {
       step.name = inside.substr(1, inside.size() - 2);
       return step;
     }
-    step.kind = Step::Kind::index;
-    const auto [read, error] = std::from_chars(inside.data(), inside.data() + inside.size(), step.index);
-    if (error != std::errc() || read != inside.data() + inside.size())
-      return bad_request("invalid array index " + std::string(inside));
+    step.kind = Step::Kind::slice;
+    if (!slice(inside, step)) return bad_request("invalid array index " + std::string(inside));
     return step;
+  }
+
+  /// "3", "-1", "1:3", "-1:", "::2".
+  static bool slice(std::string_view text, Step& step) {
+    std::optional<std::int64_t> parts[3];
+    std::size_t count = 0;
+    for (;; ++count) {
+      const auto colon = std::min(text.find(':'), text.size());
+      if (count == std::size(parts) || !number(text.substr(0, colon), parts[count])) return false;
+      if (colon == text.size()) break;
+      text.remove_prefix(colon + 1);
+    }
+    if (count == 0 && !parts[0]) return false;
+    step.begin = parts[0].value_or(0);
+    step.end = parts[1];
+    if (count == 0 && step.begin != -1) step.end = step.begin + 1;
+    step.step = parts[2].value_or(1);
+    return step.step > 0;
+  }
+
+  static bool number(std::string_view text, std::optional<std::int64_t>& value) {
+    if (text.empty()) return true;
+    std::int64_t read = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+    value = read;
+    return error == std::errc() && rest == text.data() + text.size();
   }
 
   /// Of the bracket that rest_ begins with, quotes respected.
@@ -134,11 +160,8 @@ Value JsonPath::walk(const Value& value, std::size_t at) const {
   switch (step.kind) {
     case Step::Kind::member:
       return walk(value[step.name], at + 1);
-    case Step::Kind::index: {
-      const auto size = static_cast<std::int64_t>(value.is_array() ? value.size() : 0);
-      const auto index = step.index < 0 ? size + step.index : step.index;
-      return index < 0 || index >= size ? Value() : walk(value.at(static_cast<std::size_t>(index)), at + 1);
-    }
+    case Step::Kind::slice:
+      return walk_slice(value, at);
     case Step::Kind::each:
     case Step::Kind::filter:
       for (const Value item : value) {
@@ -149,6 +172,20 @@ Value JsonPath::walk(const Value& value, std::size_t at) const {
     case Step::Kind::descend:
       return descend(value, at + 1);
   }
+  return {};
+}
+
+// What reaches beyond the list's ends is nothing at all, as upstream has it.
+Value JsonPath::walk_slice(const Value& value, std::size_t at) const {
+  if (!value.is_array()) return {};
+  const Step& step = steps_[at];
+  const auto size = static_cast<std::int64_t>(value.size());
+  const auto begin = step.begin < 0 ? size + step.begin : step.begin;
+  auto end = step.end.value_or(size);
+  if (end < 0) end += size;
+  if (begin < 0 || begin >= size || end < begin || end > size) return {};
+  for (auto index = begin; index < end; index += step.step)
+    if (const Value found = walk(value.at(static_cast<std::size_t>(index)), at + 1)) return found;
   return {};
 }
 

@@ -1,5 +1,5 @@
-// JsonPath: the simple JSON paths of printer columns, as client-go's jsonpath reads them: members, items, wildcards,
-// filters. Gives the first value that the path leads to. Immutable; any thread.
+// JsonPath: the simple JSON paths of printer columns, as client-go's jsonpath reads them: members, items, slices,
+// wildcards, filters. Gives the first value that the path leads to. Immutable; any thread.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,11 @@ class JsonPath {
  private:
   enum class Compare : unsigned char { exists, equal, unequal, less, less_equal, greater, greater_equal };
   struct Step {
-    enum class Kind : unsigned char { member, index, each, filter, descend } kind = Kind::member;
+    enum class Kind : unsigned char { member, slice, each, filter, descend } kind = Kind::member;
     std::string name;
-    std::int64_t index = 0;
+    // Of a slice; [-1] is one of a single item. From the end when negative.
+    std::int64_t begin = 0, step = 1;
+    std::optional<std::int64_t> end = {};
     std::shared_ptr<const JsonPath> left;  // of a filter
     Compare compare = Compare::exists;
     schema::Document right = {};
@@ -36,6 +38,7 @@ class JsonPath {
   class Parser;
 
   schema::Value walk(const schema::Value& value, std::size_t step) const;
+  schema::Value walk_slice(const schema::Value& value, std::size_t step) const;
   static bool passes(const schema::Value& item, const Step& step);
   schema::Value descend(const schema::Value& value, std::size_t step) const;
 

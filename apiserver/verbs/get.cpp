@@ -13,6 +13,8 @@ void get_object(const ContextPtr& context) {
     auto current = find_stored(*context, context->core->store.snapshot());
     if (!current) return reply_status(*context, current.error());
     const bool scale = context->info.subresource == "scale";
+    if (scale)
+      if (auto has = check_scale(*context, **current); !has) return reply_status(*context, has.error());
     reply(*context, {.code = 200,
                      .object = std::move(*current),
                      .json = {},

@@ -23,11 +23,23 @@ constexpr std::string_view kGroup = "autoscaling", kVersion = "v1", kKind = "Sca
 
 schema::Type scale_type(const RequestContext& context) { return context.kinds->find_kind(kGroup, kVersion, kKind); }
 
+/// A custom resource's; null: the workload has them where workloads do.
+const ScalePaths* own_scale_paths(const RequestContext& context) {
+  const auto& hook = strategy_of(*context.route).scale_paths;
+  return hook ? hook(context.served().version) : nullptr;
+}
+
 const ScalePaths& scale_paths(const RequestContext& context) {
   static const ScalePaths usual;
-  const auto& hook = strategy_of(*context.route).scale_paths;
-  const ScalePaths* own = hook ? hook(context.served().version) : nullptr;
+  const ScalePaths* own = own_scale_paths(context);
   return own ? *own : usual;
+}
+
+/// ".spec.replicas".
+std::string dotted(const std::vector<std::string>& path) {
+  std::string text;
+  for (const auto& name : path) text += "." + name;
+  return text;
 }
 
 /// A ReplicationController's selector is the labels themselves; the others have a LabelSelector.
@@ -76,6 +88,9 @@ Outcome take_scale(const RequestContext& context, Value workload, const Value& s
   std::vector<Cause> causes;
   nonnegative(causes, "spec.replicas", scale["spec"]["replicas"].integer());
   if (!causes.empty()) return fail(invalid_status(kGroup, kKind, context.info.name, std::move(causes)));
+  if (const auto* own = own_scale_paths(context);
+      own && !scale["spec"].has("replicas") && !at_path(workload, own->spec_replicas))
+    return bad_request("the spec replicas field \"" + dotted(own->spec_replicas) + "\" cannot be empty");
   auto metadata = scale["metadata"], own = workload["metadata"];
   Value place = workload;
   const auto& path = scale_paths(context).spec_replicas;
@@ -178,6 +193,19 @@ class ScaleApply final : public ScaleRun {
 };
 
 }  // namespace
+
+Outcome check_scale(const RequestContext& context, const store::Object& workload) {
+  const ScalePaths* own = own_scale_paths(context);
+  if (!own) return {};
+  const auto document = stored_document(workload);
+  if (document && at_path(document->root(), own->spec_replicas)) return {};
+  Status status;
+  status.reason = Reason::internal_error;
+  const std::string why = "the spec replicas field \"" + dotted(own->spec_replicas) + "\" does not exist";
+  status.message = "Internal error occurred: " + why;
+  status.causes.push_back({"", why, ""});
+  return fail(std::move(status));
+}
 
 std::string scale_json(const RequestContext& context, const store::Object& workload) {
   auto document = stored_document(workload);

@@ -7,6 +7,8 @@
 namespace sublet::apiserver {
 
 /// The stored workload's Scale in the form that the client asked for (object or Table). An Answer's view.
+/// What the Scale of an object that has none is refused with.
+Outcome check_scale(const RequestContext& context, const store::Object& workload);
 std::string scale_json(const RequestContext& context, const store::Object& workload);
 
 void update_scale(const ContextPtr& context);
