@@ -1,5 +1,7 @@
 #include "apiserver/conversion/conversion.h"
 
+#include "apiserver/conversion/autoscaler.h"
+
 namespace sublet::apiserver {
 namespace {
 
@@ -40,6 +42,7 @@ void event_to_storage(Value object) {
 
 constexpr Conversion kConversions[] = {
     {"events.k8s.io", "v1", "events", event_from_storage, event_to_storage, kEventSelectors},
+    {"autoscaling", "v1", "horizontalpodautoscalers", autoscaler_from_storage, autoscaler_to_storage, {}},
 };
 
 }  // namespace

@@ -2,7 +2,8 @@
 // the Registry.
 //
 // Most versions have the stored shape and no entry here. events.k8s.io/v1 is the stored core/v1 Event under other
-// field names. Pure; any thread.
+// field names; autoscaling/v1 has less of a HorizontalPodAutoscaler than the stored v2 (autoscaler.h). Pure; any
+// thread.
 #pragma once
 
 #include <span>
