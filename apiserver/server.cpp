@@ -4,6 +4,7 @@
 #include "apiserver/authz/standing_rights.h"
 #include "apiserver/crd/keeper.h"
 #include "apiserver/filters/pipeline.h"
+#include "apiserver/stored_release.h"
 #include "apiserver/system_objects.h"
 #include "apiserver/watch/watch_hub.h"
 
@@ -43,6 +44,7 @@ Server::Server(store::Store& store, net::Loop& loop, ServerOptions options, Cloc
 Server::~Server() { stop(); }
 
 Outcome Server::start() {
+  if (auto accepted = accept_stored_release(impl_->core->store, *impl_->core->kinds.get()); !accepted) return accepted;
   if (auto created = create_system_objects(impl_->core); !created) return created;
   if (auto started = impl_->definitions->start(); !started) return started;
   impl_->core->ready = true;
