@@ -18,6 +18,7 @@ constexpr char kUsage[] =
     "[--events N]\n"
     "       sublet_bench slow-watches --kubeconfig F --pids PID,... [--count N] [--rate WRITES_PER_SECOND]\n"
     "                         [--bytes PER_SECOND_AND_READER] [--seconds S]\n"
+    "       sublet_bench definitions --kubeconfig F --folder OF_CRDS [--rounds N]\n"
     "       sublet_bench pods --kubeconfig F --host-kubeconfig F --host-namespace NS [--namespace NS]\n"
     "                         --count N [--rate PER_SECOND] [--writers N] [--watch-seconds S] [--keep 1]\n"
     "The figures are printed as one JSON object; the names end in their units.\n";
@@ -90,6 +91,7 @@ Figures run(const std::string& scenario, const Flags& flags) {
                                  .seconds = flags.number("seconds", 15)});
   if (scenario == "neighbours")
     return measure_neighbours(access, server, flags.number("seconds", 3), flags.count("count", 20'000));
+  if (scenario == "definitions") return measure_definitions(access, flags.text("folder"), flags.count("rounds", 5));
   if (scenario == "objects") return measure_objects(access, server, flags.count("count", 10'000));
   die("there is no scenario " + scenario + "\n" + kUsage);
 }

@@ -35,6 +35,9 @@ Figures measure_slow_watches(const kube::ClusterAccess& access, const ProcessUsa
 /// GETs at 200/s on one connection, alone and while another lists `count` ConfigMaps of 1 KiB without pause, as they
 /// are and with gzip; `seconds` each. Servers do not compress for a peer at a loopback address.
 Figures measure_neighbours(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds, int count);
+/// GETs at 200/s on four connections, beside the definitions of a folder of CRDs (GROUP_RESOURCE.yaml) that are applied
+/// and deleted one after the other, `rounds` times; and as long again alone.
+Figures measure_definitions(const kube::ClusterAccess& access, const std::string& folder, int rounds);
 /// What `count` ConfigMaps of 1 KiB add to the server's memory.
 Figures measure_objects(const kube::ClusterAccess& access, const ProcessUsage& server, int count);
 
