@@ -126,7 +126,8 @@ std::string ObjectWriter::row_object(const store::Object& object) const {
 
 void ObjectWriter::append_row(std::string& out, const store::Object& object, bool first, WallTime now) const {
   const Printer& printer = printer_of(route_);
-  const auto document = stored_document(object);
+  // Built-in kinds' printers know the stored shape; a custom kind's columns are of the version that is asked for.
+  const auto document = route_.served->custom ? served_document(object, route_) : stored_document(object);
   if (!document) return;
   if (!first) out += ',';
   append_table_row(out, printer, document->root(), row_object(object), now);

@@ -407,6 +407,9 @@ TEST(Definitions, RulesSeeTheTypeOfWhatWas) {
 TEST(Definitions, AStatusByDefaultIsThereWheneverAnObjectIsRead) {
   World world;
   std::string body = definition(version("v1", true));
+  const std::string columns = R"({"name":"Cron","type":"string","jsonPath":".spec.cron"},)";
+  body.replace(body.find(columns), body.find(R"("selectableFields")") - body.find(columns),
+               R"({"name":"N","type":"integer","jsonPath":".status.n"}],)");
   const std::string status = R"("status":{"type":"object","properties":{"n")";
   ASSERT_NE(body.find(status), std::string::npos);
   body.replace(body.find(status), status.size(), R"("status":{"type":"object","default":{"n":7},"properties":{"n")");
@@ -416,11 +419,25 @@ TEST(Definitions, AStatusByDefaultIsThereWheneverAnObjectIsRead) {
   EXPECT_EQ(made["status"].to_json(), R"({"n":7})");
   EXPECT_EQ(world.get(kTabs + "/a")["status"].to_json(), R"({"n":7})");
   EXPECT_EQ(world.get(kTabs).json.root()["items"].at(0)["status"].to_json(), R"({"n":7})");
+  const auto table = world.get(kTabs + "/a", {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
+  EXPECT_EQ(table["rows"].at(0)["cells"].to_json(), R"(["a",7])");
   const auto labelled = world.patch(kTabs + "/a", "merge-patch", R"({"metadata":{"labels":{"a":"b"}}})");
   EXPECT_EQ(labelled["status"].to_json(), R"({"n":7})");
   EXPECT_EQ(labelled["metadata"]["generation"].integer(), 1);
   const auto other = world.patch(kTabs + "/a/status", "merge-patch", R"({"status":{"n":8}})");
   EXPECT_EQ(other["status"].to_json(), R"({"n":8})") << other.body;
+}
+
+TEST(Definitions, ADefaultOfAnotherVersionIsNoChange) {
+  World world;
+  const std::string plain = R"({"type":"object","properties":{"cron":{"type":"string"},"image":{"type":"string"}}})";
+  const std::string other = R"({"type":"object","properties":{"cron":{"type":"string"},
+    "image":{"type":"string","default":"late"}}})";
+  world.define(definition(version("v1", false, plain) + "," + version("v2", true, other)));
+  ASSERT_EQ(world.tab(R"({"cron":"*"})").code, 201);
+  const auto labelled = world.patch(kTabs + "/a", "merge-patch", R"({"metadata":{"labels":{"a":"b"}}})");
+  EXPECT_EQ(labelled["metadata"]["generation"].integer(), 1) << labelled.body;
+  EXPECT_EQ(world.get("/apis/stable.example.com/v2/namespaces/test/crontabs/a").text("spec.image"), "late");
 }
 
 TEST(Definitions, AScaleWithoutReplicasIsNone) {

@@ -1,5 +1,7 @@
 #include "apiserver/crd/keeper.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -431,6 +433,7 @@ DefinitionKeeper::~DefinitionKeeper() { stop(); }
 
 Outcome DefinitionKeeper::start() {
   impl_->pass(false);
+  if (!impl_->all.empty()) ::malloc_trim(0);  // their trees were many times what stays
   impl_->watching = impl_->core.store.snapshot_and_watch(kPrefix, std::make_shared<Impl::Waker>(impl_)).second;
   impl_->wake();
   return {};

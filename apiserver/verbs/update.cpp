@@ -126,8 +126,9 @@ Result<Draft> draft_of_change(store::ObjectPtr current, schema::Document object)
 Outcome mutate_change(Write& write, Draft& draft) {
   RequestContext& request = write.request;
   const Value object = draft.object.root(), old = draft.old.root();
-  // What was stored under an earlier schema is compared as it would be read now.
-  if (const auto* reading = request.kinds->entry<Conversion>(request.storage())) reading->from_storage(old);
+  // What was stored under an earlier schema is compared as the sender would read it now.
+  if (request.served().custom)
+    if (const auto* reading = conversion_of(*request.route)) reading->from_storage(old);
   if (auto allowed = check_preconditions(request, *draft.current, object); !allowed) return allowed;
   apply_defaults(request, object);
   const schema::Document managed_fields = managed_fields_of(write, draft);
