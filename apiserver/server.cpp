@@ -68,6 +68,7 @@ void Server::stop() {
   impl_->core->call_outs.stop();
   impl_->core->aside.stop();
   impl_->core->authorizer.stop();
+  impl_->core->large_writes.stop();
   impl_->core->large_answers.stop();
 }
 

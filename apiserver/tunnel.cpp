@@ -238,8 +238,6 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   }
 
   void serve(const net::Request& request, std::shared_ptr<net::ResponseSink> sink) {
-    if (request.peer.kind != net::PeerIdentity::Kind::unix_socket)
-      return answer_status(*sink, Reason::not_found, "the server could not find the requested resource");
     const std::string_view rest = request.path().substr(kPath.size());
     if (rest.empty() && request.method == "GET") return poll(sink);
     if (rest.starts_with("/") && request.method == "POST")
@@ -266,8 +264,15 @@ PodLogs Tunnel::pod_logs() {
 
 net::Handler Tunnel::wrap(net::Handler inner) {
   return [impl = impl_, inner = std::move(inner)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
-    if (request.path().starts_with(kPath)) return impl->serve(request, std::move(sink));
-    inner(std::move(request), std::move(sink));
+    // For everybody else it is a path like any that does not exist: rights first, then 404.
+    const bool ours = request.peer.kind == net::PeerIdentity::Kind::unix_socket && request.path().starts_with(kPath);
+    if (!ours) return inner(std::move(request), std::move(sink));
+    if (!request.body_follows) return impl->serve(request, std::move(sink));
+    const auto waiting = std::make_shared<net::Request>(std::move(request));
+    sink->read_body([impl, waiting, sink](std::string body) {
+      waiting->body = std::move(body);
+      impl->serve(*waiting, sink);
+    });
   };
 }
 

@@ -166,6 +166,30 @@ void H1Answer::on_drain(std::function<void()> callback) {
   if (!closed_) on_drain_ = std::move(callback);
 }
 
+void H1Answer::on_connection(std::function<void(ServerConnection&)> task) {
+  std::shared_ptr<ServerConnection> connection;
+  {
+    const MutexLock lock(mutex_);
+    connection = connection_;
+  }
+  if (!connection) return;
+  if (core_->courier->in_loop_thread()) return task(*connection);
+  core_->courier->post([connection, task = std::move(task)] { task(*connection); });
+}
+
+void H1Answer::read_body(std::function<void(std::string)> then) {
+  on_connection([then = std::move(then)](ServerConnection& connection) { connection.read_body(then); });
+}
+
+void H1Answer::peer_is_known() {
+  on_connection([](ServerConnection& connection) { connection.peer_is_known(); });
+}
+
+void H1Answer::keep_alive(bool keep) {
+  const MutexLock lock(mutex_);
+  shape_.keep_alive = keep;
+}
+
 H1Answer::Drained H1Answer::drain(OutputQueue& output) {
   const MutexLock lock(mutex_);
   scheduled_ = false;

@@ -39,6 +39,8 @@ class H1Answer final : public OwnedSink {
   void on_close(std::function<void()> callback) override;
   void on_drain(std::function<void()> callback) override;
   const std::shared_ptr<Courier>& courier() const override { return core_->courier; }
+  void read_body(std::function<void(std::string)> then) override;
+  void peer_is_known() override;
   void abandon() override;
 
   // For the connection, on the loop's thread:
@@ -48,6 +50,8 @@ class H1Answer final : public OwnedSink {
     bool keep_alive = true;
   };
   Drained drain(OutputQueue& output);
+  /// Whether the connection can carry another request, as far as that is not said yet.
+  void keep_alive(bool keep);
   /// So many counted bytes left for the kernel.
   void sent(std::size_t bytes);
   void close();
@@ -57,6 +61,8 @@ class H1Answer final : public OwnedSink {
   /// The connection, when it must be told to flush: by flush(), without the lock.
   std::shared_ptr<ServerConnection> schedule() SUBLET_REQUIRES(mutex_);
   void flush(std::shared_ptr<ServerConnection> connection);
+  /// Calls it on the loop's thread with the connection, as long as there is one.
+  void on_connection(std::function<void(ServerConnection&)> task);
   void push(std::shared_ptr<const std::string> bytes, bool chunked, bool counted) SUBLET_REQUIRES(mutex_);
   std::string head(int code, const Headers& headers, bool streamed, std::size_t size) SUBLET_REQUIRES(mutex_);
 

@@ -24,14 +24,20 @@ constexpr int kReadsPerEvent = 16;                     // then others get their 
 constexpr std::size_t kPipelinedBytesMax = 64 * 1024;  // read ahead of a running answer, to notice the peer's end
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::size_t kLingerBytesMax = 32 * 1024 * 1024;
+constexpr std::size_t kUnreadBodyMax =
+    256 * 1024;  // of a request answered without its body: read, to keep the connection
 
 class H1Connection final : public ServerConnection, public std::enable_shared_from_this<H1Connection> {
  public:
   H1Connection(std::shared_ptr<ServingLoop> core, std::unique_ptr<Stream> stream)
-      : core_(std::move(core)), stream_(std::move(stream)), peer_(stream_->take_peer()) {}
+      : core_(std::move(core)), stream_(std::move(stream)), peer_(stream_->take_peer()) {
+    if (peer_.kind != PeerIdentity::Kind::anonymous) stream_->count_as(nullptr);
+  }
 
   void start();
   void flush_answers() override;
+  void read_body(std::function<void(std::string)> then) override;
+  void peer_is_known() override;
   void finish() override;
   void close() override;
 
@@ -44,7 +50,11 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
   void take(std::string_view bytes);
   std::size_t parse(std::string_view bytes);
   void on_body_begun();
+  void on_message();
   void dispatch();
+  void dispatch_head();
+  void hand_over_body();
+  void count_held() const;
   void refuse();
   void refuse(int code, Reason reason, std::string_view message);
   void on_peer_end();
@@ -52,7 +62,9 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
   void flush();
   void finish_answer();
   void linger();
-  bool reads() const { return !answer_ || in_.size() < kPipelinedBytesMax; }
+  bool reads() const { return takes_bytes() || in_.size() < kPipelinedBytesMax; }
+  /// What comes is for the parser: of the next request, or the body that is asked for.
+  bool takes_bytes() const { return !answer_ || on_body_; }
   void settle();
 
   Phase phase() const;
@@ -70,12 +82,15 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
   OutputQueue output_;
   std::shared_ptr<H1Answer> answer_;  // while a request is being answered
   H1Answer::Drained answer_state_;
+  std::function<void(std::string)> on_body_;  // who waits for the running request's body
 
   bool parsing_ = false;
   bool body_begun_ = false;
-  bool refused_ = false;    // no further request is read
-  bool finishing_ = false;  // ends after the running answer
-  bool lingering_ = false;  // all is said; waiting for the peer to have read it
+  bool body_unread_ = false;   // the running request was given without its body
+  bool body_dropped_ = false;  // what the parser reads is the body of an answered request
+  bool refused_ = false;       // no further request is read
+  bool finishing_ = false;     // ends after the running answer
+  bool lingering_ = false;     // all is said; waiting for the peer to have read it
   bool closed_ = false;
   bool write_blocked_ = false;
   bool read_wants_write_ = false;
@@ -102,6 +117,7 @@ void H1Connection::start() {
 
 void H1Connection::on_events(std::uint32_t events) {
   const auto self = shared_from_this();
+  if ((events & (EPOLLHUP | EPOLLERR)) != 0 && !reads()) return close();  // it would be reported again and again
   if (read_wants_write_ || (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read_some();
   if (!closed_ && !output_.empty()) flush();
   settle();
@@ -145,21 +161,27 @@ void H1Connection::take(std::string_view bytes) {
   }
   if (in_.empty()) {  // the common case: nothing is copied
     const auto used = parse(bytes);
-    if (!closed_ && !lingering_) in_.append(bytes.substr(used));
-    return;
+    if (closed_) return;
+    if (!lingering_) in_.append(bytes.substr(used));
+    return count_held();
   }
   in_.append(bytes);
   const auto used = parse(in_);
   if (closed_) return;
   in_.erase(0, used);
   if (in_.empty()) std::string().swap(in_);
+  count_held();
+}
+
+void H1Connection::count_held() const {
+  if (auto* stranger = stream_->stranger()) stranger->holds(in_.capacity() + (parser_ ? parser_->held() : 0));
 }
 
 /// Reads messages until one is being answered or bytes are missing. Returns how many bytes are used up.
 std::size_t H1Connection::parse(std::string_view bytes) {
   std::size_t used = 0;
   parsing_ = true;
-  while (!closed_ && !answer_ && !refused_ && !lingering_ && used < bytes.size()) {
+  while (!closed_ && takes_bytes() && !refused_ && !lingering_ && used < bytes.size()) {
     if (!parser_)
       parser_ =
           std::make_unique<RequestParser>(ParserLimits{core_->limits.header_bytes_max, core_->limits.body_bytes_max});
@@ -168,7 +190,7 @@ std::size_t H1Connection::parse(std::string_view bytes) {
     if (parser_->refusal() != 0) {
       refuse();
     } else if (parser_->done()) {
-      dispatch();
+      on_message();
     } else {
       if (parser_->head_done() && !std::exchange(body_begun_, true)) on_body_begun();
       if (taken == 0) break;
@@ -179,9 +201,19 @@ std::size_t H1Connection::parse(std::string_view bytes) {
 }
 
 void H1Connection::on_body_begun() {
+  if (core_->limits.heads_first) return dispatch_head();
   if (!parser_->expects_continue()) return;
   output_.push("HTTP/1.1 100 Continue\r\n\r\n");
   flush();
+}
+
+void H1Connection::on_message() {
+  if (!body_begun_) return dispatch();
+  if (on_body_) return hand_over_body();
+  if (!body_dropped_) return dispatch();
+  parser_.reset();
+  body_begun_ = body_dropped_ = false;
+  ++turn_;
 }
 
 void H1Connection::dispatch() {
@@ -198,6 +230,49 @@ void H1Connection::dispatch() {
   flush_answers();
 }
 
+/// The handler decides whether the body is worth reading; the parser waits with it.
+void H1Connection::dispatch_head() {
+  auto request = parser_->take_head();
+  const bool keep = parser_->keep_alive() && !finishing_ && !core_->stopping;
+  const H1Answer::Shape shape{request.method == "HEAD", parser_->is_http_1_0(),
+                              keep && parser_->rest_is_below(kUnreadBodyMax)};
+  body_unread_ = true;
+  ++turn_;
+  request.peer = peer_;
+  request.body_follows = true;
+  answer_ = std::make_shared<H1Answer>(core_, shared_from_this(), shape);
+  const auto handler = core_->handler;
+  call_handler(*handler, std::move(request), answer_);
+  flush_answers();
+}
+
+void H1Connection::read_body(std::function<void(std::string)> then) {
+  if (closed_ || !body_unread_ || on_body_ || !parser_) return;
+  on_body_ = std::move(then);
+  ++turn_;
+  if (parser_->expects_continue()) {
+    output_.push("HTTP/1.1 100 Continue\r\n\r\n");
+    flush();
+  }
+  if (!parsing_) settle();
+}
+
+void H1Connection::peer_is_known() {
+  if (stream_) stream_->count_as(nullptr);
+}
+
+void H1Connection::hand_over_body() {
+  const auto then = std::exchange(on_body_, nullptr);
+  auto body = parser_->take_body();
+  answer_->keep_alive(parser_->keep_alive() && !finishing_ && !core_->stopping);
+  parser_.reset();
+  body_begun_ = body_unread_ = false;
+  ++turn_;
+  const auto answer = answer_;
+  call_with_body(then, std::move(body), *answer);
+  flush_answers();
+}
+
 void H1Connection::refuse() {
   const int code = parser_->refusal();
   const auto reason = code == 413 ? Reason::request_entity_too_large : Reason::bad_request;
@@ -206,10 +281,15 @@ void H1Connection::refuse() {
 
 /// Answers a message that is not one, or not allowed to be, and ends the connection: what follows cannot be trusted.
 void H1Connection::refuse(int code, Reason reason, std::string_view message) {
-  parser_.reset();
   refused_ = true;
   ++turn_;
-  answer_ = std::make_shared<H1Answer>(core_, shared_from_this(), H1Answer::Shape{false, false, false});
+  if (answer_)
+    answer_->keep_alive(false);
+  else
+    answer_ = std::make_shared<H1Answer>(core_, shared_from_this(), H1Answer::Shape{false, false, false});
+  const auto unheard = std::exchange(on_body_, nullptr);  // who waits for the body may answer no more
+  parser_.reset();
+  body_unread_ = false;
   respond_failure(*answer_, code, reason, std::string(message));
   flush_answers();
 }
@@ -247,7 +327,13 @@ void H1Connection::flush() {
 
 void H1Connection::finish_answer() {
   const auto answer = std::move(answer_);
-  const bool keep = answer_state_.keep_alive && !finishing_ && !refused_;
+  bool keep = answer_state_.keep_alive && !finishing_ && !refused_;
+  const auto unheard = std::exchange(on_body_, nullptr);
+  if (std::exchange(body_unread_, false) && parser_) {
+    keep = keep && parser_->rest_is_below(kUnreadBodyMax);
+    body_dropped_ = true;
+    parser_->discard();
+  }
   answer_state_ = {};
   ++turn_;
   if (!keep) linger();
@@ -264,7 +350,7 @@ void H1Connection::linger() {
 
 /// What every entry from the loop ends with: goes on with requests that already lie here, then sets interest and time.
 void H1Connection::settle() {
-  if (!closed_ && !parsing_ && !answer_ && !in_.empty()) take({});
+  if (!closed_ && !parsing_ && takes_bytes() && !in_.empty()) take({});
   if (closed_) return;
   if (!answer_ && stream_->holds_input())
     core_->courier->post([self = shared_from_this()] {
@@ -281,7 +367,7 @@ void H1Connection::settle() {
 H1Connection::Phase H1Connection::phase() const {
   if (lingering_) return Phase::lingering;
   if (write_blocked_) return Phase::stalled;
-  if (answer_) return Phase::none;
+  if (answer_) return on_body_ ? Phase::body : Phase::none;
   if (!parser_) return turn_ == 0 ? Phase::head : Phase::idle;
   return body_begun_ ? Phase::body : Phase::head;
 }
@@ -334,7 +420,8 @@ void H1Connection::on_timer() {
 
 void H1Connection::expire() {
   deadline_ = Steady::time_point::max();
-  if (phase_ == Phase::body) return refuse(408, Reason::timeout, "the request's body did not arrive in time");
+  if (phase_ == Phase::body && !body_dropped_)
+    return refuse(408, Reason::timeout, "the request's body did not arrive in time");
   if (phase_ == Phase::stalled) {
     // A socket takes no more until much of its buffer is free, and a slow reader needs its time for that.
     if (stream_->unacknowledged() < stalled_at_) {
@@ -362,6 +449,7 @@ void H1Connection::close() {
   core_->loop.forget_fd(stream_->fd());
   core_->loop.cancel(timer_);
   const auto answer = std::move(answer_);
+  const auto unheard = std::exchange(on_body_, nullptr);
   stream_.reset();
   if (!parsing_) {
     parser_.reset();

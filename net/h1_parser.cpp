@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "sublet/base/text.h"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::size_t kChunkLineMax = 4 * 1024;  // a chunk's size with its extensions
 constexpr std::size_t kTrailerBytesMax = 8 * 1024;
-constexpr std::size_t kBodyReserveMax = 256 * 1024;
+constexpr std::uint64_t kBodyGrowth = 4;  // so many times what has come is made room for
 
 // Bytes and lines -----------------------------------------------------------------------------------------------------
 
@@ -156,6 +157,10 @@ class BodyReader {
     chunked_ = framing == Framing::chunked;
   }
   bool done() const { return state_ == State::done; }
+  /// What is still to come, as far as it is known.
+  std::optional<std::uint64_t> left() const {
+    return chunked_ || state_ == State::until_end ? std::nullopt : std::optional(left_);
+  }
   bool ends_with_connection() const { return state_ == State::until_end; }
   void finish() { state_ = State::done; }
   bool too_large() const { return too_large_; }
@@ -284,7 +289,9 @@ struct RequestParser::Impl {
   int refusal = 0;
   bool head_done = false;
   bool keep_alive = true;
+  std::uint64_t length = 0;  // of the body, when its head says it
   bool expects_continue = false;
+  bool discards = false;
   std::string_view reason = {};
 
   void refuse(int code, std::string_view why) {
@@ -321,7 +328,7 @@ struct RequestParser::Impl {
     keep_alive = !fields.close && (minor == 1 || fields.keep);
     const auto framing = fields.codings > 0 ? Framing::chunked : fields.lengths > 0 ? Framing::length : Framing::none;
     body.begin(framing, fields.length, limits.body_bytes_max);
-    if (fields.lengths > 0) request.body.reserve(std::min<std::uint64_t>(fields.length, kBodyReserveMax));
+    length = fields.length;
   }
 
   bool start_line(std::string_view line) {
@@ -359,8 +366,17 @@ struct RequestParser::Impl {
     target = path == std::string::npos ? "/" : target.substr(path);
   }
 
+  /// Room is made as bytes come, not as a head promises: a promise costs the peer nothing.
+  void append(std::string_view bytes) {
+    if (discards) return;
+    auto& to = request.body;
+    const std::uint64_t needed = to.size() + bytes.size();
+    if (needed > to.capacity()) to.reserve(std::max(needed, std::min(length, kBodyGrowth * needed)));
+    to.append(bytes);
+  }
+
   std::size_t put_body(std::string_view input) {
-    const auto taken = body.put(input, [this](std::string_view bytes) { request.body.append(bytes); });
+    const auto taken = body.put(input, [this](std::string_view bytes) { append(bytes); });
     if (!body.fault().empty()) refuse(body.too_large() ? 413 : 400, body.fault());
     return taken;
   }
@@ -384,6 +400,27 @@ bool RequestParser::keep_alive() const { return impl_->keep_alive; }
 bool RequestParser::is_http_1_0() const { return impl_->minor == 0; }
 bool RequestParser::expects_continue() const { return impl_->expects_continue; }
 Request RequestParser::take() { return std::move(impl_->request); }
+std::string RequestParser::take_body() { return std::move(impl_->request.body); }
+std::size_t RequestParser::held() const { return impl_->request.body.capacity(); }
+
+Request RequestParser::take_head() {
+  Request head = std::move(impl_->request);
+  impl_->request = {};
+  impl_->request.body = std::move(head.body);
+  head.body.clear();
+  return head;
+}
+
+/// A peer that waits for 100 Continue may never send its body.
+bool RequestParser::rest_is_below(std::size_t bytes) const {
+  const auto left = impl_->body.left();
+  return !impl_->expects_continue && left && *left <= bytes;
+}
+
+void RequestParser::discard() {
+  impl_->discards = true;
+  std::string().swap(impl_->request.body);
+}
 
 // Responses -----------------------------------------------------------------------------------------------------------
 

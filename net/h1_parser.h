@@ -40,6 +40,15 @@ class RequestParser {
   bool expects_continue() const;
   /// After done(); once.
   Request take();
+  // In two parts: the head before done(), the body after it.
+  Request take_head();
+  std::string take_body();
+  /// Bytes of the body that lie here.
+  std::size_t held() const;
+  /// Whether the rest of the body is sure to come and not more than so many bytes.
+  bool rest_is_below(std::size_t bytes) const;
+  /// From here on the body's bytes are dropped.
+  void discard();
 
  private:
   struct Impl;

@@ -31,19 +31,28 @@ struct Handle {
   std::shared_ptr<OwnedSink> sink;
 };
 
-}  // namespace
-
-void call_handler(const Handler& handler, Request request, const std::shared_ptr<OwnedSink>& sink) {
-  const auto handle = std::make_shared<Handle>(sink);
+template <class Work>
+void guarded(OwnedSink& sink, const Work& work) {
   try {
-    handler(std::move(request), std::shared_ptr<ResponseSink>(handle, sink.get()));
+    work();
     return;
   } catch (const std::exception& error) {
     log::error("net.handler_threw", {{"what", error.what()}});
   } catch (...) {
     log::error("net.handler_threw");
   }
-  sink->abandon();
+  sink.abandon();
+}
+
+}  // namespace
+
+void call_handler(const Handler& handler, Request request, const std::shared_ptr<OwnedSink>& sink) {
+  const auto handle = std::make_shared<Handle>(sink);
+  guarded(*sink, [&] { handler(std::move(request), std::shared_ptr<ResponseSink>(handle, sink.get())); });
+}
+
+void call_with_body(const std::function<void(std::string)>& then, std::string body, OwnedSink& sink) {
+  guarded(sink, [&] { then(std::move(body)); });
 }
 
 }  // namespace sublet::net

@@ -2,6 +2,7 @@
 // a sink that is dropped without an answer gets one, so that no client waits for ever.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,5 +23,7 @@ void respond_failure(ResponseSink& sink, int code, Reason reason, std::string me
 void respond_abandoned(ResponseSink& sink);
 
 void call_handler(const Handler& handler, Request request, const std::shared_ptr<OwnedSink>& sink);
+/// The rest of a handler's work, with the body that it asked for.
+void call_with_body(const std::function<void(std::string)>& then, std::string body, OwnedSink& sink);
 
 }  // namespace sublet::net

@@ -88,7 +88,7 @@ bool is_served(const SocketAddress& address) {
   return ::connect(probe.get(), address.get(), address.size) == 0;
 }
 
-Result<Descriptor> bind_unix(const std::string& path) {
+Result<Descriptor> bind_socket_file(const std::string& path) {
   const auto address = unix_address(path);
   if (!address) return fail(address.error());
   struct stat info {};
@@ -100,8 +100,7 @@ Result<Descriptor> bind_unix(const std::string& path) {
   Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return system_failure("socket");
   ::fchmod(fd.get(), 0600);  // the file is made with this mode, so there is no moment in which others may connect
-  if (::bind(fd.get(), address->get(), address->size) != 0 || ::chmod(path.c_str(), 0600) != 0 ||
-      ::listen(fd.get(), kListenBacklog) != 0)
+  if (::bind(fd.get(), address->get(), address->size) != 0 || ::chmod(path.c_str(), 0600) != 0)
     return system_failure("cannot listen on " + path);
   return fd;
 }
@@ -130,7 +129,6 @@ class PendingHandshake final : public ServerConnection, public std::enable_share
     core_->add(shared_from_this());
     core_->loop.watch_fd(stream_->fd(), EPOLLIN, [this](std::uint32_t) { advance(); });
     limit(core_->limits.header_timeout);
-    advance();
   }
   void finish() override { close(); }
   void close() override { release(); }
@@ -208,41 +206,52 @@ class Listener : public std::enable_shared_from_this<Listener> {
   void accept_some() {
     const auto self = shared_from_this();
     for (int i = 0; i < kAcceptsPerEvent; ++i) {
-      Descriptor accepted(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      sockaddr_storage address{};
+      socklen_t size = sizeof(address);
+      Descriptor accepted(
+          ::accept4(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!accepted) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) pause();
         return;
       }
-      auto seat = loops_->seat(tls_ != nullptr);
-      if (!seat.core) continue;
+      auto stream = admit(std::move(accepted), address);
+      if (!stream) continue;
+      const auto seat = loops_->seat(tls_ != nullptr);
+      stream->hold(seat.held);
       if (seat.core == core_) {
-        start(seat, std::move(accepted), tls_);
+        start(seat.core, std::move(stream), tls_ != nullptr);
         continue;
       }
-      seat.core->courier->post([seat, tls = tls_, fd = std::make_shared<Descriptor>(std::move(accepted))] {
-        if (!seat.core->stopping) start(seat, std::move(*fd), tls);
+      auto handed = std::make_shared<std::unique_ptr<Stream>>(std::move(stream));
+      seat.core->courier->post([core = seat.core, handed, secure = tls_ != nullptr] {
+        if (!core->stopping) start(core, std::move(*handed), secure);
       });
     }
   }
 
-  /// On the seat's loop.
-  static void start(const ServingLoops::Seat& seat, Descriptor fd, const std::shared_ptr<TlsContext>& tls) {
-    if (!tls) {
-      auto stream = make_plain_stream(std::move(fd));
-      stream->hold(seat.held);
-      return start_connection(seat.core, std::move(stream));
-    }
+  /// Null when there is no place for it.
+  std::unique_ptr<Stream> admit(Descriptor fd, const sockaddr_storage& address) {
+    const bool full = loops_->full();
+    if (!tls_) return full && !loops_->strangers()->close_one() ? nullptr : make_plain_stream(std::move(fd));
     for (const auto& option : kTcpOptions)
       ::setsockopt(fd.get(), option.level, option.name, &option.value, sizeof(option.value));
-    auto stream = make_tls_server_stream(std::move(fd), tls);
-    if (!stream) return log::error("net.tls_stream", {{"why", stream.error().message}});
-    (*stream)->hold(seat.held);
-    std::make_shared<PendingHandshake>(seat.core, std::move(*stream))->start();
+    auto stranger = loops_->strangers()->admit(fd.get(), address, full);
+    if (!stranger) return nullptr;
+    auto stream = make_tls_server_stream(std::move(fd), tls_);
+    stream->count_as(std::move(stranger));
+    return stream;
+  }
+
+  /// On the core's loop.
+  static void start(const std::shared_ptr<ServingLoop>& core, std::unique_ptr<Stream> stream, bool secure) {
+    if (!secure) return start_connection(core, std::move(stream));
+    std::make_shared<PendingHandshake>(core, std::move(stream))->start();
   }
 
   /// The waiting connection stays readable; without a pause the loop would spin on it.
   void pause() {
     log::warning("net.accept_paused", {{"why", std::strerror(errno)}});
+    loops_->strangers()->close_one();
     core_->loop.change_fd(fd_.get(), 0);
     core_->loop.after(kAcceptPause, [weak = weak_from_this()] {
       const auto self = weak.lock();
@@ -293,8 +302,14 @@ Result<std::string> HttpServer::listen_tls(const std::string& address, std::shar
 
 Outcome HttpServer::listen_unix(const std::string& path) {
   auto fd = bind_unix(path);
-  if (!fd) return fail(fd.error());
-  impl_->listen(std::move(*fd), nullptr, path);
+  return fd ? listen_unix(std::move(*fd), path) : fail(fd.error());
+}
+
+Result<Descriptor> HttpServer::bind_unix(const std::string& path) { return bind_socket_file(path); }
+
+Outcome HttpServer::listen_unix(Descriptor bound, const std::string& path) {
+  if (::listen(bound.get(), kListenBacklog) != 0) return system_failure("cannot listen on " + path);
+  impl_->listen(std::move(bound), nullptr, path);
   return {};
 }
 

@@ -16,6 +16,7 @@ struct ServingLoops::Place {
 
 ServingLoops::ServingLoops(Loop& first, Handler handler, HttpServerLimits limits)
     : limits_(limits),
+      strangers_(std::make_shared<Strangers>(limits.strangers)),
       first_(std::make_shared<ServingLoop>(first, std::make_shared<const Handler>(std::move(handler)), limits)) {
   places_.push_back(std::make_unique<Place>());
   places_.front()->core = first_;
@@ -23,15 +24,19 @@ ServingLoops::ServingLoops(Loop& first, Handler handler, HttpServerLimits limits
 
 ServingLoops::~ServingLoops() = default;
 
+std::size_t ServingLoops::taken() const {
+  std::size_t all = 0;
+  for (const auto& place : places_) all += place->count();
+  return all;
+}
+
+bool ServingLoops::full() const {
+  const MutexLock lock(mutex_);
+  return taken() >= limits_.connections_max;
+}
+
 ServingLoops::Seat ServingLoops::seat(bool may_add) {
-  std::size_t all = 0, loops = 0;
-  {
-    const MutexLock lock(mutex_);
-    for (const auto& place : places_) all += place->count();
-    loops = places_.size();
-  }
-  if (all >= limits_.connections_max) return {};
-  if (may_add && adders_.use_count() > 1 && loops < limits_.loops_max && !first_->stopping) add();
+  if (may_add && adders_.use_count() > 1 && loops() < limits_.loops_max && !first_->stopping) add();
   const MutexLock lock(mutex_);
   const auto& place =
       *std::ranges::min_element(places_, {}, [](const std::unique_ptr<Place>& one) { return one->count(); });

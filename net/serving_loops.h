@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "net/serving_loop.h"
+#include "net/strangers.h"
 #include "sublet/base/mutex.h"
 #include "sublet/net/loop.h"
 
@@ -27,9 +28,12 @@ class ServingLoops : public std::enable_shared_from_this<ServingLoops> {
     std::shared_ptr<ServingLoop> core;
     std::shared_ptr<void> held;
   };
-  /// Without a core when there are too many connections. `may_add`: the connection may be the reason for a further
-  /// loop.
+  /// `may_add`: the connection may be the reason for a further loop.
   Seat seat(bool may_add);
+  /// All places are taken.
+  bool full() const;
+  /// Those whose peers have not shown who they are.
+  const std::shared_ptr<Strangers>& strangers() const { return strangers_; }
 
   const std::shared_ptr<ServingLoop>& first() const { return first_; }
   std::size_t connections() const;
@@ -43,7 +47,10 @@ class ServingLoops : public std::enable_shared_from_this<ServingLoops> {
   void look_later();
   void look_for_idle();
 
+  std::size_t taken() const SUBLET_REQUIRES(mutex_);
+
   const HttpServerLimits limits_;
+  const std::shared_ptr<Strangers> strangers_;
   const std::shared_ptr<ServingLoop> first_;
 
   // the first loop's thread only

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "net/strangers.h"
 #include "sublet/base/descriptor.h"
 #include "sublet/base/status.h"
 #include "sublet/net/http.h"
@@ -53,6 +54,9 @@ class Stream {
   void reset_on_close();
   /// Kept as long as the stream lives.
   void hold(std::shared_ptr<void> what) { held_ = std::move(what); }
+  /// Null once the peer is known, and where nobody is a stranger.
+  void count_as(std::unique_ptr<Stranger> stranger) { stranger_ = std::move(stranger); }
+  Stranger* stranger() const { return stranger_.get(); }
 
  protected:
   Done from_errno(const char* what);
@@ -61,10 +65,12 @@ class Stream {
 
  private:
   std::shared_ptr<void> held_;
+  std::unique_ptr<Stranger> stranger_;  // goes before the descriptor
 };
 
 std::unique_ptr<Stream> make_plain_stream(Descriptor fd);
-Result<std::unique_ptr<Stream>> make_tls_server_stream(Descriptor fd, std::shared_ptr<TlsContext> context);
+/// To be driven by handshake() first, once there is something to read.
+std::unique_ptr<Stream> make_tls_server_stream(Descriptor fd, std::shared_ptr<TlsContext> context);
 /// `host` is verified (and sent as SNI) unless the context names another.
 Result<std::unique_ptr<Stream>> make_tls_client_stream(Descriptor fd, std::shared_ptr<TlsContext> context,
                                                        const std::string& host);

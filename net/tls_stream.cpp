@@ -120,12 +120,26 @@ void drop_exchange_keys(SSL* ssl) {
 
 // The stream ----------------------------------------------------------------------------------------------------------
 
+Result<SslPtr> new_ssl(TlsContext& context, int fd) {
+  SslPtr ssl(SSL_new(context.native()));
+  BIO* bio = ssl ? BIO_new(socket_bio()) : nullptr;
+  if (!bio) return internal_error("TLS: " + openssl_error());
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a BIO of our own has one pointer, and the descriptor is all that it
+  // needs.
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl.get(), bio, bio);  // one reference serves both directions
+  return ssl;
+}
+
 class TlsStream final : public Stream {
  public:
+  /// Without `ssl` a server's: OpenSSL's part is made when the handshake begins, since it is 10 KiB and more.
   TlsStream(Descriptor fd, std::shared_ptr<TlsContext> context, SslPtr ssl)
       : Stream(std::move(fd)), context_(std::move(context)), ssl_(std::move(ssl)) {}
 
   Io handshake() override {
+    if (!ssl_ && !accept()) return Io::failed;
     ERR_clear_error();
     const int result = SSL_do_handshake(ssl_.get());
     if (result != 1) return classify(result, "TLS handshake").io;
@@ -163,7 +177,7 @@ class TlsStream final : public Stream {
 
   void shutdown_writing() override {
     ERR_clear_error();
-    if (SSL_is_init_finished(ssl_.get())) SSL_shutdown(ssl_.get());  // the alert; we do not wait for the peer's
+    if (ssl_ && SSL_is_init_finished(ssl_.get())) SSL_shutdown(ssl_.get());  // the alert; we do not wait for the peer's
     ERR_clear_error();
     Stream::shutdown_writing();
   }
@@ -183,6 +197,17 @@ class TlsStream final : public Stream {
   }
 
  private:
+  bool accept() {
+    auto ssl = new_ssl(*context_, fd());
+    if (!ssl) {
+      error_ = ssl.error().message;
+      return false;
+    }
+    ssl_ = std::move(*ssl);
+    SSL_set_accept_state(ssl_.get());
+    return true;
+  }
+
   Done classify(int result, const char* what) {
     const int saved_errno = errno;
     switch (SSL_get_error(ssl_.get(), result)) {
@@ -216,18 +241,6 @@ class TlsStream final : public Stream {
   bool starved_ = false;  // the last read wanted more from the socket
 };
 
-Result<SslPtr> new_ssl(TlsContext& context, int fd) {
-  SslPtr ssl(SSL_new(context.native()));
-  BIO* bio = ssl ? BIO_new(socket_bio()) : nullptr;
-  if (!bio) return internal_error("TLS: " + openssl_error());
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a BIO of our own has one pointer, and the descriptor is all that it
-  // needs.
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
-  BIO_set_init(bio, 1);
-  SSL_set_bio(ssl.get(), bio, bio);  // one reference serves both directions
-  return ssl;
-}
-
 bool is_ip_address(const std::string& text) {
   unsigned char scratch[16];
   return ::inet_pton(AF_INET, text.c_str(), scratch) == 1 || ::inet_pton(AF_INET6, text.c_str(), scratch) == 1;
@@ -243,11 +256,8 @@ bool expect_peer(SSL* ssl, const std::string& name) {
 
 }  // namespace
 
-Result<std::unique_ptr<Stream>> make_tls_server_stream(Descriptor fd, std::shared_ptr<TlsContext> context) {
-  auto ssl = new_ssl(*context, fd.get());
-  if (!ssl) return fail(ssl.error());
-  SSL_set_accept_state(ssl->get());
-  return std::make_unique<TlsStream>(std::move(fd), std::move(context), std::move(*ssl));
+std::unique_ptr<Stream> make_tls_server_stream(Descriptor fd, std::shared_ptr<TlsContext> context) {
+  return std::make_unique<TlsStream>(std::move(fd), std::move(context), nullptr);
 }
 
 Result<std::unique_ptr<Stream>> make_tls_client_stream(Descriptor fd, std::shared_ptr<TlsContext> context,

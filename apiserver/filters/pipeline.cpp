@@ -5,6 +5,7 @@
 #include "apiserver/authz/request_attributes.h"
 #include "apiserver/endpoints/endpoint.h"
 #include "apiserver/filters/impersonation.h"
+#include "apiserver/request/large_work.h"
 #include "apiserver/subresources/subresource.h"
 #include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/scale.h"
@@ -45,6 +46,8 @@ bool authenticate_request(RequestContext& context) {
     return false;
   }
   context.user = std::move(*user);
+  const bool by_request = context.request.peer.kind == net::PeerIdentity::Kind::anonymous;  // not by the connection
+  if (by_request && context.user.name != kAnonymousUser) context.sink->peer_is_known();
   if (auto acting = impersonate(context); !acting) {
     reply_status(context, acting.error());
     return false;
@@ -61,6 +64,12 @@ bool authorize_request(RequestContext& context) {
 
 bool is_write(Verb verb) { return verb != Verb::get && verb != Verb::list && verb != Verb::watch; }
 
+void refuse_for_now(RequestContext& context) {
+  Status status = status_of(Reason::too_many_requests, "too many requests, please try again later");
+  status.retry_after_seconds = 1;
+  reply_status(context, status);
+}
+
 // Takes a place among the writes that wait for their commit.
 bool admit_write(RequestContext& context) {
   auto& writes = context.core->writes_in_flight;
@@ -69,9 +78,7 @@ bool admit_write(RequestContext& context) {
     return true;
   }
   writes.fetch_sub(1, std::memory_order_relaxed);
-  Status status = status_of(Reason::too_many_requests, "too many requests, please try again later");
-  status.retry_after_seconds = 1;
-  reply_status(context, status);
+  refuse_for_now(context);
   return false;
 }
 
@@ -208,6 +215,20 @@ void handle_resource(const ContextPtr& context) {
   when_ready(context, dispatch_verb);
 }
 
+void serve(const ContextPtr& context) {
+  if (context->info.is_resource) return handle_resource(context);
+  const Endpoint* endpoint = find_endpoint(context->info.path);
+  if (!endpoint) return reply_status(*context, no_such_resource());
+  if (context->request.method != "GET" && context->request.method != "HEAD")
+    return reply_status(*context, not_allowed());
+  endpoint->serve(context);
+}
+
+void serve_body(const ContextPtr& context) {
+  const auto bytes = context->request.body.size();
+  if (!run_by_size(*context->core, bytes, [context] { serve(context); })) refuse_for_now(*context);
+}
+
 }  // namespace
 
 void handle_request(const std::shared_ptr<ServerCore>& core, net::Request request,
@@ -217,12 +238,13 @@ void handle_request(const std::shared_ptr<ServerCore>& core, net::Request reques
   context->audit_id = audit_id_of(*context);
   context->info = parse_request_info(context->request, context->query);
   if (!authenticate_request(*context) || !authorize_request(*context)) return;
-  if (context->info.is_resource) return handle_resource(context);
-  const Endpoint* endpoint = find_endpoint(context->info.path);
-  if (!endpoint) return reply_status(*context, no_such_resource());
-  if (context->request.method != "GET" && context->request.method != "HEAD")
-    return reply_status(*context, not_allowed());
-  endpoint->serve(context);
+  if (!context->info.is_resource) return serve(context);
+  if (!context->request.body_follows) return serve_body(context);
+  context->sink->read_body([context](std::string body) {
+    context->request.body = std::move(body);
+    context->request.body_follows = false;
+    serve_body(context);
+  });
 }
 
 }  // namespace sublet::apiserver

@@ -48,6 +48,7 @@ struct ServerCore {
   CallOuts& call_outs;
   Authorizer& authorizer;
   StandingRights& standing_rights;
+  WorkerPool large_writes{{.name = "writes", .threads_max = 2, .queue_max = 64}};     // large_write(); until stop()
   WorkerPool large_answers{{.name = "answers", .threads_max = 2, .queue_max = 256}};  // made, compressed; until stop()
   static constexpr int kAsideMax = 128;
   WorkerPool aside{

@@ -11,7 +11,8 @@
 // that rests on pending state (an error, an update that changes nothing) waits until that state is durable, and is
 // prepared again when it is undone: what one request was told, the next one reads. Lifecycle: made by a verb, started
 // once, held by what it waits for (commit, call outside) until it has answered. Threads: one at a time, on the
-// request's thread first, then on the server's loop. Functions must not block.
+// request's thread first, then on the server's loop, or aside when it is large (large_work.h). Functions must not
+// block.
 #pragma once
 
 #include <memory>
@@ -55,6 +56,7 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
  private:
   enum class Step { done, waits };
 
+  void run_by_size();
   void run();
   bool stale(const Write& write) const;
   Result<Step> prepare(Write& write);

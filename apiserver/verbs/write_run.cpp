@@ -3,6 +3,7 @@
 
 #include "apiserver/admission/call_out.h"
 #include "apiserver/admission/plugins.h"
+#include "apiserver/request/large_work.h"
 #include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/phases.h"
 #include "sublet/net/courier.h"
@@ -65,7 +66,21 @@ WriteRun::WriteRun(ContextPtr context)
 
 WriteRun::~WriteRun() = default;
 
-void WriteRun::start() { run(); }
+void WriteRun::start() { run_by_size(); }
+
+// As long as what it brings or changes is small, here; or where it is worked on aside already.
+void WriteRun::run_by_size() {
+  if (context_->aside) return run();
+  auto& core = *context_->core;
+  std::size_t bytes = context_->request.body.size();
+  if (!context_->info.name.empty())
+    if (const auto stored = core.store.pending().get(context_->key())) bytes = std::max(bytes, stored->bytes.size());
+  if (bytes <= kLoopBytesMax) return run();
+  if (apiserver::run_by_size(core, bytes, [self = shared_from_this()] { self->run(); })) return;
+  reply_status(*context_, core.stopping
+                              ? shutting_down()
+                              : status_of(Reason::too_many_requests, "too many requests, please try again later", 1));
+}
 
 Result<Plan> WriteRun::plan(Write& write, Draft& draft) { return plan_draft(write, draft); }
 
@@ -172,7 +187,7 @@ void WriteRun::come_back(const CallOutPlugin& plugin, CallOut& call, CallOutEnd 
       return answer_when_durable(fail(taken.error()), pending.revision());
     ++next_call_;
   }
-  run();
+  run_by_size();
 }
 
 // A call that is late may still be running: only the plugin may be asked then.
@@ -236,7 +251,7 @@ void WriteRun::finish(const Result<Answer>& answer) {
 
 // What the write was based on is undone (the disk is full): from the beginning.
 void WriteRun::again() {
-  go_on(context_, [self = shared_from_this()] { self->run(); });
+  go_on(context_, [self = shared_from_this()] { self->run_by_size(); });
 }
 
 }  // namespace sublet::apiserver

@@ -1,6 +1,7 @@
 #include "patches/template/config_keys.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "sublet/base/nearest.h"
 
@@ -16,6 +17,7 @@ enum class Takes : std::uint8_t {
   labels,      // a map of labels, honoured
   selector,    // a label selector's expressions, honoured
   choice,      // one of the words in `reason`, honoured
+  count,       // a whole number from 1 to 1,000,000, honoured
   nothing,     // refused with all below it, whatever it says
 };
 
@@ -25,6 +27,7 @@ struct KeyRow {
   std::string_view reason;  // completes "... because" for what is refused
   bool SyncConfig::*flag = nullptr;
   std::string SyncConfig::*text = nullptr;
+  int SyncConfig::*number = nullptr;
 };
 
 constexpr std::string_view kAlways = "sublet always does this";
@@ -108,6 +111,10 @@ constexpr KeyRow kRows[] = {
     {"sync.fromHost.customResources", Takes::only_empty, kNotShown},
     // The rest.
     {"controllers", Takes::choice, "builtin upstream none", nullptr, &SyncConfig::controllers},
+    {"unauthenticated.connections", Takes::count, "", nullptr, nullptr, &SyncConfig::unauthenticated_connections},
+    {"unauthenticated.connectionsPerAddress", Takes::count, "", nullptr, nullptr,
+     &SyncConfig::unauthenticated_connections_per_address},
+    {"unauthenticated.kib", Takes::count, "", nullptr, nullptr, &SyncConfig::unauthenticated_kib},
     {"controlPlane.distro.k8s.controllerManager.enabled", Takes::only_true,
      "write controllers: none (nobody runs workloads) or controllers: upstream"},
     {"experimental.syncSettings.setOwner", Takes::only_false,
@@ -257,6 +264,8 @@ class ConfigReader {
         return expressions(row, node, key);
       case Takes::choice:
         return choice(row, node, key);
+      case Takes::count:
+        return count(row, node, key);
       case Takes::nothing:
         if (!node.is_null()) refuse(node, key, "not supported", row.reason);
         return;
@@ -279,6 +288,15 @@ class ConfigReader {
     const std::string given = node.is_string() ? '"' + node.text + '"' : std::string(node.kind_text());
     problems_.add(node.mark, key,
                   "must be one of " + all + ", not " + given + (node.is_string() ? suggestion(node.text, words) : ""));
+  }
+
+  void count(const KeyRow& row, const YamlNode& node, const std::string& key) {
+    int value = 0;
+    const char* const last = node.text.data() + node.text.size();
+    const auto [end, error] = std::from_chars(node.text.data(), last, value);
+    if (!node.is_scalar() || node.is_string() || error != std::errc() || end != last || value < 1 || value > 1'000'000)
+      return problems_.add(node.mark, key, "must be a whole number from 1 to 1000000");
+    config_.*row.number = value;
   }
 
   void labels(const KeyRow& row, const YamlNode& node, const std::string& key) {

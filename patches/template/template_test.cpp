@@ -96,8 +96,12 @@ sync:
     csiDrivers: {enabled: auto}
 telemetry: {enabled: false}
 controllers: none
+unauthenticated: {connections: 64, connectionsPerAddress: 8, kib: 512}
 )");
   ASSERT_TRUE(resolved);
+  EXPECT_EQ(resolved->config().unauthenticated_connections, 64);
+  EXPECT_EQ(resolved->config().unauthenticated_connections_per_address, 8);
+  EXPECT_EQ(resolved->config().unauthenticated_kib, 512);
   EXPECT_FALSE(resolved->config().nodes_from_host);
   EXPECT_EQ(resolved->config().controllers, "none");
   EXPECT_EQ(resolved->config().nodes_selector, "team=legal,gpu=true");
@@ -115,6 +119,10 @@ TEST(Template, MistakesAreNamedWithTheirPlace) {
       {"snyc: {}\n", "t.yaml:1:1: snyc: unknown key (did you mean \"sync\"?)"},
       {"patchs: []\n", "t.yaml:1:1: patchs: unknown key (did you mean \"patches\"?)"},
       {"foo: 1\n", "t.yaml:1:1: foo: unknown key"},
+      {"unauthenticated: {connections: 0}\n",
+       "t.yaml:1:32: unauthenticated.connections: must be a whole number from 1 to 1000000"},
+      {"unauthenticated: {kib: \"64\"}\n",
+       "t.yaml:1:24: unauthenticated.kib: must be a whole number from 1 to 1000000"},
       {"sync:\n  fromHost:\n    runtimeClasses: {enabled: yep}\n",
        "t.yaml:3:31: sync.fromHost.runtimeClasses.enabled: must be true or false, not a string"},
       {"sync: {}\ncontrollers: upsteam\n",

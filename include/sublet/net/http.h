@@ -56,6 +56,7 @@ struct Request {
   Headers headers;
   std::string body;
   PeerIdentity peer;
+  bool body_follows = false;  // the body is still with the peer: ResponseSink::read_body()
 
   std::string_view path() const;   // target before '?', still percent-encoded
   std::string_view query() const;  // target after '?', still percent-encoded
@@ -96,11 +97,18 @@ class ResponseSink {
   /// of a long answer, a watch's rounds, what a commit has to say) runs there. Two sinks are on the same loop when
   /// their couriers are the same object.
   virtual const std::shared_ptr<Courier>& courier() const = 0;
+  /// Has the body of a request with body_follows read; `then` hears it whole on the loop's thread, or is dropped
+  /// unheard when the peer leaves, sends too much or is too slow, which the transport answers. At most once. Who
+  /// answers without it never gets it.
+  virtual void read_body(std::function<void(std::string)> then) { then({}); }
+  /// The peer has shown who it is: its connection no longer counts among the strangers (HttpServerLimits).
+  virtual void peer_is_known() {}
 
   static constexpr std::size_t kBacklogHigh = 256 * 1024;
 };
 
-/// A server's entry. Called on a loop's thread with the whole body read: must not block; answer later through the sink.
+/// A server's entry. Called on a loop's thread: must not block; answer later through the sink. The body has been read,
+/// unless the server was told to call with heads first.
 using Handler = std::function<void(Request, std::shared_ptr<ResponseSink>)>;
 
 /// How a client hears one answer. Calls come in order on one thread (the loop's, or the server's for in-process).

@@ -3,26 +3,39 @@
 //
 // listen_*() may be called several times before or while the loop runs; connections call the one handler. Streaming
 // answers, keep-alive, pipelining (answers in order), Expect: 100-continue, header and body limits, idle and header
-// timeouts. HTTP/2 will come behind ALPN as a second connection class with the same handler.
-// Lifecycle: stop() closes listeners, lets running exchanges finish within `grace`, then closes what is left; call it
-// from any thread and keep the loop running until it returns. With several loops the server must not be destroyed by
-// its handler.
+// timeouts. Connections whose peers have not shown who they are (strangers) have limits of their own, and the oldest
+// makes room for the newest: they cannot take the places of those who have. HTTP/2 will come behind ALPN as a second
+// connection class with the same handler. Lifecycle: stop() closes listeners, lets running exchanges finish within
+// `grace`, then closes what is left; call it from any thread and keep the loop running until it returns. With several
+// loops the server must not be destroyed by its handler.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "sublet/base/descriptor.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 #include "sublet/net/tls_context.h"
 
 namespace sublet::net {
 
+/// What peers may hold together before they have shown who they are: by a verified certificate, or because the handler
+/// says so (ResponseSink::peer_is_known()). Whoever is above a limit is closed, the oldest of the address with the most
+/// first. Peers on the unix socket are no strangers.
+struct StrangerLimits {
+  std::size_t connections_max = 1024;
+  std::size_t connections_per_address_max = 1024;  // an IPv4 address or an IPv6 /64; a load balancer is one address
+  std::size_t bytes_max = 16 * 1024 * 1024;        // heads and bodies that are not complete
+};
+
 struct HttpServerLimits {
   std::size_t header_bytes_max = 64 * 1024;
   std::size_t body_bytes_max = 3 * 1024 * 1024 + 64 * 1024;  // above it: 413 with a Status body
-  std::size_t connections_max = 8192;                        // above it: accepted and closed at once
-  std::size_t loops_max = 1;                                 // above one, the handler is called on several threads
+  std::size_t connections_max = 8192;  // above it: a stranger makes room, else accepted and closed at once
+  StrangerLimits strangers = {};
+  bool heads_first = false;   // the handler is called before a body has come, and asks for it (Request::body_follows)
+  std::size_t loops_max = 1;  // above one, the handler is called on several threads
   std::chrono::milliseconds idle_loop_time{10'000};  // a further loop ends after one to two of these without use
   std::chrono::milliseconds header_timeout{10'000};  // TLS handshake and request head
   std::chrono::milliseconds body_timeout{60'000};
@@ -41,6 +54,10 @@ class HttpServer {
   Result<std::string> listen_tls(const std::string& address, std::shared_ptr<TlsContext> tls);
   /// Removes a stale socket file; mode 0600. The peer is PeerIdentity::unix_socket.
   Outcome listen_unix(const std::string& path);
+  /// The same in two steps, for a process that may make no file there any more when it serves: whoever connects in
+  /// between is refused.
+  static Result<Descriptor> bind_unix(const std::string& path);
+  Outcome listen_unix(Descriptor bound, const std::string& path);
   std::size_t connections() const;
   /// How many loops serve now.
   std::size_t loops() const;

@@ -42,6 +42,8 @@ struct SyncConfig {
   std::string nodes_selector;             // sync.fromHost.nodes.selector.labels as a label selector
   std::string controllers = "builtin";    // controllers: who runs workloads: builtin, upstream or none
   Allowed allowed;                        // allow: what tenants may decide (allowed.h)
+  // unauthenticated: what peers of the API server may hold before they have shown who they are; 0: as it is by default
+  int unauthenticated_connections = 0, unauthenticated_connections_per_address = 0, unauthenticated_kib = 0;
 };
 
 /// What the border makes of any template, so that load() can tell which patches would have no effect.
