@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/context_name.h"
@@ -17,6 +19,7 @@
 #include "cli/previous_context.h"
 #include "cli/reference.h"
 #include "cli/steps.h"
+#include "sublet/base/descriptor.h"
 #include "sublet/base/files.h"
 #include "sublet/kube/kubeconfig.h"
 
@@ -44,19 +47,35 @@ Result<kube::ClusterAccess> access_of(const cluster::Driver& driver, const Virtu
   return access;
 }
 
-// A private kubeconfig for one command, removed when it ends.
+// A private kubeconfig for one command, removed when it ends. Its lock is inherited by the command: one that nobody
+// holds was left by a connect that was killed, and goes with the next.
 class CommandKubeconfig {
  public:
   explicit CommandKubeconfig(const VirtualCluster& cluster)
-      : path_(cluster.folder + "/connect-" + std::to_string(::getpid()) + ".kubeconfig") {}
+      : folder_(cluster.folder), path_(folder_ + "/connect-" + std::to_string(::getpid()) + ".kubeconfig") {}
   ~CommandKubeconfig() { ::unlink(path_.c_str()); }
-  Outcome write(const kube::ClusterAccess& access) const {
-    return write_private_file(path_, kube::render_kubeconfig(access));
+  Outcome write(const kube::ClusterAccess& access) {
+    remove_left_over();
+    if (auto written = write_private_file(path_, kube::render_kubeconfig(access)); !written) return written;
+    lock_.reset(::open(path_.c_str(), O_RDONLY | O_NOFOLLOW));
+    if (lock_) ::flock(lock_.get(), LOCK_SH);
+    return {};
   }
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
+  void remove_left_over() const {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with("connect-") || !name.ends_with(".kubeconfig")) continue;
+      const Descriptor file(::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+      if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+    }
+  }
+
+  const std::string folder_, path_;
+  Descriptor lock_;
 };
 
 volatile sig_atomic_t command_pid = 0;
@@ -96,7 +115,7 @@ int run_command(const std::vector<std::string>& command, const std::string& kube
 
 int connect_command(const VirtualCluster& cluster, const kube::ClusterAccess& access,
                     const std::vector<std::string>& command) {
-  const CommandKubeconfig kubeconfig(cluster);
+  CommandKubeconfig kubeconfig(cluster);
   if (auto written = kubeconfig.write(access); !written) return report(written.error());
   return run_command(command, kubeconfig.path());
 }

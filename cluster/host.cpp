@@ -1,5 +1,6 @@
 #include "cluster/host.h"
 
+#include "cluster/owner.h"
 #include "cluster/wait_until.h"
 
 namespace sublet::cluster {
@@ -52,6 +53,13 @@ Result<Host> host_from_kubeconfig(const HostConnector& connect, const std::strin
   return host;
 }
 
+void tell_of_unverified(const Host& host, Progress& progress) {
+  if (!host.access.insecure_skip_tls_verify) return;
+  progress.warn("the certificate of the host of context " + host.context +
+                " is not verified (insecure-skip-tls-verify in its kubeconfig): whoever stands in between can read and "
+                "change all that crosses; name its CA there instead (certificate-authority)");
+}
+
 Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster) {
   auto access = kube::load_kubeconfig(cluster.host_kubeconfig_path());
   if (!access) return fail(access.error());
@@ -86,13 +94,22 @@ Outcome make_service_account(const Host& host, const VirtualCluster& cluster) {
   labels.put(syncer::kLabelManagedBy, cluster.name);
   labels.put(syncer::kLabelTenantUid, cluster.uid);
   const auto made = host.client.create(kServiceAccounts, cluster.host_namespace, account.root());
-  return made || made.error().is(Reason::already_exists) ? Outcome() : fail(made.error());
+  if (made) return {};
+  if (!made.error().is(Reason::already_exists)) return fail(made.error());
+  const auto there = host.client.get(kServiceAccounts, cluster.host_namespace, cluster.host_service_account);
+  if (!there) return fail(there.error());
+  if (there->root()["metadata"]["labels"][syncer::kLabelTenantUid].text() == cluster.uid) return {};
+  return fail(Reason::already_exists,
+              "ServiceAccount " + cluster.host_service_account + " is there, and is not of virtual cluster " +
+                  cluster.name + " (" + host_selector(cluster) +
+                  "); its pods would run with whatever rights it has. Remove it, or take another name");
 }
 
 }  // namespace
 
 Outcome prepare_host(const Host& host, const VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline) {
   auto prepared = make_namespace(host, cluster.host_namespace, deadline);
+  if (prepared) prepared = take_name(host, cluster);
   if (prepared) prepared = make_service_account(host, cluster);
   if (prepared) return prepared;
   Status status = prepared.error();

@@ -27,11 +27,13 @@ struct Host {
 Result<Host> embedded_host(const HostConnector& connect, kube::ClusterAccess access);
 /// From a kubeconfig; checks that it answers.
 Result<Host> host_from_kubeconfig(const HostConnector& connect, const std::string& path, const std::string& context);
+/// Says so when the host's certificate is not verified.
+void tell_of_unverified(const Host& host, Progress& progress);
 /// The host that a virtual cluster stands on, by its own host.kubeconfig.
 Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster);
 
-/// Namespace and service account without rights; both may be there already. Waits for the end of a namespace of that
-/// name that is terminating.
+/// Namespace, which may be there already, the name in it (owner.h), and a service account without rights. Waits for the
+/// end of a namespace of that name that is terminating.
 Outcome prepare_host(const Host& host, const VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline);
 /// Of the namespace when it carries the mark that sublet made it.
 std::optional<std::string> uid_of_namespace_by_sublet(const Host& host, const std::string& host_namespace);

@@ -1,5 +1,6 @@
 #include "sublet/cluster/plan.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "sublet/base/clock.h"
@@ -32,6 +33,17 @@ Outcome check_cluster_name(const std::string& name) {
   return {};
 }
 
+// Where the host keeps what is its own: a virtual cluster there would stand among it, and could not be swept away.
+constexpr std::string_view kNamespacesOfTheHost[] = {"default", "kube-system", "kube-public", "kube-node-lease"};
+
+Outcome check_host_namespace(const std::string& name) {
+  if (auto good = check_name("namespace", name, 63); !good) return good;
+  if (std::ranges::find(kNamespacesOfTheHost, name) == std::end(kNamespacesOfTheHost)) return {};
+  return bad_request("namespace " + name +
+                     " cannot be used: it is the host's own; take one for virtual clusters, which is made when it is "
+                     "not there");
+}
+
 // The template as it will be read by the daemons: it must load and resolve.
 Outcome check_template(const Plan& plan) {
   const VirtualCluster& cluster = plan.cluster;
@@ -51,7 +63,7 @@ Result<Plan> make_plan(const Wish& wish) {
   if (auto good = check_cluster_name(wish.name); !good) return fail(good.error());
   cluster.name = wish.name;
   cluster.host_namespace = wish.host_namespace.empty() ? "sublet-" + wish.name : wish.host_namespace;
-  if (auto good = check_name("namespace", cluster.host_namespace, 63); !good) return fail(good.error());
+  if (auto good = check_host_namespace(cluster.host_namespace); !good) return fail(good.error());
   cluster.parameters = wish.parameters;
   if (wish.quota.objects.value_or(0) < 0 || wish.quota.bytes.value_or(0) < 0)
     return bad_request("a quota cannot be less than 0, which is no limit");

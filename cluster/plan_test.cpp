@@ -51,6 +51,8 @@ TEST(Plan, RefusesNamesThatWouldMakeHostNamesAmbiguous) {
   EXPECT_EQ(refusal({.name = std::string(40, 'a')}), "planned");
   EXPECT_EQ(refusal({.name = ""}), "name is empty");
   EXPECT_NE(refusal({.name = "rag", .host_namespace = "a_b"}).find("namespace a_b"), std::string::npos);
+  for (const char* own : {"default", "kube-system", "kube-public", "kube-node-lease"})
+    EXPECT_NE(refusal({.name = "rag", .host_namespace = own}).find("it is the host's own"), std::string::npos) << own;
   EXPECT_NE(refusal({.name = "rag", .host_namespace = std::string(64, 'a')}).find("at most 63"), std::string::npos);
 }
 

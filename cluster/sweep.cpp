@@ -1,11 +1,14 @@
 #include "cluster/sweep.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <span>
 #include <thread>
 
+#include "cluster/inhabitants.h"
+#include "cluster/owner.h"
 #include "cluster/wait_until.h"
 #include "sublet/base/mutex.h"
 #include "sublet/kube/pipeline.h"
@@ -121,6 +124,7 @@ class Sweep {
  private:
   Result<std::vector<Item>> what_is_left(std::span<const kube::Resource> resources) const;
   Status out_of_patience(const std::vector<Item>& left) const;
+  std::array<std::string, 2> selectors() const;
 
   const Host& host_;
   const VirtualCluster& cluster_;
@@ -129,18 +133,26 @@ class Sweep {
   Deletions deletions_;
 };
 
+// By uid; and what somebody on the host took that label from, but not the name's, which is ours alone in this namespace
+// (owner.h): it would run on unseen.
+std::array<std::string, 2> Sweep::selectors() const {
+  return {host_selector(cluster_),
+          std::string(syncer::kLabelManagedBy) + "=" + cluster_.name + ",!" + std::string(syncer::kLabelTenantUid)};
+}
+
 Result<std::vector<Item>> Sweep::what_is_left(std::span<const kube::Resource> resources) const {
   std::vector<Item> items;
-  for (const kube::Resource& resource : resources) {
-    const auto listed = host_.client.list(resource, cluster_.host_namespace,
-                                          {.label_selector = host_selector(cluster_), .metadata_only = true});
-    if (!listed) return fail(listed.error());
-    for (const Value item : listed->root()["items"]) {
-      const Value metadata = item["metadata"];
-      items.push_back(
-          {resource, metadata["name"].string(), metadata["uid"].string(), metadata.has("deletionTimestamp")});
+  for (const kube::Resource& resource : resources)
+    for (const auto& selector : selectors()) {
+      const auto listed =
+          host_.client.list(resource, cluster_.host_namespace, {.label_selector = selector, .metadata_only = true});
+      if (!listed) return fail(listed.error());
+      for (const Value item : listed->root()["items"]) {
+        const Value metadata = item["metadata"];
+        items.push_back(
+            {resource, metadata["name"].string(), metadata["uid"].string(), metadata.has("deletionTimestamp")});
+      }
     }
-  }
   return items;
 }
 
@@ -175,17 +187,6 @@ Outcome Sweep::take_away(std::span<const kube::Resource> resources, bool force_l
   }
 }
 
-// Other people's objects keep a namespace alive; what every namespace gets by itself does not.
-bool only_defaults_left(const Host& host, const std::string& host_namespace) {
-  for (const auto& [resource, ends_with_grace] : syncer::swept_from_host()) {
-    const auto listed = host.client.list(resource, host_namespace, {.limit = 10, .metadata_only = true});
-    if (!listed) return false;
-    for (const Value item : listed->root()["items"])
-      if (item["metadata"]["name"].text() != "kube-root-ca.crt") return false;
-  }
-  return true;
-}
-
 // A real host's namespace controller begins five seconds after it was told: nothing is won by waiting for that, and a
 // create into that namespace waits by itself (prepare_host). The embedded host ends it at once, and may be stopped
 // next.
@@ -217,9 +218,15 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
   then.push_back(kServiceAccounts);
   if (auto gone = sweep.take_away(first, true); !gone) return gone;
   if (auto gone = sweep.take_away(then, false); !gone) return gone;
+  // The name last: until then nobody else begins with it.
+  if (auto given = give_name_back(host, cluster); !given) return given;
   if (!may_take_namespace) return {};
   const auto uid = uid_of_namespace_by_sublet(host, cluster.host_namespace);
-  if (!uid || !only_defaults_left(host, cluster.host_namespace)) return {};
+  if (!uid) return {};
+  if (const Inhabitants others = inhabitants_of(host, cluster.host_namespace); !others.none()) {
+    progress.warn("host namespace " + cluster.host_namespace + " stays, since it holds " + others.text());
+    return {};
+  }
   return remove_namespace(host, cluster.host_namespace, *uid, deadline, progress);
 }
 

@@ -8,8 +8,9 @@
 
 namespace sublet::cluster {
 
-/// Pods first, then what they use, then the service account; the namespace too when `may_take_namespace`, sublet made
-/// it and nobody else's objects are in it. Waits until all is gone; timeout says how many are not.
+/// Pods first, then what they use and the service account, then the name (owner.h); the namespace too when
+/// `may_take_namespace`, sublet made it and nothing of any kind is in it but what every namespace has. Waits until all
+/// is gone; timeout says how many are not.
 Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_take_namespace,
                    std::chrono::seconds patience, Progress& progress);
 

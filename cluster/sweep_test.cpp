@@ -30,7 +30,8 @@ net::PeerIdentity admin() {
 }
 
 struct Told final : Progress {
-  std::vector<std::string> updates;
+  std::vector<std::string> updates, warnings;
+  void warn(const std::string& text) override { warnings.push_back(text); }
   void update(const std::string& how_far) override { updates.push_back(how_far); }
 };
 
@@ -198,6 +199,109 @@ TEST_F(SweepTest, PatienceThatEndsSaysHowManyAreLeftAndThatTheyGo) {
   EXPECT_THAT(swept.error().message,
               HasSubstr("2 secrets of rag are still in host namespace team: all of them are going"));
   EXPECT_EQ(seen_deletes().size(), 2u) << "asked for more than once";
+}
+
+TEST_F(SweepTest, APodWhoseUidLabelWasTakenAwayGoesToo) {
+  create(kPods,
+         R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"hidden","labels":{"sublet.dev/managed-by":"rag"}},)"
+         R"("spec":{"containers":[{"name":"c","image":"i"}]}})",
+         "team");
+  create(kSecrets,
+         R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"others","labels":{"sublet.dev/managed-by":"rag",)"
+         R"("sublet.dev/virtual-cluster-uid":"another-uid"}}})",
+         "team");
+  ASSERT_TRUE(sweep());
+  EXPECT_THAT(names(kPods), testing::IsEmpty());
+  EXPECT_THAT(names(kSecrets), testing::ElementsAre("others"));
+}
+
+TEST_F(SweepTest, ANamespaceWithAnythingElseInItStays) {
+  create(
+      kNamespaces,
+      R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"made","labels":{"sublet.dev/created-by":"sublet"}}})");
+  cluster_.host_namespace = "made";
+  create(kConfigMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kube-root-ca.crt"}})", "made");
+  create(
+      {"apps", "v1", "deployments"},
+      R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"selector":{"matchLabels":)"
+      R"({"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})",
+      "made");
+  create({"", "v1", "persistentvolumeclaims"},
+         R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data"},"spec":{"accessModes":)"
+         R"(["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})",
+         "made");
+  ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), told_));
+  EXPECT_THAT(told_.warnings, testing::ElementsAre("host namespace made stays, since it holds deployments.apps web, "
+                                                   "persistentvolumeclaims data"));
+  EXPECT_TRUE(seen_deletes().empty());
+  EXPECT_TRUE(own_->remove({"apps", "v1", "deployments"}, "made", "web"));
+  EXPECT_TRUE(own_->remove({"", "v1", "persistentvolumeclaims"}, "made", "data"));
+  ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), told_));
+  ASSERT_EQ(seen_deletes().size(), 1u);
+  EXPECT_THAT(seen_deletes()[0], HasSubstr("/namespaces/made"));
+}
+
+TEST_F(SweepTest, AKindThatCannotBeLookedAtKeepsTheNamespace) {
+  create(
+      kNamespaces,
+      R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"made","labels":{"sublet.dev/created-by":"sublet"}}})");
+  cluster_.host_namespace = "made";
+  interference_ = [](const net::Request& request, net::ResponseSink& sink) {
+    if (!request.path().ends_with("/leases")) return false;
+    sink.respond(403, {}, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"not yours"})");
+    return true;
+  };
+  ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), told_));
+  EXPECT_THAT(told_.warnings,
+              testing::ElementsAre(HasSubstr("perhaps leases.coordination.k8s.io (not yours), which could not be")));
+  EXPECT_TRUE(seen_deletes().empty());
+}
+
+// Owner ---------------------------------------------------------------------------------------------------------------
+
+class OwnerTest : public SweepTest {
+ protected:
+  OwnerTest() {
+    cluster_.host_service_account = "sublet-workload-rag";
+    cluster_.created = "2026-11-22T15:00:00Z";
+    cluster_.folder = "/state/one";
+    other_ = cluster_;
+    other_.uid = "99999999-2222-4333-8444-555555555555";
+    other_.folder = "/state/two";
+  }
+  Outcome prepare(const VirtualCluster& cluster) {
+    return prepare_host(*host_, cluster, std::chrono::steady_clock::now() + seconds(5));
+  }
+  VirtualCluster other_;
+};
+
+TEST_F(OwnerTest, TheSecondOfANameIsRefusedAndToldWhoIsThere) {
+  ASSERT_TRUE(prepare(cluster_));
+  ASSERT_TRUE(prepare(cluster_));  // a start
+  const auto refused = prepare(other_);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Reason::already_exists));
+  for (const auto* part : {"is another's: made 2026-11-22T15:00:00Z by ", " in /state/one; ",
+                           "-l sublet.dev/virtual-cluster-uid=11111111-2222-4333-8444-555555555555, then ",
+                           "delete configmap sublet-owner-rag"})
+    EXPECT_THAT(refused.error().message, HasSubstr(part));
+  // What the refused one takes back is not the first one's.
+  ASSERT_TRUE(sweep_host(*host_, other_, true, seconds(60), told_));
+  EXPECT_THAT(names(kConfigMaps), testing::ElementsAre("sublet-owner-rag"));
+  EXPECT_THAT(names(kServiceAccounts), testing::ElementsAre("sublet-workload-rag"));
+  ASSERT_TRUE(sweep());
+  EXPECT_THAT(names(kConfigMaps), testing::IsEmpty());
+  EXPECT_TRUE(prepare(other_));
+}
+
+TEST_F(OwnerTest, AServiceAccountOfItsNameIsNotAdopted) {
+  create(kServiceAccounts, R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"sublet-workload-rag"}})",
+         "team");
+  const auto refused = prepare(cluster_);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("ServiceAccount sublet-workload-rag is there, and is not of"));
+  ASSERT_TRUE(sweep());
+  EXPECT_THAT(names(kServiceAccounts), testing::ElementsAre("sublet-workload-rag"));
 }
 
 TEST_F(SweepTest, PodsThatDoNotEndGoWithoutGraceWhenHalfThePatienceIsOver) {

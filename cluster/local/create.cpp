@@ -51,6 +51,7 @@ Result<Created> LocalDriver::make(Plan plan, const HostChoice& choice, std::chro
   progress.begin(choice.given() ? "reach host" : "start embedded host");
   auto host = chosen_host(choice, patience, progress);
   if (!host) return fail(host.error());
+  tell_of_unverified(*host, progress);
   bool host_prepared = false;
   const auto give_up = [&](const Status& status) {
     progress.failed();
@@ -97,6 +98,7 @@ Result<Created> LocalDriver::go_on_with(const Plan& plan, VirtualCluster existin
 
 Result<Created> LocalDriver::create(const Plan& wanted, const HostChoice& choice, std::chrono::seconds patience,
                                     Progress& progress) {
+  if (auto own = check_state_folder(state_folder_); !own) return fail(own.error());
   Plan plan = wanted;
   plan.cluster.folder = cluster_folder(state_folder_, plan.cluster.host_namespace, plan.cluster.name);
   const auto claim = CreateClaim::take(plan.cluster.folder, patience);

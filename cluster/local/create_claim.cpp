@@ -17,7 +17,7 @@ namespace {
 
 // The lock, taken; -1 when another has it, or it went with the folder of one that gave up.
 int try_lock(const std::string& path) {
-  const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock < 0) return -1;
   if (lock_while_there(lock, path)) return lock;
   ::close(lock);
@@ -28,6 +28,8 @@ int try_lock(const std::string& path) {
 
 Result<CreateClaim> CreateClaim::take(const std::string& folder, std::chrono::seconds patience) {
   const std::string path = create_lock_path(folder);
+  if (std::error_code ignored; std::filesystem::is_symlink(path, ignored))
+    return bad_request(path + " is a symbolic link, where a lock would be; remove it");
   int lock = -1;
   Outcome made;
   const bool taken = wait_until(std::chrono::steady_clock::now() + patience, [&] {

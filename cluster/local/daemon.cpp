@@ -22,7 +22,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-int open_lock(const std::string& lock_path) { return ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); }
+int open_lock(const std::string& lock_path) {
+  return ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
 
 // The words of a command as exec wants them.
 std::vector<char*> exec_words(std::vector<std::string>& words) {
@@ -49,7 +51,8 @@ bool write_pid(int lock) {
   if (!write_pid(lock)) ::_exit(126);
   if (lock == kLock ? ::fcntl(lock, F_SETFD, 0) < 0 : ::dup2(lock, kLock) < 0) ::_exit(126);
   const int nothing = ::open("/dev/null", O_RDONLY);
-  const int log = ::open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  const int log = ::open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+  if (log < 0) ::_exit(126);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
@@ -62,7 +65,7 @@ bool write_pid(int lock) {
 
 // True when the lock is free (and taken and given back by this call).
 bool lock_is_free(const std::string& lock_path) {
-  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CLOEXEC);
+  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (lock < 0) return true;
   const bool free = ::flock(lock, LOCK_EX | LOCK_NB) == 0;
   ::close(lock);
@@ -82,6 +85,10 @@ Outcome start_daemon(const std::string& lock_path, const std::string& log_path,
                      const std::vector<std::string>& arguments) {
   const int lock = open_lock(lock_path);
   if (lock < 0) return internal_error("cannot open " + lock_path + ": " + std::strerror(errno));
+  if (std::error_code ignored; std::filesystem::is_symlink(log_path, ignored)) {
+    ::close(lock);
+    return bad_request(log_path + " is a symbolic link, where a log would be written; remove it");
+  }
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);
     return fail(Reason::already_exists, "it runs already");

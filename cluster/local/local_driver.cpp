@@ -18,6 +18,7 @@ std::vector<ClusterStatus> LocalDriver::status(std::span<const VirtualCluster> c
 }
 
 Result<kube::ClusterAccess> LocalDriver::access(const VirtualCluster& cluster) const {
+  if (auto own = check_state_folder(state_folder_); !own) return fail(own.error());
   if (!daemon_runs(cluster.daemon_lock_path()))
     return fail(Reason::service_unavailable, "virtual cluster " + cluster.name +
                                                  " is stopped; start it with: sublet create " + cluster.name + " -n " +

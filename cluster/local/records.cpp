@@ -1,5 +1,8 @@
 #include "cluster/local/records.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
@@ -52,6 +55,16 @@ Outcome remove_cluster_folder(const std::string& folder) {
   if (error) return internal_error("cannot remove " + folder + ": " + error.message());
   fs::remove(fs::path(folder).parent_path(), error);  // when it was the last in it
   return {};
+}
+
+Outcome check_state_folder(const std::string& state_folder) {
+  struct stat info {};
+  if (::stat(state_folder.c_str(), &info) != 0) return {};  // it is to be made, as ours
+  if (!S_ISDIR(info.st_mode)) return bad_request("the state folder " + state_folder + " is not a folder");
+  if (info.st_uid == ::geteuid()) return {};
+  return fail(Reason::forbidden, "the state folder " + state_folder + " belongs to user " +
+                                     std::to_string(info.st_uid) + ", not to user " + std::to_string(::geteuid()) +
+                                     "; work as its owner, or set SUBLET_STATE_DIR to a folder of your own");
 }
 
 }  // namespace sublet::cluster

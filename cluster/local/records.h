@@ -17,4 +17,8 @@ Outcome empty_cluster_folder(const std::string& folder);
 /// Removes the folder of a virtual cluster, and the namespace's when it was the last in it.
 Outcome remove_cluster_folder(const std::string& folder);
 
+/// Refuses a state folder of somebody else: its owner could say which processes of ours are started, stopped and
+/// swept.
+Outcome check_state_folder(const std::string& state_folder);
+
 }  // namespace sublet::cluster

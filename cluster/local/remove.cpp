@@ -43,6 +43,7 @@ Outcome LocalDriver::sweep(const VirtualCluster& cluster, const RemoveOptions& o
 }
 
 Outcome LocalDriver::remove(const VirtualCluster& cluster, const RemoveOptions& options, Progress& progress) {
+  if (auto own = check_state_folder(state_folder_); !own) return own;
   progress.begin("stop virtual cluster " + cluster.name);
   if (auto stopped = stop(cluster); !stopped) return stopped;
   progress.begin("remove its objects from the host");

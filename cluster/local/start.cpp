@@ -118,6 +118,7 @@ Result<bool> LocalDriver::start(const VirtualCluster& cluster, const HostChoice&
   progress.begin(cluster.embedded_host ? "start embedded host" : "reach host");
   auto host = host_of_existing(cluster, choice, patience, progress);
   if (!host) return fail(host.error());
+  tell_of_unverified(*host, progress);
   progress.begin("prepare host namespace " + cluster.host_namespace);
   if (auto prepared = prepare_host(*host, cluster, deadline); !prepared) return fail(prepared.error());
   auto renewed = renew_access(cluster, *host);
