@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <thread>
 
 #include "sublet/base/files.h"
@@ -9,6 +10,7 @@
 #include "sublet/cluster/plan.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/store/sqlite_log.h"
+#include "subletd/lockdown.h"
 #include "subletd/role.h"
 
 namespace sublet::subletd {
@@ -44,6 +46,24 @@ Result<store::StoreQuota> quota_of(const ApiHostConfig& config) {
   return store::StoreQuota{static_cast<std::size_t>(config.quota_objects), static_cast<std::size_t>(*bytes)};
 }
 
+net::StrangerLimits strangers_of(const ApiHostConfig& config) {
+  net::StrangerLimits limits;
+  limits.connections_max = static_cast<std::size_t>(config.strangers);
+  limits.connections_per_address_max = static_cast<std::size_t>(config.strangers_per_address);
+  limits.bytes_max = static_cast<std::size_t>(config.stranger_kib) * 1024;
+  return limits;
+}
+
+Outcome check_strangers(const ApiHostConfig& config) {
+  const std::pair<const char*, int> given[] = {
+      {"--unauthenticated-connections", config.strangers},
+      {"--unauthenticated-connections-per-address", config.strangers_per_address},
+      {"--unauthenticated-kib", config.stranger_kib}};
+  for (const auto& [flag, value] : given)
+    if (value < 1) return bad_request(std::string(flag) + " " + std::to_string(value) + ": must be at least 1");
+  return {};
+}
+
 std::vector<std::string> certificate_names(const std::string& host, const std::vector<std::string>& extra) {
   std::vector<std::string> names = {
       "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
@@ -57,6 +77,31 @@ std::vector<std::string> certificate_names(const std::string& host, const std::v
 
 }  // namespace
 
+Outcome confine_api_host(ApiHostConfig& config) {
+  const auto parts = split_address(config.listen);
+  if (!parts) return fail(parts.error());
+  if (auto made = make_private_folder(config.data_dir); !made) return made;
+  if (!config.unix_socket.empty()) {
+    auto bound = net::HttpServer::bind_unix(config.unix_socket);
+    if (!bound) return fail(bound.error());
+    config.bound_socket = std::make_shared<Descriptor>(std::move(*bound));
+  }
+  Confinement confinement{.own = {config.data_dir},
+                          .readable = system_files(),
+                          .listened = {static_cast<std::uint16_t>(parts->port)},
+                          .connected = {}};
+  const std::filesystem::path kubeconfig = config.admin_kubeconfig;
+  // In a virtual cluster that is the same folder.
+  if (!kubeconfig.empty()) confinement.own.push_back(std::filesystem::absolute(kubeconfig).parent_path());
+  for (const int port : config.outward_ports) confinement.connected.push_back(static_cast<std::uint16_t>(port));
+  confine_daemon(confinement);
+  return {};
+}
+
+void drop_calls_of_api_host(const ApiHostConfig& config) {
+  drop_calls_of_daemon(config.outward_ports.empty() ? Outward::refused : Outward::allowed);
+}
+
 void declare_api_host_flags(Flags& flags, ApiHostConfig& config) {
   flags.text("--data", config.data_dir, "folder for the store and the keys, created with mode 0700");
   flags.text("--listen", config.listen, "ADDRESS:PORT for TLS; port 0 picks one");
@@ -65,12 +110,18 @@ void declare_api_host_flags(Flags& flags, ApiHostConfig& config) {
   flags.text("--quota-bytes", config.quota_bytes, "how much they may take, e.g. 500Mi; 0: no limit");
   flags.text("--controllers", config.controllers,
              "who runs workloads: builtin, upstream (a kube-controller-manager beside it) or none");
+  flags.number("--unauthenticated-connections", config.strangers,
+               "how many connections there may be whose peers have not shown who they are; the oldest makes room");
+  flags.number("--unauthenticated-connections-per-address", config.strangers_per_address,
+               "how many of these from one address (a load balancer is one address)");
+  flags.number("--unauthenticated-kib", config.stranger_kib, "how much of what they sent is kept for all of them");
 }
 
 Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
   if (config.data_dir.empty()) return bad_request("--data is required: the folder for the store and the keys");
   auto parts = split_address(config.listen);
   if (!parts) return fail(parts.error());
+  if (auto checked = check_strangers(config); !checked) return fail(checked.error());
   if (auto made = make_private_folder(config.data_dir); !made) return fail(made.error());
   std::unique_ptr<ApiHost> host(new ApiHost(std::move(config)));
   auto pki = load_or_make_pki(host->config_.data_dir, certificate_names(parts->host, host->config_.extra_names),
@@ -117,6 +168,8 @@ Outcome ApiHost::listen() {
   auto context = net::TlsContext::server(tls);
   if (!context) return fail(context.error());
   net::HttpServerLimits limits;
+  limits.heads_first = true;
+  limits.strangers = strangers_of(config_);
   limits.loops_max = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kServingLoopsMax);
   http_ = std::make_unique<net::HttpServer>(
       loop_.loop(),
@@ -148,6 +201,7 @@ Outcome ApiHost::start_server() {
   handler_ = tunnel_ ? tunnel_->wrap(server_->handler()) : server_->handler();
   serving_ = true;
   // Only now: a syncer that came earlier would be told to wait a second.
+  if (config_.bound_socket) return http_->listen_unix(std::move(*config_.bound_socket), config_.unix_socket);
   return config_.unix_socket.empty() ? Outcome() : http_->listen_unix(config_.unix_socket);
 }
 

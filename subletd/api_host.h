@@ -14,6 +14,7 @@
 
 #include "sublet/apiserver/server.h"
 #include "sublet/apiserver/tunnel.h"
+#include "sublet/base/descriptor.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/net/http_server.h"
 #include "sublet/net/loop.h"
@@ -26,8 +27,9 @@ namespace sublet::subletd {
 struct ApiHostConfig {
   std::string data_dir;
   std::string listen = "127.0.0.1:6443";
-  std::string unix_socket;       // empty: none
-  std::string admin_kubeconfig;  // file to write; empty: none
+  std::string unix_socket;                   // empty: none
+  std::shared_ptr<Descriptor> bound_socket;  // that one, bound already: where it lies may be out of reach by then
+  std::string admin_kubeconfig;              // file to write; empty: none
   std::string context_name = "sublet";
   std::vector<std::string> extra_names;  // further names of the server's certificate
   std::string durability = "FULL";       // for the power-cut test only
@@ -35,11 +37,20 @@ struct ApiHostConfig {
   int quota_objects = 0;                 // of the store; 0: no limit
   std::string quota_bytes = "2Gi";       // a quantity; "0": no limit
   std::string controllers = "builtin";   // or upstream, none: who runs workloads
-  apiserver::ServerOptions server;       // keys and addresses are filled in by open(), logs by the tunnel when empty
+  std::vector<int> outward_ports;        // TCP ports to which it may connect (webhooks); none: it connects to nobody
+  // Of peers that have not shown who they are: net::StrangerLimits.
+  int strangers = 1024, strangers_per_address = 1024, stranger_kib = 16 * 1024;
+  apiserver::ServerOptions server;  // keys and addresses are filled in by open(), logs by the tunnel when empty
   /// Called when the server answers in-process, before the admin kubeconfig is written (which tells others that all is
   /// up).
   std::function<Outcome(class ApiHost&)> before_ready;
 };
+
+/// What an API server of this configuration needs of files and ports; makes its folder and binds its socket. Before
+/// the first thread.
+Outcome confine_api_host(ApiHostConfig& config);
+/// Once it is open.
+void drop_calls_of_api_host(const ApiHostConfig& config);
 
 /// The flags of every role that is an API server: --data, --listen, --admin-kubeconfig, --quota-objects, --quota-bytes,
 /// --controllers.

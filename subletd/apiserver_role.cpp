@@ -28,8 +28,11 @@ class ApiServerRole final : public RoleProgram {
     if (config_.compaction_seconds < 1)
       return bad_request("--compaction-interval " + std::to_string(config_.compaction_seconds) +
                          ": must be at least 1 second");
+    if (config_.data_dir.empty()) return bad_request("--data is required: the folder for the store and the keys");
+    if (auto confined = confine_api_host(config_); !confined) return confined;
     auto host = ApiHost::open(config_);
     if (!host) return fail(host.error());
+    drop_calls_of_api_host(config_);
     wait_for_stop_signal();
     (*host)->stop();
     if ((*host)->poisoned()) return internal_error("the store failed; restart to recover what is durable");
@@ -49,12 +52,20 @@ class ApiServerRole final : public RoleProgram {
     config_.context_name = cluster->name;
     if (cluster->quota.objects) config_.quota_objects = static_cast<int>(*cluster->quota.objects);
     if (cluster->quota.bytes) config_.quota_bytes = std::to_string(*cluster->quota.bytes);
-    if (context->resolved_template) config_.controllers = context->resolved_template->config().controllers;
+    if (context->resolved_template) take_config(context->resolved_template->config());
     config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.runtime_classes_of_host = true;
     config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
     config_.server.border = border_admission(std::move(*context));
     return {};
+  }
+
+  void take_config(const patches::SyncConfig& config) {
+    config_.controllers = config.controllers;
+    if (config.unauthenticated_connections > 0) config_.strangers = config.unauthenticated_connections;
+    if (config.unauthenticated_connections_per_address > 0)
+      config_.strangers_per_address = config.unauthenticated_connections_per_address;
+    if (config.unauthenticated_kib > 0) config_.stranger_kib = config.unauthenticated_kib;
   }
 
   std::string folder_;

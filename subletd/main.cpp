@@ -1,8 +1,10 @@
 // subletd: the daemon. `subletd ROLE [flags]`; roles are listed in roles.cpp.
 #include <malloc.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "sublet/base/log.h"
@@ -43,6 +45,16 @@ constexpr int kArenasMax = 2;
 /// that was ever freed, and what the start needed stays in the heap: 0.7 MiB of an idle API server.
 constexpr int kOwnPagesFrom = 128 * 1024;
 
+/// Connections that the API server's limits allow must not end at the shell's default of 1,024 descriptors.
+constexpr rlim_t kDescriptorsWanted = 16 * 1024;
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kDescriptorsWanted) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kDescriptorsWanted);
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // what is refused stays as it was; accept() says when it is not enough
+}
+
 int run(sublet::subletd::RoleProgram& program) {
   sublet::subletd::block_stop_signals();
   const auto outcome = program.run();
@@ -56,6 +68,7 @@ int run(sublet::subletd::RoleProgram& program) {
 int main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, kArenasMax);
   ::mallopt(M_MMAP_THRESHOLD, kOwnPagesFrom);
+  raise_descriptor_limit();
   ::umask(077);  // whatever we write, keys or logs, is its owner's alone
   CLI::App app("subletd, the daemon of sublet");
   app.require_subcommand(1);

@@ -22,6 +22,7 @@
 
 #include "sublet/base/log.h"
 #include "sublet/cluster/virtual_cluster.h"
+#include "subletd/lockdown.h"
 #include "subletd/role.h"
 #include "subletd/upstream_controllers.h"
 
@@ -49,7 +50,7 @@ struct Child {
 void exec_child(const Child& child, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);  // the parent died before the line above
-  const int log = ::open(child.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int log = ::open(child.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (log >= 0) {
     ::dup2(log, STDOUT_FILENO);
     ::dup2(log, STDERR_FILENO);
@@ -204,13 +205,17 @@ class RunRole final : public RoleProgram {
   }
 
   Outcome run() override {
+    // Its children confine themselves; what they inherit is harmless.
+    forget_environment();
+    ::prctl(PR_SET_DUMPABLE, 0);
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     const auto cluster = cluster::VirtualCluster::load(folder_);
     if (!cluster) return fail(cluster.error());
     const auto upstream = wants_upstream_controllers(*cluster);
     if (!upstream) return fail(upstream.error());
     // One supervisor a folder; the lock also tells the CLI that one runs.
     const std::string lock_path = folder_ + "/run.lock";
-    const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (lock < 0) return internal_error("cannot open " + lock_path + ": " + std::strerror(errno));
     if (::flock(lock, LOCK_EX | LOCK_NB) != 0)
       return fail(Reason::already_exists, "another `subletd run` serves " + folder_ + "; stop it first");

@@ -19,6 +19,8 @@ class SimhostRole final : public RoleProgram {
   }
 
   Outcome run() override {
+    if (config_.data_dir.empty()) return bad_request("--data is required: the folder for the store and the keys");
+    if (auto confined = confine_api_host(config_); !confined) return confined;
     net::LoopThread loop("simhost");
     std::unique_ptr<kube::Client> client;  // the simulation refers to it
     std::unique_ptr<simhost::SimHost> simulated;
@@ -40,6 +42,7 @@ class SimhostRole final : public RoleProgram {
     };
     auto host = ApiHost::open(config_);
     if (!host) return fail(host.error());
+    drop_calls_of_api_host(config_);
     wait_for_stop_signal();
     std::unique_ptr<simhost::SimHost> ending;
     (*host)->loop().run_sync([&] { ending = std::move(simulated); });

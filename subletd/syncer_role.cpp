@@ -1,14 +1,15 @@
 // Role syncer: one virtual cluster's syncer; knows the host's credentials, listens on nothing.
-#include <sys/prctl.h>
-
+#include <charconv>
 #include <cstdio>
 
+#include "sublet/base/files.h"
 #include "sublet/base/log.h"
 #include "sublet/cluster/virtual_cluster.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
 #include "sublet/syncer/log_gateway.h"
 #include "sublet/syncer/syncer.h"
+#include "subletd/lockdown.h"
 #include "subletd/role.h"
 
 namespace sublet::subletd {
@@ -16,6 +17,21 @@ namespace {
 
 // Connections of the gateway that carry no log: its poll, a refusal, a question.
 constexpr std::size_t kAnswersBesideStreams = 16;
+
+constexpr std::uint16_t kHttpsPort = 443, kDnsPort = 53;
+
+/// Of "https://host:6443".
+std::uint16_t port_of(const std::string& server) {
+  const auto behind_scheme = server.find("//");
+  const std::string_view authority =
+      std::string_view(server).substr(behind_scheme == std::string::npos ? 0 : behind_scheme + 2);
+  const auto host = authority.substr(0, authority.find('/'));
+  const auto colon = host.rfind(':');
+  std::uint16_t port = kHttpsPort;
+  if (colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos)
+    std::from_chars(host.data() + colon + 1, host.data() + host.size(), port);
+  return port;
+}
 
 class SyncerRole final : public RoleProgram {
  public:
@@ -25,14 +41,17 @@ class SyncerRole final : public RoleProgram {
   }
 
   Outcome run() override {
-    // Host credentials are in our memory: no core dump, no ptrace by others of our user.
-    ::prctl(PR_SET_DUMPABLE, 0);
     auto cluster = cluster::VirtualCluster::load(folder_);
     if (!cluster) return fail(cluster.error());
     auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
     auto access = kube::load_kubeconfig(cluster->host_kubeconfig_path());
     if (!access) return fail(access.error());
+    if (auto made = make_private_folder(cluster->syncer_folder()); !made) return made;
+    confine_daemon({.own = {cluster->syncer_folder()},
+                    .readable = system_files(),
+                    .listened = {},
+                    .connected = {port_of(access->server), kDnsPort}});
 
     net::LoopThread loop("syncer");
     auto host_transport = kube::connect(loop.loop(), *access);
@@ -62,6 +81,7 @@ class SyncerRole final : public RoleProgram {
     if (auto started = syncer.start(); !started) return started;
     // For `sublet create`: from here on what a tenant makes is carried.
     if (std::FILE* mark = std::fopen(cluster->syncer_ready_path().c_str(), "w")) std::fclose(mark);
+    drop_calls_of_daemon(Outward::allowed);
     log::info("syncer.started", {{"virtual_cluster", cluster->name}, {"host_namespace", cluster->host_namespace}});
     wait_for_stop_signal();
     syncer.stop();

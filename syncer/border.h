@@ -22,6 +22,7 @@
 #include "sublet/syncer/syncer.h"
 #include "syncer/synced_kinds.h"
 #include "syncer/to_host/pod_uses.h"
+#include "syncer/token_bucket.h"
 
 namespace sublet::syncer {
 
@@ -55,6 +56,8 @@ struct Border {
   PodUses uses;
   SettledPods settled_pods;
   kube::WorkQueue queue{clock, [this](std::string_view key) { return lane_of(key); }};
+
+  TokenBucket host_changes{clock, options.host_changes_at_once, options.host_changes_per_second};
 
   std::atomic<std::uint64_t> host_writes{0}, tenant_writes{0}, reconciles{0}, failures{0}, denied{0}, foreign{0};
 

@@ -150,6 +150,32 @@ TEST_F(SyncerTest, WhatComesFromTheHostFollowsIt) {
   EXPECT_EQ(text(tenant.get(kRuntimeClasses, "", "mine"), "handler"), "mine");
 }
 
+TEST_F(SyncerTest, WhatATenantFlapsIsWrittenNowAndThenAndEndsAsItIs) {
+  host_changes_at_once = 3;
+  host_changes_per_second = 1;
+  clock.own_all_time();
+  start_syncer();
+  create_pod("web");
+  await_host_pod("web");
+  settle();
+  const auto before = faults.writes();
+  for (int i = 1; i <= 20; ++i) {
+    tenant.patch(kPods, kTenantNamespace, "web", R"({"metadata":{"labels":{"turn":")" + std::to_string(i) + "\"}}}");
+    eventually([&] { return syncer->idle() || i > 3; }, "a change is carried, or waits for its turn");
+  }
+  EXPECT_EQ(faults.writes(), before + 3);
+  create_pod("other");  // what is new does not wait for its turn
+  await_host_pod("other");
+  const auto turn = [&] { return text(host_pod("web"), "metadata.labels.turn"); };
+  EXPECT_EQ(turn(), "3");
+  eventually(
+      [&] {
+        clock.advance(seconds(1));
+        return turn() == "20";
+      },
+      "the last state is carried");
+}
+
 TEST_F(SyncerTest, AHundredResyncsWriteNothing) {
   start_syncer();
   full_pod("web");

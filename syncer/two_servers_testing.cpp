@@ -249,6 +249,8 @@ SyncerOptions TwoServers::syncer_options() {
   options.context.api_server_port = "443";
   options.context.resolved_template = resolved_template;
   options.clock = &clock;
+  options.host_changes_at_once = host_changes_at_once;
+  options.host_changes_per_second = host_changes_per_second;
   return options;
 }
 

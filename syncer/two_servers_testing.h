@@ -135,6 +135,8 @@ class TwoServers : public testing::Test {
   /// What start_syncer() takes; none unless the test gives one.
   std::shared_ptr<const patches::ResolvedTemplate> resolved_template;
   SyncerOptions syncer_options();
+  int host_changes_at_once = SyncerOptions().host_changes_at_once;
+  int host_changes_per_second = SyncerOptions().host_changes_per_second;
   void start_syncer();
   void stop_syncer();
   /// Waits until the condition holds, looking whenever either server's state changes; a failure after a minute.

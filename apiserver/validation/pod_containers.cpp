@@ -280,6 +280,21 @@ void validate_user_ids(Causes& causes, const std::string& path, const Value& con
     invalid(causes, path, context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
 }
 
+/// Upstream's words differ in the name alone.
+void validate_profile(Causes& causes, const std::string& path, const Value& profile, const std::string& what) {
+  const Value name = profile["localhostProfile"];
+  const std::string at = child(path, "localhostProfile");
+  if (profile["type"].text() != "Localhost") {
+    if (name) invalid(causes, at, profile, "can only be set when " + what + " type is Localhost");
+  } else if (!name) {
+    required(causes, at, "must be set when " + what + " type is Localhost");
+  } else if (what == "seccomp") {
+    validate_relative_path(causes, at, name.text());
+  } else if (name.text().find_first_not_of(" \t\n\v\f\r") == std::string_view::npos) {
+    required(causes, at, "must be set when " + what + " type is Localhost");
+  }
+}
+
 void validate_common(Causes& causes, const std::string& path, const Value& container,
                      const std::set<std::string_view>& volumes) {
   auto name = container["name"].text();
@@ -296,7 +311,10 @@ void validate_common(Causes& causes, const std::string& path, const Value& conta
   validate_devices(causes, child(path, "volumeDevices"), container["volumeDevices"], volumes);
   validate_choice(causes, path, container, {"imagePullPolicy", {"Always", "IfNotPresent", "Never"}});
   validate_container_resources(causes, child(path, "resources"), container["resources"]);
-  if (auto context = container["securityContext"]) validate_user_ids(causes, child(path, "securityContext"), context);
+  if (auto context = container["securityContext"]) {
+    validate_user_ids(causes, child(path, "securityContext"), context);
+    validate_node_profiles(causes, child(path, "securityContext"), context);
+  }
 }
 
 void validate_host_ports(Causes& causes, const std::string& path, const Value& containers) {
@@ -316,6 +334,13 @@ void validate_host_ports(Causes& causes, const std::string& path, const Value& c
 }
 
 }  // namespace
+
+void validate_node_profiles(Causes& causes, const std::string& path, const Value& security_context) {
+  if (const Value profile = security_context["seccompProfile"])
+    validate_profile(causes, child(path, "seccompProfile"), profile, "seccomp");
+  if (const Value profile = security_context["appArmorProfile"])
+    validate_profile(causes, child(path, "appArmorProfile"), profile, "AppArmor");
+}
 
 void validate_containers(Causes& causes, const std::string& path, const Value& spec) {
   std::set<std::string_view> volumes, names;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
@@ -139,6 +140,9 @@ void validate_affinity(Causes& causes, const std::string& path, const Value& aff
 }
 
 void validate_topology_spread(Causes& causes, const std::string& path, const Value& constraints) {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> to_come;  // of the same key and action
+  for (auto constraint : constraints)
+    ++to_come[{constraint["topologyKey"].text(), constraint["whenUnsatisfiable"].text()}];
   std::size_t index = 0;
   for (auto constraint : constraints) {
     std::string at = item(path, index++);
@@ -150,13 +154,9 @@ void validate_topology_spread(Causes& causes, const std::string& path, const Val
     else
       invalid_each(causes, child(at, "topologyKey"), key, qualified_name(key));
     auto action = constraint["whenUnsatisfiable"].text();
-    for (std::size_t later = index; later < constraints.size(); ++later) {
-      auto other = constraints.at(later);
-      if (other["topologyKey"].text() != key || other["whenUnsatisfiable"].text() != action) continue;
+    if (--to_come[{key, action}] > 0)
       duplicate(causes, child(at, "{topologyKey, whenUnsatisfiable}"),
                 "{" + std::string(key) + ", " + std::string(action) + "}");
-      break;
-    }
     if (auto domains = constraint["minDomains"]) {
       if (domains.integer() <= 0) invalid(causes, child(at, "minDomains"), domains, "must be greater than zero");
       if (action != "DoNotSchedule")

@@ -129,6 +129,7 @@ void validate_security_context(Causes& causes, const std::string& path, const Va
   for (auto id : context["supplementalGroups"])
     invalid_each(causes, item(child(path, "supplementalGroups"), index++), id.integer(),
                  in_range(id.integer(), 0, kInt32Max));
+  validate_node_profiles(causes, path, context);
 }
 
 bool same_list_length(Causes& causes, const std::string& path, const Value& containers, const Value& old) {

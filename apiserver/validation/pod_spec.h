@@ -31,6 +31,8 @@ void validate_topology_spread(Causes& causes, const std::string& path, const sch
 void validate_volumes(Causes& causes, const std::string& path, const schema::Value& volumes);
 /// A path that stays inside its folder ("a/b", not "/a" and not "../a").
 void validate_relative_path(Causes& causes, const std::string& path, std::string_view value);
+/// seccompProfile and appArmorProfile of a security context: a profile of the node stands below the kubelet's folder.
+void validate_node_profiles(Causes& causes, const std::string& path, const schema::Value& security_context);
 /// `spec` supplies the volumes that mounts refer to and what depends on the whole pod.
 void validate_containers(Causes& causes, const std::string& path, const schema::Value& spec);
 

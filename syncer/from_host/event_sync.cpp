@@ -6,6 +6,7 @@
 #include "sublet/kube/json_scan.h"
 #include "sublet/net/digest.h"
 #include "syncer/border.h"
+#include "syncer/from_host/event_text.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/translation.h"
 
@@ -37,8 +38,7 @@ std::optional<TenantIdentity> owner_of(Border& border, const std::string& host_p
 // Those that repeats of an event change.
 constexpr std::string_view kGrowing[] = {"count", "lastTimestamp", "series", "message"};
 
-Document tenant_event(const Border& border, const Value& host_event, const TenantIdentity& owner,
-                      const std::string& name) {
+Document tenant_event(Border& border, const Value& host_event, const TenantIdentity& owner, const std::string& name) {
   Document document = carry_back("Event", host_event, Value());
   Value root = document.root();
   root.retain([](const Value& field) { return !field.is_null(); });
@@ -57,7 +57,12 @@ Document tenant_event(const Border& border, const Value& host_event, const Tenan
   replace_all(message, border.host_namespace() + "/" + host_event["involvedObject"]["name"].string(),
               owner.namespace_name + "/" + owner.name);
   replace_all(message, host_event["involvedObject"]["name"].text(), owner.name);
-  root.put("message", message);
+  root.put("message", tenant_text(message, {border.host_namespace(),
+                                            [&border](const std::string& host_pod) -> std::optional<std::string> {
+                                              const auto tenant = owner_of(border, host_pod);
+                                              if (!tenant || tenant->name.empty()) return std::nullopt;
+                                              return tenant->namespace_name + "/" + tenant->name;
+                                            }}));
   return document;
 }
 

@@ -54,6 +54,7 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   const Requeue again = keep ? Requeue(kEarlierLabelsWait) : Requeue();
   const Document patch = make_host_patch(kind.patch_content, host_object, desired, keep);
   if (patch.root().empty()) return again;
+  if (const auto wait = border.host_changes.take()) return *wait;
   ++border.host_writes;
   const auto patched =
       border.host.patch(kind.resource, border.host_namespace(), name, kube::PatchType::merge, patch.to_json());

@@ -78,7 +78,9 @@ void translate_label_selector(Value selector) {
 }
 
 void narrow_to_virtual_cluster(const Translation& translation, Value selector) {
-  if (selector.is_object()) selector.object("matchLabels").put(kLabelManagedBy, translation.context().virtual_cluster);
+  // By uid: another of the same name, made from another state folder, has the same name's label on its pods.
+  if (selector.is_object())
+    selector.object("matchLabels").put(kLabelTenantUid, translation.context().virtual_cluster_uid);
 }
 
 void narrow_to_own_namespace(const Translation& translation, Value selector) {

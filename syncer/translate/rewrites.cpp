@@ -267,7 +267,7 @@ namespace {
 constexpr std::int64_t kGraceSecondsMax = 3600;
 
 template <std::size_t N>
-bool contains(const std::array<std::string_view, N>& list, std::string_view word) {
+  field.put(kLabelTenantUid, translation.context().virtual_cluster_uid);
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 

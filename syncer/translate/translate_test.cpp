@@ -302,7 +302,7 @@ TEST(TranslatePod, NarrowsSelectorsToTheTenantsNamespaces) {
   const Value spec = out.host_object.root()["spec"];
   EXPECT_EQ(
       spec["topologySpreadConstraints"].at(0)["labelSelector"].to_json(),
-      R"({"matchLabels":{"t.sublet.dev/a":"b","sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ai-team"}})");
+      R"({"matchLabels":{"t.sublet.dev/a":"b","sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"ai-team"}})");
   const Value terms = spec.path("affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution");
   EXPECT_EQ(terms.at(0)["labelSelector"]["matchExpressions"].to_json(),
             R"([{"key":"sublet.dev/tenant-namespace","operator":"In","values":["ai-team"]}])");
@@ -311,7 +311,7 @@ TEST(TranslatePod, NarrowsSelectorsToTheTenantsNamespaces) {
   for (const Value term : terms) {
     EXPECT_FALSE(term.has("namespaces"));
     EXPECT_FALSE(term.has("namespaceSelector"));
-    EXPECT_EQ(term["labelSelector"]["matchLabels"][kLabelManagedBy].text(), "rag");
+    EXPECT_EQ(term["labelSelector"]["matchLabels"][kLabelTenantUid].text(), "vc-uid");
   }
   EXPECT_EQ(denied_fields(pod("  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
                               "[{topologyKey: h, namespaceSelector: {matchLabels: {t: x}}, labelSelector: {}}]}}\n")),
@@ -356,7 +356,7 @@ TEST(TranslateService, SelectsTheTenantsPodsAndLeavesAddressesToTheHost) {
   const Translated out = translated(*service, "Service", context_with("allow: {services: {types: [NodePort]}}"));
   EXPECT_EQ(
       out.host_object.root()["spec"].to_json(),
-      R"({"type":"NodePort","ports":[{"port":80}],"selector":{"t.sublet.dev/app":"web","sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ai-team"}})");
+      R"({"type":"NodePort","ports":[{"port":80}],"selector":{"t.sublet.dev/app":"web","sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"ai-team"}})");
   EXPECT_FALSE(out.host_object.root().has("status"));
 }
 

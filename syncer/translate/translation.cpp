@@ -1,7 +1,5 @@
 #include "syncer/translate/translation.h"
 
-#include <algorithm>
-
 #include "syncer/translate/field_table.h"
 
 namespace sublet::syncer {
@@ -92,14 +90,17 @@ void Translation::deny(std::string message, std::string_view member) {
 
 void Translation::warn(std::string message) { warnings.push_back(path() + ": " + std::move(message)); }
 
+std::pair<std::size_t, bool> NamePlaces::place_of(std::string_view kind, std::string_view name) {
+  std::string key(kind);
+  key.append("/").append(name);
+  const auto [found, is_new] = places_.emplace(std::move(key), places_.size());
+  return {found->second, !is_new};
+}
+
 void Translation::refer(std::string_view kind, std::string_view tenant_name, bool optional) {
-  const auto same = std::find_if(references.begin(), references.end(), [&](const Reference& reference) {
-    return reference.kind == kind && reference.tenant_name == tenant_name;
-  });
-  if (same == references.end())
-    references.push_back({std::string(kind), std::string(tenant_name), optional});
-  else
-    same->optional = same->optional && optional;
+  const auto [place, known] = reference_places_.place_of(kind, tenant_name);
+  if (!known) return references.push_back({std::string(kind), std::string(tenant_name), optional});
+  references[place].optional = references[place].optional && optional;
 }
 
 std::string Translation::host_name_of(std::string_view tenant_name) const {
@@ -107,9 +108,7 @@ std::string Translation::host_name_of(std::string_view tenant_name) const {
 }
 
 std::string Translation::carry_annotation(std::string_view key, std::string value) {
-  const auto same = std::find_if(carried_annotations.begin(), carried_annotations.end(),
-                                 [&](const auto& carried) { return carried.first == key; });
-  if (same == carried_annotations.end()) carried_annotations.emplace_back(key, std::move(value));
+  if (!annotation_places_.place_of("", key).second) carried_annotations.emplace_back(key, std::move(value));
   return std::string(key);
 }
 

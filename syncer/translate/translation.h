@@ -6,6 +6,8 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sublet/schema/document.h"
@@ -22,6 +24,16 @@ schema::Document carry_back(std::string_view type, const schema::Value& host_val
 
 /// What the template lets tenants decide; the defaults without one.
 const patches::Allowed& allowed_by(const TranslateContext& context);
+
+/// Where names stand in a list that grows; a tenant may bring many.
+class NamePlaces {
+ public:
+  /// Its place; the next one, and false, for a name that is new.
+  std::pair<std::size_t, bool> place_of(std::string_view kind, std::string_view name);
+
+ private:
+  std::unordered_map<std::string, std::size_t> places_;
+};
 
 class Translation {
  public:
@@ -76,6 +88,7 @@ class Translation {
   Operation operation_;
   bool to_host_;
   std::vector<Step> steps_;
+  NamePlaces reference_places_, annotation_places_;
   std::vector<schema::Value> members_;  // of the objects that the run stands in, a stack
 };
 

@@ -59,7 +59,7 @@ until_is "a changed ConfigMap follows" 60 red host get configmap settings-x-defa
 tenant label pod web tier=front >/dev/null
 until_is "a changed label follows" 60 front host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.labels.t\.sublet\.dev/tier}'
 tenant create service clusterip web --tcp=80 >/dev/null
-until_is "a Service follows, with a narrowed selector" 60 rag host get service web-x-default-x-rag -n team -o jsonpath='{.spec.selector.sublet\.dev/managed-by}'
+until_is "a Service follows, with a narrowed selector" 60 default host get service web-x-default-x-rag -n team -o jsonpath='{.spec.selector.sublet\.dev/tenant-namespace}'
 
 host annotate pod web-x-default-x-rag -n team binder/says=hello >/dev/null
 host label pod web-x-default-x-rag -n team runai-gpu-group=g1 >/dev/null

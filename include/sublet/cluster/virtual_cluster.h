@@ -4,11 +4,10 @@
 //   virtual-cluster.json   this record, in format 1; a record of a later format is refused by name, not guessed at
 //   template.yaml          the template as it was given (empty: none)
 //   host.kubeconfig        access to the host; only the syncer reads it
-//   admin.kubeconfig       access to the virtual cluster, written by its API server
-//   apiserver/             store and keys, the API server's own
+//   apiserver/             store, keys and admin.kubeconfig, the API server's own: it writes nowhere else
 //   api.sock               where the syncer, and whoever asks for the status, reaches the API server
 //   daemon.lock            held for as long as `subletd run` or a child of it lives; has its pid
-//   syncer.ready           the syncer carries
+//   syncer/ready           the syncer carries; its own folder
 //   run.log, apiserver.log, syncer.log
 // Threads: plain data and pure functions over files.
 #pragma once
@@ -53,11 +52,12 @@ struct VirtualCluster {
   std::string record_path() const { return record_path_in(folder); }
   std::string template_path() const { return folder + "/template.yaml"; }
   std::string host_kubeconfig_path() const { return folder + "/host.kubeconfig"; }
-  std::string admin_kubeconfig_path() const { return folder + "/admin.kubeconfig"; }
+  std::string admin_kubeconfig_path() const { return api_folder() + "/admin.kubeconfig"; }
   std::string api_folder() const { return folder + "/apiserver"; }
   std::string socket_path() const { return folder + "/api.sock"; }
   std::string daemon_lock_path() const { return daemon_lock_path_in(folder); }
-  std::string syncer_ready_path() const { return folder + "/syncer.ready"; }
+  std::string syncer_folder() const { return folder + "/syncer"; }
+  std::string syncer_ready_path() const { return syncer_folder() + "/ready"; }
   /// `daemon`: one of kDaemons.
   std::string log_path(const std::string& daemon) const { return folder + "/" + daemon + ".log"; }
   static std::string record_path_in(const std::string& folder) { return folder + "/virtual-cluster.json"; }

@@ -26,6 +26,9 @@ struct SyncerOptions {
   TranslateContext context;   // service_environment is filled per pod by the syncer
   std::string tenant_ca_pem;  // goes into token Secrets' consumers through kube-root-ca.crt, which the tenant owns
   std::chrono::seconds sync_timeout{60};
+  // Changes to host objects that are there: so many at once, then so many a second. What a tenant makes and deletes is
+  // not held up; what it changes again and again comes later, and then as it is by then.
+  int host_changes_at_once = 1000, host_changes_per_second = 20;
   Clock* clock = &Clock::system();  // when tokens are due (now), and what waits in the queue (steady_now)
 };
 

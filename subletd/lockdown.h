@@ -1,0 +1,59 @@
+// Lockdown: what a daemon gives up for good, so that code which a peer brought into it finds little.
+//
+// Two steps. confine() comes before the first thread: the environment goes, no program that is started gains rights, no
+// core dump and no ptrace by others of our user, and by Landlock the files are those that are named, and so are the TCP
+// ports. drop_calls() comes when all is open: by seccomp every thread has only the system calls of its work left; all
+// others fail (never kill), fork, exec and ptrace among them. What the kernel does not know is left out and told.
+// A sanitizer's build needs calls of its own: its daemons say so and stay open (kSanitized).
+// Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sublet/base/status.h"
+
+namespace sublet::subletd {
+
+struct Confinement {
+  std::vector<std::string> own;                    // folders and files to read, write and, in folders, make and remove
+  std::vector<std::string> readable;               // folders and files
+  std::vector<std::uint16_t> listened, connected;  // TCP ports
+};
+
+/// What holds, and what was wanted and is not to be had here.
+struct Walls {
+  std::vector<std::string> hold, missing;
+};
+
+enum class Outward { refused, allowed };
+
+Walls confine(const Confinement& confinement);
+/// Without Outward::allowed no socket can be made any more; those that listen go on taking connections.
+Walls drop_calls(Outward outward);
+
+/// Both for a daemon: logs what holds. Nothing in a sanitizer's build.
+void confine_daemon(const Confinement& confinement);
+void drop_calls_of_daemon(Outward outward);
+
+/// What of the environment a daemon and its children keep: how to find programs and speak to people, nothing of the
+/// user's session. Blanks the rest where it lies. Before the first thread.
+void forget_environment();
+
+/// Where libraries look at run time: name resolution, time zones, trusted roots. For Confinement::readable.
+std::vector<std::string> system_files();
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace sublet::subletd
