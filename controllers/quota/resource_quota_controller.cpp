@@ -1,6 +1,8 @@
 // ResourceQuotas: their status says what is used of what they limit. Admission charges what it lets in (in the Txn of
 // the write, apiserver/admission/resource_quota.cpp); this counts anew when something goes or ends, or a quota changes.
 
+#include <atomic>
+
 #include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "sublet/controllers/controller.h"
@@ -38,10 +40,13 @@ class ResourceQuotaController final : public Controller {
 
   void start() override {
     context_.on_change(kQuotas, [this](const Change& change) {
+      if (!change.before) ++quotas_there_;
+      if (!change.after) --quotas_there_;
       if (change.after) context_.enqueue(key_of(*change.after));
     });
-    // Any kind may be one that a quota counts.
+    // Any kind may be one that a quota counts. One that is not known yet counts everything when it is.
     context_.on_any_change([this](const Change& change) {
+      if (quotas_there_ == 0) return;
       const auto namespace_name = namespace_of(change.object());
       if (namespace_name.empty() || !is_used_otherwise(change) || quotas_.count(namespace_name) == 0) return;
       for (const auto& quota : quotas_.list(namespace_name)) context_.enqueue_after(key_of(*quota), kTogether);
@@ -104,6 +109,7 @@ class ResourceQuotaController final : public Controller {
   Context& context_;
   const Lister quotas_;
   const std::vector<std::pair<Measure, Lister>> weighed_;  // of which more than their number counts
+  std::atomic<std::size_t> quotas_there_{0};
 };
 
 }  // namespace

@@ -33,14 +33,14 @@ void Feed::add_index(By by) {
 // What happens meanwhile waits on the commit thread for as long as it takes to go through what is there: once, at the
 // start of the process. A latch, not a mutex: the commit thread waits for it with the watch's lock held, which this
 // thread takes to begin the watch.
-void Feed::start(store::Store& store) {
+store::Snapshot Feed::follow(store::Store& store) {
   auto [snapshot, subscription] = store.snapshot_and_watch(prefix_, std::make_shared<Ear>(*this));
   subscription_ = std::move(subscription);
-  snapshot.scan(prefix_, {}, [this](const store::ObjectPtr& object) {
-    tell(nullptr, object);
-    return true;
-  });
-  advance(snapshot.revision());
+  return std::move(snapshot);
+}
+
+void Feed::told(store::Revision revision) {
+  advance(revision);
   told_.count_down();
 }
 
@@ -76,8 +76,52 @@ Feed& Feeds::with_prefix(const std::string& prefix) {
   return feeds_.try_emplace(prefix, prefix, on_progress_).first->second;
 }
 
+namespace {
+
+using ByPrefix = std::map<std::string_view, Feed*>;
+
+// Most of the time goes into fetching each object from memory, so it is done once for all who want it.
+void present_all(const store::Snapshot& snapshot, Feed& all, const ByPrefix& feeds) {
+  std::string_view kind;
+  Feed* of_kind = nullptr;
+  snapshot.scan("", {}, [&](const store::ObjectPtr& object) {
+    const std::string_view key = object->key;
+    if (kind.empty() || !key.starts_with(kind)) {
+      kind = key.substr(0, key.find('/') + 1);
+      const auto found = feeds.find(kind);
+      of_kind = kind.empty() || found == feeds.end() ? nullptr : found->second;
+    }
+    all.present(object);
+    if (of_kind) of_kind->present(object);
+    return true;
+  });
+}
+
+void present(const store::Snapshot& snapshot, const ByPrefix& feeds) {
+  if (const auto all = feeds.find(""); all != feeds.end()) return present_all(snapshot, *all->second, feeds);
+  for (const auto& [prefix, feed] : feeds)
+    snapshot.scan(prefix, {}, [one = feed](const store::ObjectPtr& object) {
+      one->present(object);
+      return true;
+    });
+}
+
+}  // namespace
+
 void Feeds::start() {
-  for (auto& [prefix, feed] : feeds_) feed.start(store_);
+  struct Together {
+    store::Snapshot snapshot;
+    ByPrefix feeds = {};
+  };
+  std::map<store::Revision, Together> moments;  // one, unless somebody writes meanwhile
+  for (auto& [prefix, feed] : feeds_) {
+    store::Snapshot snapshot = feed.follow(store_);
+    moments.try_emplace(snapshot.revision(), Together{snapshot}).first->second.feeds.emplace(prefix, &feed);
+  }
+  for (const auto& [revision, together] : moments) {
+    present(together.snapshot, together.feeds);
+    for (const auto& [prefix, feed] : together.feeds) feed->told(revision);
+  }
 }
 
 void Feeds::stop() {

@@ -1,9 +1,9 @@
 // Feed: the one watch of a kind, from which its indexes and all controllers that it concerns are told.
 //
-// Lifecycle: indexes and handlers are added, then start(), once, tells them what is there and follows the store; stop()
-// (or the destructor) ends that: afterwards no handler runs. Threads: add and start from one thread; handlers run on
-// the thread of start() for what is there, then on the store's commit thread, in order, never two at once. find() and
-// revision() from any thread.
+// Lifecycle: indexes and handlers are added, then follow(), once; of what was there then, whoever called it tells the
+// feed each object and its end (Feeds::start() does, for all of them in one pass). stop() (or the destructor) ends
+// that: afterwards no handler runs. Threads: add and start from one thread; handlers run on that thread for what is
+// there, then on the store's commit thread, in order, never two at once. find() and revision() from any thread.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,10 @@ class Feed {
 
   void add_index(By by);
   void add_handler(ChangeHandler handler) { handlers_.push_back(std::move(handler)); }
-  void start(store::Store& store);
+  /// From now on what happens is told, behind what is in this snapshot: present() of each object, then told().
+  store::Snapshot follow(store::Store& store);
+  void present(const store::ObjectPtr& object) { tell(nullptr, object); }
+  void told(store::Revision revision);
   void stop() { subscription_.reset(); }
 
   /// Indexes and handlers have seen everything up to here.

@@ -98,10 +98,40 @@ TEST_F(ListerTest, AFeedsRevisionWaitsUntilItHasToldWhatIsThere) {
     EXPECT_EQ(early.get_future().wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
     telling = false;
   });
-  feed.start(*store_);
+  const store::Snapshot there = feed.follow(*store_);
+  there.scan("pods/", {}, [&](const store::ObjectPtr& object) {
+    feed.present(object);
+    return true;
+  });
+  feed.told(there.revision());
   writer.join();
   feed.stop();
   EXPECT_EQ(feed.revision(), store_->snapshot().revision());
+}
+
+TEST_F(ListerTest, EachFeedIsToldWhatIsThereOfItsKindAndOneOfAllEverything) {
+  const std::vector<std::string> keys = {"pods.metrics/a/x", "pods/a/x", "pods/a/y", "podtemplates/a/x",
+                                         "services/a/x"};
+  for (const std::string& key : keys) put(key, {});
+  for (const bool with_all : {true, false}) {
+    std::map<std::string, std::vector<std::string>> told;
+    Feeds feeds(*store_, [] {});
+    const auto hear = [&](Feed& feed, const std::string& name) {
+      feed.add_handler([&told, name](const Change& change) {
+        EXPECT_EQ(change.before, nullptr);
+        told[name].push_back(change.after->key);
+      });
+    };
+    hear(feeds.get(kPods), "pods");
+    hear(feeds.get(kServices), "services");
+    if (with_all) hear(feeds.of_all(), "all");
+    feeds.start();
+    feeds.stop();
+    EXPECT_EQ(feeds.revision(), store_->snapshot().revision());
+    EXPECT_EQ(told["pods"], (std::vector<std::string>{"pods/a/x", "pods/a/y"}));
+    EXPECT_EQ(told["services"], (std::vector<std::string>{"services/a/x"}));
+    EXPECT_EQ(told["all"], with_all ? keys : std::vector<std::string>());
+  }
 }
 
 TEST_F(ListerTest, SelectsByLabels) {
