@@ -195,14 +195,18 @@ std::vector<std::pair<Selection, Version>> bookmarks_of(const std::vector<Stream
   return out;
 }
 
-/// Resumes from each; returns how many.
-std::size_t resume(ServerProcess& server, WatchCheck& check, std::vector<std::pair<Selection, Version>> bookmarks,
-                   long most, std::mt19937& random, Findings& findings) {
+struct Resumed {
+  std::size_t all = 0, expired = 0;  // those that a full disk has put out of the history
+};
+
+/// Resumes from each.
+Resumed resume(ServerProcess& server, WatchCheck& check, std::vector<std::pair<Selection, Version>> bookmarks,
+               long most, std::mt19937& random, Findings& findings) {
   if (most > 0 && bookmarks.size() > static_cast<std::size_t>(most)) {
     std::shuffle(bookmarks.begin(), bookmarks.end(), random);
     bookmarks.resize(static_cast<std::size_t>(most));
   }
-  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> next{0}, expired{0};
   Mutex mutex;
   const auto work = [&] {
     for (std::size_t i = 0; (i = next++) < bookmarks.size();) {
@@ -215,6 +219,10 @@ std::size_t resume(ServerProcess& server, WatchCheck& check, std::vector<std::pa
       if (until <= from) continue;
       std::string problem;
       const Stream stream = read_watch(server, selection, from, until, problem);
+      if (kept_from(problem) > 0 && server.disk().refused_writes > 0) {
+        ++expired;
+        continue;
+      }
       const MutexLock lock(mutex);
       if (!problem.empty()) findings.add("problem", problem);
       findings.add(check.check(stream));
@@ -223,7 +231,7 @@ std::size_t resume(ServerProcess& server, WatchCheck& check, std::vector<std::pa
   std::vector<std::thread> threads;
   for (int i = 0; i < kResumers; ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
-  return bookmarks.size();
+  return {bookmarks.size(), expired};
 }
 
 /// What a server that was built with a sanitizer had to say, in any of its lives.
@@ -233,13 +241,6 @@ void check_server_log(const std::string& path, Findings& findings) {
     for (const char* mark :
          {"ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", "runtime error:"})
       if (line.find(mark) != std::string::npos) findings.add("sanitizer", line);
-}
-
-EventLog log_of(const Stream& stream) {
-  EventLog log;
-  for (const StreamItem& item : stream.items)
-    if (item.kind == StreamItem::Kind::event) log.push_back(item.event);
-  return log;
 }
 
 // --- the run ---
@@ -303,11 +304,16 @@ int run(const Settings& settings, const std::string& folder) {
   Findings findings;
   for (const std::string& problem : record.problems) findings.add("problem", problem);
   std::string problem;
-  const EventLog log = log_of(read_watch(server, {}, begin, version_of_marker(record.calls), problem));
-  if (!problem.empty()) findings.add("problem", problem);
+  const EventLog log = watchers.read_log(version_of_marker(record.calls), problem);
+  if (!problem.empty()) {
+    std::printf("VIOLATION problem: %s\n", problem.c_str());  // all else would only follow from it
+    return 1;
+  }
   WatchCheck check(log);
   findings.add(watchers.finish(check));
   for (const std::string& text : watchers.problems()) findings.add("problem", text);
+  if (watchers.expired() > 0 && server.disk().refused_writes == 0)
+    findings.add("problem", "watchers fell out of a history that nothing has cut short");
 
   print_counts(record, server, nemesis, server.disk());
   std::fflush(stdout);
@@ -320,12 +326,15 @@ int run(const Settings& settings, const std::string& folder) {
     items += static_cast<long>(stream.items.size());
   }
   const auto bookmarks = bookmarks_of(streams);
-  const std::size_t resumed = resume(server, check, bookmarks, settings.resumes, random, findings);
+  const Resumed resumed = resume(server, check, bookmarks, settings.resumes, random, findings);
   std::printf(
       "checked: %zu calls, %zu lists, %zu events, %zu streams of %d watchers with %ld items, %zu of %zu bookmarks "
       "resumed from\n",
-      record.calls.size(), record.lists.size(), log.size(), streams.size(), settings.watchers, items, resumed,
-      bookmarks.size());
+      record.calls.size(), record.lists.size(), log.size(), streams.size(), settings.watchers, items,
+      resumed.all - resumed.expired, bookmarks.size());
+  if (watchers.expired() > 0 || resumed.expired > 0)
+    std::printf("a full disk cut the history short: %ld times a watcher was told so, and %zu bookmarks are older\n",
+                watchers.expired(), resumed.expired);
   findings.add(check_lists(log, std::move(record.lists)));
   server.give_up();
   server.stop();

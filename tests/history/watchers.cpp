@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <random>
 
 #include "tests/history/object_text.h"
@@ -51,6 +52,15 @@ const std::vector<Selection>& selections() {
       {"fieldSelector=metadata.name%3Dkey-0", is_first_key},
   };
   return all;
+}
+
+Version kept_from(std::string_view problem) {
+  constexpr std::string_view kSaid = "too old resource version: ";
+  const auto at = problem.find(kSaid);
+  if (at == std::string_view::npos || problem.find("\"code\":410") == std::string_view::npos) return 0;
+  long from = 0, kept = 0;
+  const std::string rest(problem.substr(at + kSaid.size()));
+  return std::sscanf(rest.c_str(), "%ld (%ld)", &from, &kept) == 2 && from < kept ? kept : 0;
 }
 
 Stream read_watch(ServerProcess& server, const Selection& selection, Version from, Version until,
@@ -123,6 +133,7 @@ class Watchers::Watcher {
   const std::string& name() const { return name_; }
   std::vector<Stream>& streams() { return streams_; }
   std::vector<std::string>& problems() { return problems_; }
+  long expired() const { return expired_; }
 
  private:
   bool arrived() const { return target_ != kNoTarget && progress_ >= target_; }
@@ -162,7 +173,12 @@ class Watchers::Watcher {
     bool ours = false;
     std::string problem;
     auto item = read_watch_line(line, ours, problem);
-    if (!problem.empty()) problems_.push_back(stream.name + ": " + problem);
+    if (const Version kept = kept_from(problem)) {
+      ++expired_;
+      from_ = std::max(from_, kept);
+    } else if (!problem.empty()) {
+      problems_.push_back(stream.name + ": " + problem);
+    }
     if (!item || !ours) return;
     stream.items.push_back(*item);
     // An initial event is older than what is not sent yet: only behind their end is a version a place.
@@ -181,21 +197,47 @@ class Watchers::Watcher {
   bool initial_over_ = false;  // of this stream
   std::atomic<Version> progress_{0}, target_{kNoTarget};
   std::atomic<bool> given_up_{false}, finished_{false};
+  std::atomic<long> expired_{0};
   std::vector<Stream> streams_;
   std::vector<std::string> problems_;
 };
 
 Watchers::Watchers(ServerProcess& server, int count, Version from, unsigned seed) {
+  log_ = std::make_unique<Watcher>(server, 0, from, seed);  // fast, and everything
   for (int i = 0; i < count; ++i) watchers_.push_back(std::make_unique<Watcher>(server, i, from, seed));
 }
 
 Watchers::~Watchers() {
+  log_->give_up();
   for (const auto& watcher : watchers_) watcher->give_up();
   for (std::thread& thread : threads_) thread.join();
 }
 
 void Watchers::run() {
+  threads_.emplace_back([one = log_.get()] { one->run(); });
   for (const auto& watcher : watchers_) threads_.emplace_back([one = watcher.get()] { one->run(); });
+}
+
+bool Watchers::wait_for(const std::vector<const Watcher*>& some) const {
+  const auto deadline = std::chrono::steady_clock::now() + kCatchUpWithin;
+  const auto all = [&] { return std::ranges::all_of(some, [](const Watcher* one) { return one->finished(); }); };
+  while (!all() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(milliseconds(5));
+  return all();
+}
+
+EventLog Watchers::read_log(Version until, std::string& problem) {
+  log_->end_at(until);
+  if (!wait_for({log_.get()})) problem = "the log was not read to its end, " + std::to_string(until);
+  log_->give_up();
+  threads_.front().join();
+  threads_.erase(threads_.begin());
+  if (log_->expired() > 0) problem = "a part of the log was gone before it was read: nothing can be judged";
+  for (const std::string& one : log_->problems()) problem = one;
+  EventLog log;
+  for (const Stream& stream : log_->streams())
+    for (const StreamItem& item : stream.items)
+      if (item.kind == StreamItem::Kind::event) log.push_back(item.event);
+  return log;
 }
 
 std::vector<Violation> Watchers::finish(WatchCheck& check) {
@@ -204,11 +246,9 @@ std::vector<Violation> Watchers::finish(WatchCheck& check) {
     targets.push_back(check.last_of(watcher->selection()));
     watcher->end_at(targets.back());
   }
-  const auto deadline = std::chrono::steady_clock::now() + kCatchUpWithin;
-  const auto all = [this] {
-    return std::all_of(watchers_.begin(), watchers_.end(), [](const auto& watcher) { return watcher->finished(); });
-  };
-  while (!all() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(milliseconds(5));
+  std::vector<const Watcher*> all;
+  for (const auto& watcher : watchers_) all.push_back(watcher.get());
+  (void)wait_for(all);
   std::vector<Violation> late;
   for (std::size_t i = 0; i < watchers_.size(); ++i)
     if (!watchers_[i]->finished())
@@ -224,6 +264,12 @@ std::vector<Stream> Watchers::streams() {
   for (const auto& watcher : watchers_)
     for (Stream& stream : watcher->streams()) out.push_back(std::move(stream));
   return out;
+}
+
+long Watchers::expired() const {
+  long sum = 0;
+  for (const auto& watcher : watchers_) sum += watcher->expired();
+  return sum;
 }
 
 std::vector<std::string> Watchers::problems() {
