@@ -22,11 +22,11 @@ contains() {  # contains WHAT TEXT PART
 }
 # until_is WHAT WANTED COMMAND...: the command prints this in the end.
 until_is() {
-  until_prints 120 "${@:2}" || true
+  until_prints 240 "${@:2}" || true
   check "$1" "$got" "$2"
 }
 # until_true WHAT COMMAND...: the command succeeds in the end.
-until_true() { if until_holds 120 "${@:2}"; then check "$1" yes yes; else check "$1" no yes; fi; }
+until_true() { if until_holds 240 "${@:2}"; then check "$1" yes yes; else check "$1" no yes; fi; }
 count() { k get "$@" -o name | wc -l | tr -d ' '; } # k is the caller's kubectl
 field() { k get "$1" -o "jsonpath={$2}"; }
 code() { "$@" >"$work/out" 2>"$work/err"; echo $?; }

@@ -9,31 +9,28 @@ kills=${1:-20}
 trap 'stop_server; rm -rf "$work"' EXIT
 k() { "$KUBECTL" --request-timeout=30s "$@"; }
 port=$((20000 + RANDOM % 20000))
-start() {
-  start_server simhost --listen "127.0.0.1:$port" --nodes 3 --gpu-nodes 0 || exit 1
-  until_holds 60 ready || exit 1
-}
-ready() {
+start() { start_server simhost --listen "127.0.0.1:$port" --nodes 3 --gpu-nodes 0 || exit 1; }
+# apply FILE: false while nobody answers. Types are not asked for: that costs a server with sanitizers more than all else.
+apply() {
   kill -0 "$server" 2>/dev/null || { echo "FAILED: the server ended by itself" >&2; tail -n 3 "$work/log" >&2; exit 1; }
-  "$KUBECTL" --request-timeout=5s get --raw /readyz >/dev/null 2>&1
+  k apply --validate=false -f "$1" >/dev/null 2>"$work/apply"
 }
-# Once it answers, it has a moment between 0 and half a second.
+# Once it has taken what people want, it has a moment between 0 and half a second.
 die() {
-  churn "$1"
+  wishes "$1" >"$work/wishes"
+  until_holds 60 apply "$work/wishes" || { echo "FAILED: not taken before kill $1: $(cat "$work/apply")" >&2; exit 1; }
+  [ $(($1 % 7)) != 6 ] || k delete deployment web --wait=false >/dev/null 2>&1
   read -rt "0.$((RANDOM % 5))$((RANDOM % 10))" <> <(:) || true
   kill -9 "$server"
   wait "$server" 2>/dev/null
 }
 job() { printf 'apiVersion: batch/v1\nkind: Job\nmetadata: {name: job-%s}\nspec: {completions: 5, parallelism: 3, completionMode: Indexed, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [sh, -c, "sleep 0.2"]}]}}}\n' "$1"; }
 workload() { printf 'apiVersion: apps/v1\nkind: %s\nmetadata: {name: %s}\nspec: {replicas: %s, selector: {matchLabels: {app: %s}}, template: {metadata: {labels: {app: %s}}, spec: {terminationGracePeriodSeconds: 0, containers: [{name: c, image: "i:%s"}]}}%s}\n' "$1" "$2" "$3" "$2" "$2" "$4" "${5:-}"; }
-churn() { # what people do before the n-th kill
-  {
-    if [ $(($1 % 4)) = 1 ]; then job "$1"; echo ---; fi
-    workload Deployment web $(($1 % 6 + 1)) $(($1 / 3 % 4))
-    echo ---
-    workload StatefulSet db $(($1 % 4 + 1)) $(($1 / 5 % 3)) ', serviceName: db, podManagementPolicy: Parallel'
-  } | k apply -f - >/dev/null 2>>"$work/apply"
-  [ $(($1 % 7)) != 6 ] || k delete deployment web --wait=false >/dev/null 2>&1
+wishes() { # before the n-th kill
+  if [ $(($1 % 4)) = 1 ]; then job "$1"; echo ---; fi
+  workload Deployment web $(($1 % 6 + 1)) $(($1 / 3 % 4))
+  echo ---
+  workload StatefulSet db $(($1 % 4 + 1)) $(($1 / 5 % 3)) ', serviceName: db, podManagementPolicy: Parallel'
 }
 
 for n in $(seq "$kills"); do
@@ -42,26 +39,34 @@ for n in $(seq "$kills"); do
 done
 start
 { workload Deployment web 4 last; echo ---; workload StatefulSet db 3 last ', serviceName: db, podManagementPolicy: Parallel'; } >"$work/last"
-applied() { k apply -f "$work/last" >/dev/null 2>&1; }
-until_true "the last wish is taken" applied
-running() { k get pods -l "app=$1" --field-selector=status.phase=Running -o 'jsonpath={.items[*].spec.containers[0].image}' | tr ' ' '\n' | sort | uniq -c | sed 's/^ *//'; }
-until_is "the Deployment has what it wants" "4 i:last" running web
-until_is "and nothing more" 4 count pods -l app=web
-until_is "the StatefulSet has what it wants" "3 i:last" running db
-until_is "and nothing more" 3 count pods -l app=db
-done_jobs() { k get jobs -o 'jsonpath={.items[?(@.status.succeeded==5)].metadata.name}' | wc -w | tr -d ' '; }
-made=$(count jobs)
-check "every fourth kill met a new Job" "$made" "$(((kills + 3) / 4))"
-until_is "every Job is complete" "$made" done_jobs
-check "no index has two pods" "$(k get pods -l batch.kubernetes.io/job-name -o json | python3 -c '
+until_true "the last wish is taken" apply "$work/last"
+# One look at all: what is not yet as it should be, a line each.
+cat >"$work/amiss.py" <<'PY'
 import collections, json, sys
-seen = collections.Counter((p["metadata"]["labels"]["batch.kubernetes.io/job-name"],
-                            p["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"]) for p in json.load(sys.stdin)["items"])
-print([key for key, n in seen.items() if n > 1])')" "[]"
-orphans() { k get pods,replicasets -o json | python3 -c '
-import json, sys
 items = json.load(sys.stdin)["items"]
-print(sum(1 for i in items if not i["metadata"].get("ownerReferences")))'; }
-until_is "nothing is left over" 0 orphans
-echo "$kills kills, $made Jobs, $failures failed"
+of = lambda kind: [i for i in items if i["kind"] == kind]
+for app, wanted in (("web", 4), ("db", 3)):
+    pods = [p for p in of("Pod") if p["metadata"]["labels"].get("app") == app]
+    good = [p for p in pods if p["status"].get("phase") == "Running" and p["spec"]["containers"][0]["image"] == "i:last"]
+    if (len(good), len(pods)) != (wanted, wanted):
+        print(f"{app}: {len(pods)} pods, {len(good)} of them run the last image; wanted {wanted}")
+for job in of("Job"):
+    if job["status"].get("succeeded") != 5:
+        print(f'{job["metadata"]["name"]}: {job["status"]}')
+if len(of("Job")) != int(sys.argv[1]):
+    print(f'{len(of("Job"))} Jobs, wanted {sys.argv[1]}')
+label = "batch.kubernetes.io/job-"
+indexes = collections.Counter((p["metadata"]["labels"][label + "name"], p["metadata"]["labels"][label + "completion-index"])
+                              for p in of("Pod") if label + "name" in p["metadata"]["labels"])
+for index, pods in indexes.items():
+    if pods > 1:
+        print(f"{index}: {pods} pods")
+for item in of("Pod") + of("ReplicaSet"):
+    if not item["metadata"].get("ownerReferences"):
+        print(f'{item["kind"]} {item["metadata"]["name"]} is nobody\'s')
+PY
+jobs=$(((kills + 3) / 4)) # every fourth kill, from the first, meets a new one
+amiss() { k get jobs,replicasets,pods -o json | python3 "$work/amiss.py" "$jobs"; }
+until_is "all is as if nobody had died: 4 and 3 pods of the last image, each Job complete, each index once, nothing left over" "" amiss
+echo "$kills kills, $jobs Jobs, $failures failed"
 [ "$failures" = 0 ]

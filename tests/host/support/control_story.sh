@@ -17,7 +17,7 @@ apply() { k apply -f -; }
 
 # until_is WANTED COMMAND...: the command prints this in the end.
 until_is() {
-  until_prints 60 "$@" || echo "story: '${*:2}' printed '$got', never '$1'" >>"$out.errors"
+  until_prints 120 "$@" || echo "story: '${*:2}' printed '$got', never '$1'" >>"$out.errors"
 }
 pods() { read_ get pods -l "$1" -o name --field-selector=status.phase="${2:-Pending}" | sort; }
 count() { pods "$@" | grep -c .; }

@@ -28,7 +28,7 @@ quiet() {
 }
 condition_of() { "$KUBECTL" -n "$namespace" get "$1" -o "jsonpath={.status.conditions[?(@.type==\"$2\")].reason}"; }
 until_reason() { # until_reason OBJECT CONDITION REASON
-  until_prints 60 "$3" condition_of "$1" "$2"
+  until_prints 120 "$3" condition_of "$1" "$2"
 }
 workload() { # workload KIND NAME IMAGE SPEC POD_SPEC
   printf 'apiVersion: apps/v1\nkind: %s\nmetadata: {name: %s, annotations: {note: hello}}\nspec:\n' "$1" "$2"
