@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <fstream>
 #include <optional>
+
+#include "sublet/base/random.h"
 
 namespace sublet::cluster {
 namespace {
@@ -37,9 +40,27 @@ std::optional<int> try_listen(int port) {
   return good ? std::optional<int>(ntohs(address.sin_port)) : std::nullopt;
 }
 
+constexpr int kTries = 100;
+
+// Below the ports of node port Services, and where no kernel's default takes the ports of connections from.
+constexpr PortRange kListened{20'000, 29'999};
+
+bool overlap(const PortRange& a, const PortRange& b) { return a.first <= b.last && b.first <= a.last; }
+
 }  // namespace
 
+PortRange connection_ports() {
+  std::ifstream file("/proc/sys/net/ipv4/ip_local_port_range");
+  PortRange range;
+  return file >> range.first >> range.last ? range : PortRange{};
+}
+
 Result<std::string> choose_address() {
+  constexpr std::uint64_t kPorts = kListened.last - kListened.first + 1;
+  if (!overlap(kListened, connection_ports()))
+    for (int i = 0; i < kTries; ++i)
+      if (const auto port = try_listen(kListened.first + static_cast<int>(Random::system().next() % kPorts)))
+        return "127.0.0.1:" + std::to_string(*port);
   if (const auto port = try_listen(0)) return "127.0.0.1:" + std::to_string(*port);
   return internal_error("cannot find a free port on 127.0.0.1");
 }
