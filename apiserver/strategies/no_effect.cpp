@@ -9,6 +9,8 @@ using schema::Value;
 
 bool wants_load_balancer(const Value& object) { return object["spec"]["type"].text() == "LoadBalancer"; }
 
+bool names_a_service(const Value& object) { return !object["spec"]["service"].missing(); }
+
 bool is_further_range(const Value& object) { return object["metadata"]["name"].text() != "kubernetes"; }
 
 bool converts_by_webhook(const Value& object) {
@@ -37,6 +39,10 @@ constexpr Row kRows[] = {
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", kNoPolicies},
     {"apiextensions.k8s.io", "CustomResourceDefinition",
      "its conversion webhook is not called yet: every version is served as it is stored", converts_by_webhook},
+    {"apiregistration.k8s.io", "APIService", "no request is handed to its service yet", names_a_service},
+    {"flowcontrol.apiserver.k8s.io", "FlowSchema", "no request is sorted by it: all are served alike"},
+    {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration",
+     "no request is queued or limited by it: all are served alike"},
     {"", "Service", "no load balancer is made for it yet", wants_load_balancer},
 };
 
