@@ -5,11 +5,11 @@
 #include <string>
 
 #include "schema/base64.h"
-#include "schema/go_time.h"
 #include "schema/object_shaper.h"
 #include "schema/quantity.h"
 #include "schema/type_plan.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/go_time.h"
 
 namespace sublet::schema {
 

@@ -1,4 +1,4 @@
-#include "schema/go_time.h"
+#include "sublet/schema/go_time.h"
 
 #include <chrono>
 #include <optional>
@@ -27,8 +27,8 @@ class TimeReader {
  public:
   TimeReader(std::string_view text, TimeLayout layout) : text_(text), rest_(text), layout_(layout) {}
 
-  bool read(GoTime& time) {
-    int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, offset = 0;
+  bool read(GoTime& time, int& offset) {
+    int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
     std::int32_t nanos = 0;
     const bool fits = number(4, 4, "2006", year) && literal('-') && number(2, 2, "01", month) &&
                       range(month, 1, 12, "month") && literal('-') && number(2, 2, "02", day) && literal('T') &&
@@ -104,7 +104,7 @@ class TimeReader {
     if (!form) return mismatch("Z07:00");
     const int hours = (rest_[1] - '0') * 10 + rest_[2] - '0';
     const int minutes = (rest_[4] - '0') * 10 + rest_[5] - '0';
-    if (!range(hours, 0, 24, "time zone offset hour") || !range(minutes, 0, 59, "time zone offset minute"))
+    if (!range(hours, 0, 24, "time zone offset hour") || !range(minutes, 0, 60, "time zone offset minute"))
       return false;
     offset = (hours * 60 + minutes) * 60 * (rest_[0] == '-' ? -1 : 1);
     rest_.remove_prefix(6);
@@ -185,13 +185,19 @@ bool in_wire_range(const GoTime& time) { return time.seconds >= kMinWireSeconds 
 
 bool parse_go_time(std::string_view text, TimeLayout layout, GoTime& time, std::string& problem) {
   TimeReader reader(text, layout);
-  if (!reader.read(time)) {
+  int ahead = 0;
+  if (!reader.read(time, ahead)) {
     problem = std::move(reader).problem();
     return false;
   }
   if (in_wire_range(time)) return true;
   problem = "parsing time " + quoted(text) + ": year out of range";
   return false;
+}
+
+bool parse_zoned_time(std::string_view text, GoTime& time, int& ahead) {
+  ahead = 0;
+  return TimeReader(text, TimeLayout::seconds).read(time, ahead);
 }
 
 std::string_view format_go_time(const GoTime& time, TimeLayout layout, char* buffer) {

@@ -1,4 +1,4 @@
-#include "schema/go_time.h"
+#include "sublet/schema/go_time.h"
 
 #include <gtest/gtest.h>
 
@@ -38,6 +38,20 @@ TEST(GoTime, ExplainsInGosWords) {
   EXPECT_EQ(
       canonical("2026-11-21T09:41:37Z", TimeLayout::micros),
       R"(parsing time "2026-11-21T09:41:37Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000")");
+}
+
+// What Go's time.Parse takes beyond the letter of RFC 3339.
+TEST(GoTime, ReadsHoursOfOneDigitAndOffsetsOfSixtyMinutes) {
+  GoTime time;
+  int ahead = 0;
+  ASSERT_TRUE(parse_zoned_time("2020-01-01T1:00:00Z", time, ahead));
+  EXPECT_EQ(time.seconds, 1577840400);
+  ASSERT_TRUE(parse_zoned_time("2020-01-01T10:00:00.5-00:60", time, ahead));
+  EXPECT_EQ(time, (GoTime{1577876400, 500'000'000}));
+  EXPECT_EQ(ahead, -3600);
+  EXPECT_TRUE(parse_zoned_time("0000-01-01T00:00:00+24:00", time, ahead)) << "the wire's limits are not its";
+  EXPECT_FALSE(parse_zoned_time("2020-01-01T10:00:00+00:61", time, ahead));
+  EXPECT_EQ(canonical("2020-01-01T10:00:00+00:60", TimeLayout::seconds), "2020-01-01T09:00:00Z");
 }
 
 std::string canonical_duration(std::string_view text) {

@@ -7,13 +7,13 @@
 #include <string>
 
 #include "schema/builtin_table.h"
-#include "schema/go_time.h"
 #include "schema/object_shaper.h"
 #include "schema/protobuf_wire.h"
 #include "schema/quantity.h"
 #include "schema/type_plan.h"
 #include "schema/utf8.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/go_time.h"
 
 namespace sublet::schema {
 

@@ -5,11 +5,11 @@
 #include <bit>
 #include <vector>
 
-#include "schema/go_time.h"
 #include "schema/object_shaper.h"
 #include "schema/protobuf_wire.h"
 #include "schema/type_plan.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/go_time.h"
 
 namespace sublet::schema {
 

@@ -9,6 +9,7 @@
 #include "patches/cel/functions.h"
 #include "patches/cel/text.h"
 #include "sublet/kube/cron_schedule.h"
+#include "sublet/schema/go_time.h"
 
 namespace sublet::patches::cel {
 
@@ -17,43 +18,6 @@ namespace {
 constexpr std::int64_t kNano = 1'000'000'000;
 constexpr std::int64_t kFirstSecond = -62'135'596'800;  // 0001-01-01T00:00:00Z
 constexpr std::int64_t kLastSecond = 253'402'300'799;   // 9999-12-31T23:59:59Z
-
-// Reads what it is told to; bad() once something was not there.
-class Reader {
- public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-  int digits(std::size_t count) {
-    int number = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (rest_.empty() || rest_[0] < '0' || rest_[0] > '9') bad_ = true;
-      if (bad_) return 0;
-      number = number * 10 + (rest_[0] - '0');
-      rest_.remove_prefix(1);
-    }
-    return number;
-  }
-  bool accept(char c) {
-    if (rest_.empty() || rest_[0] != c) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  void expect(char c) { bad_ |= !accept(c); }
-  std::int32_t fraction() {
-    std::int64_t nanos = 0;
-    std::int64_t unit = kNano / 10;
-    const std::size_t before = rest_.size();
-    for (; !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; rest_.remove_prefix(1), unit /= 10)
-      nanos += (rest_[0] - '0') * unit;
-    bad_ |= rest_.size() == before;
-    return static_cast<std::int32_t>(nanos);
-  }
-  bool bad() const { return bad_; }
-  bool done() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-  bool bad_ = false;
-};
 
 struct Civil {
   int year, month, day, day_of_year, weekday, hour, minute, second, millisecond;
@@ -217,34 +181,11 @@ Value timestamp_in_range(Timestamp moment) {
 }
 
 std::optional<Timestamp> parse_timestamp(std::string_view text) {
-  Reader in(text);
-  const int y = in.digits(4);
-  in.expect('-');
-  const int m = in.digits(2);
-  in.expect('-');
-  const int d = in.digits(2);
-  in.expect('T');
-  const int hour = in.digits(2);
-  in.expect(':');
-  const int minute = in.digits(2);
-  in.expect(':');
-  const int second = in.digits(2);
+  schema::GoTime time;
   Timestamp moment;
-  if (in.accept('.') || in.accept(',')) moment.nanos = in.fraction();
-  if (!in.accept('Z')) {
-    const bool east = in.accept('+');
-    if (!east) in.expect('-');
-    const int ahead_hours = in.digits(2);
-    in.expect(':');
-    const int ahead_minutes = in.digits(2);
-    if (ahead_hours > 24 || ahead_minutes > 60) return std::nullopt;
-    moment.offset = (ahead_hours * 60 + ahead_minutes) * (east ? 60 : -60);
-  }
-  namespace ch = std::chrono;
-  const ch::year_month_day date(ch::year(y), ch::month(static_cast<unsigned>(m)), ch::day(static_cast<unsigned>(d)));
-  if (in.bad() || !in.done() || !date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
-  moment.seconds = ch::sys_days(date).time_since_epoch().count() * std::int64_t{86400} + hour * 3600 + minute * 60 +
-                   second - moment.offset;
+  if (!schema::parse_zoned_time(text, time, moment.offset)) return std::nullopt;
+  moment.seconds = time.seconds;
+  moment.nanos = time.nanos;
   return moment;
 }
 
@@ -275,44 +216,9 @@ std::string duration_text(Duration span) {
 }
 
 std::optional<Duration> parse_duration(std::string_view text) {
-  static constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
-      {"ns", 1},         {"us", 1000}, {"\u00b5s", 1000}, {"\u03bcs", 1000},
-      {"ms", 1'000'000}, {"s", kNano}, {"m", 60 * kNano}, {"h", 3600 * kNano}};
-  const bool negative = text.starts_with('-');
-  if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text == "0") return Duration{};
-  if (text.empty()) return std::nullopt;
-  __int128 total = 0;
-  while (!text.empty()) {
-    const std::size_t whole_digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    __int128 number = 0;
-    for (const char c : text.substr(0, whole_digits)) {
-      number = number * 10 + (c - '0');
-      if (number > INT64_MAX) return std::nullopt;
-    }
-    text.remove_prefix(whole_digits);
-    std::string_view fraction;
-    if (text.starts_with('.')) {
-      const std::size_t end = std::min(text.find_first_not_of("0123456789", 1), text.size());
-      fraction = text.substr(1, end - 1);
-      text.remove_prefix(end);
-    }
-    if (whole_digits == 0 && fraction.empty()) return std::nullopt;
-    const std::size_t word = std::min(text.find_first_of(".0123456789"), text.size());
-    const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits),
-                                    [&](const auto& known) { return known.first == text.substr(0, word); });
-    if (unit == std::end(kUnits)) return std::nullopt;
-    text.remove_prefix(word);
-    total += number * unit->second;
-    double scale = 1, part_of = 0;
-    for (const char c : fraction.substr(0, 18)) {
-      part_of = part_of * 10 + (c - '0');
-      scale *= 10;
-    }
-    total += static_cast<std::int64_t>(part_of * (static_cast<double>(unit->second) / scale));
-    if (total > static_cast<__int128>(INT64_MAX) + (negative ? 1 : 0)) return std::nullopt;
-  }
-  return Duration{static_cast<std::int64_t>(negative ? -total : total)};
+  Duration span;
+  std::string problem;
+  return schema::parse_go_duration(text, span.nanos, problem) ? std::optional(span) : std::nullopt;
 }
 
 }  // namespace sublet::patches::cel

@@ -1,7 +1,7 @@
-// GoTime and Go durations as text: metav1.Time, MicroTime and Duration; private to schema/.
+// GoTime and Go durations as text: metav1.Time, MicroTime and Duration, and the times of CEL.
 //
-// Unlike base/clock.h these cover the whole range of the API (years 0 to 9999, with Go's zero time in year 1) and
-// explain a malformed text in Go's words, which users see in error messages.
+// Pure; any thread. Unlike base/clock.h these cover the whole range of the API (years 0 to 9999, with Go's zero time in
+// year 1) and explain a malformed text in Go's words, which users see in error messages.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,8 @@ enum class TimeLayout : std::uint8_t { seconds, micros };
 
 /// Parses as time.Parse does with RFC3339 or metav1.RFC3339Micro. False: `problem` says why, in Go's words.
 bool parse_go_time(std::string_view text, TimeLayout layout, GoTime& time, std::string& problem);
+/// time.Parse with RFC3339, as far as it goes: any year of four digits, and the zone's seconds ahead of UTC.
+bool parse_zoned_time(std::string_view text, GoTime& time, int& ahead);
 /// "2006-01-02T15:04:05Z" or "2006-01-02T15:04:05.000000Z". The buffer holds at least kTimeTextMax characters.
 inline constexpr std::size_t kTimeTextMax = 32;
 std::string_view format_go_time(const GoTime& time, TimeLayout layout, char* buffer);
