@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& parts) {
 }
 
 std::string expression_text(const Value& expression) {
-  const std::string key = expression["key"].string();
+  std::string key = expression["key"].string();
   const std::string_view op = expression["operator"].text();
   if (op == "Exists") return key;
   if (op == "DoesNotExist") return "!" + key;
