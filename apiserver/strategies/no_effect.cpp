@@ -29,6 +29,10 @@ struct Row {
 constexpr Row kRows[] = {
     {"networking.k8s.io", "ServiceCIDR",
      "Services get their addresses from the range of the ServiceCIDR kubernetes alone", is_further_range},
+    {"apiregistration.k8s.io", "APIService", "no request is handed to its service yet", names_a_service},
+    {"flowcontrol.apiserver.k8s.io", "FlowSchema", "no request is sorted by it: all are served alike"},
+    {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration",
+     "no request is queued or limited by it: all are served alike"},
     {"networking.k8s.io", "NetworkPolicy", "nothing enforces it yet: traffic of the pods is not restricted by it"},
     {"networking.k8s.io", "Ingress", "nothing routes traffic by it yet"},
     {"admissionregistration.k8s.io", "MutatingWebhookConfiguration", kNoWebhooks},
@@ -39,10 +43,6 @@ constexpr Row kRows[] = {
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", kNoPolicies},
     {"apiextensions.k8s.io", "CustomResourceDefinition",
      "its conversion webhook is not called yet: every version is served as it is stored", converts_by_webhook},
-    {"apiregistration.k8s.io", "APIService", "no request is handed to its service yet", names_a_service},
-    {"flowcontrol.apiserver.k8s.io", "FlowSchema", "no request is sorted by it: all are served alike"},
-    {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration",
-     "no request is queued or limited by it: all are served alike"},
     {"", "Service", "no load balancer is made for it yet", wants_load_balancer},
 };
 

@@ -255,7 +255,7 @@ void rewrite_own_namespace_selector(Translation& translation, Value, Value field
 void rewrite_service_selector(Translation& translation, Value, Value field) {
   if (field.empty()) return;  // endpoints are managed by hand
   translate_label_map(field);
-  field.put(kLabelManagedBy, translation.context().virtual_cluster);
+  field.put(kLabelTenantUid, translation.context().virtual_cluster_uid);
   field.put(kLabelTenantNamespace, translation.tenant_namespace());
 }
 
@@ -267,7 +267,7 @@ namespace {
 constexpr std::int64_t kGraceSecondsMax = 3600;
 
 template <std::size_t N>
-  field.put(kLabelTenantUid, translation.context().virtual_cluster_uid);
+bool contains(const std::array<std::string_view, N>& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
