@@ -124,8 +124,8 @@ Result<SslPtr> new_ssl(TlsContext& context, int fd) {
   SslPtr ssl(SSL_new(context.native()));
   BIO* bio = ssl ? BIO_new(socket_bio()) : nullptr;
   if (!bio) return internal_error("TLS: " + openssl_error());
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a BIO of our own has one pointer, and the descriptor is all that it
-  // needs.
+  // A BIO of our own has one pointer, and the descriptor is all that it needs.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl.get(), bio, bio);  // one reference serves both directions
