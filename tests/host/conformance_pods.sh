@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# Upstream's conformance tests on `subletd simhost`: those of tests/conformance/passing-simhost.txt must still pass.
+exec "$(dirname "$0")/../conformance/on-sublet" --simhost --guard
