@@ -69,6 +69,8 @@ TEST(SimulatedShell, Scripts) {
       {"echo ${X/a/b}",
        "simhost: the simulated shell does not understand this script: line 1: '${X/a/b}' is not "
        "understood\n..."},
+      {"cat <<",
+       "simhost: the simulated shell does not understand this script: line 1: here-documents are not understood\n..."},
       {"if true; then", "simhost: the simulated shell does not understand this script: line 1: 'fi' is missing\n..."},
       {"echo 'open",
        "simhost: the simulated shell does not understand this script: line 1: a quote is not closed\n..."},

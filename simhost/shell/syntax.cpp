@@ -224,6 +224,7 @@ class Parser {
   void simple(Command& out) {
     for (skip_blanks(); good() && !ended(); skip_blanks()) {
       if (redirection(out)) continue;
+      if (!good() || ended()) break;
       if (is_operator(text_[at_])) break;
       if (out.words.empty() && assignment(out)) continue;
       out.words.push_back(word());
