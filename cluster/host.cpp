@@ -1,6 +1,7 @@
 #include "cluster/host.h"
 
 #include "cluster/owner.h"
+#include "cluster/policies.h"
 #include "cluster/wait_until.h"
 
 namespace sublet::cluster {
@@ -111,6 +112,7 @@ Outcome prepare_host(const Host& host, const VirtualCluster& cluster, std::chron
   auto prepared = make_namespace(host, cluster.host_namespace, deadline);
   if (prepared) prepared = take_name(host, cluster);
   if (prepared) prepared = make_service_account(host, cluster);
+  if (prepared) prepared = keep_policies(host, cluster);
   if (prepared) return prepared;
   Status status = prepared.error();
   status.message = "on the host of context " + host.context + ": " + status.message;

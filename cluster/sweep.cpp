@@ -9,6 +9,7 @@
 
 #include "cluster/inhabitants.h"
 #include "cluster/owner.h"
+#include "cluster/policies.h"
 #include "cluster/wait_until.h"
 #include "sublet/base/mutex.h"
 #include "sublet/kube/pipeline.h"
@@ -216,6 +217,9 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
   for (const syncer::Swept& swept : syncer::swept_from_host())
     (swept.ends_with_grace ? first : then).push_back(swept.resource);
   then.push_back(kServiceAccounts);
+  for (const kube::Resource& resource : policy_resources())
+    if (std::ranges::none_of(then, [&](const kube::Resource& one) { return one.resource == resource.resource; }))
+      then.push_back(resource);
   if (auto gone = sweep.take_away(first, true); !gone) return gone;
   if (auto gone = sweep.take_away(then, false); !gone) return gone;
   // The name last: until then nobody else begins with it.

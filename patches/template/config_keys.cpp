@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "sublet/base/nearest.h"
+#include "sublet/schema/engine.h"
 
 namespace sublet::patches {
 
@@ -18,6 +19,7 @@ enum class Takes : std::uint8_t {
   selector,    // a label selector's expressions, honoured
   choice,      // one of the words in `reason`, honoured
   count,       // a whole number from 1 to 1,000,000, honoured
+  quantities,  // a map of resources to quantities, honoured
   nothing,     // refused with all below it, whatever it says
 };
 
@@ -28,13 +30,16 @@ struct KeyRow {
   bool SyncConfig::*flag = nullptr;
   std::string SyncConfig::*text = nullptr;
   int SyncConfig::*number = nullptr;
+  bool Policies::*policy = nullptr;  // the same, of the policies
+  Quantities Policies::*map = nullptr;
+  std::string Policies::*word = nullptr;
 };
 
 constexpr std::string_view kAlways = "sublet always does this";
 constexpr std::string_view kNotCarried = "sublet does not carry this kind to the host yet";
 constexpr std::string_view kNotShown = "sublet does not show this kind of the host yet";
 constexpr std::string_view kUsePatch = "write it as a patch of the template, which can also have a condition";
-constexpr std::string_view kNoQuota = "sublet does not enforce this yet; set it on the host namespace";
+constexpr std::string_view kNoSuchPolicy = "sublet has no such policy; set it on the host namespace";
 constexpr std::string_view kOwnControlPlane =
     "sublet brings its own API server and store; there is nothing to configure";
 
@@ -130,10 +135,21 @@ constexpr KeyRow kRows[] = {
     {"controlPlane.backingStore.*", Takes::nothing, "sublet's store is SQLite; there is nothing to choose yet"},
     {"controlPlane.*", Takes::nothing, kOwnControlPlane},
     {"networking.*", Takes::nothing, "sublet has nothing to configure there yet"},
-    {"policies.resourceQuota.enabled", Takes::only_false, kNoQuota},
-    {"policies.limitRange.enabled", Takes::only_false, kNoQuota},
-    {"policies.networkPolicy.enabled", Takes::only_false, kNoQuota},
-    {"policies.*", Takes::nothing, kNoQuota},
+    {"policies.resourceQuota.enabled", Takes::boolean, "", nullptr, nullptr, &Policies::resource_quota},
+    {"policies.resourceQuota.quota", Takes::quantities, "", nullptr, nullptr, nullptr, &Policies::quota},
+    {"policies.limitRange.enabled", Takes::boolean, "", nullptr, nullptr, &Policies::limit_range},
+    {"policies.limitRange.default", Takes::quantities, "", nullptr, nullptr, nullptr, &Policies::limit_default},
+    {"policies.limitRange.defaultRequest", Takes::quantities, "", nullptr, nullptr, nullptr,
+     &Policies::limit_default_request},
+    {"policies.limitRange.min", Takes::quantities, "", nullptr, nullptr, nullptr, &Policies::limit_min},
+    {"policies.limitRange.max", Takes::quantities, "", nullptr, nullptr, nullptr, &Policies::limit_max},
+    {"policies.networkPolicy.enabled", Takes::boolean, "", nullptr, nullptr, &Policies::network_policy},
+    {"policies.networkPolicy.*", Takes::nothing,
+     "sublet's policy lets pods reach each other, DNS, their API server and public addresses; write others on the host "
+     "namespace, policies add up"},
+    {"policies.podSecurityStandard", Takes::choice, "baseline restricted privileged", nullptr, nullptr, nullptr,
+     nullptr, &Policies::pod_security_standard},
+    {"policies.*", Takes::nothing, kNoSuchPolicy},
     {"rbac.*", Takes::nothing, "sublet gives its syncer exactly the rights that it needs"},
     {"exportKubeConfig", Takes::nothing, "use sublet connect --print"},
     {"logging.*", Takes::nothing, "sublet has one log format"},
@@ -254,10 +270,13 @@ class ConfigReader {
           return;
         return refuse(node, key, "not supported", row.reason);
       case Takes::boolean:
+        if (automatic && row.policy) return;
         if (!node.is_boolean())
           return problems_.add(node.mark, key, "must be true or false, not " + std::string(node.kind_text()));
-        config_.*row.flag = node.boolean;
+        (row.policy ? config_.policies.*row.policy : config_.*row.flag) = node.boolean;
         return;
+      case Takes::quantities:
+        return quantities(config_.policies.*row.map, node, key);
       case Takes::labels:
         return labels(row, node, key);
       case Takes::selector:
@@ -279,8 +298,9 @@ class ConfigReader {
 
   void choice(const KeyRow& row, const YamlNode& node, const std::string& key) {
     const auto words = split(row.reason, ' ');
+    if (row.word && (node.is_null() || (node.is_string() && node.text.empty()))) return;
     if (node.is_string() && std::find(words.begin(), words.end(), node.text) != words.end()) {
-      config_.*row.text = node.text;
+      (row.word ? config_.policies.*row.word : config_.*row.text) = node.text;
       return;
     }
     std::string all;
@@ -297,6 +317,19 @@ class ConfigReader {
     if (!node.is_scalar() || node.is_string() || error != std::errc() || end != last || value < 1 || value > 1'000'000)
       return problems_.add(node.mark, key, "must be a whole number from 1 to 1000000");
     config_.*row.number = value;
+  }
+
+  // Those of the template beside the defaults; null takes one away.
+  void quantities(Quantities& map, const YamlNode& node, const std::string& key) {
+    if (!node.is_map() && !node.is_null())
+      return problems_.add(node.mark, key, "must be a map of quantities, not " + std::string(node.kind_text()));
+    for (const YamlNode& amount : node.children) {
+      std::erase_if(map, [&](const auto& one) { return one.first == amount.key; });
+      if (amount.is_null()) continue;
+      if (!amount.is_scalar() || amount.is_boolean() || !schema::canonical_quantity(amount.text))
+        problems_.add(amount.mark, key + '.' + amount.key, "must be a quantity, such as 10, 500m or 20Gi");
+      map.emplace_back(amount.key, amount.text);
+    }
   }
 
   void labels(const KeyRow& row, const YamlNode& node, const std::string& key) {

@@ -142,8 +142,8 @@ TEST(Template, MistakesAreNamedWithTheirPlace) {
        "t.yaml:1:24: sync.toHost.pods.enabled: cannot be false: carrying pods is what a virtual cluster is for"},
       {"sync: {toHost: {ingresses: {enabled: true}}}\n",
        "t.yaml:1:29: sync.toHost.ingresses.enabled: cannot be true: sublet does not carry this kind to the host yet"},
-      {"policies: {resourceQuota: {quota: {}}}\n",
-       "t.yaml:1:28: policies.resourceQuota.quota: not supported: sublet does not enforce this yet; set it on the host "
+      {"policies: {resourceQuota: {scopes: [BestEffort]}}\n",
+       "t.yaml:1:28: policies.resourceQuota.scopes: not supported: sublet has no such policy; set it on the host "
        "namespace"},
       {"controlPlane: {backingStore: {etcd: {deploy: {enabled: true}}}}\n",
        "t.yaml:1:31: controlPlane.backingStore.etcd: not supported: sublet's store is SQLite; there is nothing to "
@@ -547,6 +547,48 @@ TEST(Template, WhatItAllowsIsRead) {
   EXPECT_TRUE(allowed.external_ips.contain("10.1.2.3"));
   EXPECT_FALSE(allowed.external_ips.contain("11.1.2.3"));
   EXPECT_TRUE(allowed.load_balancer_ips.empty());
+}
+
+TEST(Template, PoliciesAreRead) {
+  const auto loaded = Template::load(
+      "policies:\n  resourceQuota: {enabled: true, quota: {requests.nvidia.com/gpu: 4, count/pods: null, limits.cpu: "
+      "'8'}}\n"
+      "  limitRange: {enabled: auto, default: {cpu: 2}, max: {memory: 4Gi}}\n  networkPolicy: {enabled: false}\n"
+      "  podSecurityStandard: restricted\n",
+      "t.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto resolved = loaded->resolve({}, "vc", "ns").value();
+  const Policies& policies = resolved->config().policies;
+  EXPECT_TRUE(policies.resource_quota);
+  const auto amount = [&](const std::string& name) {
+    for (const auto& [resource, quantity] : policies.quota)
+      if (resource == name) return quantity;
+    return std::string();
+  };
+  EXPECT_EQ(amount("requests.nvidia.com/gpu"), "4");
+  EXPECT_EQ(amount("limits.cpu"), "8");
+  EXPECT_EQ(amount("count/pods"), "");
+  EXPECT_EQ(amount("requests.cpu"), "10") << "the default";
+  EXPECT_FALSE(policies.limit_range);
+  EXPECT_EQ(policies.limit_max, (Quantities{{"memory", "4Gi"}}));
+  EXPECT_FALSE(policies.network_policy);
+  EXPECT_EQ(policies.pod_security_standard, "restricted");
+  const auto plain = Template::none().resolve({}, "vc", "ns").value();
+  EXPECT_TRUE(plain->config().policies.network_policy);
+  EXPECT_EQ(plain->config().policies.pod_security_standard, "baseline");
+}
+
+TEST(Template, PoliciesAreChecked) {
+  EXPECT_EQ(load_error("policies: {resourceQuota: {quota: {requests.cpu: many}}}"),
+            "t.yaml:1:50: policies.resourceQuota.quota.requests.cpu: must be a quantity, such as 10, 500m or 20Gi");
+  EXPECT_EQ(
+      load_error("policies: {podSecurityStandard: basline}"),
+      "t.yaml:1:33: policies.podSecurityStandard: must be one of baseline, restricted, privileged, not \"basline\" "
+      "(did you mean \"baseline\"?)");
+  EXPECT_THAT(load_error("policies: {networkPolicy: {workload: {publicEgress: {enabled: true}}}}"),
+              HasSubstr("policies.networkPolicy.workload: not supported: "));
+  EXPECT_THAT(load_error("policies: {centralAdmission: {validatingWebhooks: []}}"),
+              HasSubstr("sublet has no such policy"));
 }
 
 TEST(Template, WhatItAllowsIsChecked) {

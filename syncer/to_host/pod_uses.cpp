@@ -8,7 +8,7 @@ namespace sublet::syncer {
 
 PodUses::PodUses(TranslateContext context) : context_(std::move(context)) {
   // What a pod uses needs no patches' effects, and none of their cost.
-  context_.resolved_template = nullptr;
+  context_.patched = false;
 }
 
 PodUsePtr PodUses::of(const kube::CachedObject& tenant_pod) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sublet/net/digest.h"
+#include "sublet/podsecurity/check_pod.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/overruled.h"
@@ -31,10 +32,28 @@ void enforce_border(const Translation& translation, const HostKind& kind, Value 
 
 patches::PatchReport apply_patches(const Translation& translation, std::string_view kind, Value host_object) {
   const TranslateContext& context = translation.context();
-  if (!context.resolved_template) return {};
+  if (!context.resolved_template || !context.patched) return {};
   return context.resolved_template->apply(
       kind, host_object, translation.tenant(),
       {context.virtual_cluster, std::string(translation.tenant_namespace()), context.host_namespace});
+}
+
+// What is about to run, whatever the template's patches made of it.
+void check_pod_security(Translation& translation, const Value& host_pod) {
+  static const patches::Policies defaults;
+  const TranslateContext& context = translation.context();
+  const std::string& standard = context.resolved_template
+                                    ? context.resolved_template->config().policies.pod_security_standard
+                                    : defaults.pod_security_standard;
+  podsecurity::LevelVersion level;
+  for (const auto one : {podsecurity::Level::baseline, podsecurity::Level::restricted})
+    if (podsecurity::level_name(one) == standard) level.level = one;
+  const auto violations = podsecurity::check_pod(level, host_pod["metadata"], host_pod["spec"]);
+  if (violations.empty()) return;
+  translation.causes.push_back({"FieldValueForbidden",
+                                "as it would run on the host, the pod violates PodSecurity \"" + level.text() +
+                                    "\", which the platform asks for: " + podsecurity::details_of(violations),
+                                "spec"});
 }
 
 // A listed object comes without apiVersion and kind and gets them last, a watched one has them first: one form for
@@ -72,6 +91,8 @@ tl::expected<Translated, Denied> translate(const TranslateContext& context, std:
   if (!translation.causes.empty()) return tl::unexpected(Denied{std::move(translation.causes)});
 
   enforce_border(translation, *kind, host);
+  if (kind->kind == "Pod" && context.patched) check_pod_security(translation, host);
+  if (!translation.causes.empty()) return tl::unexpected(Denied{std::move(translation.causes)});
   out.desired_hash = hash_of(host);
   host.object("metadata").object("annotations").put(kAnnotationWritten, "h:" + out.desired_hash);
   if (kind->after_hash) kind->after_hash(translation, host);

@@ -453,6 +453,47 @@ TEST(TranslateService, WhatReachesBeyondTheVirtualClusterNeedsTheTemplatesConsen
     EXPECT_EQ(denied("externalIPs: [" + std::string(address) + "]", networks), Fields{"spec.externalIPs"}) << address;
 }
 
+// A template is the platform's, but its patches are run on what tenants write.
+TEST(TranslatePod, TheFinalPodMeetsThePodSecurityStandardWhateverPatchesDo) {
+  const auto reason = [](const std::string& template_text) {
+    const auto out = translate(context_with(template_text), "Pod", pod("").root(), Operation::create);
+    return out ? std::string() : out.error().causes.at(0).message;
+  };
+  for (const char* hostile : {"{set: spec.hostNetwork, value: true}", "{set: spec.hostPID, value: true}",
+                              "{set: 'spec.containers[*].securityContext.privileged', value: true}",
+                              "{set: 'spec.containers[*].securityContext.capabilities.add', value: [SYS_ADMIN]}",
+                              "{append: spec.volumes, value: {name: v, hostPath: {path: /}}}",
+                              "{set: 'spec.containers[*].ports', value: [{containerPort: 80, hostPort: 80}]}",
+                              "{set: spec.securityContext.seccompProfile, value: {type: Unconfined}}"}) {
+    const std::string patch = "patches: [{name: p, target: Pod, effects: [" + std::string(hostile) + "]}]\n";
+    EXPECT_NE(reason(patch).find("violates PodSecurity \"baseline:latest\""), std::string::npos) << hostile;
+    EXPECT_EQ(reason("policies: {podSecurityStandard: privileged}\n" + patch), "") << hostile;
+  }
+  EXPECT_EQ(reason(""), "");
+  EXPECT_NE(reason("policies: {podSecurityStandard: restricted}").find("violates PodSecurity \"restricted:latest\""),
+            std::string::npos);
+}
+
+TEST(TranslateService, TheHostsAddressesAreNotChosen) {
+  const auto fields = [](const std::string& spec, const std::string& old = "") {
+    const auto service = schema::parse_yaml("spec: " + spec), before = schema::parse_yaml("spec: " + old);
+    Fields refused;
+    for (const Cause& cause : chosen_addresses(service->root(), old.empty() ? Value() : before->root()))
+      refused.push_back(cause.field);
+    return refused;
+  };
+  EXPECT_EQ(fields("{clusterIP: None, clusterIPs: [None]}"), Fields{});
+  EXPECT_EQ(fields("{ports: [{port: 80}]}"), Fields{});
+  EXPECT_EQ(fields("{clusterIP: 10.96.0.10}"), Fields{"spec.clusterIP"});
+  EXPECT_EQ(fields("{clusterIPs: [10.96.0.10]}"), Fields{"spec.clusterIPs"});
+  EXPECT_EQ(fields("{ports: [{port: 80}, {port: 81, nodePort: 30080}], healthCheckNodePort: 30081}"),
+            (Fields{"spec.ports[1].nodePort", "spec.healthCheckNodePort"}));
+  const std::string given = "{clusterIP: 10.96.0.10, clusterIPs: [10.96.0.10], ports: [{port: 80, nodePort: 30080}]}";
+  EXPECT_EQ(fields(given, given), Fields{});
+  EXPECT_EQ(fields(given, "{clusterIP: 10.96.0.11, clusterIPs: [10.96.0.11], ports: [{port: 80, nodePort: 30081}]}"),
+            (Fields{"spec.clusterIP", "spec.ports[0].nodePort"}));
+}
+
 TEST(TranslateSecret, TokenSecretsReachNoHostController) {
   auto secret = schema::parse_yaml(
       "apiVersion: v1\nkind: Secret\nmetadata: {name: t, namespace: n, annotations: "

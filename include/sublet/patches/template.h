@@ -15,6 +15,7 @@
 
 #include "sublet/base/status.h"
 #include "sublet/patches/allowed.h"
+#include "sublet/patches/policies.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::patches {
@@ -44,6 +45,7 @@ struct SyncConfig {
   Allowed allowed;                        // allow: what tenants may decide (allowed.h)
   // unauthenticated: what peers of the API server may hold before they have shown who they are; 0: as it is by default
   int unauthenticated_connections = 0, unauthenticated_connections_per_address = 0, unauthenticated_kib = 0;
+  Policies policies;                      // policies: what is kept on the host namespace (policies.h)
 };
 
 /// What the border makes of any template, so that load() can tell which patches would have no effect.

@@ -3,8 +3,9 @@
 // Built from an explicit field table (syncer/translate/fields_*.cpp): every leaf of every synced type has one of copy,
 // rewrite, clamp, force, drop, warn, deny; a leaf of the schema without one fails the build. The syncer and admission
 // in the tenant's apiserver, dry run included, call translate(), so there is one answer. Order: tenant object -> field
-// table -> template patches -> border rows (force, strip, refuse) that patches cannot get around. No I/O, no clock, no
-// globals. Threads: immutable inputs, any thread.
+// table -> template patches -> border rows (force, strip, refuse) that patches cannot get around -> the final pod
+// against the Pod Security Standard that the template asks for (baseline by default). No I/O, no clock, no globals.
+// Threads: immutable inputs, any thread.
 #pragma once
 
 #include <map>
@@ -42,6 +43,9 @@ struct TranslateContext {
   std::string virtual_cluster_uid;
   std::string host_namespace;
   std::shared_ptr<const patches::ResolvedTemplate> resolved_template;
+  /// False: only what the template allows counts, not what its patches do to objects nor the look at the final pod; for
+  /// who asks what an object uses.
+  bool patched = true;
   // Pods only:
   std::string host_service_account;              // without rights
   std::string api_server_host, api_server_port;  // the tenant's `kubernetes` Service as pods should see it
@@ -85,5 +89,9 @@ enum class Operation { create, update };
 /// Kinds: Pod, ConfigMap, Secret, Service. `tenant_object` is the object in its stored form with apiVersion and kind.
 tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind,
                                            const schema::Value& tenant_object, Operation operation);
+
+/// Why a Service may not be written so: it chooses a cluster IP or a node port, which the host gives. What the host
+/// gave stands in `old` (missing: the Service is new).
+std::vector<Cause> chosen_addresses(const schema::Value& service, const schema::Value& old);
 
 }  // namespace sublet::syncer
