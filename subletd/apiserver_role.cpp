@@ -24,6 +24,7 @@ class ApiServerRole final : public RoleProgram {
       if (auto taken = take_virtual_cluster(); !taken) return taken;
     if (!config_.unix_socket.empty() && config_.server.house_rights.empty())
       config_.server.runtime_classes_of_host = true;
+    config_.server.service_addresses_of_host = true;
     config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
     if (config_.compaction_seconds < 1)
       return bad_request("--compaction-interval " + std::to_string(config_.compaction_seconds) +

@@ -24,7 +24,9 @@ std::vector<Cause> frozen_changes(const syncer::TranslateContext& context, std::
 apiserver::BorderAdmission border_admission(syncer::TranslateContext context) {
   return [context = std::move(context)](std::string_view kind, const Value& object, const Value& old) {
     apiserver::AdmissionVerdict verdict;
-    if (kind != "Pod") return verdict;
+    const Value metadata = object["metadata"];
+    if (kind == "Service" && metadata["namespace"].text() == "default" && metadata["name"].text() == "kubernetes")
+      return verdict;  // the API server's own, which does not cross
     auto translated =
         syncer::translate(context, kind, object, old ? syncer::Operation::update : syncer::Operation::create);
     if (translated)
@@ -32,6 +34,8 @@ apiserver::BorderAdmission border_admission(syncer::TranslateContext context) {
     else
       verdict.denials = std::move(translated.error().causes);
     for (auto& cause : frozen_changes(context, kind, object, old)) verdict.denials.push_back(std::move(cause));
+    if (kind == "Service")
+      for (auto& cause : syncer::chosen_addresses(object, old)) verdict.denials.push_back(std::move(cause));
     return verdict;
   };
 }

@@ -128,6 +128,9 @@ Result<Requeue> reconcile_token(Border& border, const Sides& sides, const std::s
                                 const std::string& batch);
 
 void watch_tenant_services(Border& border, Sides& sides);
+/// As reconcile_copied(), and the host's addresses are brought to the tenant (to_host/service_sync.cpp).
+Result<Requeue> reconcile_service(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                                  const std::string& name);
 
 void watch_host_events(Border& border, Sides& sides);
 Result<Requeue> reconcile_event(Border& border, const Sides& sides, const std::string& host_namespace,

@@ -431,6 +431,112 @@ std::size_t tolerated(const Document& pod, std::string_view key) {
   return count;
 }
 
+// What a pod uses is asked without the template's patches, but not without what it allows.
+TEST_F(SyncerTest, APodThatOnlyTheTemplateAllowsGetsWhatItUses) {
+  use_template("allow: {pods: {schedulers: [own-scheduler]}}");
+  start_syncer();
+  tenant.create(kConfigMaps,
+                R"({"metadata":{"name":"settings","namespace":"default"},"data":{"k":"v1","LD_PRELOAD":"x"}})");
+  tenant.create(kPods, R"({"metadata":{"name":"web","namespace":"default"},"spec":{"schedulerName":"own-scheduler",
+      "containers":[{"name":"main","image":"busybox","envFrom":[{"configMapRef":{"name":"settings"}}]}]}})");
+  EXPECT_EQ(await_host(kConfigMaps, host_name_of("settings"))["data"].to_json(), R"({"k":"v1"})");
+  EXPECT_NE(await_event("settings", "SyncedInPart").find("LD_PRELOAD"), std::string::npos);
+}
+
+// Addresses are the host's, through every change of type; a moment in which the tenant shows another one there is not.
+TEST_F(SyncerTest, AServicesAddressesAreTheHostsThroughEveryChangeOfType) {
+  use_template("allow: {services: {types: [NodePort], externalNames: ['*']}}");
+  const auto tenants = [&] { return tenant.get(kServices, kTenantNamespace, "web"); };
+  const auto hosts = [&] { return host.get(kServices, kHostNamespace, host_name_of("web")); };
+  const auto agree = [&](const std::string& type) {
+    const Document ours = tenants(), theirs = hosts();
+    const Value a = ours["spec"], b = theirs["spec"];
+    if (a["type"].text() != type || b["type"].text() != type || a["clusterIP"].text().empty()) return false;
+    if (!a["clusterIP"].equals(b["clusterIP"]) || !a["clusterIPs"].equals(b["clusterIPs"])) return false;
+    for (std::size_t i = 0; i < a["ports"].size(); ++i) {
+      const auto port = a["ports"].at(i)["nodePort"].integer();
+      if (port != b["ports"].at(i)["nodePort"].integer() || (port == 0) != (type == "ClusterIP")) return false;
+    }
+    return a["ports"].size() == b["ports"].size() &&
+           a["healthCheckNodePort"].integer() == b["healthCheckNodePort"].integer();
+  };
+  // The host's first addresses go to others, so that a tenant that counted for itself would come to other ones.
+  for (const char* other : {"a", "b", "c"})
+    host.create(kServices, R"({"metadata":{"name":")" + std::string(other) +
+                               R"(","namespace":"team"},"spec":{"type":"NodePort","ports":[{"port":80}]}})");
+  const Document made = tenant.create(kServices, R"({"metadata":{"name":"web","namespace":"default"},
+                                     "spec":{"selector":{"app":"a"},"ports":[{"port":80}]}})");
+  EXPECT_FALSE(made["spec"].has("clusterIP")) << "nobody has given it one: " << made.to_json();
+  start_syncer();
+  eventually([&] { return agree("ClusterIP"); }, "the host's address came");
+  const std::string address = tenants()["spec"]["clusterIP"].string();
+  tenant.patch(kServices, kTenantNamespace, "web", R"({"spec":{"clusterIP":"10.96.0.77"}})", "status");
+  EXPECT_EQ(tenants()["spec"]["clusterIP"].text(), address) << "only the syncer brings the host's word";
+  const auto change = [&](const std::string& patch, const std::string& type) {
+    tenant.patch(kServices, kTenantNamespace, "web", R"({"spec":)" + patch + "}");
+    eventually([&] { return agree(type); }, "both sides agree as " + type);
+  };
+  change(R"({"type":"NodePort"})", "NodePort");
+  change(R"({"ports":[{"name":"a","port":80},{"name":"b","port":81}]})", "NodePort");
+  change(R"({"type":"LoadBalancer","externalTrafficPolicy":"Local"})", "LoadBalancer");
+  EXPECT_NE(tenants()["spec"]["healthCheckNodePort"].integer(), 0);
+  host.patch(kServices, kHostNamespace, host_name_of("web"),
+             R"({"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.5"}]}}})", "status");
+  eventually([&] { return tenants()["status"]["loadBalancer"]["ingress"].at(0)["ip"].text() == "203.0.113.5"; },
+             "the load balancer's address came");
+  change(R"({"type":"ClusterIP","externalTrafficPolicy":null})", "ClusterIP");
+  EXPECT_EQ(tenants()["spec"]["clusterIP"].text(), address);
+  EXPECT_TRUE(tenants()["status"]["loadBalancer"].empty());
+  tenant.patch(kServices, kTenantNamespace, "web",
+               R"({"spec":{"type":"ExternalName","externalName":"a.b","clusterIP":null,"clusterIPs":null}})");
+  eventually([&] { return hosts()["spec"]["type"].text() == "ExternalName" && !hosts()["spec"].has("clusterIP"); },
+             "it is a name");
+  EXPECT_FALSE(tenants()["spec"].has("clusterIP"));
+  change(R"({"type":"ClusterIP","externalName":null})", "ClusterIP");
+
+  host.remove(kServices, kHostNamespace, host_name_of("web"));
+  eventually([&] { return agree("ClusterIP"); }, "made anew, with the address of today");
+  tenant.remove(kServices, kTenantNamespace, "web");
+  tenant.create(kServices, R"({"metadata":{"name":"web","namespace":"default"},
+                               "spec":{"type":"NodePort","selector":{"app":"a"},"ports":[{"port":80}]}})");
+  eventually([&] { return agree("NodePort"); }, "another one of the same name");
+  settle();
+  const auto writes = tenant_faults.writes(), host_writes = faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(tenant_faults.writes(), writes);
+  EXPECT_EQ(faults.writes(), host_writes);
+}
+
+TEST_F(SyncerTest, AServiceMadeWhileTheHostIsAwayGetsItsAddressAfterwards) {
+  start_syncer();
+  faults.away(true);
+  tenant.create(kServices, R"({"metadata":{"name":"web","namespace":"default"},"spec":{"ports":[{"port":80}]}})");
+  EXPECT_FALSE(tenant.get(kServices, kTenantNamespace, "web")["spec"].has("clusterIP"));
+  faults.away(false);
+  eventually(
+      [&] {
+        const Document ours = tenant.get(kServices, kTenantNamespace, "web");
+        return !ours["spec"]["clusterIP"].text().empty() &&
+               ours["spec"]["clusterIP"].equals(
+                   host.get(kServices, kHostNamespace, host_name_of("web"))["spec"]["clusterIP"]);
+      },
+      "the host's address came");
+}
+
+// The syncer's answer is waited for: who makes a Service reads its address from the answer.
+TEST_F(SyncerTest, TheAnswerToACreateHasTheHostsAddress) {
+  start_syncer();
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    const Document made = tenant.create(
+        kServices, R"({"metadata":{"name":")" + name + R"(","namespace":"default"},"spec":{"ports":[{"port":80}]}})");
+    ASSERT_FALSE(made["spec"]["clusterIP"].text().empty()) << made.to_json();
+    EXPECT_TRUE(
+        made["spec"]["clusterIP"].equals(host.get(kServices, kHostNamespace, host_name_of(name))["spec"]["clusterIP"]));
+  }
+}
+
 // What a template lets cross as it is stays the tenant's, until the host writes there.
 TEST_F(SyncerTest, ValuesThatTheHostHasWrittenAreNotOverwritten) {
   use_template("allow: {pods: {labels: ['a/*'], annotations: ['a/*']}}");

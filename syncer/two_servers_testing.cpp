@@ -41,6 +41,7 @@ net::PeerIdentity the_syncer() {
 apiserver::ServerOptions tenant_options() {
   apiserver::ServerOptions options;
   options.unix_socket_user = kSyncerUser;
+  options.service_addresses_of_host = true;
   options.house_rights.push_back({kSyncerUser, tenant_rights()});
   for (const MirroredKind& kind : mirrored_kinds({}))
     options.mirrored_from_host.push_back(

@@ -19,6 +19,15 @@ bool changes_what_crosses(const Attempt& attempt) {
   return !leaves_the_spec(attempt.context.subresource) && !attempt.old["spec"].equals(attempt.object["spec"]);
 }
 
+// The kind by which the border is asked; empty: it is not.
+std::string_view judged_kind(const WriteContext& context) {
+  if (!context.resource.group.empty()) return {};
+  if (context.resource.resource == "pods") return "Pod";
+  // A Service's status is the syncer's word.
+  if (context.resource.resource == "services" && context.subresource.empty()) return "Service";
+  return {};
+}
+
 // Two kinds of writes are judged only by what they change: those of subresources, most of which only report what
 // happened, and those to a pod that is going, off which somebody must still be able to take the finalizers when a
 // stricter template would now refuse it.
@@ -31,10 +40,11 @@ bool is_judged_whole(const Attempt& attempt) {
 /// What the syncer could not carry to the host is refused here, with the syncer's own reasons; whatever the endpoint.
 Outcome border(const Attempt& attempt) {
   auto& context = attempt.context;
-  const bool of_pods = context.resource.group.empty() && context.resource.resource == "pods";
-  if (!context.options.border || !of_pods || attempt.verb == WriteVerb::remove) return {};
+  if (!context.options.border || attempt.verb == WriteVerb::remove) return {};
+  const std::string_view kind = judged_kind(context);
+  if (kind.empty()) return {};
   if (!is_judged_whole(attempt) && !changes_what_crosses(attempt)) return {};
-  auto verdict = context.options.border("Pod", attempt.object, attempt.old);
+  auto verdict = context.options.border(kind, attempt.object, attempt.old);
   for (auto& warning : verdict.warnings) context.warnings.push_back(std::move(warning));
   if (verdict.denials.empty()) return {};
   std::string why;

@@ -202,6 +202,14 @@ void validate_update(const Value& object, const Value& old, Causes& causes) {
     invalid(causes, "spec.ipFamilies[0]", families, "may not change once set");
 }
 
+// What the host says of a Service comes by /status, its addresses too; from anybody else's mouth they are not heard.
+Outcome prepare_status_update(WriteContext& context, Value object, const Value& old) {
+  const auto said = schema::Document::copy_of(object);
+  if (auto kept = keep_spec(context, object, old); !kept) return kept;
+  if (brings_host_addresses(context.options, context.user, context.resource)) take_host_addresses(object, said.root());
+  return {};
+}
+
 void validate_status_update(const Value& object, const Value&, Causes& causes) {
   if (!object["status"]["loadBalancer"]["ingress"].empty() && object["spec"]["type"].text() != "LoadBalancer")
     forbidden(causes, "status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'");
@@ -220,7 +228,7 @@ Strategy service_strategy() {
   row.prepare_update = prepare_update;
   row.claim_create = allocate_service;
   row.claim_update = reallocate_service;
-  row.prepare_status_update = keep_spec;
+  row.prepare_status_update = prepare_status_update;
   row.validate = validate;
   row.validate_update = validate_update;
   row.validate_status_update = validate_status_update;

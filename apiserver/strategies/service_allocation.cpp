@@ -104,7 +104,7 @@ Outcome allocate_ips(WriteContext& context, Value service, const std::set<std::s
   default_families(spec, range->v6());
   if (is_headless(spec) && spec["selector"].empty()) return {};  // its addresses come from elsewhere
   if (auto outcome = check_families(service, range->v6()); !outcome) return outcome;
-  if (is_headless(spec)) return {};
+  if (is_headless(spec) || context.options.service_addresses_of_host) return {};
   for (const auto& ip : cluster_ips(spec))
     if (!kept.contains(ip))
       if (auto outcome = claim_ip(context, service, *range, ip); !outcome) return outcome;
@@ -145,6 +145,7 @@ Outcome allocate_port(WriteContext& context, const Value& service, Value port, c
 }
 
 Outcome allocate_ports(WriteContext& context, Value service, std::set<int> held) {
+  if (context.options.service_addresses_of_host) return {};
   auto spec = service["spec"];
   std::map<std::int64_t, int> by_port;
   std::size_t index = 0;
@@ -216,7 +217,38 @@ void keep_allocated(Value spec, const Value& old) {
     copy_field(spec, old, "healthCheckNodePort");
 }
 
+bool same_port(const Value& a, const Value& b) {
+  return a["port"].integer() == b["port"].integer() && a["protocol"].text("TCP") == b["protocol"].text("TCP");
+}
+
 }  // namespace
+
+bool brings_host_addresses(const ServerOptions& options, const User& user, const schema::ResourceFacts& resource) {
+  return options.service_addresses_of_host && resource.resource == "services" && resource.group.empty() &&
+         user.name == options.unix_socket_user;
+}
+
+void take_host_addresses(Value service, const Value& said) {
+  const Value spec = service["spec"], host = said["spec"];
+  if (needs_cluster_ip(spec) && !is_headless(spec) && !is_headless(host))
+    for (auto field : {"clusterIP", "clusterIPs", "ipFamilies"})
+      if (host.has(field)) copy_field(spec, host, field);
+  const bool node_ports_too = spec["type"].text() == "NodePort" || spec["type"].text() == "LoadBalancer";
+  for (auto port : spec["ports"]) {
+    for (auto other : host["ports"])
+      if (same_port(port, other)) copy_field(port, other, "nodePort");
+    if (!node_ports_too) port.erase("nodePort");
+  }
+  if (needs_health_check_port(spec)) copy_field(spec, host, "healthCheckNodePort");
+}
+
+bool lacks_host_addresses(const Value& service) {
+  const Value spec = service["spec"];
+  if (!needs_cluster_ip(spec)) return false;
+  if (!is_headless(spec) && spec["clusterIP"].text().empty()) return true;
+  return needs_node_ports(spec) &&
+         std::ranges::any_of(spec["ports"], [](const Value& port) { return port["nodePort"].integer() == 0; });
+}
 
 bool is_headless(const Value& spec) {
   return spec["clusterIP"].text() == "None" || spec["clusterIPs"].at(0).text() == "None";

@@ -3,6 +3,7 @@
 #include "apiserver/conversion/conversion.h"
 #include "apiserver/request/members.h"
 #include "apiserver/strategies/no_effect.h"
+#include "apiserver/strategies/service_allocation.h"
 #include "apiserver/verbs/manage_fields.h"
 #include "apiserver/verbs/phases.h"
 
@@ -43,6 +44,7 @@ Outcome check_preconditions(const RequestContext& context, const store::Object& 
 void keep_other_endpoints_fields(const RequestContext& context, Value object, const Value& old) {
   const auto& sub = context.info.subresource;
   if (sub.empty() || sub == "scale") return;
+  if (brings_host_addresses(context.core->options, context.user, context.storage())) return;
   const auto is_foreign = [](std::string_view key) {
     return key != "metadata" && key != "status" && key != "kind" && key != "apiVersion";
   };

@@ -5,6 +5,7 @@
 #include "apiserver/admission/plugins.h"
 #include "apiserver/request/large_work.h"
 #include "apiserver/verbs/aside.h"
+#include "apiserver/verbs/host_address.h"
 #include "apiserver/verbs/phases.h"
 #include "sublet/net/courier.h"
 
@@ -225,6 +226,9 @@ void WriteRun::committed(const Result<store::Committed>& result) {
   }
   if (answer_ && answer_->op) answer_->object = result->events[*answer_->op]->object;
   if (adds_) warn_of_quota(*context_, *result);
+  if (answer_ && awaits_host_address(*context_, *answer_))
+    return await_host_address(context_, std::move(*answer_),
+                              [self = shared_from_this()](Answer answer) { self->finish(std::move(answer)); });
   finish(answer_);
 }
 

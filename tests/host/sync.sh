@@ -26,7 +26,7 @@ pods() { # pods FROM TO: manifests of small pods
 folder="$SUBLET_STATE_DIR/clusters/team/rag"
 child() { pgrep -f "subletd $1 .*$folder"; }
 
-printf 'experimental:\n  syncSettings:\n    setOwner: false\nsync:\n  fromHost:\n    runtimeClasses:\n      enabled: true\n' >"$work/values.yaml"
+printf 'experimental:\n  syncSettings:\n    setOwner: false\nsync:\n  fromHost:\n    runtimeClasses:\n      enabled: true\nallow: {services: {types: [NodePort], externalNames: ["*.corp"]}}\npolicies: {resourceQuota: {enabled: true, quota: {count/pods: 100, count/services: 50, limits.cpu: null, limits.memory: null, limits.ephemeral-storage: null, requests.cpu: null, requests.memory: null, requests.ephemeral-storage: null, services.nodeports: null}}}\n' >"$work/values.yaml"
 check "create from a plain values file" "$(sublet create rag -n team -f "$work/values.yaml" --host-kubeconfig "$HOST_KUBECONFIG" 2>"$work/err")" "virtualcluster/rag created"
 until_is "the host's nodes are there" 60 "$(host get nodes -o name | sort | tr '\n' ' ')" sh -c "sublet connect rag -- '$KUBECTL' get nodes -o name | sort | tr '\n' ' '"
 until_is "the RuntimeClass is there" 60 "runtimeclass.node.k8s.io/nvidia" tenant get runtimeclass nvidia -o name
@@ -60,6 +60,38 @@ tenant label pod web tier=front >/dev/null
 until_is "a changed label follows" 60 front host get pod web-x-default-x-rag -n team -o jsonpath='{.metadata.labels.t\.sublet\.dev/tier}'
 tenant create service clusterip web --tcp=80 >/dev/null
 until_is "a Service follows, with a narrowed selector" 60 default host get service web-x-default-x-rag -n team -o jsonpath='{.spec.selector.sublet\.dev/tenant-namespace}'
+
+# Addresses are the host's, through every change of type, deletion and re-creation.
+spec='{.spec.type} {.spec.clusterIP} {.spec.ports[*].nodePort} {.spec.healthCheckNodePort}'
+same_service() { # TYPE: both sides' Service is of it and says the same, with an address
+  ours=$(tenant get service "$1" -o jsonpath="$spec"); theirs=$(host get service "$1-x-default-x-rag" -n team -o jsonpath="$spec")
+  [ "$ours" = "$theirs" ] && case $ours in "$2 "[0-9]*) echo same ;; *) echo "$ours" ;; esac || echo "$ours / $theirs"
+}
+check "the answer to a create has the host's address" "$(tenant expose pod web --name=s --port=80 -o jsonpath='{.spec.clusterIP}')" "$(host get service s-x-default-x-rag -n team -o jsonpath='{.spec.clusterIP}')"
+check "both sides agree" "$(same_service s ClusterIP)" same
+for type in NodePort LoadBalancer ClusterIP NodePort ClusterIP; do
+  tenant patch service s -p "{\"spec\":{\"type\":\"$type\"}}" >/dev/null
+  until_is "as $type" 60 same same_service s $type
+done
+tenant patch service s --type=merge -p '{"spec":{"type":"ExternalName","externalName":"db.corp"}}' >/dev/null
+until_is "a name has no address" 60 "ExternalName db.corp " host get service s-x-default-x-rag -n team -o jsonpath='{.spec.type} {.spec.externalName} {.spec.clusterIP}'
+tenant patch service s --type=merge -p '{"spec":{"type":"ClusterIP","externalName":null}}' >/dev/null
+until_is "and then one again" 60 same same_service s ClusterIP
+host patch service s-x-default-x-rag -n team -p '{"spec":{"type":"LoadBalancer"}}' >/dev/null
+until_is "the tenant's type wins" 60 same same_service s ClusterIP
+tenant patch service s -p '{"spec":{"type":"LoadBalancer"}}' >/dev/null
+until_is "a load balancer" 60 same same_service s LoadBalancer
+host patch service s-x-default-x-rag -n team --subresource=status -p '{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.9"}]}}}' >/dev/null
+until_is "whose address comes back" 60 203.0.113.9 tenant get service s -o jsonpath='{.status.loadBalancer.ingress[0].ip}'
+tenant patch service s -p '{"spec":{"type":"NodePort"}}' >/dev/null
+host delete service s-x-default-x-rag -n team >/dev/null
+until_is "deleted on the host, it is made anew with another address" 60 same same_service s NodePort
+tenant delete service s >/dev/null
+tenant create service nodeport s --tcp=80 >/dev/null
+until_is "made anew under its name" 60 same same_service s NodePort
+check "a chosen address is refused" "$(tenant create service clusterip chosen --tcp=80 --clusterip=10.96.7.7 2>&1 | grep -c 'the host gives Services their cluster IPs')" 1
+check "what the template does not allow is, too" "$(tenant create service externalname far --external-name=metadata.internal 2>&1 | grep -c 'allow.services.externalNames')" 1
+check "the host namespace has its policies" "$(host get resourcequota,limitrange,networkpolicy -n team -o name | tr '\n' ' ')" "resourcequota/sublet-rag networkpolicy.networking.k8s.io/sublet-rag "
 
 host annotate pod web-x-default-x-rag -n team binder/says=hello >/dev/null
 host label pod web-x-default-x-rag -n team runai-gpu-group=g1 >/dev/null
@@ -97,7 +129,7 @@ until_is "a pod deleted on the host ends in the tenant" 60 "" tenant get pod p1 
 tenant delete pods -l set=p --wait=true --timeout=180s >/dev/null
 until_is "pods deleted in the tenant end on the host" 60 1 host_pods
 check "deleting the virtual cluster" "$(sublet delete rag --yes 2>/dev/null)" "virtualcluster/rag deleted"
-check "leaves nothing" "$(host get pods,services,configmaps,secrets,serviceaccounts -A -l sublet.dev/managed-by -o name)" ""
+check "leaves nothing" "$(host get pods,services,configmaps,secrets,serviceaccounts,resourcequotas,networkpolicies -A -l sublet.dev/managed-by -o name)" ""
 until_is "and the host ends its namespace" 60 "" host get namespace team --ignore-not-found -o name
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -82,6 +82,10 @@ struct ServerOptions : ClusterFacts {
   BorderAdmission border;
   bool runtime_classes_of_host = false;          // pods may name only RuntimeClasses that mirrored_from_host brought
   std::vector<MirroredKind> mirrored_from_host;  // empty where no syncer writes
+  /// A host gives Services their cluster IPs and node ports, and the syncer brings them by /status: none is given away
+  /// here (docs/decisions/service-addresses.md). A write's answer waits so long for them.
+  bool service_addresses_of_host = false;
+  std::chrono::milliseconds service_address_wait{1'000};
   std::vector<std::shared_ptr<const CallOutPlugin>>
       call_outs;                                      // admission that asks outside, after the built-in plugins
   std::chrono::milliseconds request_timeout{60'000};  // for a write, with all that it asks outside
