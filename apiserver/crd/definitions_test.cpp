@@ -428,6 +428,16 @@ TEST(Definitions, AStatusByDefaultIsThereWheneverAnObjectIsRead) {
   EXPECT_EQ(other["status"].to_json(), R"({"n":8})") << other.body;
 }
 
+TEST(Definitions, ADeprecatedVersionNamesTheOneToUse) {
+  World world;
+  std::string old = version("v1beta1", false);
+  old.replace(old.find(R"("served")"), 0, R"("deprecated":true,)");
+  world.define(definition(version("v2alpha1", false) + "," + version("v1", true) + "," + old));
+  EXPECT_EQ(world.get("/apis/stable.example.com/v1beta1/crontabs").headers.get("Warning"),
+            "299 - \"stable.example.com/v1beta1 CronTab is deprecated; use stable.example.com/v1 CronTab\"");
+  EXPECT_FALSE(world.get("/apis/stable.example.com/v1/crontabs").headers.has("Warning"));
+}
+
 TEST(Definitions, ADefaultOfAnotherVersionIsNoChange) {
   World world;
   const std::string plain = R"({"type":"object","properties":{"cron":{"type":"string"},"image":{"type":"string"}}})";

@@ -14,7 +14,18 @@ std::vector<std::string> texts_of(const Value& list) {
   return made;
 }
 
-DefinitionVersion read_version(const Value& version, const Definition& definition) {
+/// What a deprecated version says of itself: which one to use, the newest that is served and not deprecated.
+std::string deprecation(std::string_view version, const Value& spec) {
+  const std::string group = spec["group"].string() + "/", kind = " " + spec["names"]["kind"].string();
+  std::string_view newest = version;
+  for (const Value other : spec["versions"])
+    if (other["served"].boolean() && !other["deprecated"].boolean() && version_before(other["name"].text(), newest))
+      newest = other["name"].text();
+  const std::string text = group + std::string(version) + kind + " is deprecated";
+  return newest == version ? text : text + "; use " + group + std::string(newest) + kind;
+}
+
+DefinitionVersion read_version(const Value& version, const Value& spec) {
   DefinitionVersion made;
   made.name = version["name"].string();
   made.served = version["served"].boolean();
@@ -25,8 +36,7 @@ DefinitionVersion read_version(const Value& version, const Definition& definitio
     made.scale = ScaleSpec{scale["specReplicasPath"].string(), scale["statusReplicasPath"].string(),
                            scale["labelSelectorPath"].string()};
   if (version["deprecated"].boolean())
-    made.warning = version["deprecationWarning"].string(definition.group + "/" + made.name + " " +
-                                                        definition.names.kind + " is deprecated");
+    made.warning = version["deprecationWarning"].string(deprecation(made.name, spec));
   for (const Value column : version["additionalPrinterColumns"])
     made.columns.push_back({column["name"].string(), column["type"].string(), column["format"].string(),
                             column["description"].string(), column["jsonPath"].string(),
@@ -91,7 +101,7 @@ Definition Definition::read(const Value& object) {
   made.group = spec["group"].string();
   made.namespaced = spec["scope"].text() != "Cluster";
   made.names = KindNames::read(spec["names"]);
-  for (const Value version : spec["versions"]) made.versions.push_back(read_version(version, made));
+  for (const Value version : spec["versions"]) made.versions.push_back(read_version(version, spec));
   made.by_webhook = spec["conversion"]["strategy"].text() == "Webhook";
   return made;
 }
