@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 #include <utility>
 
 namespace sublet {
@@ -125,13 +126,12 @@ Status forbidden_status(std::string_view group, std::string_view resource, std::
 
 Status invalid_status(std::string_view group, std::string_view kind, std::string_view name, std::vector<Cause> causes) {
   // A mistake that two layers of rules found is said once here and stays twice among the causes, as upstream has it.
-  std::vector<std::string> said;
-  for (const auto& cause : causes) {
-    std::string text = cause.field + ": " + cause.message;
-    if (std::find(said.begin(), said.end(), text) == said.end()) said.push_back(std::move(text));
-  }
+  std::unordered_set<std::string> said;  // a body may have tens of thousands
   std::string list;
-  for (const auto& text : said) list.append(list.empty() ? "" : ", ").append(text);
+  for (const auto& cause : causes) {
+    const auto [text, is_new] = said.insert(cause.field + ": " + cause.message);
+    if (is_new) list.append(list.empty() ? "" : ", ").append(*text);
+  }
   if (said.size() > 1) list = "[" + list + "]";
   std::string message = group_resource(group, kind) + " " + quoted(name) + " is invalid: " + list;
   Status status = named_status(Reason::invalid, group, kind, name, std::move(message));

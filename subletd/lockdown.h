@@ -17,9 +17,9 @@
 namespace sublet::subletd {
 
 struct Confinement {
-  std::vector<std::string> own;                    // folders and files to read, write and, in folders, make and remove
-  std::vector<std::string> readable;               // folders and files
-  std::vector<std::uint16_t> listened, connected;  // TCP ports
+  std::vector<std::string> own{};       // folders and files to read, write and, in folders, make and remove
+  std::vector<std::string> readable{};  // folders and files
+  std::vector<std::uint16_t> listened{}, connected{};  // TCP ports
 };
 
 /// What holds, and what was wanted and is not to be had here.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
 namespace sublet::apiserver {
 namespace {
@@ -88,16 +89,28 @@ std::string Manager::shown() const {
   return text;
 }
 
+namespace {
+
+/// Two and two, so that a body with thousands of managers costs what its size does.
+patches::FieldSet all_of(std::vector<patches::FieldSet> sets) {
+  for (std::size_t step = 1; step < sets.size(); step *= 2)
+    for (std::size_t i = 0; i + step < sets.size(); i += 2 * step) sets[i].unite(std::move(sets[i + step]));
+  return std::move(sets.front());
+}
+
+}  // namespace
+
 void Managed::cap_updates() {
   std::vector<std::string> updaters;
   for (const auto& [identifier, set] : sets)
     if (!set.applied) updaters.push_back(identifier);
   if (updaters.size() <= kUpdatersMax) return;
   std::ranges::stable_sort(updaters, {}, [this](const std::string& id) { return seconds_of(*this, id); });
-  std::map<std::string, std::string> first_of;  // by version
+  std::map<std::string, std::string> first_of;                   // by version
+  std::map<std::string, std::vector<patches::FieldSet>> united;  // by bucket
   std::size_t count = updaters.size();
   for (const std::string& updater : updaters) {
-    if (count <= kUpdatersMax) return;
+    if (count <= kUpdatersMax) break;
     const std::string version = sets[updater].version;
     const auto [first, is_first] = first_of.emplace(version, updater);
     if (is_first) continue;
@@ -108,11 +121,12 @@ void Managed::cap_updates() {
       sets.insert(std::move(oldest));
     }
     if (updater == bucket) continue;
-    sets[bucket].fields.unite(std::move(sets[updater].fields));
+    united[bucket].push_back(std::move(sets[updater].fields));
     sets.erase(updater);
     --count;
     if (const auto time = times.find(updater); time != times.end()) times[bucket] = time->second;  // the later one
   }
+  for (auto& [bucket, fields] : united) sets[bucket].fields.unite(all_of(std::move(fields)));
 }
 
 Result<Managed> read_managed(const Value& managed_fields) {
