@@ -15,11 +15,21 @@ namespace {
 constexpr std::size_t kOperationsMax = 10'000;
 constexpr std::size_t kCopiedBytesMax = 3 * 1024 * 1024;
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+constexpr std::size_t kQuotedMax = 512, kCauseMax = 1536;  // a patch's own words are not sent back by the megabyte
+
+std::string cut(std::string_view text, std::size_t size_max) {
+  if (text.size() <= size_max) return std::string(text);
+  auto end = size_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
+std::string quoted(std::string_view text) { return "'" + cut(text, kQuotedMax) + "'"; }
 
 // Upstream answers with the first half only and keeps the cause to itself.
 tl::unexpected<Status> does_not_apply(const std::string& why) {
-  return fail(Reason::invalid, "the server rejected our request due to an error in our request: " + why);
+  return fail(Reason::invalid,
+              "the server rejected our request due to an error in our request: " + cut(why, kCauseMax));
 }
 
 // One JSON pointer, split and unescaped.

@@ -153,6 +153,15 @@ TEST(JsonPatch, MessageNamesTheCause) {
             "the server rejected our request due to an error in our request: testing value /a failed: test failed");
 }
 
+TEST(JsonPatch, ErrorsQuoteNoMegabytes) {
+  const Document document = parse("{}");
+  const std::string word(1'000'000, 'x');
+  const auto done = apply_json_patch(document.root(), parse(R"([{"op":")" + word + R"(","path":"/a"}])").root());
+  ASSERT_FALSE(done);
+  EXPECT_LT(done.error().message.size(), 2000u);
+  EXPECT_NE(done.error().message.find("xxx..."), std::string::npos) << done.error().message.substr(0, 900);
+}
+
 TEST(JsonPatch, TooManyOperations) {
   Document patch = parse("[]");
   for (int i = 0; i < 10'000; ++i) patch.root().push(parse(R"({"op":"test","path":"/a","value":1})").root());

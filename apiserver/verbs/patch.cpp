@@ -48,12 +48,22 @@ const PatchFacts* patch_facts(std::string_view type, bool custom) {
   return nullptr;
 }
 
+constexpr std::size_t kSaidMax = 16 * 1024;
+
 // In a patch strict validation is a matter of the patched object, so it is Invalid at the field "patch".
 Outcome judge_patched(RequestContext& context, const schema::DecodeNotes& notes, FieldValidation validation) {
   auto judged = judge_notes(notes, validation, context.warnings);
   if (judged) return judged;
-  Cause cause{"FieldValueInvalid", "Invalid value: \"" + context.request.body + "\": " + judged.error().message,
-              "patch"};
+  // Upstream says the whole patch, of megabytes too.
+  std::string_view said = context.request.body;
+  const bool cut = said.size() > kSaidMax;
+  if (cut) {
+    auto end = kSaidMax;
+    while (end > 0 && (static_cast<unsigned char>(said[end]) & 0xc0) == 0x80) --end;
+    said = said.substr(0, end);
+  }
+  Cause cause{"FieldValueInvalid",
+              "Invalid value: \"" + std::string(said) + (cut ? "..." : "") + "\": " + judged.error().message, "patch"};
   return fail(invalid_status(context.served().group, context.served().kind, context.info.name, {std::move(cause)}));
 }
 
