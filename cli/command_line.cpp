@@ -41,6 +41,8 @@ void declare_create(CLI::App& app, Parsed& parsed) {
   command->add_option("NAME", options.name, "name of the virtual cluster")->required();
   command->add_option("-n,--namespace", options.host_namespace, "namespace on the host (default: sublet-NAME)");
   command->add_option("-f,--template,--values", options.template_file, "template file, or a plain vcluster.yaml");
+  command->add_flag("--lenient", options.lenient,
+                    "leave out keys of the template that sublet does not do, and tell which, in place of refusing it");
   command->add_option("--set", options.set, "NAME=VALUE, a parameter of the template; may be repeated");
   command->add_option("--host-kubeconfig", options.host_kubeconfig,
                       "kubeconfig of the host (default: the embedded host)");

@@ -18,6 +18,7 @@ struct CreateOptions {
   std::string host_namespace;  // default: sublet-<name>
   std::string template_file;
   std::vector<std::string> set;  // NAME=VALUE
+  bool lenient = false;          // leave out what of the template's configuration sublet does not do
   std::string host_kubeconfig;   // empty: the embedded host
   std::string host_context;
   std::optional<std::int64_t> quota_objects;

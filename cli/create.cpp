@@ -50,7 +50,7 @@ Result<cluster::Plan> plan_of(const CreateOptions& options) {
     quota.bytes = *bytes;
   }
   return cluster::make_plan(
-      {options.name, options.host_namespace, options.template_file, std::move(*parameters), quota});
+      {options.name, options.host_namespace, options.template_file, std::move(*parameters), quota, options.lenient});
 }
 
 // Without -n a name means the one that there is. A new one of that name elsewhere has to be asked for: whoever wants
@@ -108,6 +108,7 @@ void print_result(const Created& created, const Steps& steps, bool json) {
 int create(cluster::Driver& driver, const CreateOptions& options) {
   const auto plan = plan_of(options);
   if (!plan) return report(plan.error());
+  for (const std::string& key : plan->left_out) std::fprintf(stderr, "left out: %s\n", key.c_str());
   if (auto clear = refuse_namesake(driver.list(), options, *plan); !clear) return report(clear.error());
   std::optional<Created> created;
   {

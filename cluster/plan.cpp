@@ -45,11 +45,12 @@ Outcome check_host_namespace(const std::string& name) {
 }
 
 // The template as it will be read by the daemons: it must load and resolve.
-Outcome check_template(const Plan& plan) {
+Outcome check_template(Plan& plan) {
   const VirtualCluster& cluster = plan.cluster;
   auto made = plan.template_text.empty()
                   ? Result<patches::Template>(patches::Template::none())
-                  : patches::Template::load(plan.template_text, cluster.template_file, syncer::border_facts());
+                  : patches::Template::load(plan.template_text, cluster.template_file, syncer::border_facts(),
+                                            cluster.lenient ? &plan.left_out : nullptr);
   if (!made) return fail(made.error());
   auto resolved = made->resolve(cluster.parameters, cluster.name, cluster.host_namespace);
   return resolved ? Outcome() : fail(resolved.error());
@@ -65,6 +66,7 @@ Result<Plan> make_plan(const Wish& wish) {
   cluster.host_namespace = wish.host_namespace.empty() ? "sublet-" + wish.name : wish.host_namespace;
   if (auto good = check_host_namespace(cluster.host_namespace); !good) return fail(good.error());
   cluster.parameters = wish.parameters;
+  cluster.lenient = wish.lenient;
   if (wish.quota.objects.value_or(0) < 0 || wish.quota.bytes.value_or(0) < 0)
     return bad_request("a quota cannot be less than 0, which is no limit");
   cluster.quota = wish.quota;

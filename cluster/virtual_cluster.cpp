@@ -33,6 +33,7 @@ std::string VirtualCluster::to_json() const {
   root.put("listen", listen);
   root.put("hostServiceAccount", host_service_account);
   root.put("templateFile", template_file);
+  if (lenient) root.put("lenient", true);
   Value values = root.object("parameters");
   for (const auto& [key, value] : parameters) values.put(key, value);
   if (quota.given()) {
@@ -58,6 +59,7 @@ Result<VirtualCluster> VirtualCluster::from_json(std::string_view json) {
   cluster.listen = root["listen"].string();
   cluster.host_service_account = root["hostServiceAccount"].string();
   cluster.template_file = root["templateFile"].string();
+  cluster.lenient = root["lenient"].boolean();
   for (const auto& [key, limit] :
        {std::pair("objects", &cluster.quota.objects), std::pair("bytes", &cluster.quota.bytes)})
     if (const Value quota = root["quota"]; quota.has(key)) *limit = quota[key].integer();
@@ -92,9 +94,11 @@ Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster
   context.api_server_port = cluster.listen.substr(colon + 1);
   auto text = read_file(cluster.template_path());
   if (!text && !text.error().is(Reason::not_found)) return fail(text.error());
+  std::vector<std::string> left_out;  // told at create
   auto made = text && !text->empty()
                   ? patches::Template::load(
-                        *text, cluster.template_file.empty() ? cluster.template_path() : cluster.template_file)
+                        *text, cluster.template_file.empty() ? cluster.template_path() : cluster.template_file, {},
+                        cluster.lenient ? &left_out : nullptr)
                   : Result<patches::Template>(patches::Template::none());
   if (!made) return fail(made.error());
   auto resolved = made->resolve(cluster.parameters, cluster.name, cluster.host_namespace);

@@ -14,13 +14,16 @@ enum class Takes : std::uint8_t {
   only_true,   // what sublet does anyway; false is refused
   only_false,  // what sublet does not do; true is refused. "auto" and null count as false
   only_empty,  // "", [], {} and null are fine
-  boolean,     // honoured
+  boolean,     // honoured; "auto" and null leave the default
+  either,      // true or false: sublet does what is safe of the two, and neither asks for more
+  integer,     // honoured
+  strings,     // a list of strings, honoured
   labels,      // a map of labels, honoured
   selector,    // a label selector's expressions, honoured
   choice,      // one of the words in `reason`, honoured
   count,       // a whole number from 1 to 1,000,000, honoured
   quantities,  // a map of resources to quantities, honoured
-  nothing,     // refused with all below it, whatever it says
+  nothing,     // refused with all below it, but for what asks for nothing
 };
 
 struct KeyRow {
@@ -29,14 +32,39 @@ struct KeyRow {
   std::string_view reason;  // completes "... because" for what is refused
   bool SyncConfig::*flag = nullptr;
   std::string SyncConfig::*text = nullptr;
-  int SyncConfig::*number = nullptr;
-  bool Policies::*policy = nullptr;  // the same, of the policies
+  std::int64_t SyncConfig::*number = nullptr;
+  std::vector<std::string> SyncConfig::*list = nullptr;
+  int SyncConfig::*count = nullptr;
+  bool Policies::*policy = nullptr;  // of the policies
   Quantities Policies::*map = nullptr;
   std::string Policies::*word = nullptr;
 };
 
+constexpr KeyRow counted(std::string_view key, int SyncConfig::*count) {
+  KeyRow row{key, Takes::count, ""};
+  row.count = count;
+  return row;
+}
+constexpr KeyRow of_policies(std::string_view key, bool Policies::*flag) {
+  KeyRow row{key, Takes::either, ""};
+  row.policy = flag;
+  return row;
+}
+constexpr KeyRow of_policies(std::string_view key, Quantities Policies::*map) {
+  KeyRow row{key, Takes::quantities, ""};
+  row.map = map;
+  return row;
+}
+constexpr KeyRow of_policies(std::string_view key, std::string_view words, std::string Policies::*word) {
+  KeyRow row{key, Takes::choice, words};
+  row.word = word;
+  return row;
+}
+
 constexpr std::string_view kAlways = "sublet always does this";
 constexpr std::string_view kNotCarried = "sublet does not carry this kind to the host yet";
+constexpr std::string_view kOurPatches = "sublet's patches stand under \"patches\"";
+constexpr std::string_view kShownAsTheyAre = "what comes from the host is shown as it is";
 constexpr std::string_view kNotShown = "sublet does not show this kind of the host yet";
 constexpr std::string_view kUsePatch = "write it as a patch of the template, which can also have a condition";
 constexpr std::string_view kNoSuchPolicy = "sublet has no such policy; set it on the host namespace";
@@ -52,44 +80,56 @@ constexpr KeyRow kRows[] = {
     {"sync.toHost.pods.enforceTolerations", Takes::only_empty, kUsePatch},
     {"sync.toHost.pods.runtimeClassName", Takes::only_empty, kUsePatch},
     {"sync.toHost.pods.priorityClassName", Takes::only_empty, kUsePatch},
-    {"sync.toHost.pods.useSecretsForSATokens", Takes::only_true,
-     "tokens in annotations can be read by everyone who may read host pods"},
+    {"sync.toHost.pods.useSecretsForSATokens", Takes::either, "sublet keeps tokens in Secrets, never in annotations"},
     {"sync.toHost.pods.rewriteHosts.enabled", Takes::only_false, "sublet does not add init containers to pods"},
     {"sync.toHost.pods.rewriteHosts.initContainer", Takes::nothing, "sublet does not add init containers to pods"},
     {"sync.toHost.pods.hybridScheduling.enabled", Takes::only_false, "the host's schedulers place all pods"},
     {"sync.toHost.pods.hybridScheduling.hostSchedulers", Takes::only_empty, "the host's schedulers place all pods"},
     {"sync.toHost.services.enabled", Takes::only_true, kAlways},
-    {"sync.toHost.services.patches", Takes::only_empty, "sublet's patches stand under \"patches\""},
+    {"sync.toHost.services.patches", Takes::only_empty, kOurPatches},
     {"sync.toHost.configMaps.enabled", Takes::only_true, kAlways},
-    {"sync.toHost.configMaps.all", Takes::only_false, "sublet carries the ConfigMaps that pods use, no others"},
-    {"sync.toHost.configMaps.patches", Takes::only_empty, "sublet's patches stand under \"patches\""},
+    {"sync.toHost.configMaps.all", Takes::boolean, "", &SyncConfig::config_maps_all},
+    {"sync.toHost.configMaps.patches", Takes::only_empty, kOurPatches},
     {"sync.toHost.secrets.enabled", Takes::only_true, kAlways},
-    {"sync.toHost.secrets.all", Takes::only_false, "sublet carries the Secrets that pods use, no others"},
-    {"sync.toHost.secrets.patches", Takes::only_empty, "sublet's patches stand under \"patches\""},
-    {"sync.toHost.serviceAccounts.enabled", Takes::only_false,
-     "host pods run under one ServiceAccount without rights, so that no tenant speaks to the host's API"},
-    {"sync.toHost.endpoints.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.endpointSlices.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.persistentVolumeClaims.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.persistentVolumes.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.ingresses.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.gatewayApi.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.priorityClasses.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.storageClasses.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.networkPolicies.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.volumeSnapshots.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.volumeSnapshotContents.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.podDisruptionBudgets.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.resourceClaims.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.resourceClaimTemplates.enabled", Takes::only_false, kNotCarried},
-    {"sync.toHost.namespaces.enabled", Takes::only_false, "all of a virtual cluster lives in one host namespace"},
+    {"sync.toHost.secrets.all", Takes::boolean, "", &SyncConfig::secrets_all},
+    {"sync.toHost.secrets.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.serviceAccounts.enabled", Takes::boolean, "", &SyncConfig::service_accounts_to_host},
+    {"sync.toHost.serviceAccounts.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.endpoints.enabled", Takes::boolean, "", &SyncConfig::endpoints_to_host},
+    {"sync.toHost.endpoints.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.endpointSlices.enabled", Takes::boolean, "", &SyncConfig::endpoint_slices_to_host},
+    {"sync.toHost.endpointSlices.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.persistentVolumeClaims.enabled", Takes::boolean, "", &SyncConfig::claims_to_host},
+    {"sync.toHost.persistentVolumeClaims.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.persistentVolumes", Takes::nothing,
+     "a volume names disks, servers and paths of the host; claims cross, and the host binds its own volumes to them"},
+    {"sync.toHost.ingresses.enabled", Takes::boolean, "", &SyncConfig::ingresses_to_host},
+    {"sync.toHost.ingresses.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.gatewayApi", Takes::nothing, kNotCarried},
+    {"sync.toHost.priorityClasses.enabled", Takes::boolean, "", &SyncConfig::priority_classes_to_host},
+    {"sync.toHost.priorityClasses.minValue", Takes::integer, "", nullptr, nullptr, &SyncConfig::priority_min},
+    {"sync.toHost.priorityClasses.maxValue", Takes::integer, "", nullptr, nullptr, &SyncConfig::priority_max},
+    {"sync.toHost.priorityClasses.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.storageClasses", Takes::nothing,
+     "the parameters of a class name Secrets, servers and settings of the host; show tenants the host's classes by "
+     "sync.fromHost.storageClasses"},
+    {"sync.toHost.networkPolicies.enabled", Takes::boolean, "", &SyncConfig::network_policies_to_host},
+    {"sync.toHost.networkPolicies.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.volumeSnapshots", Takes::nothing, kNotCarried},
+    {"sync.toHost.volumeSnapshotContents", Takes::nothing, kNotCarried},
+    {"sync.toHost.podDisruptionBudgets.enabled", Takes::boolean, "", &SyncConfig::disruption_budgets_to_host},
+    {"sync.toHost.podDisruptionBudgets.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.resourceClaims", Takes::nothing, kNotCarried},
+    {"sync.toHost.resourceClaimTemplates", Takes::nothing, kNotCarried},
+    {"sync.toHost.namespaces", Takes::nothing, "all of a virtual cluster lives in one host namespace"},
     {"sync.toHost.customResources", Takes::only_empty, "sublet carries no custom resources yet"},
     // From the host.
     {"sync.fromHost.nodes.enabled", Takes::boolean, "", &SyncConfig::nodes_from_host},
     {"sync.fromHost.nodes.syncBackChanges", Takes::only_false, "a tenant must not change nodes of the host"},
-    {"sync.fromHost.nodes.clearImageStatus", Takes::only_false, "sublet never shows the images of a node"},
-    {"sync.fromHost.nodes.selector.all", Takes::only_true, "leave it out and give labels"},
+    {"sync.fromHost.nodes.clearImageStatus", Takes::either, "sublet never shows the images of a node"},
+    {"sync.fromHost.nodes.selector.all", Takes::boolean, "", &SyncConfig::nodes_all},
     {"sync.fromHost.nodes.selector.labels", Takes::labels, "", nullptr, &SyncConfig::nodes_selector},
+    {"sync.fromHost.nodes.labels", Takes::strings, "", nullptr, nullptr, nullptr, &SyncConfig::node_labels},
     {"sync.fromHost.nodes.patches", Takes::only_empty, "nodes are shown as they are"},
     {"sync.fromHost.runtimeClasses.enabled", Takes::boolean, "", &SyncConfig::runtime_classes_from_host},
     {"sync.fromHost.runtimeClasses.selector.matchLabels", Takes::labels, "", nullptr,
@@ -99,27 +139,53 @@ constexpr KeyRow kRows[] = {
     {"sync.fromHost.runtimeClasses.patches", Takes::only_empty, "runtime classes are shown as they are"},
     {"sync.fromHost.events.enabled", Takes::only_true, "tenants need the host's events to understand their pods"},
     {"sync.fromHost.events.patches", Takes::only_empty, "events are shown with the tenant's names, else as they are"},
-    {"sync.fromHost.csiDrivers.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.csiNodes.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.csiStorageCapacities.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.storageClasses.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.ingressClasses.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.priorityClasses.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.gatewayClasses.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.gateways.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.deviceClasses.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.volumeSnapshotClasses.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.configMaps.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.configMaps.mappings", Takes::nothing, kNotShown},
-    {"sync.fromHost.secrets.enabled", Takes::only_false, kNotShown},
-    {"sync.fromHost.secrets.mappings", Takes::nothing, kNotShown},
+    {"sync.fromHost.csiDrivers.enabled", Takes::boolean, "", &SyncConfig::csi_drivers_from_host},
+    {"sync.fromHost.csiDrivers.selector.matchLabels", Takes::labels, "", nullptr, &SyncConfig::csi_drivers_selector},
+    {"sync.fromHost.csiDrivers.selector.matchExpressions", Takes::selector, "", nullptr,
+     &SyncConfig::csi_drivers_selector},
+    {"sync.fromHost.csiDrivers.patches", Takes::only_empty, kShownAsTheyAre},
+    {"sync.fromHost.csiNodes.enabled", Takes::boolean, "", &SyncConfig::csi_nodes_from_host},
+    {"sync.fromHost.csiNodes.selector.matchLabels", Takes::labels, "", nullptr, &SyncConfig::csi_nodes_selector},
+    {"sync.fromHost.csiNodes.selector.matchExpressions", Takes::selector, "", nullptr, &SyncConfig::csi_nodes_selector},
+    {"sync.fromHost.csiNodes.patches", Takes::only_empty, kShownAsTheyAre},
+    {"sync.fromHost.csiStorageCapacities", Takes::nothing,
+     "only a scheduler reads them, and the host's schedulers place all pods"},
+    {"sync.fromHost.storageClasses.enabled", Takes::boolean, "", &SyncConfig::storage_classes_from_host},
+    {"sync.fromHost.storageClasses.selector.matchLabels", Takes::labels, "", nullptr,
+     &SyncConfig::storage_classes_selector},
+    {"sync.fromHost.storageClasses.selector.matchExpressions", Takes::selector, "", nullptr,
+     &SyncConfig::storage_classes_selector},
+    {"sync.fromHost.storageClasses.patches", Takes::only_empty, kShownAsTheyAre},
+    {"sync.fromHost.ingressClasses.enabled", Takes::boolean, "", &SyncConfig::ingress_classes_from_host},
+    {"sync.fromHost.ingressClasses.selector.matchLabels", Takes::labels, "", nullptr,
+     &SyncConfig::ingress_classes_selector},
+    {"sync.fromHost.ingressClasses.selector.matchExpressions", Takes::selector, "", nullptr,
+     &SyncConfig::ingress_classes_selector},
+    {"sync.fromHost.ingressClasses.patches", Takes::only_empty, kShownAsTheyAre},
+    {"sync.fromHost.priorityClasses.enabled", Takes::boolean, "", &SyncConfig::priority_classes_from_host},
+    {"sync.fromHost.priorityClasses.selector.matchLabels", Takes::labels, "", nullptr,
+     &SyncConfig::priority_classes_selector},
+    {"sync.fromHost.priorityClasses.selector.matchExpressions", Takes::selector, "", nullptr,
+     &SyncConfig::priority_classes_selector},
+    {"sync.fromHost.priorityClasses.patches", Takes::only_empty, kShownAsTheyAre},
+    {"sync.fromHost.gatewayClasses", Takes::nothing, kNotShown},
+    {"sync.fromHost.gateways", Takes::nothing, kNotShown},
+    {"sync.fromHost.deviceClasses.enabled", Takes::boolean, "", &SyncConfig::device_classes_from_host},
+    {"sync.fromHost.deviceClasses.selector.matchLabels", Takes::labels, "", nullptr,
+     &SyncConfig::device_classes_selector},
+    {"sync.fromHost.deviceClasses.selector.matchExpressions", Takes::selector, "", nullptr,
+     &SyncConfig::device_classes_selector},
+    {"sync.fromHost.deviceClasses.patches", Takes::only_empty, kShownAsTheyAre},
+    {"sync.fromHost.volumeSnapshotClasses", Takes::nothing, kNotShown},
+    {"sync.fromHost.configMaps", Takes::nothing, kNotShown},
+    {"sync.fromHost.secrets", Takes::nothing, kNotShown},
     {"sync.fromHost.customResources", Takes::only_empty, kNotShown},
     // The rest.
     {"controllers", Takes::choice, "builtin upstream none", nullptr, &SyncConfig::controllers},
-    {"unauthenticated.connections", Takes::count, "", nullptr, nullptr, &SyncConfig::unauthenticated_connections},
-    {"unauthenticated.connectionsPerAddress", Takes::count, "", nullptr, nullptr,
-     &SyncConfig::unauthenticated_connections_per_address},
-    {"unauthenticated.kib", Takes::count, "", nullptr, nullptr, &SyncConfig::unauthenticated_kib},
+    counted("unauthenticated.connections", &SyncConfig::unauthenticated_connections),
+    counted("unauthenticated.connectionsPerAddress", &SyncConfig::unauthenticated_connections_per_address),
+    counted("unauthenticated.kib", &SyncConfig::unauthenticated_kib),
+    {"controlPlane.distro.k8s.apiServer.enabled", Takes::only_true, "a virtual cluster is an API server"},
     {"controlPlane.distro.k8s.controllerManager.enabled", Takes::only_true,
      "write controllers: none (nobody runs workloads) or controllers: upstream"},
     {"experimental.syncSettings.setOwner", Takes::only_false,
@@ -135,21 +201,20 @@ constexpr KeyRow kRows[] = {
     {"controlPlane.backingStore.*", Takes::nothing, "sublet's store is SQLite; there is nothing to choose yet"},
     {"controlPlane.*", Takes::nothing, kOwnControlPlane},
     {"networking.*", Takes::nothing, "sublet has nothing to configure there yet"},
-    {"policies.resourceQuota.enabled", Takes::boolean, "", nullptr, nullptr, &Policies::resource_quota},
-    {"policies.resourceQuota.quota", Takes::quantities, "", nullptr, nullptr, nullptr, &Policies::quota},
-    {"policies.limitRange.enabled", Takes::boolean, "", nullptr, nullptr, &Policies::limit_range},
-    {"policies.limitRange.default", Takes::quantities, "", nullptr, nullptr, nullptr, &Policies::limit_default},
-    {"policies.limitRange.defaultRequest", Takes::quantities, "", nullptr, nullptr, nullptr,
-     &Policies::limit_default_request},
-    {"policies.limitRange.min", Takes::quantities, "", nullptr, nullptr, nullptr, &Policies::limit_min},
-    {"policies.limitRange.max", Takes::quantities, "", nullptr, nullptr, nullptr, &Policies::limit_max},
-    {"policies.networkPolicy.enabled", Takes::boolean, "", nullptr, nullptr, &Policies::network_policy},
+    of_policies("policies.resourceQuota.enabled", &Policies::resource_quota),
+    of_policies("policies.resourceQuota.quota", &Policies::quota),
+    of_policies("policies.limitRange.enabled", &Policies::limit_range),
+    of_policies("policies.limitRange.default", &Policies::limit_default),
+    of_policies("policies.limitRange.defaultRequest", &Policies::limit_default_request),
+    of_policies("policies.limitRange.min", &Policies::limit_min),
+    of_policies("policies.limitRange.max", &Policies::limit_max),
+    of_policies("policies.networkPolicy.enabled", &Policies::network_policy),
     {"policies.networkPolicy.*", Takes::nothing,
      "sublet's policy lets pods reach each other, DNS, their API server and public addresses; write others on the host "
      "namespace, policies add up"},
-    {"policies.podSecurityStandard", Takes::choice, "baseline restricted privileged", nullptr, nullptr, nullptr,
-     nullptr, &Policies::pod_security_standard},
+    of_policies("policies.podSecurityStandard", "baseline restricted privileged", &Policies::pod_security_standard),
     {"policies.*", Takes::nothing, kNoSuchPolicy},
+    {"rbac.role.enabled", Takes::only_true, "the syncer could not work without its rights in the host namespace"},
     {"rbac.*", Takes::nothing, "sublet gives its syncer exactly the rights that it needs"},
     {"exportKubeConfig", Takes::nothing, "use sublet connect --print"},
     {"logging.*", Takes::nothing, "sublet has one log format"},
@@ -215,12 +280,13 @@ bool rows_below(const std::vector<std::string_view>& path) {
 
 class ConfigReader {
  public:
-  ConfigReader(std::vector<std::string_view> others, Problems& problems)
-      : others_(std::move(others)), problems_(problems) {}
+  ConfigReader(std::vector<std::string_view> others, Problems& problems, Problems& refused)
+      : others_(std::move(others)), problems_(problems), refused_(refused) {}
 
   SyncConfig run(const YamlNode& root) {
     std::vector<std::string_view> path;
     walk(root, path, "");
+    check_together();
     return std::move(config_);
   }
 
@@ -249,11 +315,11 @@ class ConfigReader {
     if (path.empty()) candidates.insert(candidates.end(), others_.begin(), others_.end());
     const std::string hint = suggestion(node.key, candidates);
     if (general && hint.empty()) return take(*general, node, key);
-    problems_.add(node.key_mark, key, "unknown key" + hint);
+    refused_.add(node.key_mark, key, "unknown key" + hint);
   }
 
   void refuse(const YamlNode& node, const std::string& key, std::string_view what, std::string_view reason) {
-    problems_.add(node.key_mark, key, std::string(what) + ": " + std::string(reason));
+    refused_.add(node.key_mark, key, std::string(what) + ": " + std::string(reason));
   }
 
   void take(const KeyRow& row, const YamlNode& node, const std::string& key) {
@@ -270,11 +336,12 @@ class ConfigReader {
           return;
         return refuse(node, key, "not supported", row.reason);
       case Takes::boolean:
-        if (automatic && row.policy) return;
-        if (!node.is_boolean())
-          return problems_.add(node.mark, key, "must be true or false, not " + std::string(node.kind_text()));
-        (row.policy ? config_.policies.*row.policy : config_.*row.flag) = node.boolean;
-        return;
+      case Takes::either:
+        return boolean(row, node, key, automatic);
+      case Takes::integer:
+        return integer(row, node, key);
+      case Takes::strings:
+        return strings(row, node, key);
       case Takes::quantities:
         return quantities(config_.policies.*row.map, node, key);
       case Takes::labels:
@@ -286,9 +353,68 @@ class ConfigReader {
       case Takes::count:
         return count(row, node, key);
       case Takes::nothing:
-        if (!node.is_null()) refuse(node, key, "not supported", row.reason);
-        return;
+        return refuse_wishes(row, node, key);
     }
+  }
+
+  // Leaf by leaf, what asks for something. Nothing is asked for by an empty value, and by what is switched off, with
+  // the settings beside it.
+  void refuse_wishes(const KeyRow& row, const YamlNode& node, const std::string& key) {
+    if (node.is_null() || (node.is_string() && node.text.empty()) || (!node.is_scalar() && node.children.empty()))
+      return;
+    if (!node.is_map()) {
+      if (node.key != "enabled" || !is_off(node)) refuse(node, key, "not supported", row.reason);
+      return;
+    }
+    const YamlNode* const enabled = node.find("enabled");
+    if (enabled != nullptr && is_off(*enabled)) return;
+    for (const YamlNode& child : node.children) refuse_wishes(row, child, key + '.' + child.key);
+  }
+  static bool is_off(const YamlNode& node) {
+    return node.is_null() || (node.is_boolean() ? !node.boolean : node.text == "auto" || node.text == "false");
+  }
+
+  // vcluster.yaml also takes "true", in quotes, where it takes "auto".
+  void boolean(const KeyRow& row, const YamlNode& node, const std::string& key, bool automatic) {
+    if (automatic) return;
+    const bool spelled = node.is_string() && (node.text == "true" || node.text == "false");
+    if (!node.is_boolean() && !spelled)
+      return problems_.add(node.mark, key, "must be true or false, not " + std::string(node.kind_text()));
+    const bool on = spelled ? node.text == "true" : node.boolean;
+    if (row.flag) config_.*row.flag = on;
+    if (row.policy) config_.policies.*row.policy = on;
+    if (row.flag == &SyncConfig::nodes_all) nodes_all_ = &node;
+    if (row.flag == &SyncConfig::priority_classes_to_host || row.flag == &SyncConfig::priority_classes_from_host)
+      priority_classes_ = &node;
+  }
+
+  void integer(const KeyRow& row, const YamlNode& node, const std::string& key) {
+    if (node.kind != schema::NodeKind::integer)
+      return problems_.add(node.mark, key, "must be a whole number, not " + std::string(node.kind_text()));
+    config_.*row.number = node.integer;
+    if (row.number == &SyncConfig::priority_min || row.number == &SyncConfig::priority_max) priority_band_ = &node;
+  }
+
+  void strings(const KeyRow& row, const YamlNode& node, const std::string& key) {
+    if (!node.is_list() && !node.is_null()) return problems_.add(node.mark, key, "must be a list of strings");
+    for (const YamlNode& item : node.children) {
+      if (!item.is_string()) return problems_.add(item.mark, key, "must be a list of strings");
+      (config_.*row.list).push_back(item.text);
+    }
+  }
+
+  // What each key for itself may say, and both together not.
+  void check_together() {
+    if (config_.nodes_from_host && !config_.nodes_all && config_.nodes_selector.empty())
+      refuse(*nodes_all_, "sync.fromHost.nodes.selector.all", "cannot be false",
+             "sublet shows all nodes, or those with the labels of sync.fromHost.nodes.selector.labels");
+    if (config_.priority_classes_to_host && config_.priority_classes_from_host)
+      problems_.add(priority_classes_->mark, "sync.fromHost.priorityClasses.enabled",
+                    "cannot be true together with sync.toHost.priorityClasses.enabled: a pod's class would be both");
+    if (config_.priority_min > config_.priority_max || config_.priority_max > 1'000'000'000)
+      problems_.add(
+          priority_band_->mark, "sync.toHost.priorityClasses",
+          "minValue must not be above maxValue, nor maxValue above 1000000000: what is above is Kubernetes' own");
   }
 
   void add_term(const KeyRow& row, const std::string& term) {
@@ -316,7 +442,7 @@ class ConfigReader {
     const auto [end, error] = std::from_chars(node.text.data(), last, value);
     if (!node.is_scalar() || node.is_string() || error != std::errc() || end != last || value < 1 || value > 1'000'000)
       return problems_.add(node.mark, key, "must be a whole number from 1 to 1000000");
-    config_.*row.number = value;
+    config_.*row.count = value;
   }
 
   // Those of the template beside the defaults; null takes one away.
@@ -369,14 +495,17 @@ class ConfigReader {
   }
 
   std::vector<std::string_view> others_;
-  Problems& problems_;
+  Problems &problems_, &refused_;
   SyncConfig config_;
+  const YamlNode *priority_classes_ = nullptr, *priority_band_ = nullptr,
+                 *nodes_all_ = nullptr;  // the last that said something of them
 };
 
 }  // namespace
 
-SyncConfig read_config(const YamlNode& root, const std::vector<std::string_view>& others, Problems& problems) {
-  return ConfigReader(others, problems).run(root);
+SyncConfig read_config(const YamlNode& root, const std::vector<std::string_view>& others, Problems& problems,
+                       Problems& refused) {
+  return ConfigReader(others, problems, refused).run(root);
 }
 
 }  // namespace sublet::patches

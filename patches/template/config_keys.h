@@ -7,7 +7,9 @@
 
 namespace sublet::patches {
 
-/// Reads all keys of the root map but those in `others`; reports every one that is refused or unknown.
-SyncConfig read_config(const YamlNode& root, const std::vector<std::string_view>& others, Problems& problems);
+/// Reads all keys of the root map but those in `others`; reports every one that is refused or unknown to `refused`, and
+/// what is written wrongly to `problems`.
+SyncConfig read_config(const YamlNode& root, const std::vector<std::string_view>& others, Problems& problems,
+                       Problems& refused);
 
 }  // namespace sublet::patches

@@ -195,17 +195,31 @@ void Problems::add_inside(const YamlNode& scalar, std::size_t offset, std::strin
   add(mark, std::move(key), std::move(message));
 }
 
-Status Problems::status() const {
+std::vector<TemplateProblem> Problems::sorted() const {
   std::vector<TemplateProblem> sorted = list_;
   std::stable_sort(sorted.begin(), sorted.end(), [](const TemplateProblem& a, const TemplateProblem& b) {
     return std::pair(a.mark.line, a.mark.column) < std::pair(b.mark.line, b.mark.column);
   });
+  return sorted;
+}
+
+std::string Problems::line(const TemplateProblem& problem) const {
+  return file_name_ + ':' + std::to_string(problem.mark.line) + ':' + std::to_string(problem.mark.column) + ": " +
+         (problem.key.empty() ? "" : problem.key + ": ") + problem.message;
+}
+
+std::vector<std::string> Problems::lines() const {
+  std::vector<std::string> lines;
+  for (const TemplateProblem& problem : sorted()) lines.push_back(line(problem));
+  return lines;
+}
+
+Status Problems::status() const {
   Status status;
   status.reason = Reason::invalid;
-  for (const TemplateProblem& problem : sorted) {
+  for (const TemplateProblem& problem : sorted()) {
     if (!status.message.empty()) status.message += '\n';
-    status.message += file_name_ + ':' + std::to_string(problem.mark.line) + ':' + std::to_string(problem.mark.column) +
-                      ": " + (problem.key.empty() ? "" : problem.key + ": ") + problem.message;
+    status.message += line(problem);
     status.causes.push_back({"FieldValueInvalid", problem.message, problem.key});
   }
   return status;

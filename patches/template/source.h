@@ -58,12 +58,17 @@ class Problems {
   }
   /// A problem inside a scalar's text, e.g. in an expression: the mark is moved to the byte `offset` of it.
   void add_inside(const YamlNode& scalar, std::size_t offset, std::string key, std::string message);
+  /// "t.yaml:2:3: sync.fromHst: unknown key", in the order of the file.
+  std::vector<std::string> lines() const;
   bool empty() const { return list_.empty(); }
   std::size_t size() const { return list_.size(); }
   /// `file:line:column: key: message`, one per line in order of their places; one cause each.
   Status status() const;
 
  private:
+  std::vector<TemplateProblem> sorted() const;
+  std::string line(const TemplateProblem& problem) const;
+
   std::string file_name_;
   std::string_view text_;  // the whole file
   std::vector<TemplateProblem> list_;

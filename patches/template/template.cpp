@@ -105,16 +105,18 @@ Template::~Template() = default;
 
 Template Template::none() { return {}; }
 
-Result<Template> Template::load(std::string_view yaml, const std::string& file_name, const BorderFacts& border) {
+Result<Template> Template::load(std::string_view yaml, const std::string& file_name, const BorderFacts& border,
+                                std::vector<std::string>* left_out) {
   Template loaded;
-  Problems problems(file_name, yaml);
+  Problems problems(file_name, yaml), refused(file_name, yaml);
   YamlNode root;
   if (!read_yaml(yaml, root, problems)) return fail(problems.status());
   MapReader reader(root, "", problems);
   if (!problems.empty()) return fail(problems.status());  // not even a map
   (void)reader.text("description");
   Impl& impl = *loaded.impl_;
-  impl.config = read_config(root, kOwnKeys, problems);
+  impl.config = read_config(root, kOwnKeys, problems, left_out ? refused : problems);
+  if (left_out) *left_out = refused.lines();
   impl.config.allowed = read_allowed(root.find("allow"), border.patched_kinds, problems);
   impl.parameters = read_parameters(root.find("parameters"), problems);
   std::vector<std::string> names;

@@ -108,6 +108,64 @@ unauthenticated: {connections: 64, connectionsPerAddress: 8, kib: 512}
   EXPECT_EQ(resolved->config().runtime_classes_selector, "tenant=yes,a in (x,y),!b");
 }
 
+TEST(Template, WhatAsksForNothingIsNotRefused) {
+  for (const char* yaml :
+       {"controlPlane: {statefulSet: {env: [], labels: {}, image: {tag: ''}}}\n",
+        "controlPlane: {ingress: {enabled: false, host: my-host.com}, serviceMonitor: {enabled: false}}\n",
+        "integrations: {istio: {enabled: false, sync: {toHost: {gateways: {enabled: true}}}}}\n",
+        "sync: {toHost: {gatewayApi: {enabled: false, referenceGrants: {enabled: auto}}}}\n",
+        "rbac: {clusterRole: {enabled: auto, extraRules: []}}\n",
+        "sync: {fromHost: {storageClasses: {enabled: auto}}}\n",
+        "sync: {fromHost: {nodes: {enabled: 'true', selector: {all: false, labels: {a: b}}}}}\n"})
+    EXPECT_EQ(load_error(yaml), "") << yaml;
+}
+
+TEST(Template, ALenientReaderLeavesOutAndTells) {
+  std::vector<std::string> left_out;
+  const char* yaml =
+      "sync:\n  toHost:\n    gatewayApi: {enabled: true}\n    ingresses: {enabled: true}\nnoSuch: 1\ntelemetry: "
+      "{enabled: "
+      "true}\n";
+  EXPECT_NE(load_error(yaml), "");
+  const auto loaded = Template::load(yaml, "t.yaml", {}, &left_out);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_THAT(left_out,
+              ElementsAre("t.yaml:3:18: sync.toHost.gatewayApi.enabled: not supported: sublet does not carry this "
+                          "kind to the host yet",
+                          "t.yaml:5:1: noSuch: unknown key",
+                          "t.yaml:6:13: telemetry.enabled: cannot be true: sublet sends no telemetry"));
+  EXPECT_TRUE(loaded->resolve({}, "rag", "team").value()->config().ingresses_to_host);
+  EXPECT_FALSE(Template::load("sync: {toHost: {ingresses: {enabled: maybe}}}\n", "t.yaml", {}, &left_out))
+      << "what is written wrongly is no matter of taste";
+}
+
+std::size_t leaves_of(const Value& value) {
+  if (!value.is_object() || value.empty()) return 1;
+  std::size_t count = 0;
+  for (const Value member : value) count += leaves_of(member);
+  return count;
+}
+
+// chart/values.yaml of vCluster v0.36.0 (Apache-2.0), without its comments: what a file that sets everything says.
+TEST(Template, OfVClustersOwnValuesMostAreAcceptedAndTheRestRefusedWithAReason) {
+  std::ifstream file(std::string(SUBLET_SOURCE_DIR) + "/patches/template/vcluster_values_testing.yaml");
+  std::stringstream text;
+  text << file.rdbuf();
+  const auto document = schema::parse_yaml(text.str());
+  ASSERT_TRUE(document);
+  std::vector<std::string> left_out;
+  const auto loaded = Template::load(text.str(), "values.yaml", {}, &left_out);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const std::size_t leaves = leaves_of(document->root());
+  EXPECT_EQ(leaves, 424u);
+  EXPECT_GE(leaves - left_out.size(), 312u) << "docs/templates.md says how many";
+  for (const std::string& line : left_out) {
+    EXPECT_THAT(line, HasSubstr(": ")) << line;
+    EXPECT_EQ(line.find("unknown key"), std::string::npos) << line;
+  }
+  RecordProperty("accepted", static_cast<int>(leaves - left_out.size()));
+}
+
 struct BadFile {
   const char* yaml;
   const char* error;  // the whole message
@@ -136,17 +194,31 @@ TEST(Template, MistakesAreNamedWithTheirPlace) {
       {"experimental: {syncSettings: {setOwner: true}}\n",
        "t.yaml:1:31: experimental.syncSettings.setOwner: cannot be true: owner references on host objects break KAI's "
        "pod grouping and delete too much or too little; sublet finds what belongs to a virtual cluster by label"},
-      {"experimental: {deploy: {}}\n",
-       "t.yaml:1:16: experimental.deploy: not supported: sublet knows of experimental only syncSettings.setOwner"},
+      {"experimental: {deploy: {host: {manifests: x}}}\n",
+       "t.yaml:1:32: experimental.deploy.host.manifests: not supported: sublet knows of experimental only "
+       "syncSettings.setOwner"},
       {"sync: {toHost: {pods: {enabled: false}}}\n",
        "t.yaml:1:24: sync.toHost.pods.enabled: cannot be false: carrying pods is what a virtual cluster is for"},
-      {"sync: {toHost: {ingresses: {enabled: true}}}\n",
-       "t.yaml:1:29: sync.toHost.ingresses.enabled: cannot be true: sublet does not carry this kind to the host yet"},
+      {"sync: {toHost: {gatewayApi: {enabled: true}}}\n",
+       "t.yaml:1:30: sync.toHost.gatewayApi.enabled: not supported: sublet does not carry this kind to the host yet"},
+      {"sync: {toHost: {priorityClasses: {enabled: true}}, fromHost: {priorityClasses: {enabled: true}}}\n",
+       "t.yaml:1:90: sync.fromHost.priorityClasses.enabled: cannot be true together with "
+       "sync.toHost.priorityClasses.enabled: a pod's class would be both"},
+      {"sync: {toHost: {priorityClasses: {enabled: true, minValue: 5, maxValue: 1}}}\n",
+       "t.yaml:1:73: sync.toHost.priorityClasses: minValue must not be above maxValue, nor maxValue above 1000000000: "
+       "what is above is Kubernetes' own"},
+      {"sync: {toHost: {priorityClasses: {maxValue: high}}}\n",
+       "t.yaml:1:45: sync.toHost.priorityClasses.maxValue: must be a whole number, not a string"},
+      {"sync: {fromHost: {nodes: {selector: {all: false}}}}\n",
+       "t.yaml:1:38: sync.fromHost.nodes.selector.all: cannot be false: sublet shows all nodes, or those with the "
+       "labels "
+       "of sync.fromHost.nodes.selector.labels"},
       {"policies: {resourceQuota: {scopes: [BestEffort]}}\n",
        "t.yaml:1:28: policies.resourceQuota.scopes: not supported: sublet has no such policy; set it on the host "
        "namespace"},
       {"controlPlane: {backingStore: {etcd: {deploy: {enabled: true}}}}\n",
-       "t.yaml:1:31: controlPlane.backingStore.etcd: not supported: sublet's store is SQLite; there is nothing to "
+       "t.yaml:1:47: controlPlane.backingStore.etcd.deploy.enabled: not supported: sublet's store is SQLite; there is "
+       "nothing to "
        "choose "
        "yet"},
       {"a: 1\na: 2\n", "t.yaml:2:1: the key \"a\" is here twice"},

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sublet/cluster/virtual_cluster.h"
 
@@ -16,11 +17,13 @@ struct Wish {
   std::string template_file{};   // empty: none
   std::map<std::string, std::string> parameters{};
   Quota quota{};
+  bool lenient = false;  // leave out keys of the template that sublet does not do
 };
 
 struct Plan {
   VirtualCluster cluster;  // its uid and time of creation given; folder, address and host come with the driver
   std::string template_text;
+  std::vector<std::string> left_out;  // what a lenient wish left out of the template: place, key and reason
 };
 
 /// bad_request names what cannot be used and why; the template's mistakes come with file, line and key.

@@ -45,6 +45,7 @@ struct VirtualCluster {
   std::string host_service_account;  // without rights, in the host namespace
   std::string template_file;         // where the template came from, for people
   std::map<std::string, std::string> parameters;
+  bool lenient = false;  // keys of its template that sublet does not do are left out
   Quota quota;
 
   // Set by load(): the folder, not part of the JSON.

@@ -6,6 +6,7 @@
 // run and `explain` give one answer. docs/templates.md is the language's reference.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -36,16 +37,28 @@ struct PatchReport {
 
 /// Configuration in vcluster.yaml's keys, as far as sublet reads it; every key is accepted or refused by name.
 struct SyncConfig {
-  bool set_owner = false;                 // experimental.syncSettings.setOwner; true is refused with the reason
-  bool runtime_classes_from_host = true;  // sync.fromHost.runtimeClasses.enabled
-  std::string runtime_classes_selector;   // sync.fromHost.runtimeClasses.selector.matchLabels as a label selector
-  bool nodes_from_host = true;            // sync.fromHost.nodes.enabled
-  std::string nodes_selector;             // sync.fromHost.nodes.selector.labels as a label selector
-  std::string controllers = "builtin";    // controllers: who runs workloads: builtin, upstream or none
-  Allowed allowed;                        // allow: what tenants may decide (allowed.h)
+  bool set_owner = false;  // experimental.syncSettings.setOwner; true is refused with the reason
+  // sync.toHost.<kind>.enabled, with vcluster.yaml's defaults.
+  bool claims_to_host = true, endpoints_to_host = true, endpoint_slices_to_host = true;
+  bool ingresses_to_host = false, network_policies_to_host = false, disruption_budgets_to_host = false;
+  bool service_accounts_to_host = false, priority_classes_to_host = false;
+  bool config_maps_all = false, secrets_all = false;  // sync.toHost.{configMaps,secrets}.all: else those in use
+  // sync.toHost.priorityClasses.{minValue,maxValue}: where the tenant's values are brought within.
+  std::int64_t priority_min = -1'000'000'000, priority_max = 1'000'000'000;
+  // sync.fromHost.<kind>.enabled.
+  bool runtime_classes_from_host = true, nodes_from_host = true;
+  bool storage_classes_from_host = false, ingress_classes_from_host = false, priority_classes_from_host = false;
+  bool csi_drivers_from_host = false, csi_nodes_from_host = false, device_classes_from_host = false;
+  // sync.fromHost.<kind>.selector as a label selector.
+  std::string runtime_classes_selector, nodes_selector, storage_classes_selector, ingress_classes_selector,
+      priority_classes_selector, csi_drivers_selector, csi_nodes_selector, device_classes_selector;
+  bool nodes_all = true;                 // sync.fromHost.nodes.selector.all; false goes with labels
+  std::vector<std::string> node_labels;  // sync.fromHost.nodes.labels: keys shown beside the usual ones; "a/*" for all
+  std::string controllers = "builtin";   // controllers: who runs workloads: builtin, upstream or none
+  Allowed allowed;                       // allow: what tenants may decide (allowed.h)
   // unauthenticated: what peers of the API server may hold before they have shown who they are; 0: as it is by default
   int unauthenticated_connections = 0, unauthenticated_connections_per_address = 0, unauthenticated_kib = 0;
-  Policies policies;                      // policies: what is kept on the host namespace (policies.h)
+  Policies policies;  // policies: what is kept on the host namespace (policies.h)
 };
 
 /// What the border makes of any template, so that load() can tell which patches would have no effect.
@@ -62,7 +75,10 @@ class ResolvedTemplate;
 class Template {
  public:
   /// Parses and checks. `file_name` only for messages. Patches that could have no effect at the border are mistakes.
-  static Result<Template> load(std::string_view yaml, const std::string& file_name, const BorderFacts& border = {});
+  /// With `left_out`, keys of the configuration that are unknown or refused are left out and told there, each with its
+  /// place and the reason; what is written wrongly is a mistake all the same.
+  static Result<Template> load(std::string_view yaml, const std::string& file_name, const BorderFacts& border = {},
+                               std::vector<std::string>* left_out = nullptr);
   /// The empty template: default configuration, no patches.
   static Template none();
   /// Binds parameters (`--set name=value`); defaults may name cluster.name and cluster.hostNamespace. Unknown, missing
