@@ -30,7 +30,7 @@ constexpr int kPausesPerLook = 4;  // a look that takes long is followed by a lo
 
 struct Item {
   kube::Resource resource;
-  std::string name, uid;
+  std::string namespace_name, name, uid;
   bool going;  // its deletion was asked for, by us or by another
 };
 
@@ -56,7 +56,7 @@ class Deletions {
   explicit Deletions(const Host& host) : host_(host), pipeline_(loop_.loop(), host.client, kInFlight) {}
 
   /// Returns when each was answered; `on_answers` hears now and then how many were.
-  Outcome ask(const std::vector<Item>& items, const std::string& host_namespace, std::optional<int> grace,
+  Outcome ask(const std::vector<Item>& items, std::optional<int> grace,
               const std::function<void(std::size_t)>& on_answers);
   /// What the host said last when it was too busy; "" when it never was.
   std::string trouble() const {
@@ -91,7 +91,7 @@ void Deletions::answered(const std::string& key, const Result<std::string>& answ
   came_.notify_one();
 }
 
-Outcome Deletions::ask(const std::vector<Item>& items, const std::string& host_namespace, std::optional<int> grace,
+Outcome Deletions::ask(const std::vector<Item>& items, std::optional<int> grace,
                        const std::function<void(std::size_t)>& on_answers) {
   std::size_t sent = 0;
   for (const Item& item : items) {
@@ -105,7 +105,7 @@ Outcome Deletions::ask(const std::vector<Item>& items, const std::string& host_n
       ++waiting_;
     }
     ++sent;
-    pipeline_.send(host_.client.remove_request(item.resource, host_namespace, item.name, options),
+    pipeline_.send(host_.client.remove_request(item.resource, item.namespace_name, item.name, options),
                    [this, key](const Result<std::string>& answer) { answered(key, answer); });
   }
   MutexLock lock(mutex_);
@@ -120,12 +120,12 @@ class Sweep {
       : host_(host), cluster_(cluster), deadline_(deadline), progress_(progress), deletions_(host) {}
 
   /// Deletes and waits; with `force_late` what has not gone within half of the time goes without grace.
-  Outcome take_away(std::span<const kube::Resource> resources, bool force_late);
+  Outcome take_away(std::span<const syncer::Swept> kinds, bool force_late);
 
  private:
-  Result<std::vector<Item>> what_is_left(std::span<const kube::Resource> resources) const;
+  Result<std::vector<Item>> what_is_left(std::span<const syncer::Swept> kinds) const;
   Status out_of_patience(const std::vector<Item>& left) const;
-  std::array<std::string, 2> selectors() const;
+  std::vector<std::string> selectors(bool in_cluster) const;
 
   const Host& host_;
   const VirtualCluster& cluster_;
@@ -134,24 +134,27 @@ class Sweep {
   Deletions deletions_;
 };
 
-// By uid; and what somebody on the host took that label from, but not the name's, which is ours alone in this namespace
-// (owner.h): it would run on unseen.
-std::array<std::string, 2> Sweep::selectors() const {
-  return {host_selector(cluster_),
-          std::string(syncer::kLabelManagedBy) + "=" + cluster_.name + ",!" + std::string(syncer::kLabelTenantUid)};
+// By uid; and in the namespace what somebody on the host took that label from, but not the name's, which is ours alone
+// there (owner.h): it would run on unseen.
+std::vector<std::string> Sweep::selectors(bool in_cluster) const {
+  std::vector<std::string> out{host_selector(cluster_)};
+  if (!in_cluster)
+    out.push_back(std::string(syncer::kLabelManagedBy) + "=" + cluster_.name + ",!" +
+                  std::string(syncer::kLabelTenantUid));
+  return out;
 }
 
-Result<std::vector<Item>> Sweep::what_is_left(std::span<const kube::Resource> resources) const {
+Result<std::vector<Item>> Sweep::what_is_left(std::span<const syncer::Swept> kinds) const {
   std::vector<Item> items;
-  for (const kube::Resource& resource : resources)
-    for (const auto& selector : selectors()) {
-      const auto listed =
-          host_.client.list(resource, cluster_.host_namespace, {.label_selector = selector, .metadata_only = true});
+  for (const auto& [resource, ends_with_grace, in_cluster] : kinds)
+    for (const auto& selector : selectors(in_cluster)) {
+      const auto listed = host_.client.list(resource, in_cluster ? "" : cluster_.host_namespace,
+                                            {.label_selector = selector, .metadata_only = true});
       if (!listed) return fail(listed.error());
       for (const Value item : listed->root()["items"]) {
         const Value metadata = item["metadata"];
-        items.push_back(
-            {resource, metadata["name"].string(), metadata["uid"].string(), metadata.has("deletionTimestamp")});
+        items.push_back({resource, metadata["namespace"].string(), metadata["name"].string(), metadata["uid"].string(),
+                         metadata.has("deletionTimestamp")});
       }
     }
   return items;
@@ -166,11 +169,11 @@ Status Sweep::out_of_patience(const std::vector<Item>& left) const {
   return fail(Reason::timeout, text + "; run the command again to wait on, or look at their finalizers").value();
 }
 
-Outcome Sweep::take_away(std::span<const kube::Resource> resources, bool force_late) {
+Outcome Sweep::take_away(std::span<const syncer::Swept> kinds, bool force_late) {
   const auto impatient = steady_clock::now() + (deadline_ - steady_clock::now()) / 2;
   for (;;) {
     const auto begun = steady_clock::now();
-    const auto left = what_is_left(resources);
+    const auto left = what_is_left(kinds);
     if (!left) return fail(left.error());
     if (left->empty()) return {};
     const std::string text = count_text(*left) + " left";
@@ -179,7 +182,7 @@ Outcome Sweep::take_away(std::span<const kube::Resource> resources, bool force_l
     if (looked >= deadline_) return fail(out_of_patience(*left));
     const auto grace = force_late && looked > impatient ? std::optional(0) : std::nullopt;
     if (auto asked = deletions_.ask(
-            *left, cluster_.host_namespace, grace,
+            *left, grace,
             [&](std::size_t answered) { progress_.update(text + ", " + std::to_string(answered) + " told to go"); });
         !asked)
       return asked;
@@ -213,13 +216,15 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
   const auto deadline = steady_clock::now() + patience;
   Sweep sweep(host, cluster, deadline, progress);
   // First what has to end, so that nothing runs without what it uses; then all else at once.
-  std::vector<kube::Resource> first, then;
-  for (const syncer::Swept& swept : syncer::swept_from_host())
-    (swept.ends_with_grace ? first : then).push_back(swept.resource);
-  then.push_back(kServiceAccounts);
+  const auto context = translate_context(cluster);
+  if (!context) return fail(context.error());
+  const std::vector<syncer::Swept> all = syncer::swept_from_host(*context);
+  std::vector<syncer::Swept> first, then;
+  for (const syncer::Swept& swept : all) (swept.ends_with_grace ? first : then).push_back(swept);
+  if (std::ranges::find(all, kServiceAccounts, &syncer::Swept::resource) == all.end())
+    then.push_back({kServiceAccounts});
   for (const kube::Resource& resource : policy_resources())
-    if (std::ranges::none_of(then, [&](const kube::Resource& one) { return one.resource == resource.resource; }))
-      then.push_back(resource);
+    if (std::ranges::find(all, resource, &syncer::Swept::resource) == all.end()) then.push_back({resource});
   if (auto gone = sweep.take_away(first, true); !gone) return gone;
   if (auto gone = sweep.take_away(then, false); !gone) return gone;
   // The name last: until then nobody else begins with it.

@@ -1,5 +1,7 @@
 #include "sublet/controllers/controllers.h"
 
+#include <algorithm>
+
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/feed.h"
 #include "controllers/runtime/line.h"
@@ -42,6 +44,7 @@ struct ControllerFacts {
   std::string_view account = "";    // upstream's service account of that controller; "": the house's own
   std::string_view component = "";  // who says its events; "": the account
   Stays stays = Stays::no;
+  std::string_view hosts_with = "";  // a resource: where its objects are carried to a host, the host's own does it
 };
 constexpr ControllerFacts kControllers[] = {
     {"namespace", make_namespace_controller},
@@ -76,7 +79,7 @@ constexpr ControllerFacts kControllers[] = {
     {"service-cidr", make_service_cidr_controller, "service-cidrs-controller", "service-cidr-controller"},
     {"horizontalpodautoscaling", make_autoscaler_controller, "horizontal-pod-autoscaler"},
     {"persistentvolume-binder", make_volume_binder_controller, "persistent-volume-binder",
-     "persistentvolume-controller"},
+     "persistentvolume-controller", Stays::no, "persistentvolumeclaims"},
     {"persistentvolumeclaim-protection", make_claim_protection_controller, "pvc-protection-controller"},
     {"persistentvolume-protection", make_volume_protection_controller, "pv-protection-controller"},
     {"volumeattributesclass-protection", make_attributes_class_protection_controller,
@@ -97,6 +100,10 @@ bool runs(const ControllerFacts& facts, ManagedBy by) {
       return facts.stays == Stays::always;
   }
   return true;
+}
+
+bool is_the_hosts(const ControllerFacts& facts, const ControllersOptions& options) {
+  return std::ranges::find(options.carried_to_host, facts.hosts_with) != options.carried_to_host.end();
 }
 
 }  // namespace
@@ -122,7 +129,7 @@ struct Controllers::Impl {
         feeds(store, [this] { feeds_moved(); }),
         events(std::make_shared<Events>(executor, clock)) {
     for (const auto& facts : kControllers) {
-      if (!runs(facts, options.managed_by)) continue;
+      if (!runs(facts, options.managed_by) || is_the_hosts(facts, options)) continue;
       Unit unit;
       if (!facts.account.empty() && options.client_as)
         unit.client = options.client_as(std::string(kAccounts).append(facts.account));

@@ -227,6 +227,8 @@ Outcome ApiHost::start_controllers() {
   options.managed_by = *managed_by;
   options.cluster = config_.server;
   options.authority = pki_.ca;
+  for (const apiserver::CarriedKind& kind : config_.server.carried_to_host)
+    options.carried_to_host.push_back(kind.resource);
   options.kinds = [server = server_.get()] { return server->kinds(); };
   options.client_as = [this](const std::string& user) {
     return controller_client(user, {"system:serviceaccounts", "system:serviceaccounts:kube-system"});

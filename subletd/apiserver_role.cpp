@@ -55,6 +55,7 @@ class ApiServerRole final : public RoleProgram {
     if (cluster->quota.bytes) config_.quota_bytes = std::to_string(*cluster->quota.bytes);
     if (context->resolved_template) take_config(context->resolved_template->config());
     config_.server.mirrored_from_host = mirrored_from_host(*context);
+    config_.server.carried_to_host = carried_to_host(*context);
     config_.server.runtime_classes_of_host = true;
     config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
     config_.server.border = border_admission(std::move(*context));

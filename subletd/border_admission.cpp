@@ -1,5 +1,6 @@
 #include "subletd/border_admission.h"
 
+#include "sublet/syncer/carried_kinds.h"
 #include "sublet/syncer/mirrored_kinds.h"
 
 namespace sublet::subletd {
@@ -38,6 +39,13 @@ apiserver::BorderAdmission border_admission(syncer::TranslateContext context) {
       for (auto& cause : syncer::chosen_addresses(object, old)) verdict.denials.push_back(std::move(cause));
     return verdict;
   };
+}
+
+std::vector<apiserver::CarriedKind> carried_to_host(const syncer::TranslateContext& context) {
+  std::vector<apiserver::CarriedKind> kinds;
+  for (auto& [resource, kind, judged] : syncer::carried_kinds(context))
+    kinds.push_back({resource.group, resource.resource, std::move(kind), judged});
+  return kinds;
 }
 
 std::vector<apiserver::MirroredKind> mirrored_from_host(const syncer::TranslateContext& context) {

@@ -12,6 +12,7 @@ namespace sublet::subletd {
 /// anything is stored.
 apiserver::BorderAdmission border_admission(syncer::TranslateContext context);
 /// What the syncer brings from the host, and would put back.
+std::vector<apiserver::CarriedKind> carried_to_host(const syncer::TranslateContext& context);
 std::vector<apiserver::MirroredKind> mirrored_from_host(const syncer::TranslateContext& context);
 
 }  // namespace sublet::subletd

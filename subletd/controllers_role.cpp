@@ -11,6 +11,7 @@
 
 #include "sublet/base/log.h"
 #include "sublet/cluster/virtual_cluster.h"
+#include "sublet/syncer/translate.h"
 #include "subletd/role.h"
 #include "subletd/upstream_controllers.h"
 
@@ -27,7 +28,10 @@ constexpr std::string_view kControllers =
 std::vector<std::string> command_for(const cluster::VirtualCluster& cluster, const std::string& program) {
   const auto kubeconfig = cluster.admin_kubeconfig_path();
   const auto folder = cluster.api_folder();
-  std::vector<std::string> words = {program, std::string(kControllers)};
+  std::string controllers(kControllers);
+  const auto context = cluster::translate_context(cluster);
+  if (!context || syncer::config_of(*context).claims_to_host) controllers += ",-persistentvolume-binder-controller";
+  std::vector<std::string> words = {program, std::move(controllers)};
   for (auto flag : {"--kubeconfig=", "--authentication-kubeconfig=", "--authorization-kubeconfig="})
     words.push_back(flag + kubeconfig);
   words.push_back("--root-ca-file=" + folder + "/ca.crt");

@@ -1,5 +1,6 @@
 #include "syncer/border.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "sublet/base/log.h"
@@ -26,8 +27,8 @@ namespace {
 
 kube::InformerOptions copy_of_host(const SyncedKind& kind, const Border& border) {
   kube::InformerOptions copy;
-  if (kind.host_copy != HostCopy::cluster) copy.namespace_name = border.host_namespace();
-  if (kind.host_copy == HostCopy::ours)
+  copy.namespace_name = border.host_place(kind);
+  if (kind.host_copy == HostCopy::ours || kind.host_copy == HostCopy::ours_in_cluster)
     copy.label_selector = std::string(kLabelTenantUid) + "=" + border.context().virtual_cluster_uid;
   if (kind.shown && border.context().resolved_template)
     copy.label_selector = border.context().resolved_template->config().*kind.shown;
@@ -50,22 +51,40 @@ Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_
       uses(options.context) {
   for (const SyncedKind& kind : synced_kinds()) {
     Sides& sides = kinds.emplace_back(Sides{kind, nullptr, nullptr});
-    if (kind.watch_tenant) sides.tenant = informer(informers, tenant, kind, {}, clock);
+    if (!is_wanted(kind, context()) && !kind.tidied_unwanted) continue;
+    if (kind.watch_tenant)
+      sides.tenant = informer(informers, tenant, kind, {.label_selector = std::string(kind.tenant_selector)}, clock);
     if (kind.watch_host) sides.host = informer(informers, host, kind, copy_of_host(kind, *this), clock);
   }
+  if (config_of(context()).network_policies_to_host)
+    tenant_namespaces = std::make_unique<kube::Informer>(
+        informers, tenant, kube::InformerOptions{.resource = {"", "v1", "namespaces"}, .clock = &clock});
   // Handlers of one kind look at the copies of others: all are there now.
   for (Sides& sides : kinds) {
-    if (sides.kind.watch_tenant) sides.kind.watch_tenant(*this, sides);
-    if (sides.kind.watch_host) sides.kind.watch_host(*this, sides);
+    if (sides.tenant) sides.kind.watch_tenant(*this, sides);
+    if (sides.host) sides.kind.watch_host(*this, sides);
   }
+}
+
+std::vector<kube::Informer*> Border::copies() const {
+  std::vector<kube::Informer*> all;
+  for (const Sides& one : kinds)
+    for (kube::Informer* copy : {one.tenant.get(), one.host.get()})
+      if (copy) all.push_back(copy);
+  if (tenant_namespaces) all.push_back(tenant_namespaces.get());
+  return all;
+}
+
+bool Border::is_used(std::string_view key) const {
+  return std::ranges::any_of(kinds, [&](const Sides& one) {
+    return one.tenant && one.kind.uses_others && !one.tenant->by_index(kUsesIndex, key).empty();
+  });
 }
 
 Border::~Border() { stop_informers(); }
 
 void Border::stop_informers() {
-  for (Sides& one : kinds)
-    for (kube::Informer* copy : {one.tenant.get(), one.host.get()})
-      if (copy) copy->stop();
+  for (kube::Informer* copy : copies()) copy->stop();
 }
 
 const Sides* Border::sides_of_key(std::string_view kind) const {
@@ -92,7 +111,7 @@ int Border::lane_of(std::string_view key) const {
 }
 
 Document whole(const kube::CachedObject& cached, const SyncedKind& kind) {
-  return whole(cached, kind.api_version(), kind.kind);
+  return whole(cached, kind.api_version(), kind.kubernetes_kind());
 }
 
 Document whole(const kube::CachedObject& cached, std::string_view api_version, std::string_view kind) {

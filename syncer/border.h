@@ -66,12 +66,23 @@ struct Border {
   std::unordered_map<std::string, TenantIdentity> host_pod_owners SUBLET_GUARDED_BY(owners_mutex);
 
   std::vector<Sides> kinds;  // in the order of the table; ended first, for its handlers use all of the above
+  std::unique_ptr<kube::Informer> tenant_namespaces;  // where a kind that crosses selects them by their labels
+  std::vector<kube::Informer*> copies() const;        // all of them
 
   const TranslateContext& context() const { return options.context; }
   const std::string& host_namespace() const { return options.context.host_namespace; }
   std::string host_name_of(std::string_view tenant_namespace, std::string_view tenant_name) const {
-    return host_name(tenant_name, tenant_namespace, options.context.virtual_cluster);
+    return host_name(tenant_name, tenant_namespace.empty() ? host_namespace() : tenant_namespace,
+                     options.context.virtual_cluster);
   }
+  /// Where the host has its objects of a kind: "" for one without namespaces.
+  std::string host_place(const SyncedKind& kind) const { return kind.in_cluster() ? "" : host_namespace(); }
+  /// What the host has of a tenant object, as far as the copy knows.
+  kube::CachedPtr on_host(const Sides& sides, std::string_view tenant_namespace, std::string_view tenant_name) const {
+    return sides.host->get(host_place(sides.kind), host_name_of(tenant_namespace, tenant_name));
+  }
+  /// Whether an object of the tenant needs the one with that key on the host.
+  bool is_used(std::string_view key) const;
   /// Of a kind that is in the table.
   const Sides& sides(std::string_view kind) const;
   /// Of the kind whose keys begin so; null: none.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "sublet/syncer/carried_kinds.h"
 #include "sublet/syncer/host_footprint.h"
 #include "sublet/syncer/mirrored_kinds.h"
+#include "syncer/to_host/content_patch.h"
 #include "syncer/to_host/host_patch.h"
 
 namespace sublet::syncer {
@@ -14,6 +16,53 @@ constexpr std::string_view kReadVerbs = "list watch";
 
 bool but_the_api_servers_own(std::string_view tenant_namespace, std::string_view tenant_name) {
   return tenant_namespace != "default" || tenant_name != "kubernetes";
+}
+
+SyncedKind class_of_host(kube::Resource resource, std::string_view kind, std::string_view comes,
+                         bool (*wanted)(const patches::SyncConfig&), std::string patches::SyncConfig::*shown) {
+  return {
+      .kind = kind,
+      .resource = std::move(resource),
+      .direction = Direction::from_host,
+      .crosses = comes,
+      .host_allocates = "all",
+      .wins = "the host: a tenant's writes are refused",
+      .status = "it has none",
+      .host_copy = HostCopy::cluster,
+      .host_verbs = kReadVerbs,
+      .watch_tenant = watch_tenant_by_name,
+      .watch_host = watch_host_by_name,
+      .reconcile = reconcile_mirror,
+      .resync = resync_host,
+      .before_others = true,
+      .wanted = wanted,
+      .shown = shown,
+      .next_step = "ask whoever runs the host cluster",
+  };
+}
+
+SyncedKind priority_classes_of_host() {
+  SyncedKind kind = class_of_host(
+      {"scheduling.k8s.io", "v1", "priorityclasses"}, "HostPriorityClass",
+      "with sync.fromHost.priorityClasses.enabled every class but system-*, or those that the template selects; pods "
+      "keep such a class on the host, and may name no other",
+      [](const patches::SyncConfig& config) { return config.priority_classes_from_host; },
+      &patches::SyncConfig::priority_classes_selector);
+  kind.comes = [](const Border&, std::string_view name) { return !name.starts_with("system-"); };
+  kind.object_kind = "PriorityClass";
+  return kind;
+}
+
+SyncedKind drivers_of_nodes() {
+  SyncedKind kind = class_of_host(
+      {"storage.k8s.io", "v1", "csinodes"}, "CSINode",
+      "with sync.fromHost.csiNodes.enabled that of every node that is shown, or those of them that the template "
+      "selects",
+      [](const patches::SyncConfig& config) { return config.csi_nodes_from_host; },
+      &patches::SyncConfig::csi_nodes_selector);
+  kind.watch_host = watch_host_nodes_drivers;
+  kind.comes = is_of_shown_node;
+  return kind;
 }
 
 std::vector<SyncedKind> all_kinds() {
@@ -38,6 +87,8 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile = reconcile_pod,
           .resync = resync_pods,
           .lane = lane_of_pod,
+          .uses_others = true,
+          .judged = true,
           .patch_content = patch_pod_spec,
       },
       {
@@ -65,7 +116,7 @@ std::vector<SyncedKind> all_kinds() {
           .kind = "ConfigMap",
           .resource = {"", "v1", "configmaps"},
           .direction = Direction::to_host,
-          .crosses = "while a pod uses it",
+          .crosses = "while a pod uses it, or all with sync.toHost.configMaps.all",
           .host_allocates = "nothing",
           .wins = "the tenant: what differs on the host is put back",
           .status = "it has none",
@@ -82,7 +133,7 @@ std::vector<SyncedKind> all_kinds() {
           .kind = "Secret",
           .resource = {"", "v1", "secrets"},
           .direction = Direction::to_host,
-          .crosses = "while a pod uses it",
+          .crosses = "while a pod or an Ingress uses it, or all with sync.toHost.secrets.all",
           .host_allocates = "nothing",
           .wins = "the tenant: what differs on the host is put back",
           .status = "it has none",
@@ -109,10 +160,182 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile = reconcile_token,
       },
       {
+          .kind = "PersistentVolumeClaim",
+          .resource = {"", "v1", "persistentvolumeclaims"},
+          .direction = Direction::to_host,
+          .crosses = "every claim; sync.toHost.persistentVolumeClaims.enabled: false refuses pods that use one",
+          .host_allocates = "the volume, the default storage class, the node that the volume is for",
+          .wins =
+              "the tenant on the size that it asks for and its attributes class; the host on the rest. A bound claim "
+              "that goes on the host is Lost in the tenant, and not made anew",
+          .status = "by the rows of PersistentVolumeClaimStatus, after volumeName and storageClassName",
+          .host_copy = HostCopy::ours,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_by_name,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_claim,
+          .resync = resync_tenant,
+          .judged = true,
+          .patch_content = patch_claim,
+          .status_rows = "PersistentVolumeClaimStatus",
+          .host_fills = "volumeName storageClassName",
+          .host_notes = "pv.kubernetes.io/bind-completed pv.kubernetes.io/bound-by-controller "
+                        "volume.kubernetes.io/storage-provisioner volume.beta.kubernetes.io/storage-provisioner "
+                        "volume.kubernetes.io/selected-node",
+          .wanted = [](const patches::SyncConfig& config) { return config.claims_to_host; },
+      },
+      {
+          .kind = "Endpoints",
+          .resource = {"", "v1", "endpoints"},
+          .direction = Direction::to_host,
+          .crosses = "those of Services without a selector; sync.toHost.endpoints.enabled",
+          .host_allocates = "nothing",
+          .wins = "the tenant: what differs on the host is put back",
+          .status = "it has none",
+          .host_copy = HostCopy::ours,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_endpoints,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_copied,
+          .resync = resync_tenant,
+          .crosses_to_host = but_the_api_servers_own,
+          .crosses_now = has_own_endpoints,
+          .tenant_selector = "endpoints.kubernetes.io/managed-by!=endpoint-controller",
+          .patch_content = patch_all_of_it,
+          .made_anew = true,
+          .wanted = [](const patches::SyncConfig& config) { return config.endpoints_to_host; },
+      },
+      {
+          .kind = "EndpointSlice",
+          .resource = {"discovery.k8s.io", "v1", "endpointslices"},
+          .direction = Direction::to_host,
+          .crosses = "those of Services without a selector that no controller has made; "
+                     "sync.toHost.endpointSlices.enabled",
+          .host_allocates = "nothing",
+          .wins = "the tenant: what differs on the host is put back",
+          .status = "it has none",
+          .host_copy = HostCopy::ours,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_slices,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_copied,
+          .resync = resync_tenant,
+          .crosses_to_host = but_the_api_servers_own,
+          .crosses_now = slice_of_own_endpoints,
+          .tenant_selector = "endpointslice.kubernetes.io/managed-by notin "
+                             "(endpointslice-controller.k8s.io,endpointslicemirroring-controller.k8s.io)",
+          .patch_content = patch_all_of_it,
+          .made_anew = true,
+          .wanted = [](const patches::SyncConfig& config) { return config.endpoint_slices_to_host; },
+      },
+      {
+          .kind = "Ingress",
+          .resource = {"networking.k8s.io", "v1", "ingresses"},
+          .direction = Direction::to_host,
+          .crosses = "every Ingress, with sync.toHost.ingresses.enabled",
+          .host_allocates = "the load balancer's address, the default class",
+          .wins = "the tenant: what differs on the host is put back, but a class that only the host has named",
+          .status = "by the rows of IngressStatus",
+          .host_copy = HostCopy::ours,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_using,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_copied,
+          .resync = resync_tenant,
+          .uses_others = true,
+          .judged = true,
+          .patch_content = patch_ingress,
+          .status_rows = "IngressStatus",
+          .wanted = [](const patches::SyncConfig& config) { return config.ingresses_to_host; },
+      },
+      {
+          .kind = "NetworkPolicy",
+          .resource = {"networking.k8s.io", "v1", "networkpolicies"},
+          .direction = Direction::to_host,
+          .crosses = "every policy, with sync.toHost.networkPolicies.enabled; it selects the tenant's own pods only",
+          .host_allocates = "nothing",
+          .wins = "the tenant: what differs on the host is put back",
+          .status = "it has none",
+          .host_copy = HostCopy::ours,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_policies,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_copied,
+          .resync = resync_tenant,
+          .judged = true,
+          .patch_content = patch_all_of_it,
+          .wanted = [](const patches::SyncConfig& config) { return config.network_policies_to_host; },
+      },
+      {
+          .kind = "PodDisruptionBudget",
+          .resource = {"policy", "v1", "poddisruptionbudgets"},
+          .direction = Direction::to_host,
+          .crosses = "every budget, with sync.toHost.podDisruptionBudgets.enabled; as the number of pods that the "
+                     "tenant's controllers have counted",
+          .host_allocates = "nothing",
+          .wins = "the tenant: what differs on the host is put back",
+          .status = "each side counts its own",
+          .host_copy = HostCopy::ours,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_by_name,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_copied,
+          .resync = resync_tenant,
+          .judged = true,
+          .patch_content = patch_all_of_it,
+          .wanted = [](const patches::SyncConfig& config) { return config.disruption_budgets_to_host; },
+      },
+      {
+          .kind = "ServiceAccount",
+          .resource = {"", "v1", "serviceaccounts"},
+          .direction = Direction::to_host,
+          .crosses = "every account, with sync.toHost.serviceAccounts.enabled: pods then run under their own; without "
+                     "rights on the host and without a token of it",
+          .host_allocates = "nothing",
+          .wins = "the tenant on its labels and annotations; the host on the rest",
+          .status = "it has none",
+          .host_copy = HostCopy::ours,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_by_name,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_copied,
+          .resync = resync_tenant,
+          .patch_content = patch_account,
+          .wanted = [](const patches::SyncConfig& config) { return config.service_accounts_to_host; },
+      },
+      {
+          .kind = "PriorityClass",
+          .resource = {"scheduling.k8s.io", "v1", "priorityclasses"},
+          .direction = Direction::to_host,
+          .crosses = "every class but system-*, with sync.toHost.priorityClasses.enabled, its value brought within "
+                     "minValue and maxValue",
+          .host_allocates = "nothing",
+          .wins = "the tenant: what differs on the host is put back",
+          .status = "it has none",
+          .host_copy = HostCopy::ours_in_cluster,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_by_name,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_copied,
+          .resync = resync_tenant,
+          .crosses_to_host = [](std::string_view, std::string_view name) { return !name.starts_with("system-"); },
+          .patch_content = patch_all_of_it,
+          .made_anew = true,
+          .wanted = [](const patches::SyncConfig& config) { return config.priority_classes_to_host; },
+      },
+      {
           .kind = "Event",
           .resource = {"", "v1", "events"},
           .direction = Direction::from_host,
-          .crosses = "events about host pods of this virtual cluster, said again on the tenant's pod",
+          .crosses = "events about this virtual cluster's objects on the host, said again on the tenant's",
           .host_allocates = "all",
           .wins = "the host",
           .status = "it has none",
@@ -138,6 +361,7 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile = reconcile_mirror,
           .resync = resync_host,
           .wanted = [](const patches::SyncConfig& config) { return config.nodes_from_host; },
+          .tidied_unwanted = true,
           .shown = &patches::SyncConfig::nodes_selector,
           .next_step = "ask whoever runs the host cluster; to choose the nodes of your own pods, give the pods a "
                        "nodeSelector or node affinity",
@@ -159,9 +383,35 @@ std::vector<SyncedKind> all_kinds() {
           .resync = resync_host,
           .before_others = true,
           .wanted = [](const patches::SyncConfig& config) { return config.runtime_classes_from_host; },
+          .tidied_unwanted = true,
           .shown = &patches::SyncConfig::runtime_classes_selector,
           .next_step = "ask whoever runs the host cluster",
       },
+      class_of_host(
+          {"storage.k8s.io", "v1", "storageclasses"}, "StorageClass",
+          "with sync.fromHost.storageClasses.enabled every class, or those that the template selects; claims "
+          "may then name only these. Parameters do not come",
+          [](const patches::SyncConfig& config) { return config.storage_classes_from_host; },
+          &patches::SyncConfig::storage_classes_selector),
+      class_of_host(
+          {"networking.k8s.io", "v1", "ingressclasses"}, "IngressClass",
+          "with sync.fromHost.ingressClasses.enabled every class, or those that the template selects; "
+          "Ingresses may then name only these. Parameters do not come",
+          [](const patches::SyncConfig& config) { return config.ingress_classes_from_host; },
+          &patches::SyncConfig::ingress_classes_selector),
+      priority_classes_of_host(),
+      class_of_host(
+          {"storage.k8s.io", "v1", "csidrivers"}, "CSIDriver",
+          "with sync.fromHost.csiDrivers.enabled every driver, or those that the template selects",
+          [](const patches::SyncConfig& config) { return config.csi_drivers_from_host; },
+          &patches::SyncConfig::csi_drivers_selector),
+      drivers_of_nodes(),
+      class_of_host(
+          {"resource.k8s.io", "v1", "deviceclasses"}, "DeviceClass",
+          "with sync.fromHost.deviceClasses.enabled every class, or those that the template selects. "
+          "Configuration does not come",
+          [](const patches::SyncConfig& config) { return config.device_classes_from_host; },
+          &patches::SyncConfig::device_classes_selector),
   };
 }
 
@@ -183,7 +433,7 @@ std::span<const SyncedKind> synced_kinds() {
 }
 
 bool is_wanted(const SyncedKind& kind, const TranslateContext& context) {
-  return !kind.wanted || !context.resolved_template || kind.wanted(context.resolved_template->config());
+  return !kind.wanted || kind.wanted(config_of(context));
 }
 
 std::vector<MirroredKind> mirrored_kinds(const TranslateContext& context) {
@@ -194,18 +444,28 @@ std::vector<MirroredKind> mirrored_kinds(const TranslateContext& context) {
   return mirrored;
 }
 
-std::vector<Swept> swept_from_host() {
+std::vector<CarriedKind> carried_kinds(const TranslateContext& context) {
+  std::vector<CarriedKind> carried;
+  for (const SyncedKind& kind : synced_kinds())
+    if (kind.direction == Direction::to_host && kind.watch_tenant && is_wanted(kind, context))
+      carried.push_back({kind.resource, std::string(kind.kubernetes_kind()), kind.judged});
+  return carried;
+}
+
+std::vector<Swept> swept_from_host(const TranslateContext& context) {
   std::vector<Swept> swept;
   for (const SyncedKind& kind : synced_kinds())
-    if (kind.swept && std::ranges::find(swept, kind.resource, &Swept::resource) == swept.end())
-      swept.push_back({kind.resource, kind.ends_with_grace});
+    if (kind.swept && is_wanted(kind, context) &&
+        std::ranges::find(swept, kind.resource, &Swept::resource) == swept.end())
+      swept.push_back({kind.resource, kind.ends_with_grace, kind.in_cluster()});
   return swept;
 }
 
-std::vector<HostRight> host_rights() {
+std::vector<HostRight> host_rights(const TranslateContext& context) {
   std::vector<HostRight> rights;
   for (const SyncedKind& kind : synced_kinds()) {
-    const bool cluster_wide = kind.host_copy == HostCopy::cluster;
+    if (!is_wanted(kind, context)) continue;
+    const bool cluster_wide = kind.in_cluster();
     const bool known = std::ranges::any_of(rights, [&](const HostRight& right) {
       return right.group == kind.resource.group && right.resource == kind.resource.resource;
     });

@@ -14,6 +14,7 @@
 
 #include "sublet/base/status.h"
 #include "sublet/kube/client.h"
+#include "sublet/kube/informer.h"
 #include "sublet/patches/template.h"
 #include "sublet/syncer/translate.h"
 
@@ -31,10 +32,12 @@ using Reconcile = Result<Requeue> (*)(Border& border, const Sides& sides, const 
 using Watch = void (*)(Border& border, Sides& sides);
 
 enum class Direction { to_host, from_host };
-enum class HostCopy { none, ours, host_namespace, cluster };  // what of the host the syncer keeps a copy of
+// What of the host the syncer keeps a copy of: ours in the host namespace, all in it, all of a kind without namespaces,
+// or ours of such a kind.
+enum class HostCopy { none, ours, host_namespace, cluster, ours_in_cluster };
 
 struct SyncedKind {
-  std::string_view kind;  // also the first part of its keys
+  std::string_view kind;  // of the row, and the first part of its keys
   kube::Resource resource;
   Direction direction = Direction::to_host;
 
@@ -66,22 +69,42 @@ struct SyncedKind {
   // Towards the host (translate_for_host(), apply_to_host()).
   /// Which tenant objects cross; none: all.
   bool (*crosses_to_host)(std::string_view tenant_namespace, std::string_view tenant_name) = nullptr;
+  /// Whether one that could cross does so as things stand; none: it does. What no longer does leaves the host.
+  bool (*crosses_now)(const Border& border, const kube::CachedObject& tenant_object) = nullptr;
+  /// Label selector of the tenant's objects that are looked at at all.
+  std::string_view tenant_selector{};
+  /// Its objects need others on the host (Translated::references): watch_tenant() keeps the index kUsesIndex of them.
+  bool uses_others = false;
+  /// The tenant's API server asks whether an object may cross before it is stored.
+  bool judged = false;
   /// What of the content differs from what is desired and is ours to change, put into a merge patch.
   void (*patch_content)(const schema::Value& host_object, const schema::Value& desired, schema::Value patch) = nullptr;
   bool made_anew = false;          // when the host refuses a change as invalid: only a new object can carry it
   std::string_view status_rows{};  // rows (fields_from_host.cpp) by which reconcile_copied() brings status back
-  // From the host (reconcile_mirror()).
+  /// Fields of the spec that the host fills where the tenant's has none, and annotations in which it says how that
+  /// went: reconcile_copied() brings them back. Space-separated.
+  std::string_view host_fills{}, host_notes{};
+  /// Whether the template's configuration asks for the kind; none: always.
   bool (*wanted)(const patches::SyncConfig& config) = nullptr;
+  /// Without being asked for it is watched all the same, so that what was brought earlier goes.
+  bool tidied_unwanted = false;
+  // From the host (reconcile_mirror()).
+  /// Which of the host's objects come; none: all.
+  bool (*comes)(const Border& border, std::string_view name) = nullptr;
   /// The template's label selector of those that come, for a kind that has one: the others are never read.
   std::string patches::SyncConfig::*shown = nullptr;
-  std::string_view next_step{};  // for a tenant that may not change what came: what to do instead
+  std::string_view next_step{};    // for a tenant that may not change what came: what to do instead
+  std::string_view object_kind{};  // Kubernetes' name of the kind, where the row has another
 
+  std::string_view kubernetes_kind() const { return object_kind.empty() ? kind : object_kind; }
+  /// On the host its objects have no namespace.
+  bool in_cluster() const { return host_copy == HostCopy::cluster || host_copy == HostCopy::ours_in_cluster; }
   std::string api_version() const {
     return resource.group.empty() ? resource.version : resource.group + "/" + resource.version;
   }
 };
 
-/// Whether a mirrored kind comes at all, by the template; without one it does.
+/// Whether a kind crosses at all, by the template's configuration, or the default one.
 bool is_wanted(const SyncedKind& kind, const TranslateContext& context);
 
 /// In the order in which a sweep goes: what runs before what it uses.
@@ -97,13 +120,19 @@ void watch_host_by_identity(Border& border, Sides& sides);
 /// Only what pods use crosses: a tenant's other objects cost nothing here.
 void watch_tenant_used(Border& border, Sides& sides);
 
+/// Whether the template says so of a kind that else crosses while it is used.
+bool all_cross(const Border& border, std::string_view kind);
+/// As by name, and what its objects use comes to the host with them (SyncedKind::uses_others).
+void watch_tenant_using(Border& border, Sides& sides);
+
 void resync_tenant(Border& border, const Sides& sides);
 void resync_host(Border& border, const Sides& sides);
 
 /// Every tenant object that crosses stands on the host; its status comes back (to_host/copied_sync.cpp).
 Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                  const std::string& name);
-/// On the host exactly while a pod of the tenant uses it (to_host/reference_sync.cpp).
+/// On the host exactly while an object of the tenant that is there uses it, or always when the template says all
+/// (to_host/reference_sync.cpp).
 Result<Requeue> reconcile_used(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                const std::string& name);
 /// A cluster-scoped tenant object equal to the host's. Mirrored objects carry the label kLabelFromHost: only those are
@@ -131,6 +160,25 @@ void watch_tenant_services(Border& border, Sides& sides);
 /// As reconcile_copied(), and the host's addresses are brought to the tenant (to_host/service_sync.cpp).
 Result<Requeue> reconcile_service(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                   const std::string& name);
+
+/// As reconcile_copied(), but that a claim whose volume the host has taken away is lost, and never made anew
+/// (to_host/claim_sync.cpp).
+Result<Requeue> reconcile_claim(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                                const std::string& name);
+
+/// Endpoints and slices cross only for Services without a selector: the host finds the others' pods itself
+/// (to_host/endpoints_sync.cpp).
+void watch_tenant_endpoints(Border& border, Sides& sides);
+void watch_tenant_slices(Border& border, Sides& sides);
+bool has_own_endpoints(const Border& border, const kube::CachedObject& tenant_endpoints);
+bool slice_of_own_endpoints(const Border& border, const kube::CachedObject& tenant_slice);
+
+/// Also when the labels of namespaces change, of which policies select (to_host/policy_sync.cpp).
+void watch_tenant_policies(Border& border, Sides& sides);
+
+/// Only of nodes that are shown (from_host/mirror.cpp).
+void watch_host_nodes_drivers(Border& border, Sides& sides);
+bool is_of_shown_node(const Border& border, std::string_view name);
 
 void watch_host_events(Border& border, Sides& sides);
 Result<Requeue> reconcile_event(Border& border, const Sides& sides, const std::string& host_namespace,

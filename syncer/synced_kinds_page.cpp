@@ -38,7 +38,9 @@ constexpr std::array<ActionName, 8> kActions{{
     {Action::deny, "refused"},
 }};
 
-std::string_view where_on_host(HostCopy copy) { return copy == HostCopy::cluster ? "whole cluster" : "host namespace"; }
+std::string_view where_on_host(const SyncedKind& kind) {
+  return kind.in_cluster() ? "whole cluster" : "host namespace";
+}
 
 void append_kinds(std::string& page) {
   page += "## Kinds\n\n";
@@ -55,7 +57,7 @@ void append_kinds(std::string& page) {
     line("`sublet delete` removes", kind.swept ? "every host object with the label of the virtual cluster's uid"
                                                : "nothing: nothing of it is made on the host");
     std::string rights = "`" + kind.resource.resource + "`: " + std::string(kind.host_verbs) + " (" +
-                         std::string(where_on_host(kind.host_copy)) + ")";
+                         std::string(where_on_host(kind)) + ")";
     if (!kind.host_subresource.empty()) {
       const std::size_t space = kind.host_subresource.find(' ');
       rights.append("; `")
@@ -100,8 +102,12 @@ std::string synced_kinds_page() {
   page.append("## Fields, tenant to host\n\n").append(kFieldsIntroduction);
   append_types(page, pod_fields());
   append_types(page, core_fields());
+  append_types(page, claim_fields());
+  append_types(page, network_fields());
+  append_types(page, policy_fields());
   page += "## Fields, host to tenant\n\n";
   append_types(page, from_host_fields());
+  append_types(page, class_fields());
   page.pop_back();
   return page;
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sublet/base/files.h"
+#include "sublet/syncer/carried_kinds.h"
 #include "sublet/syncer/host_footprint.h"
 #include "sublet/syncer/mirrored_kinds.h"
 #include "syncer/synced_kinds_page.h"
@@ -46,14 +47,32 @@ TEST(SyncedKinds, EveryRowSaysAllThatItsDirectionNeeds) {
 
 TEST(SyncedKinds, ASweepTakesWhatRunsBeforeWhatItUsesAndEachResourceOnce) {
   std::vector<std::string> order;
-  for (const Swept& swept : swept_from_host()) order.push_back(swept.resource.resource);
-  EXPECT_EQ(order, (std::vector<std::string>{"pods", "services", "configmaps", "secrets"}));
-  EXPECT_TRUE(swept_from_host().front().ends_with_grace);
+  for (const Swept& swept : swept_from_host({})) order.push_back(swept.resource.resource);
+  EXPECT_EQ(order, (std::vector<std::string>{"pods", "services", "configmaps", "secrets", "persistentvolumeclaims",
+                                             "endpoints", "endpointslices"}));
+  EXPECT_TRUE(swept_from_host({}).front().ends_with_grace);
+}
+
+TranslateContext by_template(std::string_view config) {
+  TranslateContext context;
+  const auto loaded = patches::Template::load("sync: " + std::string(config) + "\n", "t.yaml");
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  context.resolved_template = loaded ? loaded->resolve({}, "rag", "team").value_or(nullptr) : nullptr;
+  return context;
+}
+
+TEST(SyncedKinds, WhatATemplateAsksForIsSweptAndCarriedToo) {
+  const auto context = by_template("{toHost: {priorityClasses: {enabled: true}, endpoints: {enabled: false}}}");
+  std::string swept, carried;
+  for (const Swept& one : swept_from_host(context)) swept += one.resource.resource + (one.in_cluster ? "! " : " ");
+  EXPECT_EQ(swept, "pods services configmaps secrets persistentvolumeclaims endpointslices priorityclasses! ");
+  for (const CarriedKind& one : carried_kinds(context)) carried += one.kind + (one.judged ? "? " : " ");
+  EXPECT_EQ(carried, "Pod? Service ConfigMap Secret PersistentVolumeClaim? EndpointSlice PriorityClass ");
 }
 
 TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
   std::string text;
-  for (const HostRight& right : host_rights()) {
+  for (const HostRight& right : host_rights({})) {
     text += right.group + "/" + right.resource + (right.cluster_wide ? " everywhere" : "");
     for (const std::string& verb : right.verbs) text += " " + verb;
     text += "\n";
@@ -64,6 +83,9 @@ TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
             "/services get list watch create patch delete\n"
             "/configmaps get list watch create patch delete\n"
             "/secrets get list watch create patch delete\n"
+            "/persistentvolumeclaims get list watch create patch delete\n"
+            "/endpoints get list watch create patch delete\n"
+            "discovery.k8s.io/endpointslices get list watch create patch delete\n"
             "/events list watch\n"
             "/nodes everywhere list watch\n"
             "node.k8s.io/runtimeclasses everywhere list watch\n");
@@ -77,17 +99,14 @@ std::vector<std::string> mirrored_resources(const TranslateContext& context) {
 
 TEST(SyncedKinds, AKindThatTheTemplateSwitchesOffIsNotMirrored) {
   using Resources = std::vector<std::string>;
-  TranslateContext context;
-  EXPECT_EQ(mirrored_resources(context), (Resources{"nodes", "runtimeclasses"}));
-  const auto by_template = [&](std::string_view config) {
-    const auto loaded = patches::Template::load("sync: {fromHost: " + std::string(config) + "}\n", "t.yaml");
-    EXPECT_TRUE(loaded) << loaded.error().message;
-    context.resolved_template = loaded ? loaded->resolve({}, "rag", "team").value_or(nullptr) : nullptr;
-    return mirrored_resources(context);
+  EXPECT_EQ(mirrored_resources({}), (Resources{"nodes", "runtimeclasses"}));
+  const auto from_host = [&](const std::string& config) {
+    return mirrored_resources(by_template("{fromHost: " + config + "}"));
   };
-  EXPECT_EQ(by_template("{}"), (Resources{"nodes", "runtimeclasses"}));
-  EXPECT_EQ(by_template("{nodes: {enabled: false}}"), Resources{"runtimeclasses"});
-  EXPECT_EQ(by_template("{runtimeClasses: {enabled: false}}"), Resources{"nodes"});
+  EXPECT_EQ(from_host("{}"), (Resources{"nodes", "runtimeclasses"}));
+  EXPECT_EQ(from_host("{nodes: {enabled: false}}"), Resources{"runtimeclasses"});
+  EXPECT_EQ(from_host("{runtimeClasses: {enabled: false}}"), Resources{"nodes"});
+  EXPECT_EQ(from_host("{storageClasses: {enabled: true}}"), (Resources{"nodes", "runtimeclasses", "storageclasses"}));
 }
 
 TEST(SyncedKinds, TheDocumentationIsTheTables) {

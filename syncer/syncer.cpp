@@ -15,20 +15,14 @@ struct Syncer::Impl {
   Impl(Strand& informers, Executor& executor_, kube::Client tenant, kube::Client host, SyncerOptions options)
       : executor(executor_), border(informers, std::move(tenant), std::move(host), std::move(options)) {}
 
-  std::vector<Informer*> copies() const {
-    std::vector<Informer*> all;
-    for (const Sides& one : border.kinds)
-      for (Informer* copy : {one.tenant.get(), one.host.get()})
-        if (copy) all.push_back(copy);
-    return all;
-  }
+  std::vector<Informer*> copies() const { return border.copies(); }
 
   void reconcile(const std::string& text) {
     const KeyParts key = split_key(text);
     const bool past = key.kind.starts_with(kPast);
     const Sides* sides = border.sides_of_key(past ? key.kind.substr(kPast.size()) : key.kind);
     const Reconcile function = !sides ? nullptr : past ? sides->kind.reconcile_past : sides->kind.reconcile;
-    if (function == nullptr) return;
+    if (function == nullptr || (sides->kind.watch_tenant && !sides->tenant)) return;
     ++border.reconciles;
     const auto result = function(border, *sides, std::string(key.namespace_name), std::string(key.name));
     if (!result) {
@@ -72,7 +66,7 @@ struct Syncer::Impl {
   // What others may name at once is there before anybody is told that the virtual cluster is.
   void serve() {
     for (const Sides& one : border.kinds) {
-      if (!one.kind.before_others) continue;
+      if (!one.kind.before_others || !one.host) continue;
       for (const auto& object : one.host->list())
         reconcile(queue_key(one.kind.kind, object->namespace_name, object->name));
     }
@@ -89,7 +83,7 @@ struct Syncer::Impl {
 
   void resync() {
     for (const Sides& one : border.kinds)
-      if (one.kind.resync) one.kind.resync(border, one);
+      if (one.kind.resync && (one.tenant || one.host)) one.kind.resync(border, one);
   }
 
   Executor& executor;

@@ -136,14 +136,15 @@ TEST_F(SyncerTest, WhatComesFromTheHostFollowsIt) {
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Reason::forbidden)) << refused.error().message;
 
-  host.patch(kNodes, "", "node-1", R"({"metadata":{"labels":{"a":"b"}},"spec":{"unschedulable":true}})");
+  host.patch(kNodes, "", "node-1",
+             R"({"metadata":{"labels":{"topology.kubernetes.io/zone":"b","a":"b"}},"spec":{"unschedulable":true}})");
   host.patch(kNodes, "", "node-1", R"({"status":{"nodeInfo":{"kernelVersion":"6.1"}}})", "status");
   host.remove(kRuntimeClasses, "", "nvidia");
   eventually(
       [&] {
         const auto node = tenant.get(kNodes, "", "node-1");
-        return text(node, "metadata.labels.a") == "b" && node["spec"]["unschedulable"].boolean() &&
-               text(node, "status.nodeInfo.kernelVersion") == "6.1" &&
+        return node["metadata"]["labels"]["topology.kubernetes.io/zone"].text() == "b" &&
+               node["spec"]["unschedulable"].boolean() && text(node, "status.nodeInfo.kernelVersion") == "6.1" &&
                !tenant.get(kRuntimeClasses, "", "nvidia").root().is_object();
       },
       "the tenant shows the host's node, and no class that the host no longer has");

@@ -37,6 +37,7 @@ std::string tenant_rights() {
     add_rule(rules->root(), kind.resource.group, kind.resource.resource, verbs_of(kind));
     add_rule(rules->root(), kind.resource.group, kind.resource.resource + "/status", "patch");
   }
+  add_rule(rules->root(), "", "namespaces", "list watch");
   add_rule(rules->root(), "", "pods/binding", "create");
   add_rule(rules->root(), "", "serviceaccounts/token", "create");
   return rules->to_json();

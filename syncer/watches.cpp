@@ -37,9 +37,34 @@ void watch_tenant_used(Border& border, Sides& sides) {
   sides.tenant->add_handler([&border, kind = sides.kind.kind](const CachedPtr& before, const CachedPtr& after) {
     const CachedObject& object = after ? *after : *before;
     const std::string key = queue_key(kind, object.namespace_name, object.name);
-    if (!after || !border.tenant_pods().synced() || !border.tenant_pods().by_index(kUsesIndex, key).empty())
+    if (!after || all_cross(border, kind) || !border.tenant_pods().synced() || border.is_used(key))
       border.queue.add(key);
   });
+}
+
+void watch_tenant_using(Border& border, Sides& sides) {
+  const auto used = [&border, &sides](const CachedObject& object) {
+    std::vector<std::string> keys;
+    const auto translated =
+        translate(border.context(), sides.kind.kubernetes_kind(), whole(object, sides.kind).root(), Operation::update);
+    if (translated)
+      for (const Reference& reference : translated->references)
+        keys.push_back(queue_key(reference.kind, object.namespace_name, reference.tenant_name));
+    return keys;
+  };
+  sides.tenant->add_index(kUsesIndex, used);
+  sides.tenant->add_handler([&border, &sides, used](const CachedPtr& before, const CachedPtr& after) {
+    border.enqueue(sides.kind.kind, after ? *after : *before);
+    // What is used from now on comes, and the last user of another may be gone.
+    for (const CachedPtr& object : {before, after})
+      if (object)
+        for (const std::string& key : used(*object)) border.queue.add(key);
+  });
+}
+
+bool all_cross(const Border& border, std::string_view kind) {
+  const patches::SyncConfig& config = config_of(border.context());
+  return (kind == "ConfigMap" && config.config_maps_all) || (kind == "Secret" && config.secrets_all);
 }
 
 void resync_tenant(Border& border, const Sides& sides) { resync(border, sides, *sides.tenant); }

@@ -16,7 +16,8 @@ constexpr Plugin kValidating[] = {from_host,           limit_bounds,
                                   pod_security,        single_default_priority_class,
                                   claim_resize,        certificate_approval,
                                   certificate_signing, trust_bundle_attest,
-                                  certificate_subject, border};
+                                  certificate_subject, class_of_host,
+                                  border};
 // A removal has nothing to mutate, so it meets only these, in the validating pass.
 constexpr Plugin kRemoving[] = {namespace_lifecycle, from_host};
 

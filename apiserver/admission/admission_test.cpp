@@ -233,6 +233,50 @@ TEST(RuntimeClass, OfAVirtualClusterIsOneThatTheHostShows) {
   EXPECT_TRUE(bench.create("pods", pod_json(R"("runtimeClassName":"shown")")));
 }
 
+TEST(ClassOfHost, AnObjectNamesOneThatTheHostShowsWhereAnyAreShown) {
+  KindBench bench;
+  const auto bring = [&](const std::string& path, const std::string& name, const std::string& labels,
+                         const std::string& more) {
+    bench.store(path + name, R"({"metadata":{"name":")" + name + R"(","labels":{)" + labels + R"(}},)" + more + "}");
+  };
+  for (const std::string shown : {R"("from-host":"true")", ""}) {
+    const std::string name = shown.empty() ? "own" : "shown";
+    bring("storageclasses.storage.k8s.io/", name, shown, R"("provisioner":"p")");
+    bring("ingressclasses.networking.k8s.io/", name, shown, R"("spec":{"controller":"c"})");
+    bring("priorityclasses.scheduling.k8s.io/", name, shown, R"("value":1)");
+  }
+  const auto claim = [&](const std::string& name) {
+    return bench.create("persistentvolumeclaims",
+                        R"({"metadata":{"name":"c","namespace":"default"},"spec":{"accessModes":["ReadWriteOnce"],)"
+                        R"("resources":{"requests":{"storage":"1Gi"}},"storageClassName":")" +
+                            name + R"("}})");
+  };
+  const auto ingress = [&](const std::string& name) {
+    return bench.create("ingresses", R"({"metadata":{"name":"i","namespace":"default"},"spec":{"ingressClassName":")" +
+                                         name +
+                                         R"(","defaultBackend":{"service":{"name":"s","port":{"number":80}}}}})");
+  };
+  const auto pod = [&](const std::string& name) {
+    return bench.create("pods", pod_json(R"("priorityClassName":")" + name + "\""));
+  };
+  EXPECT_TRUE(claim("own") && ingress("own") && pod("own")) << "none of the host's are shown";
+  bench.options.mirrored_from_host = {{"storage.k8s.io", "storageclasses", "from-host", "ask"},
+                                      {"networking.k8s.io", "ingressclasses", "from-host", "ask"},
+                                      {"scheduling.k8s.io", "priorityclasses", "from-host", "ask"}};
+  EXPECT_TRUE(claim("shown"));
+  EXPECT_TRUE(claim("")) << "no class";
+  EXPECT_TRUE(ingress("shown"));
+  EXPECT_TRUE(pod("shown"));
+  EXPECT_EQ(claim("own").error(),
+            "persistentvolumeclaims \"c\" is forbidden: StorageClass \"own\" is none of the host cluster's that this "
+            "virtual cluster is shown; name one that `kubectl get storageclasses -l from-host` lists");
+  EXPECT_NE(claim("no-such").error().find("StorageClass \"no-such\" is none of"), std::string::npos);
+  EXPECT_NE(ingress("own").error().find("IngressClass \"own\" is none of"), std::string::npos);
+  EXPECT_NE(pod("own").error().find("PriorityClass \"own\" is none of"), std::string::npos);
+  bench.user.name = bench.options.unix_socket_user;
+  EXPECT_TRUE(claim("of-the-host-alone")) << "the syncer tells of the host's default class";
+}
+
 TEST(RuntimeClass, MustExistAndLeavesItsMark) {
   KindBench bench;
   EXPECT_EQ(bench.create("pods", pod_json(R"("runtimeClassName":"kata")")).error(),

@@ -19,12 +19,13 @@ bool changes_what_crosses(const Attempt& attempt) {
   return !leaves_the_spec(attempt.context.subresource) && !attempt.old["spec"].equals(attempt.object["spec"]);
 }
 
-// The kind by which the border is asked; empty: it is not.
+// The kind by which the border is asked; empty: it is not. Pods always are: a host itself may have rules for them.
 std::string_view judged_kind(const WriteContext& context) {
-  if (!context.resource.group.empty()) return {};
-  if (context.resource.resource == "pods") return "Pod";
-  // A Service's status is the syncer's word.
-  if (context.resource.resource == "services" && context.subresource.empty()) return "Service";
+  const auto& resource = context.resource;
+  if (resource.group.empty() && resource.resource == "pods") return "Pod";
+  if (!context.subresource.empty() && resource.resource == "services") return {};  // its status is the syncer's word
+  for (const CarriedKind& kind : context.options.carried_to_host)
+    if (kind.judged && kind.resource == resource.resource && kind.group == resource.group) return kind.kind;
   return {};
 }
 

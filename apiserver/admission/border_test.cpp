@@ -108,5 +108,41 @@ TEST(BorderPaths, WhatCrossesNothingPasses) {
   EXPECT_EQ(now.text("status.message"), "m");
 }
 
+TEST(Border, IsAskedOfPodsAndOfTheKindsThatItJudges) {
+  std::string asked;
+  ServerOptions options;
+  options.border = [&](std::string_view kind, const Value& object, const Value& old) {
+    asked += std::string(kind) + (old ? "~ " : " ");
+    AdmissionVerdict verdict;
+    if (object["spec"].has("volumeName"))
+      verdict.denials.push_back({"FieldValueForbidden", "not by name", "spec.volumeName"});
+    return verdict;
+  };
+  options.carried_to_host = {{"", "persistentvolumeclaims", "PersistentVolumeClaim", true},
+                             {"", "configmaps", "ConfigMap", false},
+                             {"networking.k8s.io", "ingresses", "Ingress", false}};
+  Rig rig({}, options);
+  const std::string claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+  const auto claim = [](const std::string& spec) {
+    return R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}})" +
+           spec + "}}";
+  };
+  const auto refused = rig.post(claims, claim(R"(,"volumeName":"pv")"));
+  EXPECT_EQ(refused.code, 403);
+  EXPECT_EQ(refused.text("message"), "persistentvolumeclaims \"c\" is forbidden: spec.volumeName: not by name");
+  EXPECT_EQ(rig.post(claims, claim("")).code, 201);
+  EXPECT_EQ(rig.patch(claims + "/c", "merge-patch", R"({"status":{"phase":"Pending"}})").code, 200);
+  EXPECT_EQ(rig.post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c"}})").code, 201);
+  EXPECT_EQ(rig.post("/api/v1/namespaces/default/secrets", R"({"metadata":{"name":"c"}})").code, 201);
+  EXPECT_EQ(rig.post(kPods, pod_with("")).code, 201);
+  EXPECT_EQ(asked, "PersistentVolumeClaim PersistentVolumeClaim PersistentVolumeClaim~ Pod ");
+  // What a host has too, has its effect there.
+  const auto made =
+      rig.post("/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+               R"({"metadata":{"name":"i"},"spec":{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}}})");
+  EXPECT_EQ(made.code, 201) << made.body;
+  EXPECT_EQ(made.headers.get("Warning"), "");
+}
+
 }  // namespace
 }  // namespace sublet::apiserver

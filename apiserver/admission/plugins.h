@@ -56,6 +56,7 @@ Outcome certificate_approval(const Attempt& attempt);
 Outcome certificate_signing(const Attempt& attempt);
 Outcome trust_bundle_attest(const Attempt& attempt);  // ClusterTrustBundleAttest
 Outcome certificate_subject(const Attempt& attempt);
+Outcome class_of_host(const Attempt& attempt);
 Outcome border(const Attempt& attempt);
 
 }  // namespace sublet::apiserver

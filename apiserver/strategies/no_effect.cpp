@@ -33,8 +33,9 @@ constexpr Row kRows[] = {
     {"flowcontrol.apiserver.k8s.io", "FlowSchema", "no request is sorted by it: all are served alike"},
     {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration",
      "no request is queued or limited by it: all are served alike"},
-    {"networking.k8s.io", "NetworkPolicy", "nothing enforces it yet: traffic of the pods is not restricted by it"},
-    {"networking.k8s.io", "Ingress", "nothing routes traffic by it yet"},
+    // These have their effect on a host; a template says whether they cross (syncer/synced_kinds.cpp).
+    {"networking.k8s.io", "NetworkPolicy", "nothing enforces it here: traffic of the pods is not restricted by it"},
+    {"networking.k8s.io", "Ingress", "nothing routes traffic by it here"},
     {"admissionregistration.k8s.io", "MutatingWebhookConfiguration", kNoWebhooks},
     {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration", kNoWebhooks},
     {"admissionregistration.k8s.io", "MutatingAdmissionPolicy", kNoPolicies},
@@ -50,6 +51,11 @@ constexpr Row kRows[] = {
 
 void warn_of_no_effect(WriteContext& context, const Value& object, const Value& old) {
   const auto& facts = context.resource;
+  // What a host has too has its effect there.
+  if (std::ranges::any_of(context.options.carried_to_host, [&](const CarriedKind& kind) {
+        return kind.resource == facts.resource && kind.group == facts.group && kind.kind != "Service";
+      }))
+    return;
   for (const Row& row : kRows) {
     if (row.group != facts.group || row.kind != facts.kind) continue;
     const auto applies = [&](const Value& state) { return state && (!row.applies || row.applies(state)); };

@@ -168,7 +168,7 @@ TEST(NoEffect, WhatNothingActsOnIsTold) {
   const Case cases[] = {
       {"/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
        R"({"metadata":{"name":"n"},"spec":{"podSelector":{}}})",
-       "NetworkPolicy is stored, but nothing enforces it yet: traffic of the pods is not restricted by it"},
+       "NetworkPolicy is stored, but nothing enforces it here: traffic of the pods is not restricted by it"},
       {policy + "validatingwebhookconfigurations", R"({"metadata":{"name":"w"}})",
        "ValidatingWebhookConfiguration is stored, but its webhooks are not called yet"},
       {"/apis/rbac.authorization.k8s.io/v1/clusterroles", R"({"metadata":{"name":"r"},"rules":[]})", ""},

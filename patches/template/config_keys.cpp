@@ -46,7 +46,7 @@ constexpr KeyRow counted(std::string_view key, int SyncConfig::*count) {
   return row;
 }
 constexpr KeyRow of_policies(std::string_view key, bool Policies::*flag) {
-  KeyRow row{key, Takes::either, ""};
+  KeyRow row{key, Takes::boolean, ""};
   row.policy = flag;
   return row;
 }

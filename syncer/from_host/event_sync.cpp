@@ -1,5 +1,5 @@
-// Events: what the host says of a tenant's pod, said again on the tenant's pod with its uid, so that `kubectl describe`
-// shows it; host names in the text become the tenant's.
+// Events: what the host says of a tenant's object that stands there, said again on the tenant's own with its uid, so
+// that `kubectl describe` shows it; host names in the text become the tenant's.
 #include <algorithm>
 
 #include "sublet/base/mutex.h"
@@ -21,24 +21,43 @@ using schema::Value;
 constexpr const char* kAbout = "about";
 const std::string kPastEvent = std::string(kPast) + "Event";
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
+// The kind whose objects on the host an event can be about; null: none.
+const Sides* about(const Border& border, const Value& host_event) {
+  const std::string_view kind = host_event["involvedObject"]["kind"].text();
+  for (const Sides& one : border.kinds)
+    if (one.kind.direction == Direction::to_host && one.host && one.kind.kubernetes_kind() == kind) return &one;
+  return nullptr;
 }
 
-std::optional<TenantIdentity> owner_of(Border& border, const std::string& host_pod) {
-  if (const auto cached = border.host_pods().get(border.host_namespace(), host_pod)) return tenant_identity(*cached);
+std::optional<TenantIdentity> owner_of(Border& border, const Sides& sides, const std::string& host_name) {
+  if (const auto cached = sides.host->get(border.host_place(sides.kind), host_name)) {
+    // Beside a tenant's Secrets stand those of the syncer's tokens.
+    const std::string said = cached->text({"metadata", "annotations", kAnnotationTenantKind});
+    if (!said.empty() && said != sides.kind.kubernetes_kind()) return std::nullopt;
+    return tenant_identity(*cached);
+  }
+  if (sides.kind.kind != "Pod") return std::nullopt;
   const MutexLock lock(border.owners_mutex);
-  const auto found = border.host_pod_owners.find(host_pod);
+  const auto found = border.host_pod_owners.find(host_name);
   if (found == border.host_pod_owners.end()) return std::nullopt;
   return found->second;
+}
+
+/// "namespace/name" of whatever of this virtual cluster has that name on the host.
+std::optional<std::string> tenant_name_of(Border& border, const std::string& host_name) {
+  for (const Sides& one : border.kinds) {
+    if (one.kind.direction != Direction::to_host || !one.host) continue;
+    const auto tenant = owner_of(border, one, host_name);
+    if (tenant && !tenant->name.empty()) return tenant->namespace_name + "/" + tenant->name;
+  }
+  return std::nullopt;
 }
 
 // Those that repeats of an event change.
 constexpr std::string_view kGrowing[] = {"count", "lastTimestamp", "series", "message"};
 
-Document tenant_event(Border& border, const Value& host_event, const TenantIdentity& owner, const std::string& name) {
+Document tenant_event(Border& border, const SyncedKind& about, const Value& host_event, const TenantIdentity& owner,
+                      const std::string& name) {
   Document document = carry_back("Event", host_event, Value());
   Value root = document.root();
   root.retain([](const Value& field) { return !field.is_null(); });
@@ -48,8 +67,8 @@ Document tenant_event(Border& border, const Value& host_event, const TenantIdent
   metadata.put("name", name);
   metadata.put("namespace", owner.namespace_name);
   Value involved = root.object("involvedObject");
-  involved.put("apiVersion", "v1");
-  involved.put("kind", "Pod");
+  involved.put("apiVersion", about.api_version());
+  involved.put("kind", about.kubernetes_kind());
   involved.put("namespace", owner.namespace_name);
   involved.put("name", owner.name);
   involved.put("uid", owner.uid);
@@ -57,12 +76,8 @@ Document tenant_event(Border& border, const Value& host_event, const TenantIdent
   replace_all(message, border.host_namespace() + "/" + host_event["involvedObject"]["name"].string(),
               owner.namespace_name + "/" + owner.name);
   replace_all(message, host_event["involvedObject"]["name"].text(), owner.name);
-  root.put("message", tenant_text(message, {border.host_namespace(),
-                                            [&border](const std::string& host_pod) -> std::optional<std::string> {
-                                              const auto tenant = owner_of(border, host_pod);
-                                              if (!tenant || tenant->name.empty()) return std::nullopt;
-                                              return tenant->namespace_name + "/" + tenant->name;
-                                            }}));
+  const auto tenant_name = [&border](const std::string& host_name) { return tenant_name_of(border, host_name); };
+  root.put("message", tenant_text(message, {border.host_namespace(), tenant_name}));
   return document;
 }
 
@@ -73,17 +88,18 @@ struct Told {
 };
 
 // What to tell the tenant of a host event; nothing when it is gone (the tenant's copy expires by itself) or not about a
-// tenant's pod.
+// tenant's object.
 std::optional<Told> told(Border& border, const Sides& sides, const std::string& host_namespace,
                          const std::string& host_event_name) {
   const auto cached = sides.host->get(host_namespace, host_event_name);
   if (!cached) return std::nullopt;
   const Document host_event = cached->document();
-  if (host_event["involvedObject"]["kind"].text() != "Pod") return std::nullopt;
-  const auto owner = owner_of(border, host_event["involvedObject"]["name"].string());
+  const Sides* const kind = about(border, host_event.root());
+  if (!kind) return std::nullopt;
+  const auto owner = owner_of(border, *kind, host_event["involvedObject"]["name"].string());
   if (!owner || owner->name.empty()) return std::nullopt;
   const std::string name = owner->name.substr(0, 200) + "." + net::sha256_hex(cached->uid, 16);
-  return Told{*owner, name, tenant_event(border, host_event.root(), *owner, name)};
+  return Told{*owner, name, tenant_event(border, kind->kind, host_event.root(), *owner, name)};
 }
 
 Result<Requeue> tell(Border& border, const Told& what) {
@@ -110,10 +126,13 @@ void watch_host_events(Border& border, Sides& sides) {
     const auto about = kube::json_member(event.json, "involvedObject");
     return std::vector<std::string>{kube::json_unquote(kube::json_member(about.value_or("{}"), "name").value_or(""))};
   });
-  border.sides("Pod").host->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
-    if (before) return;
-    for (const auto& event : sides.host->by_index(kAbout, after->name)) border.enqueue("Event", *event);
-  });
+  for (const Sides& one : border.kinds) {
+    if (one.kind.direction != Direction::to_host || !one.host) continue;
+    one.host->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
+      if (before) return;
+      for (const auto& event : sides.host->by_index(kAbout, after->name)) border.enqueue("Event", *event);
+    });
+  }
   sides.host->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
     if (!after || (before && before->resource_version == after->resource_version)) return;
     border.enqueue(sides.host->synced() ? std::string_view("Event") : kPastEvent, *after);

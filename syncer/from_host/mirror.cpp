@@ -18,11 +18,11 @@ bool has_status(const SyncedKind& kind) {
 }
 
 // The tenant's form of a host object, by the rows of its kind.
-Document mirrored(const SyncedKind& kind, const Value& host_object) {
-  Document document = carry_back(kind.kind, host_object, Value());
+Document mirrored(const SyncedKind& kind, const Value& host_object, const TranslateContext& context) {
+  Document document = carry_back(kind.kind, host_object, Value(), context);
   Value root = document.root();
   root.put("apiVersion", kind.api_version());
-  root.put("kind", kind.kind);
+  root.put("kind", kind.kubernetes_kind());
   root.object("metadata").object("labels").put(kLabelFromHost, "true");
   return document;
 }
@@ -44,8 +44,11 @@ bool is_envelope(std::string_view field) {
 
 Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& wanted) {
   Document patch = Document::object();
-  const Document labels = patches::make_merge_patch(tenant_object["metadata"]["labels"], wanted["metadata"]["labels"]);
-  if (!labels.root().empty()) patch.root().object("metadata").put("labels", labels.root());
+  for (const std::string_view map : {"labels", "annotations"}) {
+    if (!wanted["metadata"].has(map)) continue;  // the rows let none cross
+    const Document keys = patches::make_merge_patch(tenant_object["metadata"][map], wanted["metadata"][map]);
+    if (!keys.root().empty()) patch.root().object("metadata").put(map, keys.root());
+  }
   for (const FieldPlan& field : plan_of(kind.kind)->fields) {
     if (is_envelope(field.name)) continue;
     const Value now = tenant_object[field.name], want = wanted[field.name];
@@ -79,13 +82,25 @@ Result<Requeue> create_mirror(Border& border, const SyncedKind& kind, const Docu
 
 }  // namespace
 
+void watch_host_nodes_drivers(Border& border, Sides& sides) {
+  watch_host_by_name(border, sides);
+  border.sides("Node").host->add_handler(
+      [&border, &sides](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+        if (!before || !after) border.enqueue(sides.kind.kind, after ? *after : *before);
+      });
+}
+
+bool is_of_shown_node(const Border& border, std::string_view name) {
+  return border.sides("Node").host->get("", name) != nullptr;
+}
+
 Result<Requeue> reconcile_mirror(Border& border, const Sides& sides, const std::string&, const std::string& name) {
   const SyncedKind& kind = sides.kind;
-  const bool wanted = is_wanted(kind, border.context());
+  const bool wanted = is_wanted(kind, border.context()) && (!kind.comes || kind.comes(border, name));
   const auto tenant_cached = sides.tenant->get("", name);
   const auto host_cached = sides.host->get("", name);
   if (host_cached && wanted) {
-    const Document want = mirrored(kind, host_cached->document().root());
+    const Document want = mirrored(kind, host_cached->document().root(), border.context());
     if (!tenant_cached) return create_mirror(border, kind, want);
     if (auto current = bring_up_to_date(border, kind, tenant_cached->document().root(), want.root()); !current) {
       if (!current.error().is(Reason::invalid)) return fail(current.error());

@@ -2,6 +2,7 @@
 // back.
 #include "sublet/patches/patch.h"
 #include "syncer/border.h"
+#include "syncer/from_host/tenant_words.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
@@ -32,6 +33,39 @@ Document status_difference(std::string_view rows, const Value& tenant_object, co
   return difference;
 }
 
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (end > at) all.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return all;
+}
+
+// What the host has filled in where the tenant's said nothing (SyncedKind::host_fills, host_notes).
+Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
+                            const Value& host_object) {
+  Document patch = Document::object();
+  for (const std::string_view field : words(kind.host_fills)) {
+    const Value theirs = host_object["spec"][field];
+    if (theirs && tenant_object["spec"][field].text().empty() && !theirs.equals(tenant_object["spec"][field]))
+      patch.root().object("spec").put(field, theirs);
+  }
+  for (const std::string_view note : words(kind.host_notes)) {
+    const Value theirs = host_object["metadata"]["annotations"][note];
+    if (theirs && !theirs.equals(tenant_object["metadata"]["annotations"][note]))
+      patch.root().object("metadata").object("annotations").put(note, theirs);
+  }
+  if (patch.root().empty()) return {};
+  const Value metadata = tenant_object["metadata"];
+  ++border.tenant_writes;
+  const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
+                                           kube::PatchType::merge, patch.to_json());
+  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+  return {};
+}
+
 Outcome bring_status_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
                           const Value& host_object) {
   if (kind.status_rows.empty()) return {};
@@ -47,6 +81,20 @@ Outcome bring_status_back(Border& border, const SyncedKind& kind, const Value& t
   return {};
 }
 
+Outcome bring_back(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& host_object) {
+  if (tenant_identity(host_object).uid != tenant_object["metadata"]["uid"].text()) return {};  // an earlier one's
+  if (auto filled = bring_fillings_back(border, kind, tenant_object, host_object); !filled) return filled;
+  return bring_status_back(border, kind, tenant_object, host_object);
+}
+
+// Trying again does not help against what the host does not want; the tenant can.
+void tell_of_refusal(Border& border, const SyncedKind& kind, const Value& tenant_object, const Status& error) {
+  if (!error.is(Reason::invalid) && !error.is(Reason::forbidden) && !error.is(Reason::bad_request)) return;
+  record_tenant_event(
+      border, tenant_object, "Warning", "SyncFailed",
+      "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + in_tenant_words(border, error.message));
+}
+
 }  // namespace
 
 Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::string& tenant_namespace,
@@ -54,18 +102,20 @@ Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::
   const SyncedKind& kind = sides.kind;
   if (kind.crosses_to_host && !kind.crosses_to_host(tenant_namespace, name)) return Requeue();
   const auto tenant_cached = sides.tenant->get(tenant_namespace, name);
-  const auto host_cached = sides.host->get(border.host_namespace(), border.host_name_of(tenant_namespace, name));
-  if (!tenant_cached) {
+  const auto host_cached = border.on_host(sides, tenant_namespace, name);
+  if (!tenant_cached || (kind.crosses_now && !kind.crosses_now(border, *tenant_cached))) {
     if (!host_cached) return Requeue();
     const auto removed = remove_from_host(border, kind.resource, *host_cached);
     return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
   }
   const Document tenant_object = whole(*tenant_cached, kind);
-  auto translated = translate_for_host(border, kind, tenant_object.root(), Operation::create);
+  const Operation operation = host_cached ? Operation::update : Operation::create;
+  auto translated = translate_for_host(border, kind, tenant_object.root(), operation);
   if (!translated) return Requeue();
   auto applied = apply_to_host(border, kind, host_cached, std::move(translated->host_object), tenant_object.root());
+  if (!applied) tell_of_refusal(border, kind, tenant_object.root(), applied.error());
   if (applied && host_cached)
-    if (const auto back = bring_status_back(border, kind, tenant_object.root(), host_cached->document().root()); !back)
+    if (const auto back = bring_back(border, kind, tenant_object.root(), host_cached->document().root()); !back)
       return fail(back.error());
   return applied;
 }

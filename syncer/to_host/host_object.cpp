@@ -22,11 +22,12 @@ metrics::Counter& foreign_objects() {
   return counter;
 }
 
-Status foreign_status(Border& border, std::string_view kind, const std::string& name, const Value& tenant_object) {
+Status foreign_status(Border& border, const SyncedKind& kind, const std::string& name, const Value& tenant_object) {
   ++border.foreign;
   foreign_objects().add();
   const std::string message =
-      std::string(kind) + " " + name + " exists on the host in namespace " + border.host_namespace() +
+      std::string(kind.kubernetes_kind()) + " " + name + " exists on the host" +
+      (kind.in_cluster() ? "" : " in namespace " + border.host_namespace()) +
       " and does not belong to this virtual cluster; it is left alone. Ask the platform team to "
       "remove or rename it";
   record_tenant_event(border, tenant_object, "Warning", "HostNameTaken", message);
@@ -42,7 +43,7 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   if (tenant_identity(host_object).uid != tenant_identity(desired).uid) {
     // It stands for an earlier tenant object of the same name. Its end brings the key back.
     kube::CachedObject old;
-    old.namespace_name = border.host_namespace();
+    old.namespace_name = border.host_place(kind);
     old.name = name;
     old.uid = host_object["metadata"]["uid"].string();
     if (auto removed = remove_from_host(border, kind.resource, old); !removed) return fail(removed.error());
@@ -57,12 +58,12 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   if (const auto wait = border.host_changes.take()) return *wait;
   ++border.host_writes;
   const auto patched =
-      border.host.patch(kind.resource, border.host_namespace(), name, kube::PatchType::merge, patch.to_json());
+      border.host.patch(kind.resource, border.host_place(kind), name, kube::PatchType::merge, patch.to_json());
   if (patched) return again;
   if (patched.error().is(Reason::invalid) && kind.made_anew) {
     // An immutable part changed (Secret type, immutable data): only a new object can carry it.
     kube::CachedObject old;
-    old.namespace_name = border.host_namespace();
+    old.namespace_name = border.host_place(kind);
     old.name = name;
     old.uid = host_object["metadata"]["uid"].string();
     if (auto removed = remove_from_host(border, kind.resource, old); !removed) return fail(removed.error());
@@ -79,14 +80,14 @@ Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube
   note_written(wanted);
   if (host_cached) return patch_host(border, kind, host_cached->document().root(), wanted);
   ++border.host_writes;
-  const auto created = border.host.create(kind.resource, border.host_namespace(), wanted);
+  const auto created = border.host.create(kind.resource, border.host_place(kind), wanted);
   if (created) return Requeue();
   if (!created.error().is(Reason::already_exists)) return fail(created.error());
   // Either our cache is behind, or somebody else has the name.
   const std::string name = wanted["metadata"]["name"].string();
-  const auto existing = border.host.get(kind.resource, border.host_namespace(), name);
+  const auto existing = border.host.get(kind.resource, border.host_place(kind), name);
   if (!existing) return fail(existing.error());
-  if (!is_ours(border, existing->root())) return fail(foreign_status(border, kind.kind, name, tenant_object));
+  if (!is_ours(border, existing->root())) return fail(foreign_status(border, kind, name, tenant_object));
   if (keep && keep(existing->root())) return Requeue();
   return patch_host(border, kind, existing->root(), wanted);
 }
@@ -98,7 +99,7 @@ Outcome remove_from_host(Border& border, const kube::Resource& resource, const k
   options.grace_period_seconds = grace_seconds;
   options.propagation_policy = "Background";
   ++border.host_writes;
-  const auto removed = border.host.remove(resource, border.host_namespace(), host_object.name, options);
+  const auto removed = border.host.remove(resource, host_object.namespace_name, host_object.name, options);
   // A conflict is tried again: either the cache is behind and another object has the name by now, which the next look
   // sees, or the host was only busy with this one, which still has to go.
   if (removed || removed.error().is(Reason::not_found)) return {};
@@ -161,7 +162,8 @@ std::optional<Translated> translate_for_host(Border& border, const SyncedKind& k
   TranslateContext context = border.context();
   if (kind.kind == "Pod" && operation == Operation::create)
     context.service_environment = service_environment(border, tenant_object["metadata"]["namespace"].text());
-  auto translated = translate(context, kind.kind, tenant_object, operation);
+  context.namespaces_selected = [&border](const Value& selector) { return namespaces_selected(border, selector); };
+  auto translated = translate(context, kind.kubernetes_kind(), tenant_object, operation);
   if (translated) return std::move(*translated);
   ++border.denied;
   std::string message;

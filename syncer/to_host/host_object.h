@@ -22,6 +22,9 @@ Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube
 Outcome remove_from_host(Border& border, const kube::Resource& resource, const kube::CachedObject& host_object,
                          std::optional<int> grace_seconds = std::nullopt);
 
+/// Names of the tenant's namespaces whose labels the selector accepts, sorted; none while they are not watched.
+std::vector<std::string> namespaces_selected(const Border& border, const schema::Value& selector);
+
 /// Translates, with services' variables filled in for pods; a denial is reported on the tenant object and gives
 /// nullopt.
 std::optional<Translated> translate_for_host(Border& border, const SyncedKind& kind, const schema::Value& tenant_object,

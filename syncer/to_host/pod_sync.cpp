@@ -9,6 +9,7 @@
 #include "sublet/patches/patch.h"
 #include "syncer/border.h"
 #include "syncer/from_host/pod_status.h"
+#include "syncer/from_host/tenant_words.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/translate/reserved_keys.h"
 
@@ -150,7 +151,8 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   if (applied) return applied;
   const Status& error = applied.error();
   if (error.is(Reason::invalid) || error.is(Reason::forbidden) || error.is(Reason::bad_request))
-    record_tenant_event(border, tenant_pod, "Warning", "SyncFailed", "the host refused the pod: " + error.message);
+    record_tenant_event(border, tenant_pod, "Warning", "SyncFailed",
+                        "the host refused the pod: " + in_tenant_words(border, error.message));
   return applied;
 }
 

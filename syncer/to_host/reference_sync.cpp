@@ -1,4 +1,4 @@
-// ConfigMaps and Secrets: on the host exactly while a pod of the tenant uses them.
+// ConfigMaps and Secrets: on the host exactly while an object of the tenant that is there uses them, or all of them.
 #include "syncer/border.h"
 #include "syncer/to_host/host_object.h"
 
@@ -8,8 +8,8 @@ Result<Requeue> reconcile_used(Border& border, const Sides& sides, const std::st
                                const std::string& name) {
   const SyncedKind& kind = sides.kind;
   const auto tenant_object = sides.tenant->get(tenant_namespace, name);
-  const auto host_object = sides.host->get(border.host_namespace(), border.host_name_of(tenant_namespace, name));
-  const bool used = !border.tenant_pods().by_index(kUsesIndex, queue_key(kind.kind, tenant_namespace, name)).empty();
+  const auto host_object = border.on_host(sides, tenant_namespace, name);
+  const bool used = all_cross(border, kind.kind) || border.is_used(queue_key(kind.kind, tenant_namespace, name));
   if (!tenant_object || !used) {
     if (!host_object) return Requeue();
     const auto removed = remove_from_host(border, kind.resource, *host_object);

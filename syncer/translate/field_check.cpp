@@ -82,6 +82,7 @@ class Check {
       if (!row.into.empty()) report(type, name, "is a leaf, and its row leads into a type");
       return;
     }
+    if (row.each != field.map()) report(type, name, row.each ? "is no map" : "is a map: walk_each() its values");
     const TypeRows* below = named(row.into);
     if (row.into.empty())
       report(type, name, "crosses whole: lead into rows for " + std::string(field.type().short_name()));

@@ -9,7 +9,9 @@ namespace {
 
 std::vector<TypeRows> all_types() {
   std::vector<TypeRows> all = core_fields();
-  for (auto part : {pod_fields(), from_host_fields()}) std::move(part.begin(), part.end(), std::back_inserter(all));
+  for (auto part :
+       {claim_fields(), network_fields(), policy_fields(), pod_fields(), from_host_fields(), class_fields()})
+    std::move(part.begin(), part.end(), std::back_inserter(all));
   return all;
 }
 
@@ -40,7 +42,8 @@ const HostKind* find_host_kind(std::string_view kind) {
 }
 
 std::string schema_name(const TypeRows& rows) {
-  return rows.schema.empty() ? "io.k8s.api.core.v1." + std::string(rows.type) : std::string(rows.schema);
+  if (rows.schema.empty()) return "io.k8s.api.core.v1." + std::string(rows.type);
+  return rows.schema.starts_with("io.") ? std::string(rows.schema) : "io.k8s.api." + std::string(rows.schema);
 }
 
 std::vector<std::string_view> field_names(const FieldRow& row) {

@@ -48,11 +48,15 @@ struct FieldRow {
   std::string_view into = {};  // rows for what is below; named by every row that lets a struct cross
   Rewrite function = nullptr;
   std::string_view why = {};
+  bool each = false;  // a map: `into` is for each of its values
 };
 
 // The rows as a person writes them.
 constexpr FieldRow copy(std::string_view fields) { return {fields, Action::copy}; }
 constexpr FieldRow walk(std::string_view fields, std::string_view into) { return {fields, Action::walk, into}; }
+constexpr FieldRow walk_each(std::string_view fields, std::string_view into) {
+  return {fields, Action::walk, into, nullptr, {}, true};
+}
 constexpr FieldRow rewrite(std::string_view fields, Rewrite function, std::string_view into = {}) {
   return {fields, Action::rewrite, into, function};
 }
@@ -75,7 +79,9 @@ constexpr FieldRow deny(std::string_view fields, std::string_view why) {
 struct TypeRows {
   std::string_view type;  // short name: "PodSpec"
   std::vector<FieldRow> rows;
-  std::string_view schema = {};  // the schema's name of the type; empty: that of core/v1 with this short name
+  /// The schema's name of the type, or that without io.k8s.api ("networking.v1.Ingress"); empty: that of core/v1 with
+  /// this short name.
+  std::string_view schema = {};
   RewriteWhole whole = nullptr;
 };
 
@@ -102,7 +108,11 @@ std::vector<std::string_view> field_names(const FieldRow& row);
 // The parts of the table, one a file.
 std::vector<TypeRows> pod_fields();
 std::vector<TypeRows> core_fields();
+std::vector<TypeRows> claim_fields();
+std::vector<TypeRows> network_fields();
+std::vector<TypeRows> policy_fields();
 std::vector<TypeRows> from_host_fields();
+std::vector<TypeRows> class_fields();
 
 /// The table made ready for walking: names split, and `into` resolved.
 struct TypePlan;

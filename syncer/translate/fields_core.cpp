@@ -9,11 +9,19 @@
 namespace sublet::syncer {
 
 std::span<const HostKind> host_kinds() {
-  static constexpr std::array<HostKind, 4> kinds{{
+  static constexpr std::array<HostKind, 12> kinds{{
       {"Pod", finish_pod, add_service_environment},
       {"ConfigMap"},
       {"Secret"},
       {"Service"},
+      {"PersistentVolumeClaim"},
+      {"Endpoints", keep_mirroring_as_it_is},
+      {"EndpointSlice", name_service_of_slice},
+      {"Ingress"},
+      {"NetworkPolicy"},
+      {"PodDisruptionBudget", count_budget},
+      {"ServiceAccount"},
+      {"PriorityClass"},
   }};
   return kinds;
 }

@@ -68,6 +68,30 @@ std::vector<TypeRows> service_status() {
   };
 }
 
+std::vector<TypeRows> claim_status() {
+  return {
+      {"PersistentVolumeClaimStatus",
+       {copy("phase accessModes capacity allocatedResources allocatedResourceStatuses "
+             "currentVolumeAttributesClassName"),
+        walk("conditions", "PersistentVolumeClaimCondition"), walk("modifyVolumeStatus", "ModifyVolumeStatus")}},
+      {"PersistentVolumeClaimCondition", {copy("type status lastProbeTime lastTransitionTime reason message")}},
+      {"ModifyVolumeStatus", {copy("targetVolumeAttributesClassName status")}},
+  };
+}
+
+std::vector<TypeRows> ingress_status() {
+  return {
+      {"IngressStatus", {walk("loadBalancer", "IngressLoadBalancerStatus")}, "networking.v1.IngressStatus"},
+      {"IngressLoadBalancerStatus",
+       {walk("ingress", "IngressLoadBalancerIngress")},
+       "networking.v1.IngressLoadBalancerStatus"},
+      {"IngressLoadBalancerIngress",
+       {copy("ip hostname"), walk("ports", "IngressPortStatus")},
+       "networking.v1.IngressLoadBalancerIngress"},
+      {"IngressPortStatus", {copy("port protocol error")}, "networking.v1.IngressPortStatus"},
+  };
+}
+
 std::vector<TypeRows> events() {
   return {
       {"Event",
@@ -99,25 +123,28 @@ std::vector<TypeRows> nodes() {
              "deletionGracePeriodSeconds annotations ownerReferences finalizers managedFields",
              "the host's own")},
        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
+      {"NodeMeta",
+       {copy("name"), clamp("labels", keep_shown_node_labels),
+        drop("generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
+             "deletionGracePeriodSeconds annotations ownerReferences finalizers managedFields",
+             "the host's own")},
+       "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
       {"Node",
-       {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), walk("spec", "NodeSpec"),
-        walk("status", "NodeStatus")}},
+       {copy("apiVersion kind"), walk("metadata", "NodeMeta"), walk("spec", "NodeSpec"), walk("status", "NodeStatus")}},
       {"NodeSpec",
-       {copy("podCIDR podCIDRs providerID unschedulable externalID"), walk("taints", "Taint"),
-        walk("configSource", "NodeConfigSource")}},
+       {copy("podCIDR podCIDRs unschedulable"), drop("providerID externalID", "the host's account with its provider"),
+        walk("taints", "Taint"), drop("configSource", "the kubelet's, on the host")}},
       {"Taint", {copy("key value effect timeAdded")}},
-      {"NodeConfigSource", {walk("configMap", "ConfigMapNodeConfigSource")}},
-      {"ConfigMapNodeConfigSource", {copy("namespace name uid resourceVersion kubeletConfigKey")}},
       {"NodeStatus",
        {
-           copy("capacity allocatable phase volumesInUse declaredFeatures"),
+           copy("capacity allocatable phase declaredFeatures"),
+           drop("volumesInUse volumesAttached", "volumes of all tenants"),
+           drop("images", "what other tenants run"),
+           drop("config", "the kubelet's, on the host"),
            walk("conditions", "NodeCondition"),
            walk("addresses", "NodeAddress"),
            walk("daemonEndpoints", "NodeDaemonEndpoints"),
            walk("nodeInfo", "NodeSystemInfo"),
-           walk("images", "ContainerImage"),
-           walk("volumesAttached", "AttachedVolume"),
-           walk("config", "NodeConfigStatus"),
            walk("runtimeHandlers", "NodeRuntimeHandler"),
            walk("features", "NodeFeatures"),
        }},
@@ -126,13 +153,11 @@ std::vector<TypeRows> nodes() {
       {"NodeDaemonEndpoints", {walk("kubeletEndpoint", "DaemonEndpoint")}},
       {"DaemonEndpoint", {copy("Port")}},
       {"NodeSystemInfo",
-       {copy("machineID systemUUID bootID kernelVersion osImage containerRuntimeVersion kubeletVersion "
+       {clamp("machineID systemUUID bootID", leave_blank),  // they tell the host's machines apart from all others
+        copy("kernelVersion osImage containerRuntimeVersion kubeletVersion "
              "kubeProxyVersion operatingSystem architecture"),
         walk("swap", "NodeSwapStatus")}},
       {"NodeSwapStatus", {copy("capacity")}},
-      {"ContainerImage", {copy("names sizeBytes")}},
-      {"AttachedVolume", {copy("name devicePath")}},
-      {"NodeConfigStatus", {walk("assigned active lastKnownGood", "NodeConfigSource"), copy("error")}},
       {"NodeRuntimeHandler", {copy("name"), walk("features", "NodeRuntimeHandlerFeatures")}},
       {"NodeRuntimeHandlerFeatures", {copy("recursiveReadOnlyMounts userNamespaces")}},
       {"NodeFeatures", {copy("supplementalGroupsPolicy")}},
@@ -153,13 +178,19 @@ std::vector<TypeRows> runtime_classes() {
 }  // namespace
 
 std::span<const std::string_view> from_host_roots() {
-  static constexpr std::array<std::string_view, 5> roots{"PodStatus", "ServiceStatus", "Event", "Node", "RuntimeClass"};
+  static constexpr std::array<std::string_view, 13> roots{
+      "PodStatus",         "ServiceStatus", "PersistentVolumeClaimStatus",
+      "IngressStatus",     "Event",         "Node",
+      "RuntimeClass",      "StorageClass",  "IngressClass",
+      "HostPriorityClass", "CSIDriver",     "CSINode",
+      "DeviceClass",
+  };
   return roots;
 }
 
 std::vector<TypeRows> from_host_fields() {
   std::vector<TypeRows> all = pod_status();
-  for (auto part : {service_status(), events(), nodes(), runtime_classes()})
+  for (auto part : {service_status(), claim_status(), ingress_status(), events(), nodes(), runtime_classes()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -7,8 +7,8 @@ namespace sublet::syncer {
 namespace {
 
 constexpr std::string_view kNoVolumePlugin =
-    "this kind of volume is not offered to tenants; use configMap, secret, emptyDir, downwardAPI, projected or image";
-constexpr std::string_view kNoClaims = "PersistentVolumeClaims are not synced to the host by this version of sublet";
+    "this kind of volume is not offered to tenants; use persistentVolumeClaim, ephemeral, configMap, secret, "
+    "emptyDir, downwardAPI, projected or image";
 constexpr std::string_view kNoDeviceClaims =
     "resource claims (DRA) are not synced to the host by this version of sublet";
 constexpr std::string_view kWindows = "Windows host processes are not allowed in a virtual cluster";
@@ -41,9 +41,8 @@ std::vector<TypeRows> pods() {
            clamp("schedulerName", refuse_scheduler),
            clamp("tolerations", clamp_tolerations, "Toleration"),
            walk("hostAliases", "HostAlias"),
-           // A tenant's classes mean nothing on the host, and numbers would preempt others.
-           clamp("priorityClassName", keep_allowed_priority_class),
-           drop("priority preemptionPolicy", "priorities are the platform's"),
+           clamp("priorityClassName", rewrite_priority_class),
+           drop("priority preemptionPolicy", "the host's PriorityClass says them"),
            walk("dnsConfig", "PodDNSConfig"),
            warn("readinessGates", "readiness gates are not evaluated on the host and are left out"),
            copy("runtimeClassName"),
@@ -81,7 +80,7 @@ std::vector<TypeRows> containers() {
            copy("restartPolicy"),
            walk("restartPolicyRules", "ContainerRestartRule"),
            walk("volumeMounts", "VolumeMount"),
-           deny("volumeDevices", kNoClaims),
+           walk("volumeDevices", "VolumeDevice"),
            walk("livenessProbe readinessProbe startupProbe", "Probe"),
            walk("lifecycle", "Lifecycle"),
            copy("terminationMessagePath terminationMessagePolicy imagePullPolicy"),
@@ -149,7 +148,8 @@ std::vector<TypeRows> volumes() {
            walk("configMap", "ConfigMapVolumeSource"),
            walk("projected", "ProjectedVolumeSource"),
            walk("image", "ImageVolumeSource"),
-           deny("persistentVolumeClaim ephemeral", kNoClaims),
+           walk("persistentVolumeClaim", "PersistentVolumeClaimVolumeSource"),
+           rewrite("ephemeral", rewrite_ephemeral_volume, "EphemeralVolumeSource"),
            deny("gcePersistentDisk awsElasticBlockStore gitRepo nfs iscsi glusterfs rbd flexVolume cinder cephfs "
                 "flocker fc azureFile vsphereVolume quobyte azureDisk photonPersistentDisk portworxVolume scaleIO "
                 "storageos csi",
@@ -157,6 +157,10 @@ std::vector<TypeRows> volumes() {
        }},
       {"EmptyDirVolumeSource", {copy("medium sizeLimit")}},
       {"ImageVolumeSource", {copy("reference pullPolicy")}},
+      {"PersistentVolumeClaimVolumeSource", {rewrite("claimName", rewrite_claim_name), copy("readOnly")}},
+      {"EphemeralVolumeSource",
+       {force("volumeClaimTemplate", "the tenant's controller makes the claim, which crosses by itself")}},
+      {"VolumeDevice", {copy("name devicePath")}},
       {"SecretVolumeSource",
        {rewrite("secretName", rewrite_secret_name), walk("items", "KeyToPath"), copy("defaultMode optional")}},
       {"ConfigMapVolumeSource",

@@ -63,6 +63,22 @@ std::string host_name(std::string_view tenant_name, std::string_view tenant_name
 
 std::string key_digest(std::string_view text) { return base32(net::sha256(text), kDigestChars); }
 
+std::optional<TenantNames> tenant_names(std::string_view host_name, std::string_view virtual_cluster) {
+  const auto first = host_name.find(kJoint);
+  if (first == std::string_view::npos) return std::nullopt;
+  const auto second = host_name.find(kJoint, first + kJoint.size());
+  if (second == std::string_view::npos || host_name.substr(second + kJoint.size()) != virtual_cluster)
+    return std::nullopt;
+  TenantNames names{std::string(host_name.substr(0, first)),
+                    std::string(host_name.substr(first + kJoint.size(), second - first - kJoint.size()))};
+  if (syncer::host_name(names.name, names.namespace_name, virtual_cluster) != host_name) return std::nullopt;
+  return names;
+}
+
+bool may_be_hashed_name(std::string_view host_name) {
+  return host_name.size() > kDigestChars + 1 && host_name[host_name.size() - kDigestChars - 1] == '-';
+}
+
 std::string token_batch(std::string_view creation_timestamp, std::string_view pod_uid) {
   std::string batch;
   for (const char c : creation_timestamp)

@@ -7,10 +7,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace sublet::syncer {
+
+struct TenantNames {
+  std::string name, namespace_name;
+};
+/// What a host name in the joined form stands for; nullopt for any other text.
+std::optional<TenantNames> tenant_names(std::string_view host_name, std::string_view virtual_cluster);
+/// Whether a host name could be one in the hashed form.
+bool may_be_hashed_name(std::string_view host_name);
 
 /// Which pods of a namespace keep their tokens in one host Secret: those made within the same second, in kTokenShards
 /// parts. A burst so costs the host few Secrets, made and renewed together, a single pod has one of its own, and no

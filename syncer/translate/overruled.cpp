@@ -18,10 +18,16 @@ void put_host_name(const Translation& translation, Value parent, std::string_vie
   parent.put(member, translation.host_name_of(translation.tenant_name()));
 }
 void put_host_namespace(const Translation& translation, Value parent, std::string_view member) {
-  parent.put(member, translation.context().host_namespace);
+  if (translation.tenant_namespace().empty())
+    parent.erase(member);
+  else
+    parent.put(member, translation.context().host_namespace);
 }
 void put_host_account(const Translation& translation, Value parent, std::string_view member) {
-  parent.put(member, translation.context().host_service_account);
+  if (translation.config().service_accounts_to_host)
+    parent.put(member, translation.host_name_of(translation.tenant()["spec"]["serviceAccountName"].text("default")));
+  else
+    parent.put(member, translation.context().host_service_account);
 }
 
 constexpr std::string_view kIdentity = "host pods run under an identity without rights, whatever a template says";
@@ -41,6 +47,7 @@ constexpr OverruledMember kMembers[] = {
     {"Pod", "spec", "automountServiceAccountToken", put_false, kIdentity},
     {"Pod", "spec", "nodeName", erase, "the host's schedulers place all pods; use spec.nodeSelector"},
     {"Pod", "spec", "enableServiceLinks", put_false, "the tenant's services come as plain variables"},
+    {"ServiceAccount", "", "automountServiceAccountToken", put_false, kIdentity},
 };
 
 std::string virtual_cluster(const Translation& translation) { return translation.context().virtual_cluster; }

@@ -34,10 +34,25 @@ void answer_variable(Translation& translation, schema::Value variable);
 void refuse_field_path(Translation& translation, schema::Value parent, schema::Value field);
 void rewrite_volume_field_path(Translation& translation, schema::Value parent, schema::Value field);
 
+void rewrite_claim_name(Translation& translation, schema::Value parent, schema::Value field);
+/// The claim that the tenant's controller makes for it, named after pod and volume.
+void rewrite_ephemeral_volume(Translation& translation, schema::Value parent, schema::Value field);
+/// Of objects that all cross: nothing needs to be told of the reference.
+void rewrite_crossing_name(Translation& translation, schema::Value parent, schema::Value field);
+/// A tenant's class or the host's, by the configuration; else left out with a warning.
+void rewrite_priority_class(Translation& translation, schema::Value parent, schema::Value field);
+
+// Claims.
+/// A new claim may only be made of another claim of its namespace.
+void refuse_other_sources(Translation& translation, schema::Value source);
+void refuse_volume_name(Translation& translation, schema::Value parent, schema::Value field);
+
 // Selectors over pods.
 void rewrite_affinity_term(Translation& translation, schema::Value term);
 void rewrite_own_namespace_selector(Translation& translation, schema::Value parent, schema::Value field);
 void rewrite_service_selector(Translation& translation, schema::Value parent, schema::Value field);
+/// A peer of a NetworkPolicy: of the tenant's own pods only, in the namespaces that it means.
+void rewrite_policy_peer(Translation& translation, schema::Value peer);
 void rewrite_label_keys(Translation& translation, schema::Value parent, schema::Value field);
 
 // What is the platform's, but for what its template allows (patches/allowed.h).
@@ -52,6 +67,7 @@ void refuse_load_balancer_class(Translation& translation, schema::Value parent, 
 void refuse_external_name(Translation& translation, schema::Value parent, schema::Value field);
 
 // Bounds.
+void clamp_priority(Translation& translation, schema::Value parent, schema::Value field);
 void clamp_grace_period(Translation& translation, schema::Value parent, schema::Value field);
 void clamp_tolerations(Translation& translation, schema::Value parent, schema::Value field);
 /// sync.fromHost.nodes.selector.labels: pods go where the tenant's nodes are. Refuses another value of such a key; and,
@@ -69,7 +85,20 @@ void refuse_selinux_type(Translation& translation, schema::Value parent, schema:
 void clamp_secret_type(Translation& translation, schema::Value parent, schema::Value field);
 void keep_only_headless(Translation& translation, schema::Value parent, schema::Value field);
 
+// Steps of other kinds (HostKind).
+/// The host's disruption controller cannot count what it sees no controllers of: it gets the tenant's number.
+void count_budget(const Translation& translation, schema::Value host_budget);
+/// Whether the host makes slices of Endpoints is the tenant's to say.
+void keep_mirroring_as_it_is(const Translation& translation, schema::Value host_endpoints);
+void name_service_of_slice(const Translation& translation, schema::Value host_slice);
+
 // What comes back.
+/// Of a node's labels those that say what a pod may choose by.
+void keep_shown_node_labels(Translation& translation, schema::Value parent, schema::Value field);
+/// Of what must be there and is nobody's business.
+void leave_blank(Translation& translation, schema::Value parent, schema::Value field);
+/// Of a class only whether it is the default one.
+void keep_default_class(Translation& translation, schema::Value parent, schema::Value field);
 /// Statuses of containers that the host has put into the pod are not the tenant's.
 void keep_own_containers(Translation& translation, schema::Value parent, schema::Value field);
 

@@ -71,6 +71,11 @@ std::string hash_of(const Value& host_object) { return net::sha256_hex(host_obje
 
 }  // namespace
 
+const patches::SyncConfig& config_of(const TranslateContext& context) {
+  static const patches::SyncConfig by_default;
+  return context.resolved_template ? context.resolved_template->config() : by_default;
+}
+
 tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind_name,
                                            const Value& tenant_object, Operation operation) {
   const HostKind* kind = find_host_kind(kind_name);

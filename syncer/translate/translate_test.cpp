@@ -179,8 +179,6 @@ TEST(TranslatePod, RefusesWhatReachesIntoTheNode) {
   EXPECT_EQ(denied_fields(pod("  hostNetwork: true\n  hostPID: true\n")), (Fields{"spec.hostNetwork", "spec.hostPID"}));
   EXPECT_EQ(denied_fields(pod("  hostNetwork: false\n")), Fields{});
   EXPECT_EQ(denied_fields(pod("  volumes: [{name: v, hostPath: {path: /}}]\n")), Fields{"spec.volumes[0].hostPath"});
-  EXPECT_EQ(denied_fields(pod("  volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]\n")),
-            Fields{"spec.volumes[0].persistentVolumeClaim"});
   EXPECT_EQ(
       denied_fields(pod(
           "    securityContext: {privileged: true, procMount: Unmasked, capabilities: {add: [SYS_ADMIN, KILL]}}\n")),

@@ -57,8 +57,8 @@ Translation::Translation(const TranslateContext& context, const schema::Value& t
       operation_(operation),
       to_host_(true) {}
 
-Translation::Translation(const Value& tenant_object)
-    : context_(no_context()), tenant_(tenant_object), operation_(Operation::update), to_host_(false) {}
+Translation::Translation(const TranslateContext& context, const Value& tenant_object)
+    : context_(context), tenant_(tenant_object), operation_(Operation::update), to_host_(false) {}
 
 const patches::Allowed& allowed_by(const TranslateContext& context) {
   static const patches::Allowed defaults;
@@ -104,8 +104,15 @@ void Translation::refer(std::string_view kind, std::string_view tenant_name, boo
 }
 
 std::string Translation::host_name_of(std::string_view tenant_name) const {
-  return host_name(tenant_name, tenant_namespace_, context_.virtual_cluster);
+  return tenant_namespace_.empty() ? cluster_name_of(tenant_name)
+                                   : host_name(tenant_name, tenant_namespace_, context_.virtual_cluster);
 }
+
+std::string Translation::cluster_name_of(std::string_view tenant_name) const {
+  return host_name(tenant_name, context_.host_namespace, context_.virtual_cluster);
+}
+
+const patches::SyncConfig& Translation::config() const { return config_of(context_); }
 
 std::string Translation::carry_annotation(std::string_view key, std::string value) {
   if (!annotation_places_.place_of("", key).second) carried_annotations.emplace_back(key, std::move(value));
@@ -122,6 +129,13 @@ void Translation::walk_field(Value field, const TypePlan& type) {
   for (const Value item : field) {
     const Descent item_step(*this, {}, index++);
     walk_object(item, type);
+  }
+}
+
+void Translation::walk_values(Value map, const TypePlan& type) {
+  for (const Value value : map) {
+    const Descent value_step(*this, value.key());
+    walk_object(value, type);
   }
 }
 
@@ -166,16 +180,24 @@ void Translation::apply(Value parent, Value field, const FieldPlan* plan) {
     case Action::rewrite:
     case Action::clamp:
       if (row.function) row.function(*this, parent, field);
-      if (plan->into) walk_field(field, *plan->into);
+      if (plan->into && row.each)
+        walk_values(field, *plan->into);
+      else if (plan->into)
+        walk_field(field, *plan->into);
       return;
   }
   parent.erase(field.key());
 }
 
 schema::Document carry_back(std::string_view type, const Value& host_value, const Value& tenant_object) {
+  return carry_back(type, host_value, tenant_object, no_context());
+}
+
+schema::Document carry_back(std::string_view type, const Value& host_value, const Value& tenant_object,
+                            const TranslateContext& context) {
   schema::Document out = schema::Document::copy_of(host_value);
   if (!out.root().is_object()) out.root().make_object();
-  Translation(tenant_object).walk(out.root(), type);
+  Translation(context, tenant_object).walk(out.root(), type);
   return out;
 }
 

@@ -19,8 +19,10 @@ struct FieldPlan;
 struct TypePlan;
 
 /// What crosses of a host value to the tenant, by the rows of that type (one of from_host_roots()). `tenant_object`, as
-/// it is now, is for rows that look at it.
+/// it is now, is for rows that look at it, and so is `context`.
 schema::Document carry_back(std::string_view type, const schema::Value& host_value, const schema::Value& tenant_object);
+schema::Document carry_back(std::string_view type, const schema::Value& host_value, const schema::Value& tenant_object,
+                            const TranslateContext& context);
 
 /// What the template lets tenants decide; the defaults without one.
 const patches::Allowed& allowed_by(const TranslateContext& context);
@@ -40,7 +42,7 @@ class Translation {
   /// Towards the host: a field without a row refuses the object.
   Translation(const TranslateContext& context, const schema::Value& tenant_object, Operation operation);
   /// Towards the tenant: a field without a row is left out.
-  explicit Translation(const schema::Value& tenant_object);
+  Translation(const TranslateContext& context, const schema::Value& tenant_object);
 
   /// Applies the rows of `type` to `value`.
   void walk(schema::Value value, std::string_view type);
@@ -48,12 +50,16 @@ class Translation {
   void deny(std::string message, std::string_view member = {});  // at the current path, or at a member of it
   void warn(std::string message);
   void refer(std::string_view kind, std::string_view tenant_name, bool optional);
-  /// The host's name of an object in the tenant pod's namespace.
+  /// The host's name of an object in the tenant object's namespace (of no namespace, when that has none).
   std::string host_name_of(std::string_view tenant_name) const;
+  /// The host's name of a tenant object without namespace. The host's are one to a name for all tenants of the host, so
+  /// the host namespace stands in it.
+  std::string cluster_name_of(std::string_view tenant_name) const;
   /// Asks for an annotation on the host pod that carries a tenant fact for the downward API; returns its key.
   std::string carry_annotation(std::string_view key, std::string value);
 
   const TranslateContext& context() const { return context_; }
+  const patches::SyncConfig& config() const;
   /// What the template lets tenants decide; the defaults without one.
   const patches::Allowed& allowed() const;
   /// Of this object's kind.
@@ -80,6 +86,7 @@ class Translation {
   class Descent;
   void walk_object(schema::Value object, const TypePlan& type);
   void walk_field(schema::Value field, const TypePlan& type);
+  void walk_values(schema::Value map, const TypePlan& type);
   void apply(schema::Value parent, schema::Value field, const FieldPlan* plan);
 
   const TranslateContext& context_;

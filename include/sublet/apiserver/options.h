@@ -51,6 +51,12 @@ struct MirroredKind {
   std::string next_step;  // what somebody who is refused can do instead
 };
 
+/// A kind whose objects a syncer carries to a host, where they have their effect. `judged`: the border is asked.
+struct CarriedKind {
+  std::string group, resource, kind;
+  bool judged = false;
+};
+
 /// Whose log is asked for. `query` is the request's query string (PodLogOptions), with a container that is the pod's.
 struct PodLogRequest {
   std::string namespace_name, pod_name, pod_uid, query;
@@ -86,6 +92,7 @@ struct ServerOptions : ClusterFacts {
   /// here (docs/decisions/service-addresses.md). A write's answer waits so long for them.
   bool service_addresses_of_host = false;
   std::chrono::milliseconds service_address_wait{1'000};
+  std::vector<CarriedKind> carried_to_host;      // empty where no syncer reads
   std::vector<std::shared_ptr<const CallOutPlugin>>
       call_outs;                                      // admission that asks outside, after the built-in plugins
   std::chrono::milliseconds request_timeout{60'000};  // for a write, with all that it asks outside

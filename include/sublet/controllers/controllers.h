@@ -16,7 +16,9 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "sublet/apiserver/bootstrap.h"
 #include "sublet/controllers/executor.h"
@@ -48,6 +50,8 @@ struct ControllersOptions {
   /// A client with the rights of a controller's account ("system:serviceaccount:kube-system:deployment-controller");
   /// null: all use the one that the Controllers are given.
   std::function<std::unique_ptr<kube::Client>(const std::string& user)> client_as = nullptr;
+  std::vector<std::string>
+      carried_to_host{};                // resources whose objects a syncer carries: the host binds claims, not we
   std::size_t ended_pods_max = 12'500;  // of more, the oldest are removed
   std::chrono::seconds event_age_max{3600};
   std::chrono::milliseconds event_sweep_interval{600'000};  // events are removed at most this late

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sublet/kube/client.h"
+#include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
 
@@ -13,15 +14,16 @@ namespace sublet::syncer {
 struct Swept {
   kube::Resource resource;
   bool ends_with_grace = false;  // a deletion may take as long as the object asks for
+  bool in_cluster = false;       // of no namespace
 };
-/// In the order in which they go: what runs before what it uses.
-std::vector<Swept> swept_from_host();
+/// In the order in which they go: what runs before what it uses. Of the kinds that the template asks for.
+std::vector<Swept> swept_from_host(const TranslateContext& context);
 
 struct HostRight {
   std::string group, resource;  // resource with its subresource: "pods/log"
   std::vector<std::string> verbs;
   bool cluster_wide = false;  // else in the host namespace
 };
-std::vector<HostRight> host_rights();
+std::vector<HostRight> host_rights(const TranslateContext& context);
 
 }  // namespace sublet::syncer

@@ -8,6 +8,7 @@
 // Threads: immutable inputs, any thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,7 +53,12 @@ struct TranslateContext {
   /// NAME_SERVICE_HOST=... of the tenant namespace's services, when the pod enables service links.
   std::vector<std::pair<std::string, std::string>> service_environment;
   std::string dns_service_ip;  // tenant DNS; empty: dnsPolicy None with no server but the tenant's search path
+  // NetworkPolicies only:
+  /// The tenant's namespaces whose labels a selector accepts; the caller gives it, for they change. None: no namespace.
+  std::function<std::vector<std::string>(const schema::Value& namespace_selector)> namespaces_selected;
 };
+/// The template's configuration, or the default one.
+const patches::SyncConfig& config_of(const TranslateContext& context);
 
 /// A reason why an object may not cross the border; becomes the admission error at the tenant's API server.
 struct Denied {
@@ -86,7 +92,8 @@ struct Translated {
 
 enum class Operation { create, update };
 
-/// Kinds: Pod, ConfigMap, Secret, Service. `tenant_object` is the object in its stored form with apiVersion and kind.
+/// The kinds are those of docs/synced-kinds.md that go to the host. `tenant_object` is the object in its stored form
+/// with apiVersion and kind.
 tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind,
                                            const schema::Value& tenant_object, Operation operation);
 

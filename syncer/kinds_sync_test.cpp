@@ -1,0 +1,372 @@
+// Kinds beside pods between two servers: they cross, what the host says comes back, and they go.
+#include <gtest/gtest.h>
+
+#include "sublet/syncer/syncer.h"
+#include "syncer/two_servers_testing.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
+const kube::Resource kNamespaces{"", "v1", "namespaces"};
+const kube::Resource kEndpoints{"", "v1", "endpoints"};
+const kube::Resource kSlices{"discovery.k8s.io", "v1", "endpointslices"};
+const kube::Resource kIngresses{"networking.k8s.io", "v1", "ingresses"};
+const kube::Resource kIngressClasses{"networking.k8s.io", "v1", "ingressclasses"};
+const kube::Resource kPolicies{"networking.k8s.io", "v1", "networkpolicies"};
+const kube::Resource kBudgets{"policy", "v1", "poddisruptionbudgets"};
+const kube::Resource kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses"};
+const kube::Resource kStorageClasses{"storage.k8s.io", "v1", "storageclasses"};
+const kube::Resource kCsiNodes{"storage.k8s.io", "v1", "csinodes"};
+
+class KindsSync : public TwoServers {
+ protected:
+  void configure(const std::string& yaml) {
+    const auto loaded = patches::Template::load(yaml, "t.yaml");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    resolved_template = loaded->resolve({}, "rag", "team").value();
+  }
+  Document on_host(const kube::Resource& resource, const std::string& tenant_name) {
+    return host.get(resource, kHostNamespace, host_name_of(tenant_name));
+  }
+  Document await_host(const kube::Resource& resource, const std::string& tenant_name) {
+    Document object;
+    eventually(
+        [&] {
+          object = on_host(resource, tenant_name);
+          return object.root().is_object();
+        },
+        "the host has " + resource.resource + " " + tenant_name);
+    return object;
+  }
+  void await_gone(const kube::Resource& resource, const std::string& tenant_name) {
+    eventually([&] { return !on_host(resource, tenant_name).root().is_object(); },
+               resource.resource + " " + tenant_name + " has left the host");
+  }
+  Document in_tenant(const kube::Resource& resource, const std::string& name) {
+    return tenant.get(resource, kTenantNamespace, name);
+  }
+  std::string text(const Document& object, std::string_view path) { return object.root().path(path).string(); }
+  void create(const kube::Resource& resource, const std::string& name, const std::string& content,
+              const std::string& metadata = "") {
+    tenant.create(resource,
+                  R"({"metadata":{"name":")" + name + R"(","namespace":"default")" + metadata + "}," + content + "}");
+  }
+  void make_claim(const std::string& name) {
+    create(kClaims, name, R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}})");
+  }
+  // As the host's volume controller does it.
+  void bind_on_host(const std::string& name) {
+    host.patch(kClaims, kHostNamespace, host_name_of(name),
+               R"({"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},)"
+               R"("spec":{"volumeName":"pv-7","storageClassName":"local"}})");
+    host.patch(kClaims, kHostNamespace, host_name_of(name),
+               R"({"status":{"phase":"Bound","accessModes":["ReadWriteOnce"],"capacity":{"storage":"2Gi"}}})",
+               "status");
+  }
+  void await_claim_phase(const std::string& name, std::string_view phase) {
+    eventually([&] { return in_tenant(kClaims, name)["status"]["phase"].text() == phase; },
+               name + " is " + std::string(phase));
+  }
+};
+
+TEST_F(KindsSync, AClaimCrossesAndTheHostsVolumeComesBack) {
+  start_syncer();
+  make_claim("data");
+  EXPECT_EQ(text(await_host(kClaims, "data"), "spec.resources.requests.storage"), "1Gi");
+  bind_on_host("data");
+  await_claim_phase("data", "Bound");
+  const Document claim = in_tenant(kClaims, "data");
+  EXPECT_EQ(text(claim, "spec.volumeName"), "pv-7");
+  EXPECT_EQ(text(claim, "spec.storageClassName"), "local") << "the tenant's named none";
+  EXPECT_EQ(text(claim, "status.capacity.storage"), "2Gi");
+  EXPECT_EQ(claim["metadata"]["annotations"]["pv.kubernetes.io/bind-completed"].text(), "yes");
+
+  tenant.patch(kClaims, kTenantNamespace, "data", R"({"spec":{"resources":{"requests":{"storage":"3Gi"}}}})");
+  eventually([&] { return text(on_host(kClaims, "data"), "spec.resources.requests.storage") == "3Gi"; },
+             "the host is asked for more");
+  settle();
+  const auto host_writes = faults.writes(), tenant_writes = tenant_faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(faults.writes(), host_writes);
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes);
+  tenant.remove(kClaims, kTenantNamespace, "data");
+  await_gone(kClaims, "data");
+}
+
+TEST_F(KindsSync, APodBringsItsClaimAndBothGo) {
+  start_syncer();
+  make_claim("data");
+  create_pod("db", R"(,"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}}])");
+  EXPECT_EQ(await_host_pod("db")["spec"]["volumes"].at(0)["persistentVolumeClaim"]["claimName"].text(),
+            host_name_of("data"));
+  await_host(kClaims, "data");
+}
+
+// user-pain: what happens to data on the host is told, and never papered over by an empty volume.
+TEST_F(KindsSync, ABoundClaimThatIsDeletedOnTheHostIsLostAndNotMadeAnew) {
+  start_syncer();
+  make_claim("data");
+  await_host(kClaims, "data");
+  bind_on_host("data");
+  await_claim_phase("data", "Bound");
+  settle();
+  host.remove(kClaims, kHostNamespace, host_name_of("data"));
+  await_claim_phase("data", "Lost");
+  EXPECT_NE(await_event("data", "ClaimLost").find("deleted on the host"), std::string::npos);
+  stop_syncer();
+  start_syncer();
+  settle();
+  EXPECT_FALSE(on_host(kClaims, "data").root().is_object());
+  // One that was never bound had no data.
+  make_claim("empty");
+  await_host(kClaims, "empty");
+  settle();
+  host.remove(kClaims, kHostNamespace, host_name_of("empty"));
+  await_host(kClaims, "empty");
+}
+
+TEST_F(KindsSync, WhatTheHostSaysOfAClaimIsToldInTheTenantsNames) {
+  start_syncer();
+  make_claim("data");
+  await_host(kClaims, "data");
+  host.create(kEvents, R"({"metadata":{"name":"e","namespace":"team"},"type":"Warning","reason":"ProvisioningFailed",)"
+                       R"("message":"no volume for team/)" +
+                           host_name_of("data") + R"( of pod )" + host_name_of("db") +
+                           R"(; gone: data-x-default-x-other.","involvedObject":{"kind":"PersistentVolumeClaim",)"
+                           R"("namespace":"team","name":")" +
+                           host_name_of("data") + R"("}})");
+  EXPECT_EQ(await_event("data", "ProvisioningFailed"),
+            "no volume for default/data of pod db; gone: data-x-default-x-other.");
+}
+
+TEST_F(KindsSync, AnIngressCrossesWithItsSecretAndItsAddressComesBack) {
+  configure("sync: {toHost: {ingresses: {enabled: true}}}\n");
+  start_syncer();
+  tenant.create(kSecrets, R"({"metadata":{"name":"cert","namespace":"default"},"data":{"k":"djE="}})");
+  const std::string rules = R"("rules":[{"host":"a.b","http":{"paths":[{"path":"/","pathType":"Prefix","backend":)"
+                            R"({"service":{"name":"web","port":{"number":80}}}}]}}])";
+  create(kIngresses, "site", R"("spec":{"tls":[{"hosts":["a.b"],"secretName":"cert"}],)" + rules + "}");
+  const Document crossed = await_host(kIngresses, "site");
+  EXPECT_EQ(crossed["spec"]["tls"].at(0)["secretName"].text(), host_name_of("cert"));
+  await_host(kSecrets, "cert");
+  host.patch(kIngresses, kHostNamespace, host_name_of("site"), R"({"spec":{"ingressClassName":"by-the-host"}})");
+  host.patch(kIngresses, kHostNamespace, host_name_of("site"),
+             R"({"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.7"}]}}})", "status");
+  eventually(
+      [&] {
+        return text(in_tenant(kIngresses, "site"), "status.loadBalancer").empty() &&
+               in_tenant(kIngresses, "site")["status"]["loadBalancer"]["ingress"].at(0)["ip"].text() == "192.0.2.7";
+      },
+      "the address came back");
+
+  tenant.patch(kIngresses, kTenantNamespace, "site", R"({"spec":{"tls":null}})");
+  eventually([&] { return on_host(kIngresses, "site")["spec"]["tls"].empty(); }, "what the tenant takes away goes");
+  await_gone(kSecrets, "cert");
+  EXPECT_EQ(text(on_host(kIngresses, "site"), "spec.ingressClassName"), "by-the-host") << "the host's own stays";
+  tenant.remove(kIngresses, kTenantNamespace, "site");
+  await_gone(kIngresses, "site");
+}
+
+TEST_F(KindsSync, DriftOfWhatIsTheTenantsIsRepairedAndTheHostsAdditionsStay) {
+  configure("sync: {toHost: {ingresses: {enabled: true}}}\n");
+  start_syncer();
+  create(kIngresses, "site", R"("spec":{"defaultBackend":{"service":{"name":"web","port":{"number":80}}}})");
+  await_host(kIngresses, "site");
+  host.patch(kIngresses, kHostNamespace, host_name_of("site"),
+             R"({"spec":{"defaultBackend":{"service":{"name":"elsewhere"}},"tls":[{"hosts":["added.by.host"]}]}})");
+  eventually(
+      [&] { return text(on_host(kIngresses, "site"), "spec.defaultBackend.service.name") == host_name_of("web"); },
+      "the backend is the tenant's again");
+  EXPECT_EQ(on_host(kIngresses, "site")["spec"]["tls"].size(), 1u);
+}
+
+TEST_F(KindsSync, ANetworkPolicyFollowsTheLabelsOfNamespaces) {
+  configure("sync: {toHost: {networkPolicies: {enabled: true}}}\n");
+  tenant.create(kNamespaces, R"({"metadata":{"name":"blue","labels":{"team":"blue"}}})");
+  start_syncer();
+  create(kPolicies, "only-blue",
+         R"("spec":{"podSelector":{"matchLabels":{"app":"db"}},"ingress":[{"from":[{"namespaceSelector":)"
+         R"({"matchLabels":{"team":"blue"}}}]}]})");
+  const auto namespaces = [&] {
+    const Document policy = on_host(kPolicies, "only-blue");
+    return policy["spec"]["ingress"].at(0)["from"].at(0)["podSelector"]["matchExpressions"].at(0)["values"].to_json();
+  };
+  eventually([&] { return namespaces() == R"(["blue"])"; }, "the namespace is selected by name");
+  tenant.create(kNamespaces, R"({"metadata":{"name":"azure","labels":{"team":"blue"}}})");
+  eventually([&] { return namespaces() == R"(["azure","blue"])"; }, "and another");
+  tenant.patch(kNamespaces, "", "blue", R"({"metadata":{"labels":{"team":null}}})");
+  tenant.patch(kNamespaces, "", "azure", R"({"metadata":{"labels":{"team":"red"}}})");
+  eventually([&] { return namespaces() == R"([""])"; }, "and none, which is not all");
+  tenant.patch(kPolicies, kTenantNamespace, "only-blue", R"({"spec":{"ingress":[{"from":[{"podSelector":{}}]}]}})");
+  eventually([&] { return namespaces() == R"(["default"])"; }, "a changed rule");
+  tenant.patch(kPolicies, kTenantNamespace, "only-blue", R"({"spec":{"ingress":null}})");
+  eventually([&] { return on_host(kPolicies, "only-blue")["spec"]["ingress"].empty(); }, "a rule that is gone");
+  tenant.remove(kPolicies, kTenantNamespace, "only-blue");
+  await_gone(kPolicies, "only-blue");
+}
+
+TEST_F(KindsSync, ABudgetIsOnTheHostAsTheNumberThatTheTenantCounted) {
+  configure("sync: {toHost: {podDisruptionBudgets: {enabled: true}}}\n");
+  start_syncer();
+  create(kBudgets, "quorum", R"("spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"db"}}})");
+  EXPECT_EQ(await_host(kBudgets, "quorum")["spec"]["maxUnavailable"].integer(), 1) << "nobody has counted";
+  tenant.patch(
+      kBudgets, kTenantNamespace, "quorum",
+      R"({"status":{"observedGeneration":1,"desiredHealthy":2,"currentHealthy":3,"expectedPods":3,"disruptionsAllowed":1}})",
+      "status");
+  eventually(
+      [&] {
+        const Document budget = on_host(kBudgets, "quorum");
+        return budget["spec"]["minAvailable"].integer() == 2 && !budget["spec"].has("maxUnavailable");
+      },
+      "the host has the number");
+  tenant.remove(kBudgets, kTenantNamespace, "quorum");
+  await_gone(kBudgets, "quorum");
+}
+
+TEST_F(KindsSync, EndpointsCrossForServicesWithoutSelectorOnly) {
+  start_syncer();
+  const std::string subsets = R"("subsets":[{"addresses":[{"ip":"192.0.2.1"}],"ports":[{"port":80}]}])";
+  create(kServices, "outside", R"("spec":{"ports":[{"port":80}]})");
+  create(kEndpoints, "outside", subsets);
+  create(kSlices, "outside-1",
+         R"("addressType":"IPv4","endpoints":[{"addresses":["192.0.2.2"]}],"ports":[{"port":80}])",
+         R"(,"labels":{"kubernetes.io/service-name":"outside"})");
+  create(kServices, "inside", R"("spec":{"selector":{"app":"a"},"ports":[{"port":80}]})");
+  create(kEndpoints, "inside", subsets);
+  EXPECT_EQ(await_host(kEndpoints, "outside")["subsets"].at(0)["addresses"].at(0)["ip"].text(), "192.0.2.1");
+  EXPECT_EQ(await_host(kSlices, "outside-1")["metadata"]["labels"]["kubernetes.io/service-name"].text(),
+            host_name_of("outside"));
+  settle();
+  EXPECT_FALSE(on_host(kEndpoints, "inside").root().is_object());
+
+  tenant.patch(kEndpoints, kTenantNamespace, "outside",
+               R"({"subsets":[{"addresses":[{"ip":"192.0.2.9"}],"ports":[{"port":80}]}]})");
+  eventually(
+      [&] { return on_host(kEndpoints, "outside")["subsets"].at(0)["addresses"].at(0)["ip"].text() == "192.0.2.9"; },
+      "the change");
+  tenant.patch(kServices, kTenantNamespace, "outside", R"({"spec":{"selector":{"app":"a"}}})");
+  await_gone(kEndpoints, "outside");
+  await_gone(kSlices, "outside-1");
+  tenant.patch(kServices, kTenantNamespace, "inside", R"({"spec":{"selector":null}})");
+  await_host(kEndpoints, "inside");
+}
+
+TEST_F(KindsSync, WithAllOfThemUnusedConfigMapsAndSecretsCrossToo) {
+  configure("sync: {toHost: {configMaps: {all: true}, secrets: {all: true}}}\n");
+  start_syncer();
+  tenant.create(kConfigMaps, R"({"metadata":{"name":"unused","namespace":"default"},"data":{"k":"v1"}})");
+  tenant.create(kSecrets, R"({"metadata":{"name":"unused","namespace":"default"},"data":{"k":"djE="}})");
+  await_host(kConfigMaps, "unused");
+  await_host(kSecrets, "unused");
+  tenant.remove(kSecrets, kTenantNamespace, "unused");
+  await_gone(kSecrets, "unused");
+}
+
+TEST_F(KindsSync, PriorityClassesStandOnTheHostUnderANameOfTheirOwn) {
+  configure("sync: {toHost: {priorityClasses: {enabled: true, maxValue: 100}}}\n");
+  start_syncer();
+  tenant.create(kPriorityClasses, R"({"metadata":{"name":"high"},"value":1000})");
+  const std::string name = host_name("high", kHostNamespace, "rag");
+  const auto there = [&] { return host.get(kPriorityClasses, "", name); };
+  eventually([&] { return there()["value"].integer() == 100; }, "the class is on the host, within the band");
+  settle();
+  EXPECT_FALSE(
+      host.get(kPriorityClasses, "", host_name("system-node-critical", kHostNamespace, "rag")).root().is_object());
+  tenant.remove(kPriorityClasses, "", "high");
+  eventually([&] { return !there().root().is_object(); }, "and goes");
+}
+
+TEST_F(KindsSync, ServiceAccountsStandOnTheHostWhenPodsRunUnderTheirOwn) {
+  configure("sync: {toHost: {serviceAccounts: {enabled: true}}}\n");
+  start_syncer();
+  tenant.create(kServiceAccounts,
+                R"({"metadata":{"name":"builder","namespace":"default"},"automountServiceAccountToken":true})");
+  EXPECT_FALSE(await_host(kServiceAccounts, "builder")["automountServiceAccountToken"].boolean(true));
+  create_pod("job", R"(,"serviceAccountName":"builder")");
+  EXPECT_EQ(text(await_host_pod("job"), "spec.serviceAccountName"), host_name_of("builder"));
+  tenant.remove(kServiceAccounts, kTenantNamespace, "builder");
+  await_gone(kServiceAccounts, "builder");
+}
+
+TEST_F(KindsSync, ClassesOfTheHostComeBySelectorAndFollowIt) {
+  configure(
+      "sync: {fromHost: {storageClasses: {enabled: true, selector: {matchLabels: {for: tenants}}}, "
+      "ingressClasses: {enabled: true}, priorityClasses: {enabled: true}}}\n");
+  host.create(
+      kStorageClasses,
+      R"({"metadata":{"name":"fast","labels":{"for":"tenants"},"annotations":)"
+      R"({"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"csi.x","parameters":{"secret":"s"}})");
+  host.create(kStorageClasses, R"({"metadata":{"name":"hidden"},"provisioner":"csi.x"})");
+  host.create(kIngressClasses, R"({"metadata":{"name":"nginx"},"spec":{"controller":"c"}})");
+  host.create(kPriorityClasses, R"({"metadata":{"name":"batch"},"value":-5})");
+  start_syncer();
+  const Document fast = tenant.get(kStorageClasses, "", "fast");
+  EXPECT_EQ(text(fast, "provisioner"), "csi.x");
+  EXPECT_FALSE(fast.root().has("parameters"));
+  EXPECT_EQ(fast["metadata"]["annotations"]["storageclass.kubernetes.io/is-default-class"].text(), "true");
+  EXPECT_FALSE(tenant.get(kStorageClasses, "", "hidden").root().is_object());
+  EXPECT_EQ(tenant.get(kPriorityClasses, "", "batch")["value"].integer(), -5);
+  eventually([&] { return tenant.get(kIngressClasses, "", "nginx").root().is_object(); }, "the class is there");
+  settle();
+  host.patch(kStorageClasses, "", "fast",
+             R"({"metadata":{"annotations":{"storageclass.kubernetes.io/is-default-class":null}}})");
+  eventually([&] { return tenant.get(kStorageClasses, "", "fast")["metadata"]["annotations"].empty(); },
+             "no default any more");
+  host.remove(kIngressClasses, "", "nginx");
+  eventually([&] { return !tenant.get(kIngressClasses, "", "nginx").root().is_object(); }, "the class is gone");
+}
+
+// user-pain, demand 23: nodes honest. Both come by the watch, at once: nothing here waits for a resync.
+TEST_F(KindsSync, ATaintAndTheEndOfANodeAreSeen) {
+  start_syncer();
+  eventually([&] { return tenant.get(kNodes, "", "node-1").root().is_object(); }, "the node is there");
+  host.patch(kNodes, "", "node-1",
+             R"({"metadata":{"labels":{"nvidia.com/gpu.count":"8","account":"x"}},)"
+             R"("spec":{"providerID":"aws:///i-1","taints":[{"key":"gpu","effect":"NoSchedule"}]}})");
+  host.patch(kNodes, "", "node-1",
+             R"({"status":{"capacity":{"nvidia.com/gpu":"8"},"images":[{"names":["of-another"]}],)"
+             R"("nodeInfo":{"machineID":"m","kernelVersion":"6.1"}}})",
+             "status");
+  Document node;
+  eventually(
+      [&] {
+        node = tenant.get(kNodes, "", "node-1");
+        return node["spec"]["taints"].size() == 1 && node["status"]["nodeInfo"]["kernelVersion"].text() == "6.1";
+      },
+      "the taint is there");
+  EXPECT_EQ(node["status"]["capacity"]["nvidia.com/gpu"].text(), "8");
+  EXPECT_EQ(node["metadata"]["labels"]["nvidia.com/gpu.count"].text(), "8");
+  EXPECT_FALSE(node["metadata"]["labels"].has("account"));
+  EXPECT_FALSE(node["spec"].has("providerID") || node["status"].has("images"));
+  EXPECT_EQ(node["status"]["nodeInfo"]["machineID"].text(), "");
+  settle();
+  const auto tenant_writes = tenant_faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes) << "what is left blank is no difference";
+  host.remove(kNodes, "", "node-1");
+  eventually([&] { return !tenant.get(kNodes, "", "node-1").root().is_object(); }, "the node is gone");
+}
+
+TEST_F(KindsSync, ANodesDriversComeWithTheNode) {
+  configure("sync: {fromHost: {csiNodes: {enabled: true}, nodes: {selector: {labels: {team: legal}}}}}\n");
+  host.create(kNodes, R"({"metadata":{"name":"node-2","labels":{"team":"legal"}}})");
+  for (const std::string node : {"node-1", "node-2"})
+    host.create(kCsiNodes, R"({"metadata":{"name":")" + node + R"("},"spec":{"drivers":[{"name":"d","nodeID":"n"}]}})");
+  start_syncer();
+  eventually([&] { return tenant.get(kCsiNodes, "", "node-2").root().is_object(); }, "the shown node's");
+  settle();
+  EXPECT_FALSE(tenant.get(kCsiNodes, "", "node-1").root().is_object());
+  host.patch(kNodes, "", "node-1", R"({"metadata":{"labels":{"team":"legal"}}})");
+  eventually([&] { return tenant.get(kCsiNodes, "", "node-1").root().is_object(); },
+             "that of a node which is shown now");
+}
+
+}  // namespace
+}  // namespace sublet::syncer

@@ -1,0 +1,43 @@
+// PersistentVolumeClaims: as other kinds that cross whole, but that data is never made anew. A claim that was bound and
+// that the host no longer has would come back empty; the tenant is told instead, as Kubernetes tells of a claim whose
+// volume is gone.
+#include "syncer/border.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+
+const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
+
+Result<Requeue> say_lost(Border& border, const SyncedKind& kind, const kube::CachedObject& claim) {
+  if (claim.text({"status", "phase"}) == "Lost" || !claim.text({"metadata", "deletionTimestamp"}).empty())
+    return Requeue();
+  // The copy may lag behind what was written a moment ago.
+  const auto there =
+      border.host.get(kClaims, border.host_namespace(), border.host_name_of(claim.namespace_name, claim.name));
+  if (there) return Requeue(std::chrono::milliseconds(50));
+  if (!there.error().is(Reason::not_found)) return fail(there.error());
+  Document patch = Document::object();
+  patch.root().object("status").put("phase", "Lost");
+  ++border.tenant_writes;
+  const auto patched =
+      border.tenant.patch(kClaims, claim.namespace_name, claim.name, kube::PatchType::merge, patch.to_json(), "status");
+  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+  record_tenant_event(border, whole(claim, kind).root(), "Warning", "ClaimLost",
+                      "the claim was deleted on the host, and this one has lost its volume; delete it and make it anew "
+                      "for an empty one");
+  return Requeue();
+}
+
+}  // namespace
+
+Result<Requeue> reconcile_claim(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                                const std::string& name) {
+  const auto claim = sides.tenant->get(tenant_namespace, name);
+  if (claim && !claim->text({"spec", "volumeName"}).empty() && !border.on_host(sides, tenant_namespace, name))
+    return say_lost(border, sides.kind, *claim);
+  return reconcile_copied(border, sides, tenant_namespace, name);
+}
+
+}  // namespace sublet::syncer

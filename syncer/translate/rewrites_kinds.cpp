@@ -1,0 +1,174 @@
+// What kinds beside pods need of the field table's `rewrite` and `clamp` rows, and pods of those kinds. Map:
+// references, claims, selectors, bounds, steps of kinds, what comes from the host.
+#include <algorithm>
+#include <array>
+
+#include "sublet/kube/selectors.h"
+#include "syncer/translate/metadata.h"
+#include "syncer/translate/rewrites.h"
+
+namespace sublet::syncer {
+
+using schema::Value;
+
+// --- references ----------------------------------------------------------------------------------------------------
+
+void rewrite_claim_name(Translation& translation, Value, Value field) {
+  if (!translation.config().claims_to_host)
+    return translation.deny("this virtual cluster's template does not carry PersistentVolumeClaims to the host");
+  if (field.text().empty()) return;  // the API server refuses it
+  translation.refer("PersistentVolumeClaim", field.text(), false);
+  field.set(translation.host_name_of(field.text()));
+}
+
+void rewrite_ephemeral_volume(Translation& translation, Value volume, Value) {
+  const std::string claim = std::string(translation.tenant_name()) + "-" + volume["name"].string();
+  volume.erase("ephemeral");
+  Value source = volume.object("persistentVolumeClaim");
+  source.clear();
+  rewrite_claim_name(translation, source, source.put("claimName", claim));
+}
+
+void rewrite_crossing_name(Translation& translation, Value, Value field) {
+  if (!field.text().empty()) field.set(translation.host_name_of(field.text()));
+}
+
+// The classes that every cluster has are for what keeps the host itself alive.
+void rewrite_priority_class(Translation& translation, Value parent, Value field) {
+  const std::string name = field.string();
+  const patches::SyncConfig& config = translation.config();
+  const bool the_hosts_own = name.starts_with("system-");
+  if (config.priority_classes_to_host && !the_hosts_own) return field.set(translation.cluster_name_of(name));
+  if (config.priority_classes_from_host && !the_hosts_own) return;
+  keep_allowed_priority_class(translation, parent, field);
+}
+
+// --- claims --------------------------------------------------------------------------------------------------------
+
+void refuse_other_sources(Translation& translation, Value source) {
+  if (source["kind"].text() != "PersistentVolumeClaim" || !source["apiGroup"].text().empty())
+    return translation.deny("only another PersistentVolumeClaim of the namespace can be the source of a claim", "kind");
+  const Value other = source["namespace"];
+  if (!other.text().empty() && other.text() != translation.tenant_namespace())
+    translation.deny("the source of a claim must be of its namespace", "namespace");
+}
+
+// A volume that the host gave the claim is only told back; one that a tenant names could be another tenant's.
+void refuse_volume_name(Translation& translation, Value parent, Value field) {
+  if (translation.operation() == Operation::create && !field.text().empty())
+    translation.deny("volumes are the host's: name a storage class, and the host binds one");
+  parent.erase("volumeName");
+}
+
+// --- selectors -----------------------------------------------------------------------------------------------------
+
+// On the host all of a tenant's pods share one namespace, so a namespace is a label there. Which namespaces have the
+// labels that a selector asks for is looked up in the tenant, and looked up again when they change.
+void rewrite_policy_peer(Translation& translation, Value peer) {
+  if (peer.has("ipBlock")) return;
+  Value selector = peer.object("podSelector");
+  translate_label_selector(selector);
+  narrow_to_virtual_cluster(translation, selector);
+  const Value namespaces = peer["namespaceSelector"];
+  const bool selects = namespaces.is_object();
+  if (selects && namespaces["matchLabels"].empty() && namespaces["matchExpressions"].empty()) return;  // all of them
+  std::vector<std::string> names{std::string(translation.tenant_namespace())};
+  if (selects) {
+    const auto& selected = translation.context().namespaces_selected;
+    names = selected ? selected(namespaces) : std::vector<std::string>();
+    if (names.empty()) names.emplace_back();  // no pod has an empty one; a peer that goes could open all
+  }
+  Value expression = selector.array("matchExpressions").push_object();
+  expression.put("key", kLabelTenantNamespace);
+  expression.put("operator", "In");
+  Value values = expression.array("values");
+  for (const std::string& name : names) values.push(name);
+}
+
+// --- bounds --------------------------------------------------------------------------------------------------------
+
+void clamp_priority(Translation& translation, Value, Value field) {
+  const patches::SyncConfig& config = translation.config();
+  field.set(std::clamp(field.integer(), config.priority_min, config.priority_max));
+}
+
+// --- steps of kinds ------------------------------------------------------------------------------------------------
+
+// Host pods have no owners, and of such pods the host's disruption controller can only count how many there are: a
+// share of them, or how many may be missing, is what the tenant's own has counted.
+void count_budget(const Translation& translation, Value host_budget) {
+  const Value status = translation.tenant()["status"];
+  Value spec = host_budget["spec"];
+  if (!spec.is_object() || spec["minAvailable"].is_integer() || !status.has("observedGeneration")) return;
+  spec.erase("maxUnavailable");
+  spec.put("minAvailable", status["desiredHealthy"].integer());
+}
+
+namespace {
+constexpr std::string_view kSkipMirror = "endpointslice.kubernetes.io/skip-mirror";
+constexpr std::string_view kServiceName = "kubernetes.io/service-name";
+}  // namespace
+
+void keep_mirroring_as_it_is(const Translation& translation, Value host_endpoints) {
+  if (const Value skip = translation.tenant()["metadata"]["labels"][kSkipMirror])
+    host_endpoints.object("metadata").object("labels").put(kSkipMirror, skip);
+}
+
+void name_service_of_slice(const Translation& translation, Value host_slice) {
+  const std::string_view service = translation.tenant()["metadata"]["labels"][kServiceName].text();
+  if (!service.empty())
+    host_slice.object("metadata").object("labels").put(kServiceName, translation.host_name_of(service));
+}
+
+// --- what comes from the host --------------------------------------------------------------------------------------
+
+namespace {
+
+// Labels by which pods choose nodes, of Kubernetes and of what tells devices; others are the platform's own. A last '*'
+// stands for any rest.
+constexpr std::array<std::string_view, 15> kNodeLabels{
+    "kubernetes.io/arch",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "beta.kubernetes.io/*",
+    "node.kubernetes.io/instance-type",
+    "node.kubernetes.io/windows-build",
+    "node-role.kubernetes.io/*",
+    "topology.kubernetes.io/*",
+    "failure-domain.beta.kubernetes.io/*",
+    "feature.node.kubernetes.io/*",
+    "nvidia.com/*",
+    "amd.com/*",
+    "gpu.intel.com/*",
+    "habana.ai/*",
+    "kai.scheduler/*",
+};
+
+bool key_matches(std::string_view pattern, std::string_view key) {
+  return pattern.ends_with('*') ? key.starts_with(pattern.substr(0, pattern.size() - 1)) : key == pattern;
+}
+
+// Those that the template selects the nodes by: a tenant's pods are sent there by them.
+bool selects_nodes(const patches::SyncConfig& config, std::string_view key) {
+  const auto selector = kube::LabelSelector::parse(config.nodes_selector);
+  return selector && std::ranges::any_of(selector->requirements(), [&](const auto& term) { return term.key == key; });
+}
+
+}  // namespace
+
+void keep_shown_node_labels(Translation& translation, Value, Value field) {
+  const patches::SyncConfig& config = translation.config();
+  field.retain([&](Value label) {
+    const auto allows = [&](std::string_view pattern) { return key_matches(pattern, label.key()); };
+    return std::ranges::any_of(kNodeLabels, allows) || std::ranges::any_of(config.node_labels, allows) ||
+           selects_nodes(config, label.key());
+  });
+}
+
+void leave_blank(Translation&, Value, Value field) { field.set(""); }
+
+void keep_default_class(Translation&, Value, Value field) {
+  field.retain([](Value entry) { return entry.key().ends_with(".kubernetes.io/is-default-class"); });
+}
+
+}  // namespace sublet::syncer
