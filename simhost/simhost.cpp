@@ -5,6 +5,7 @@
 #include "simhost/kai.h"
 #include "simhost/kubelet.h"
 #include "simhost/node_keeper.h"
+#include "simhost/provisioner.h"
 #include "simhost/scheduler.h"
 #include "sublet/base/status_json.h"
 #include "sublet/kube/informer.h"
@@ -35,12 +36,13 @@ struct SimHost::Impl {
   Random& random;
 
   // Set by start(), taken down on the loop.
-  std::unique_ptr<kube::Informer> nodes, pods, config_maps, secrets;
+  std::unique_ptr<kube::Informer> nodes, pods, config_maps, secrets, claims, volumes;
   std::unique_ptr<kube::Pipeline> pipeline;
   std::unique_ptr<EventRecorder> events;
   std::shared_ptr<NodeKeeper> keeper;
   std::shared_ptr<Scheduler> scheduler;
   std::shared_ptr<Kubelet> kubelet;
+  std::unique_ptr<Provisioner> provisioner;
 };
 
 void SimHost::Impl::build() {
@@ -48,8 +50,11 @@ void SimHost::Impl::build() {
   pods = std::make_unique<kube::Informer>(loop, client, all_of("pods"));
   config_maps = std::make_unique<kube::Informer>(loop, client, all_of("configmaps"));
   secrets = std::make_unique<kube::Informer>(loop, client, all_of("secrets"));
+  claims = std::make_unique<kube::Informer>(loop, client, all_of("persistentvolumeclaims"));
+  volumes = std::make_unique<kube::Informer>(loop, client, all_of("persistentvolumes"));
   pipeline = std::make_unique<kube::Pipeline>(loop, client, kInFlight);
   events = std::make_unique<EventRecorder>(client, *pipeline, clock);
+  provisioner = std::make_unique<Provisioner>(client, *pipeline);
   keeper = std::make_shared<NodeKeeper>(loop, client, *pipeline, options, clock);
   scheduler = std::make_shared<Scheduler>(loop, client, *pipeline, *events, clock, random);
   kubelet = std::make_shared<Kubelet>(loop, client, *pipeline, *events,
@@ -82,16 +87,25 @@ void SimHost::Impl::connect() {
   };
   config_maps->add_handler(wake(Dependency::Kind::config_map));
   secrets->add_handler(wake(Dependency::Kind::secret));
+  claims->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr& after) {
+    if (after) provisioner->claim_changed(after->document().root());
+  });
+  volumes->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr& after) {
+    if (after) provisioner->volume_changed(after->document().root());
+  });
 }
 
 void SimHost::Impl::tear_down() {
   nodes.reset();
   pods.reset();
+  claims.reset();
+  volumes.reset();
   pipeline.reset();  // before those whose callbacks it holds
   kubelet.reset();
   config_maps.reset();
   secrets.reset();
   scheduler.reset();
+  provisioner.reset();
   keeper.reset();
   events.reset();
 }
@@ -108,11 +122,14 @@ Outcome SimHost::start() {
   if (impl.keeper) return internal_error("the simulated host is started already");
   impl.loop.run_sync([&] { impl.build(); });
   if (auto written = impl.keeper->write(); !written) return written;
+  if (auto written = impl.provisioner->write_class(); !written) return written;
   impl.connect();
   // Nodes and what pods depend on first: pods are then judged by the whole picture.
   for (kube::Informer* copy : {impl.nodes.get(), impl.config_maps.get(), impl.secrets.get()}) copy->start();
   for (kube::Informer* copy : {impl.nodes.get(), impl.config_maps.get(), impl.secrets.get()})
     if (!copy->wait_synced(kSyncTimeout)) return fail(Reason::timeout, "the host's API server did not answer in time");
+  impl.claims->start();
+  impl.volumes->start();
   impl.pods->start();
   if (!impl.pods->wait_synced(kSyncTimeout))
     return fail(Reason::timeout, "the host's API server did not list its pods in time");

@@ -511,6 +511,31 @@ TEST_F(SimHostTest, TheImportantTakeThePlaceOfOthers) {
   EXPECT_EQ(evicted, 1) << "no more than needed";
 }
 
+// What the volume binder of the host's API server leaves to whoever provisions.
+TEST_F(SimHostTest, AClaimThatAsksForAVolumeGetsOneAndItGoesWithTheClaim) {
+  start({.nodes = 1, .gpu_nodes = 0});
+  const kube::Resource claims{"", "v1", "persistentvolumeclaims"}, volumes{"", "v1", "persistentvolumes"};
+  const auto standard = client_->get({"storage.k8s.io", "v1", "storageclasses"}, "", "standard");
+  ASSERT_TRUE(standard) << standard.error().message;
+  const auto claim = json(
+      R"({"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"data","annotations":)"
+      R"({"volume.kubernetes.io/storage-provisioner":"simulated-volume.sublet.dev"}},"spec":{"storageClassName":"standard",)"
+      R"("accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"3Gi"}}}})");
+  const auto made = client_->create(claims, kNamespace, claim.root());
+  ASSERT_TRUE(made) << made.error().message;
+  const std::string name = "pvc-" + (*made)["metadata"]["uid"].string();
+  const auto until = steady_clock::now() + kPatience;
+  auto volume = client_->get(volumes, "", name);
+  while (!volume && steady_clock::now() < until) volume = client_->get(volumes, "", name);
+  ASSERT_TRUE(volume) << "no volume was made";
+  EXPECT_EQ((*volume)["spec"]["capacity"]["storage"].text(), "3Gi");
+  EXPECT_EQ((*volume)["spec"]["claimRef"]["name"].text(), "data");
+  ASSERT_TRUE(
+      client_->patch(volumes, "", name, kube::PatchType::merge, R"({"status":{"phase":"Released"}})", "status"));
+  while (client_->get(volumes, "", name) && steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_FALSE(client_->get(volumes, "", name)) << "a volume that was released is still there";
+}
+
 TEST_F(SimHostTest, ABurstRunsFast) {
   constexpr std::size_t kCount = 1000;
   start({.nodes = 20});
