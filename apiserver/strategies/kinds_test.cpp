@@ -345,6 +345,26 @@ TEST(Workloads, AreStoredInFull) {
             "spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`");
 }
 
+// Upstream judges the pods of a StatefulSet with the volumes that its controller gives them.
+TEST(Workloads, AStatefulSetsPodsMountItsClaims) {
+  KindBench bench;
+  const auto set = [&](const std::string& mounted, const std::string& volumes) {
+    return bench.create(
+        "statefulsets",
+        R"({"metadata":{"name":"db","namespace":"default"},"spec":{"serviceName":"db","selector":{"matchLabels":{"a":"b"}},)"
+        R"("template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i","volumeMounts":)"
+        R"([{"name":")" +
+            mounted + R"(","mountPath":"/d"}]}])" + volumes +
+            R"(}},"volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],)"
+            R"("resources":{"requests":{"storage":"1Gi"}}}}]}})");
+  };
+  const auto made = set("data", "");
+  EXPECT_TRUE(made) << made.error();
+  EXPECT_FALSE(made && made.root()["spec"]["template"]["spec"].has("volumes")) << "judged with it, stored without";
+  EXPECT_TRUE(set("data", R"(,"volumes":[{"name":"data","emptyDir":{}}])")) << "a claim takes the place of a volume";
+  EXPECT_NE(set("other", "").error().find("Not found: \"other\""), std::string::npos);
+}
+
 TEST(Workloads, JobsOwnTheirPods) {
   KindBench bench;
   auto made = bench.create(

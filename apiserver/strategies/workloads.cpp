@@ -130,9 +130,30 @@ void validate_selector(Causes& causes, const Value& object, std::string_view kin
     invalid(causes, "spec.template.metadata.labels", labels, "`selector` does not match template `labels`");
 }
 
+// A StatefulSet's pods as its controller makes them: with a volume for each claim template, in the place of one of the
+// same name, and with names that the controller gives.
+schema::Document template_of_set(const Value& spec) {
+  auto pod_template = schema::Document::copy_of(spec["template"]);
+  auto pod_spec = pod_template.root().object("spec");
+  for (auto field : {"hostname", "subdomain"}) pod_spec.erase(field);
+  if (spec["volumeClaimTemplates"].empty()) return pod_template;
+  auto volumes = pod_spec.array("volumes");
+  for (auto claim : spec["volumeClaimTemplates"]) {
+    const auto name = claim["metadata"]["name"].string();
+    volumes.retain([&](const Value& volume) { return volume["name"].text() != name; });
+    auto volume = volumes.push_object();
+    volume.put("name", name);
+    volume.object("persistentVolumeClaim").put("claimName", name);
+  }
+  return pod_template;
+}
+
 void validate_running_template(Causes& causes, const Value& object) {
   constexpr std::string_view kAlways[] = {"Always"};
-  validate_pod_template(causes, "spec.template", object["spec"]["template"]);
+  if (object["spec"].has("volumeClaimTemplates"))
+    validate_pod_template(causes, "spec.template", template_of_set(object["spec"]).root());
+  else
+    validate_pod_template(causes, "spec.template", object["spec"]["template"]);
   auto policy = object["spec"]["template"]["spec"]["restartPolicy"].text();
   if (policy != "Always") not_supported(causes, "spec.template.spec.restartPolicy", policy, kAlways);
 }
