@@ -47,7 +47,8 @@ class Key {
  public:
   template <class T>
   Key& raw(const T& value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(T));
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    bytes_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return *this;
   }
   Key& text(std::string_view value) {
