@@ -2,7 +2,7 @@
 SHELL := bash
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
-.PHONY: help deps build demo test test-quick test-host soak conformance bench bench-peers format lint coverage clean
+.PHONY: help deps build demo test test-quick test-host attacks soak conformance bench bench-peers format lint coverage clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -27,6 +27,9 @@ test-quick: deps ## unit tests of the dev build only, for every save
 
 test-host: build ## the tests against a real kube-apiserver, built from pinned modules by tools/testhost
 	@tools/run-host-tests
+
+attacks: build ## every attack of tests/attacks on a virtual cluster of real processes; prints how many were repelled
+	@tests/e2e/run tests/attacks/run
 
 soak: deps ## crashes, kills and failing disks for SOAK_MINUTES (30): the crash model, and histories of clients and watches
 	@tools/configure release

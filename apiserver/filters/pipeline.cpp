@@ -226,6 +226,7 @@ void serve(const ContextPtr& context) {
 
 void serve_body(const ContextPtr& context) {
   const auto bytes = context->request.body.size();
+  if (bytes <= kLoopBytesMax) return serve(context);
   if (!run_by_size(*context->core, bytes, [context] { serve(context); })) refuse_for_now(*context);
 }
 

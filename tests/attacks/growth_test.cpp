@@ -1,0 +1,270 @@
+// Requests whose cost grows faster than they do: each shape is sent small and four times as large, and the processor
+// time of the whole server (filters, verbs, border, store) compared. Linear is four times as much, n log n a little
+// more, quadratic sixteen.
+//
+// A figure is the least of several runs, so that what else the machine does counts little; what takes no time at all is
+// not compared. ctest label: attacks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sublet/apiserver/server.h"
+#include "sublet/net/http.h"
+#include "sublet/net/loop.h"
+#include "sublet/patches/template.h"
+#include "sublet/store/sqlite_log.h"
+#include "subletd/border_admission.h"
+
+namespace sublet {
+namespace {
+
+constexpr int kGrowth = 4;
+constexpr double kRatioMax = 9;        // far from 4 as from 16
+constexpr double kSecondsMin = 0.020;  // what takes less when it is large is not worth a comparison
+constexpr int kTries = 5;
+
+double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+struct Sent {
+  std::string method, target, type, body;
+};
+
+/// A request made of n parts.
+struct Shape {
+  std::string name;
+  int parts;  // of the small one
+  std::function<Sent(int)> request;
+  std::function<Sent(int)> before = nullptr;  // makes what it changes
+};
+
+/// `part(i)` n times with commas.
+std::string each(int n, const std::function<std::string(const std::string&)>& part) {
+  std::string out;
+  for (int i = 0; i < n; ++i) {
+    if (i > 0) out += ',';
+    out += part(std::to_string(i));
+  }
+  return out;
+}
+
+using Part = std::function<std::string(const std::string&)>;
+
+Sent post(const std::string& path, const std::string& kind, const std::string& rest, const std::string& version = "v1",
+          const std::string& metadata = "") {
+  return {"POST", path, "application/json",
+          R"({"apiVersion":")" + version + R"(","kind":")" + kind + R"(","metadata":{"name":"x")" + metadata + "}" +
+              rest + "}"};
+}
+
+const std::string kDefault = "/api/v1/namespaces/default/";
+
+Shape config_map(std::string name, int parts, Part part, std::string member, char close) {
+  return {std::move(name), parts, [part, member, close](int n) {
+            return post(kDefault + "configmaps", "ConfigMap", "", "v1", ',' + member + each(n, part) + close);
+          }};
+}
+
+Sent pod(const std::string& in_container, const std::string& in_spec) {
+  return post(kDefault + "pods", "Pod",
+              R"(,"spec":{"containers":[{"name":"c","image":"i")" + in_container + "}]" + in_spec + "}");
+}
+Shape in_container(std::string name, int parts, std::string member, Part part) {
+  return {std::move(name), parts,
+          [member, part](int n) { return pod(",\"" + member + "\":[" + each(n, part) + "]", ""); }};
+}
+Shape in_spec(std::string name, int parts, std::string member, Part part) {
+  return {std::move(name), parts,
+          [member, part](int n) { return pod("", ",\"" + member + "\":[" + each(n, part) + "]"); }};
+}
+
+Part text(std::string before, std::string behind) {
+  return [before = std::move(before), behind = std::move(behind)](const std::string& i) { return before + i + behind; };
+}
+
+std::vector<Shape> metadata_shapes() {
+  return {
+      config_map(
+          "labels", 4000, [](const std::string& i) { return "\"l" + i + "\":\"v\""; }, R"("labels":{)", '}'),
+      config_map(
+          "annotations", 4000, [](const std::string& i) { return "\"a" + i + "\":\"v\""; }, R"("annotations":{)", '}'),
+      config_map("finalizers", 4000, text("\"x.io/f", "\""), R"("finalizers":[)", ']'),
+      config_map(
+          "owners", 2000,
+          [](const std::string& i) {
+            return R"({"apiVersion":"v1","kind":"ConfigMap","name":"o)" + i + R"(","uid":"u)" + i + "\"}";
+          },
+          R"("ownerReferences":[)", ']'),
+      config_map(
+          "unknown-fields", 4000, [](const std::string& i) { return "\"u" + i + "\":1"; }, R"("nested":{"a":1},)", ' '),
+      config_map("duplicate-fields", 4000, text("\"name\":\"x\",\"generateName\":\"", "\""), "", ' '),
+      config_map(
+          "managed-fields", 500,
+          [](const std::string& i) {
+            return R"({"manager":"m)" + i +
+                   R"(","operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:00Z",)" +
+                   R"("fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:k)" + i + R"(":{}}}})";
+          },
+          R"("managedFields":[)", ']'),
+      {"data", 4000,
+       [](int n) {
+         return post(kDefault + "configmaps", "ConfigMap",
+                     ",\"data\":{" + each(n, [](const std::string& i) { return "\"k" + i + "\":\"v\""; }) + "}");
+       }},
+      {"secret-data", 4000,
+       [](int n) {
+         return post(kDefault + "secrets", "Secret",
+                     ",\"data\":{" + each(n, [](const std::string& i) { return "\"k" + i + "\":\"dg==\""; }) + "}");
+       }},
+  };
+}
+
+std::vector<Shape> pod_shapes() {
+  return {
+      in_spec("imagePullSecrets", 2500, "imagePullSecrets", text(R"({"name":"s)", "\"}")),
+      in_spec("tolerations", 2500, "tolerations", text(R"({"operator":"Exists","key":"k)", "\"}")),
+      in_spec("volumes", 1500, "volumes",
+              [](const std::string& i) { return R"({"name":"v)" + i + R"(","secret":{"secretName":"s)" + i + "\"}}"; }),
+      in_spec("hostAliases", 2500, "hostAliases", text(R"({"ip":"10.0.0.1","hostnames":["h)", "\"]}")),
+      in_spec("initContainers", 800, "initContainers",
+              [](const std::string& i) { return R"({"name":"c)" + i + R"(","image":"i"})"; }),
+      in_spec("schedulingGates", 2500, "schedulingGates", text(R"({"name":"g)", "\"}")),
+      in_spec("readinessGates", 2500, "readinessGates", text(R"({"conditionType":"g)", "\"}")),
+      in_spec("resourceClaims", 1500, "resourceClaims",
+              [](const std::string& i) { return R"({"name":"r)" + i + R"(","resourceClaimName":"c)" + i + "\"}"; }),
+      in_spec("topologySpreadConstraints", 1500, "topologySpreadConstraints",
+              text(R"({"maxSkew":1,"whenUnsatisfiable":"DoNotSchedule","topologyKey":"k)", "\"}")),
+      in_container("env", 2500, "env", text(R"({"value":"v","name":"E)", "\"}")),
+      in_container("secretKeyRefs", 2000, "env",
+                   [](const std::string& i) {
+                     return R"({"name":"E)" + i + R"(","valueFrom":{"secretKeyRef":{"name":"s)" + i +
+                            R"(","key":"k"}}})";
+                   }),
+      in_container("envFrom", 2500, "envFrom", text(R"({"configMapRef":{"name":"m)", "\"}}")),
+      in_container("ports", 2500, "ports", text(R"({"containerPort":80,"name":"p)", "\"}")),
+      in_container("args", 4000, "args", text("\"$(A", ")\"")),
+      in_container("volumeMounts", 2000, "volumeMounts",
+                   [](const std::string& i) { return R"({"name":"v)" + i + R"(","mountPath":"/m)" + i + "\"}"; }),
+      {"projected", 1500,
+       [](int n) {
+         return pod("", R"(,"volumes":[{"name":"v","projected":{"sources":[)" +
+                            each(n, text(R"({"secret":{"name":"s)", "\"}}")) + "]}}]");
+       }},
+      {"nodeSelector", 2500,
+       [](int n) {
+         return pod("",
+                    ",\"nodeSelector\":{" + each(n, [](const std::string& i) { return "\"l" + i + "\":\"v\""; }) + "}");
+       }},
+      {"affinity", 1000,
+       [](int n) {
+         return pod("", R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
+                            each(n, text(R"({"labelSelector":{"matchLabels":{"a":"b"}},"topologyKey":"k)", "\"}")) +
+                            "]}}");
+       }},
+  };
+}
+
+std::vector<Shape> shapes() {
+  std::vector<Shape> all;
+  for (auto* make : {metadata_shapes, pod_shapes})
+    for (auto& shape : make()) all.push_back(std::move(shape));
+  return all;
+}
+
+class Cluster {
+ public:
+  Cluster() : loop_("growth"), store_(store::Store::open(store::make_memory_log()).value()) {
+    apiserver::ServerOptions options;
+    syncer::TranslateContext context;
+    context.virtual_cluster = "rag";
+    context.virtual_cluster_uid = "11111111-2222-4333-8444-555555555555";
+    context.host_namespace = "team";
+    context.host_service_account = "workload";
+    context.resolved_template = patches::Template::none().resolve({}, "rag", "team").value();
+    options.border = subletd::border_admission(std::move(context));
+    server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options));
+    EXPECT_TRUE(server_->start());
+    net::PeerIdentity identity;
+    identity.kind = net::PeerIdentity::Kind::in_process;
+    identity.common_name = "tester";
+    transport_ = net::make_in_process_transport(server_->handler(), identity);
+    send(post(kDefault + "serviceaccounts", "ServiceAccount", ""));
+  }
+  ~Cluster() {
+    server_->stop();
+    store_->close();
+    transport_.reset();
+    server_.reset();
+  }
+  net::Response send(const Sent& sent) {
+    net::Request request;
+    request.method = sent.method;
+    request.target = sent.target;
+    request.body = sent.body;
+    if (!sent.type.empty()) request.headers.add("Content-Type", sent.type);
+    return net::fetch(*transport_, std::move(request), std::chrono::seconds(300)).value();
+  }
+
+ private:
+  net::LoopThread loop_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<apiserver::Server> server_;
+  std::unique_ptr<net::Transport> transport_;
+};
+
+struct Cost {
+  double seconds;
+  int code;
+};
+
+Cost cost_of(const Shape& shape, int parts) {
+  Cluster cluster;
+  if (shape.before) {
+    const auto made = cluster.send(shape.before(parts));
+    EXPECT_EQ(made.code, 201) << made.body.substr(0, 500);
+  }
+  const Sent sent = shape.request(parts);
+  const double begun = processor_seconds();
+  const auto answer = cluster.send(sent);
+  return {processor_seconds() - begun, answer.code};
+}
+
+class Growth : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(Growth, IsNotFasterThanTheInput) {
+  const Shape& shape = GetParam();
+  double small = 1e9, large = 1e9;
+  for (int i = 0; i < kTries; ++i) {
+    const Cost of_small = cost_of(shape, shape.parts), of_large = cost_of(shape, kGrowth * shape.parts);
+    ASSERT_LT(of_small.code, 500);
+    small = std::min(small, of_small.seconds);
+    large = std::min(large, of_large.seconds);
+    RecordProperty("small_us", static_cast<int>(small * 1e6));
+    RecordProperty("large_us", static_cast<int>(large * 1e6));
+    RecordProperty("code", of_large.code);
+    if (large < kSecondsMin || large <= kRatioMax * small) break;
+  }
+  std::printf("%-28s %8.2f ms %8.2f ms  x%.1f\n", shape.name.c_str(), small * 1e3, large * 1e3, large / small);
+  std::fflush(stdout);
+  EXPECT_TRUE(large < kSecondsMin || large <= kRatioMax * small)
+      << shape.name << ": four times the input costs " << large / small << " times the time";
+}
+
+std::string name_of(const ::testing::TestParamInfo<Shape>& info) {
+  std::string name = info.param.name;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Growth, ::testing::ValuesIn(shapes()), name_of);
+
+}  // namespace
+}  // namespace sublet

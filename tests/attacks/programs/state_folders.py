@@ -1,0 +1,123 @@
+"""Two state folders that do not know of each other, and folders that somebody prepared."""
+import os
+import shutil
+import subprocess
+import tempfile
+
+from target import Target, sublet
+
+
+def second_of_a_name(_short):
+    """A second state folder makes a virtual cluster of the same name in the same namespace: refused, and told whose it is; the first one's objects stay."""
+    with Target(neighbour=False) as target:
+        other = tempfile.mkdtemp(prefix="sublet-attacks-other-")
+        host = os.path.join(target.state, "host", "admin.kubeconfig")
+        try:
+            os.environ["SUBLET_STATE_DIR"] = other
+            refused = sublet("create", "rag", "-n", "team", "--host-kubeconfig", host, check=False)
+            assert refused.returncode != 0, refused.stdout
+            for part in ("is another's", target.state, "sublet-owner-rag"):
+                assert part in refused.stderr, refused.stderr
+            sublet("create", "second", "-n", "team", "--host-kubeconfig", host)  # another name may be there
+            sublet("delete", "second", "-n", "team", "--yes")
+        finally:
+            os.environ["SUBLET_STATE_DIR"] = target.state
+            shutil.rmtree(other, ignore_errors=True)
+        found = target.api("host").request("GET", "/api/v1/namespaces/team/serviceaccounts/sublet-workload-rag")
+        assert found.code == 200, found.body
+        assert target.api("admin").request("GET", "/api/v1/pods").code == 200
+
+
+def namespace_with_more(_short):
+    """delete, when the platform has a Deployment and a claim in the namespace that sublet made: both stay, and are named."""
+    with Target(neighbour=True) as target:
+        host = target.api("host")
+        made = host.request("POST", "/api/v1/namespaces/team/configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "platforms"}})
+        assert made.code == 201, made.body
+        told = sublet("delete", "rag", "-n", "team", "--yes")
+        assert "configmaps platforms" in told.stderr + told.stdout, told.stderr
+        assert host.request("GET", "/api/v1/namespaces/team/configmaps/platforms").code == 200
+        assert host.request("GET", "/api/v1/namespaces/team").json["status"]["phase"] == "Active"
+        # Where nothing else is, the namespace goes.
+        host.request("DELETE", "/api/v1/namespaces/team/configmaps/platforms")
+        sublet("create", "rag", "-n", "team")
+        sublet("delete", "rag", "-n", "team", "--yes")
+        assert host.request("GET", "/api/v1/namespaces/team").code == 404
+
+
+def foreign_account(_short):
+    """A ServiceAccount of the name that the workloads' account would have: not adopted, not deleted."""
+    with Target(neighbour=True) as target:
+        host = target.api("host")
+        made = host.request("POST", "/api/v1/namespaces/elsewhere/serviceaccounts",
+                            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sublet-workload-third"}})
+        assert made.code == 201, made.body
+        refused = sublet("create", "third", "-n", "elsewhere", check=False)
+        assert refused.returncode != 0 and "is not of virtual cluster third" in refused.stderr, refused.stderr
+        assert host.request("GET", "/api/v1/namespaces/elsewhere/serviceaccounts/sublet-workload-third").code == 200
+        sublet("create", "fourth", "-n", "elsewhere")
+        sublet("delete", "fourth", "-n", "elsewhere", "--yes")
+
+
+def the_hosts_own(_short):
+    """Namespaces that are the host's own."""
+    with Target(neighbour=False):
+        for namespace in ("default", "kube-system", "kube-public", "kube-node-lease"):
+            refused = sublet("create", "x1", "-n", namespace, check=False)
+            assert refused.returncode != 0 and "it is the host's own" in refused.stderr, refused.stderr
+
+
+def planted_links(_short):
+    """Symbolic links where a lock or a log would be written: refused by name, and what they point at stays as it is."""
+    with Target(neighbour=False) as target:
+        victim = os.path.join(target.state, "victim")
+        with open(victim, "w", encoding="utf-8") as file:
+            file.write("precious")
+        for name in ("create.lock", "daemon.lock", "run.log"):
+            folder = os.path.join(target.state, "clusters", "trap", name.replace(".", "-"))
+            os.makedirs(folder, 0o700)
+            os.symlink(victim, os.path.join(folder, name))
+            refused = sublet("create", name.replace(".", "-"), "-n", "trap", check=False)
+            assert refused.returncode != 0, f"{name}: {refused.stdout}"
+            assert name in refused.stderr, f"{name}: {refused.stderr}"
+            assert open(victim, encoding="utf-8").read() == "precious", name
+
+
+def behind_a_link(_short):
+    """A state folder behind a symbolic link works."""
+    real, before = tempfile.mkdtemp(prefix="sublet-attacks-real-"), os.environ.get("SUBLET_STATE_DIR")
+    link = real + "-link"
+    os.symlink(real, link)
+    try:
+        os.environ["SUBLET_STATE_DIR"] = link
+        sublet("create", "rag", "-n", "team")
+        assert "Running" in sublet("list").stdout
+        sublet("delete", "rag", "-n", "team", "--yes")
+    finally:
+        os.environ.pop("SUBLET_STATE_DIR") if before is None else os.environ.__setitem__("SUBLET_STATE_DIR", before)
+        os.unlink(link)
+        shutil.rmtree(real, ignore_errors=True)
+
+
+def killed_connect(_short):
+    """The kubeconfig of a `connect -- COMMAND` that was killed goes with the next one."""
+    with Target(neighbour=False) as target:
+        process = subprocess.Popen(["sublet", "connect", "rag", "-n", "team", "--", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        def left():
+            return [name for name in os.listdir(target.folder()) if name.startswith("connect-")]
+        process.stdin.write(b"x\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"x\n"  # the command runs
+        assert len(left()) == 1
+        sublet("connect", "rag", "-n", "team", "--", "true")
+        assert len(left()) == 1, "one whose command runs is left alone"
+        process.kill()
+        process.stdin.close()
+        assert process.stdout.read() == b""  # the command has ended too
+        process.wait()
+        sublet("connect", "rag", "-n", "team", "--", "true")
+        assert not left()
+
+
+CASES = {"second-of-a-name": second_of_a_name, "namespace-with-more": namespace_with_more, "foreign-account": foreign_account,
+         "the-hosts-own": the_hosts_own, "planted-links": planted_links, "behind-a-link": behind_a_link, "killed-connect": killed_connect}
