@@ -1,5 +1,6 @@
 #include "net/client_connection.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -25,10 +26,17 @@ void set_tcp_options(int fd) {
   for (const auto& [level, name, value] : kOptions) ::setsockopt(fd, level, name, &value, sizeof(value));
 }
 
+std::string text_of(const SocketAddress& address) {
+  char host[NI_MAXHOST];
+  const int code = ::getnameinfo(address.get(), address.size, host, sizeof(host), nullptr, 0, NI_NUMERICHOST);
+  return code == 0 ? host : "the address";
+}
+
 }  // namespace
 
-ClientConnection::ClientConnection(Loop& loop, std::weak_ptr<Owner> owner, std::shared_ptr<const Endpoint> endpoint)
-    : loop_(loop), owner_(std::move(owner)), endpoint_(std::move(endpoint)) {}
+ClientConnection::ClientConnection(Loop& loop, std::weak_ptr<Owner> owner, std::shared_ptr<const Endpoint> endpoint,
+                                   MayConnect may_connect)
+    : loop_(loop), owner_(std::move(owner)), endpoint_(std::move(endpoint)), may_connect_(std::move(may_connect)) {}
 
 ClientConnection::~ClientConnection() = default;
 
@@ -63,6 +71,10 @@ void ClientConnection::connect_next(const std::string& last_error) {
   std::string error = last_error;
   while (next_address_ < addresses_.size()) {
     const auto& address = addresses_[next_address_++];
+    if (const auto refused = may_connect_ ? may_connect_(*address.get()) : std::string_view(); !refused.empty()) {
+      error = text_of(address) + " " + std::string(refused);
+      continue;
+    }
     connecting_ = Descriptor(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (connecting_ && address.storage.ss_family != AF_UNIX) set_tcp_options(connecting_.get());
     if (connecting_ && ::connect(connecting_.get(), address.get(), address.size) == 0) return on_connected();

@@ -44,7 +44,9 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
     virtual void on_call_over(const ClientCall& call) = 0;
   };
 
-  ClientConnection(Loop& loop, std::weak_ptr<Owner> owner, std::shared_ptr<const Endpoint> endpoint);
+  using MayConnect = std::function<std::string_view(const sockaddr& address)>;
+  ClientConnection(Loop& loop, std::weak_ptr<Owner> owner, std::shared_ptr<const Endpoint> endpoint,
+                   MayConnect may_connect = {});
   ~ClientConnection() override;
 
   /// Connects, then sends.
@@ -88,6 +90,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   Loop& loop_;
   const std::weak_ptr<Owner> owner_;
   const std::shared_ptr<const Endpoint> endpoint_;
+  const MayConnect may_connect_;
 
   State state_ = State::connecting;
   ResolveTicket resolving_;

@@ -65,7 +65,7 @@ std::string head_text(const Request& request, const std::string& host) {
 class Pool final : public ClientConnection::Owner, public std::enable_shared_from_this<Pool> {
  public:
   Pool(Loop& loop, Endpoint endpoint, HttpClientOptions options)
-      : loop_(loop), endpoint_(std::make_shared<const Endpoint>(std::move(endpoint))), options_(options) {}
+      : loop_(loop), endpoint_(std::make_shared<const Endpoint>(std::move(endpoint))), options_(std::move(options)) {}
 
   Loop& loop() { return loop_; }
   const Endpoint& endpoint() const { return *endpoint_; }
@@ -139,7 +139,7 @@ class Pool final : public ClientConnection::Owner, public std::enable_shared_fro
         connection->send(call);
       } else if (connections_.size() < options_.connections_max) {
         const auto call = next_call();
-        auto fresh = std::make_shared<ClientConnection>(loop_, weak_from_this(), endpoint_);
+        auto fresh = std::make_shared<ClientConnection>(loop_, weak_from_this(), endpoint_, options_.may_connect);
         connections_.insert(fresh);
         fresh->open(call, options_.connect_timeout);
       } else {
@@ -201,7 +201,8 @@ class HttpExchange final : public Exchange {
 class HttpClient final : public Transport {
  public:
   HttpClient(Loop& loop, Endpoint endpoint, HttpClientOptions options)
-      : pool_(std::make_shared<Pool>(loop, std::move(endpoint), options)), host_(host_field(pool_->endpoint())) {}
+      : pool_(std::make_shared<Pool>(loop, std::move(endpoint), std::move(options))),
+        host_(host_field(pool_->endpoint())) {}
   ~HttpClient() override {
     pool_->loop().post([pool = pool_] { pool->retire(); });
   }
@@ -230,7 +231,7 @@ class HttpClient final : public Transport {
 }  // namespace
 
 std::shared_ptr<Transport> make_http_client(Loop& loop, Endpoint endpoint, HttpClientOptions options) {
-  return std::make_shared<HttpClient>(loop, std::move(endpoint), options);
+  return std::make_shared<HttpClient>(loop, std::move(endpoint), std::move(options));
 }
 
 }  // namespace sublet::net

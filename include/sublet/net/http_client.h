@@ -7,12 +7,16 @@
 // own. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 #include "sublet/net/tls_context.h"
+
+struct sockaddr;
 
 namespace sublet::net {
 
@@ -28,6 +32,9 @@ struct HttpClientOptions {
   std::size_t idle_connections_max = 32;  // as many as a syncer at full load has calls in flight
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds idle_timeout{90'000};
+  /// Asked before each connection to an address that the endpoint's name has: why not, empty when it may be. Null: all
+  /// may.
+  std::function<std::string_view(const sockaddr& address)> may_connect = {};
 };
 
 std::shared_ptr<Transport> make_http_client(Loop& loop, Endpoint endpoint, HttpClientOptions options = {});
