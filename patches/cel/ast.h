@@ -32,7 +32,7 @@ enum class Op : std::uint8_t {
   logical_and,    // children: left, right
   logical_or,     // children: left, right
   comprehension,  // children: range, start, condition, step, result
-  message,        // children: values; always refused by the checker
+  message,        // children: values of `fields`; of patches alone (Environment::offer_patches)
 };
 
 /// Places of a comprehension's children.
@@ -51,7 +51,9 @@ struct Node {
   Value literal;
   TypeRef type;  // static type, filled by the checker
   std::vector<std::unique_ptr<Node>> children;
-  std::vector<bool> optional_items;         // list, map: `?x` per item or entry
+  std::vector<bool> optional_items;         // list, map, message: `?x` per item or entry
+  std::vector<std::string> fields;          // message
+  std::string mismatch;                     // message: what is wrong with the names of those within it
   std::vector<int> entry_offsets;           // map: of the colons
   std::string accumulator;                  // comprehension
   std::vector<std::string> variables;       // comprehension: one or two; "#unused" when it binds a name

@@ -21,6 +21,11 @@ bool mentions_dyn(const Type& type) {
 }
 
 constexpr int kTypePartsMax = 1000;
+constexpr std::string_view kJsonPatch = "JSONPatch", kObject = "Object";
+
+bool is_patch_type(std::string_view name) {
+  return name == kJsonPatch || name == kObject || (name.starts_with(kObject) && name[kObject.size()] == '.');
+}
 
 struct Local {
   std::string_view name;
@@ -63,6 +68,7 @@ class Checker {
   TypeRef check_logical(Node& node);
   TypeRef check_list(Node& node);
   TypeRef check_map(Node& node);
+  TypeRef check_message(Node& node);
   TypeRef check_comprehension(Node& node);
   void check_range(Node& node, std::vector<Local>& variables);
   TypeRef resolve(Node& node, std::string_view name);
@@ -112,11 +118,7 @@ TypeRef Checker::dispatch(Node& node) {
     case Op::comprehension:
       return check_comprehension(node);
     case Op::message:
-      if (friendly_)
-        fail(node, "messages cannot be constructed; use a map {'key': value}");
-      else
-        fail(node, "undeclared reference to '" + node.name + "' (in container '" + environment_.container() + "')");
-      return Type::of(Kind::error);
+      return check_message(node);
     case Op::variable:
     case Op::local:
       break;
@@ -215,8 +217,18 @@ TypeRef Checker::check_select(Node& node) {
   if (!parent.empty()) {
     const std::string qualified = parent + '.' + node.name;
     if (!test && resolve_name(node, qualified)) return node.type;
+    if (test && environment_.slot_of(qualified) >= 0) {  // of a declared member there is no doubt
+      node.op = Op::literal;
+      node.literal = Value::boolean(true);
+      node.children.clear();
+      return Type::of(Kind::boolean);
+    }
     const auto* closed = environment_.closed(parent);
     if (closed && environment_.slot_of(qualified) < 0) {
+      if (!friendly_) {
+        fail(node, "undefined field '" + node.name + "'");
+        return Type::of(Kind::error);
+      }
       fail_at(node.name_offset, "there is no " + closed->what + " '" + node.name + "'" +
                                     suggestion(node.name, known_names(parent + '.')));
       return Type::of(Kind::error);
@@ -240,6 +252,8 @@ TypeRef Checker::field_type(Node& node) {
     case Kind::object:
       if (const TypeField* field = target->field(node.name); field && field->type)
         type = field->type;
+      else if (environment_.offers_patches() && is_patch_type(target->name))
+        type = Type::of(Kind::dyn);
       else
         fail(node, "undefined field '" + node.name + "'");
       break;
@@ -421,6 +435,53 @@ TypeRef Checker::check_map(Node& node) {
   if (!keys) keys = unifier_.fresh();
   if (!values) values = unifier_.fresh();
   return Type::map(keys, values);
+}
+
+// Names of messages within messages must say where they stand: Object.spec{} in the field spec of Object{}.
+void check_names(const Node& node, const std::string& path, std::string& mismatch) {
+  if (node.op == Op::message) {
+    if (node.name != path) {
+      if (!mismatch.empty()) mismatch += '\n';
+      mismatch += "unexpected type name \"" + node.name + "\", expected \"" + path +
+                  "\", which matches field name path from root Object type";
+    }
+    for (std::size_t i = 0; i < node.children.size(); ++i)
+      check_names(*node.children[i], path + "." + node.fields[i], mismatch);
+  } else if (node.op == Op::list) {
+    for (const NodePtr& child : node.children) check_names(*child, path, mismatch);
+  } else if (node.op == Op::map) {
+    for (std::size_t i = 1; i < node.children.size(); i += 2) check_names(*node.children[i], path, mismatch);
+  }
+}
+
+TypeRef Checker::check_message(Node& node) {
+  if (friendly_) {
+    fail(node, "messages cannot be constructed; use a map {'key': value}");
+    return Type::of(Kind::error);
+  }
+  if (!environment_.offers_patches() || !is_patch_type(node.name)) {
+    fail(node, "undeclared reference to '" + node.name + "' (in container '" + environment_.container() + "')");
+    return Type::of(Kind::error);
+  }
+  const bool json_patch = node.name == kJsonPatch;
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    Node& child = *node.children[i];
+    check(child);
+    const TypeRef found = item_type(child, node.optional_items[i]);
+    const std::string& field = node.fields[i];
+    const bool text = json_patch && field != "value";
+    if (text && field != "op" && field != "path" && field != "from")
+      fail(child, "undefined field '" + field + "'");
+    else if (text && !unifier_.assignable(Type::of(Kind::string), found))
+      fail(child, "expected type of field '" + field + "' is 'string' but provided type is '" +
+                      type_text(*unifier_.substitute(found, false)) + "'");
+  }
+  if (!json_patch) {
+    std::string mismatch;
+    check_names(node, node.name, mismatch);
+    node.mismatch = std::move(mismatch);
+  }
+  return Type::object(node.name, {});
 }
 
 // The types of a comprehension's variables.

@@ -10,6 +10,7 @@ namespace sublet::patches::cel {
 
 inline constexpr double kTextFactor = 0.1;      // of a text's characters, for going through it once
 inline constexpr double kPatternFactor = 0.25;  // of a pattern's characters
+inline constexpr std::uint64_t kMessageCost = 40;
 inline constexpr std::uint64_t kListCost = 10;
 inline constexpr std::uint64_t kMapCost = 30;
 inline constexpr std::uint64_t kCheckCost = 350'000;  // to ask an authorizer

@@ -569,7 +569,7 @@ CallEstimate Estimator::text_cost(std::string_view function, CostWay way, const 
     return {size * (2 * kTextFactor), Range{0, a.size() > 1 ? literal_int(a[1], size.max) : size.max}};
   }
   const Range size = size_of(target ? *target : a[0]);
-  const bool makes_text = target || function == "url";
+  const bool makes_text = target || function == "url" || function == "jsonpatch.escapeKey";
   return {size * (way == CostWay::text_twice ? 2 * kTextFactor : kTextFactor),
           makes_text ? std::optional(size) : std::nullopt};
 }

@@ -69,8 +69,8 @@ std::optional<CostWay> kubernetes_way(std::string_view function, std::string_vie
     all(CostWay::check, {"check"});
     all(CostWay::selector, {"fieldSelector", "labelSelector"});
     all(CostWay::traversal, {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"});
-    all(CostWay::text, {"url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "ip", "isIP", "isCIDR",
-                        "quantity", "isQuantity", "semver", "isSemver"});
+    all(CostWay::text, {"jsonpatch.escapeKey", "url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "ip",
+                        "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"});
     all(CostWay::text_twice, {"replace", "split", "ip.isCanonical"});
     all(CostWay::result_twice, {"join"});
     all(CostWay::pattern, {"find", "findAll"});

@@ -115,6 +115,7 @@ class Evaluator {
   Value member_of_constants(const Node& node);
   Value list(const Node& node);
   Value map(const Node& node);
+  Value message(const Node& node);
   Value logical(const Node& node);
   Value comprehension(const Node& node);
   Value iterate(const Node& node, const Value& range);
@@ -158,8 +159,9 @@ Value Evaluator::dispatch(const Node& node) {
       return logical(node);
     case Op::comprehension:
       return comprehension(node);
-    case Op::identifier:
     case Op::message:
+      return message(node);
+    case Op::identifier:
       break;
   }
   return Value::error("undeclared reference to '" + node.name + "'");
@@ -430,6 +432,27 @@ Value Evaluator::map(const Node& node) {
       return Value::error("Failed with repeated key: " + go_text(key), node.children[i]->offset);
   }
   meter_.charge(kMapCost);
+  return Value::map(std::move(entries));
+}
+
+// A patch's message is a map of its fields.
+Value Evaluator::message(const Node& node) {
+  if (!node.mismatch.empty()) return Value::error("type mismatch: " + node.mismatch);
+  Map entries;
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    Value value = evaluate(*node.children[i]);
+    if (value.is_error()) return value;
+    if (node.optional_items[i]) {
+      if (!value.is(Kind::optional))
+        return Value::error(
+            "cannot initialize optional entry '" + node.fields[i] + "' from non-optional value " + go_text(value),
+            node.children[i]->offset);
+      if (!value.as_optional()) continue;
+      value = Value(*value.as_optional());
+    }
+    entries.emplace_back(Value::string(node.fields[i]), std::move(value));
+  }
+  meter_.charge(kMessageCost);
   return Value::map(std::move(entries));
 }
 

@@ -24,9 +24,9 @@ constexpr Offer kOffers[] = {
     {Set::authorizer, 27, false, false},  {Set::authorizer_selectors, 31, false, false},
     {Set::quantity, 28, true, false},     {Set::quantity_more, 0, true, false},
     {Set::network, 30, true, false},      {Set::format, 31, true, false},
-    {Set::semver, 33, true, false},
+    {Set::semver, 33, true, false},       {Set::patches, 1, false, false},
 };
-static_assert(std::size(kOffers) == static_cast<std::size_t>(Set::semver) + 1);
+static_assert(std::size(kOffers) == static_cast<std::size_t>(Set::patches) + 1);
 
 constexpr std::pair<std::string_view, Kind> kTypeWords[] = {
     {"int", Kind::integer},
@@ -115,7 +115,7 @@ Index build_index() {
   Index index;
   for (const auto& table : {operator_table(), comparison_table(), conversion_table(), string_table(), list_table(),
                             optional_table(), math_table(), set_table(), time_table(), quantity_table(), url_table(),
-                            network_table(), semver_table(), format_table(), authorizer_table()})
+                            network_table(), semver_table(), format_table(), authorizer_table(), patch_table()})
     for (const Overload& row : table) {
       Function function = SignatureReader(row.signature).read();
       function.row = &row;
@@ -151,6 +151,7 @@ bool accepts_value(const Type& type, const Value& value) {
 }  // namespace
 
 bool available(Set set, const Environment& environment) {
+  if (set == Set::patches) return environment.offers_patches();
   const Offer& offer = kOffers[static_cast<std::size_t>(set)];
   if (environment.library() == Library::templates) return offer.templates;
   if (environment.library() == Library::standard) return offer.standard;

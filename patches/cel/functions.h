@@ -64,6 +64,7 @@ enum class Set : std::uint8_t {
   network,
   format,
   semver,
+  patches,  // where Environment::offers_patches()
 };
 
 /// A row of a table. `signature`: "(string, int) -> bool", a method's with a dot before the bracket's rest:
@@ -148,5 +149,6 @@ std::span<const Overload> network_table();
 std::span<const Overload> semver_table();
 std::span<const Overload> format_table();
 std::span<const Overload> authorizer_table();
+std::span<const Overload> patch_table();
 
 }  // namespace sublet::patches::cel

@@ -301,8 +301,7 @@ NodePtr Parser::name() {
   return message(std::move(node));
 }
 
-// `a.b.Name{field: value}`: messages of protobuf, which there are none of. Their names and fields are read, so that
-// the checker can say so.
+// `a.b.Name{field: value}`: whether there is such a message is the checker's to say.
 NodePtr Parser::message(NodePtr name) {
   std::size_t ahead = at_;
   std::string text = name->name;
@@ -315,11 +314,12 @@ NodePtr Parser::message(NodePtr name) {
   NodePtr node = make(Op::message, tokens_[ahead].offset);
   node->name = text;
   while (!stopped_ && !accept("}")) {
-    accept("?");
+    node->optional_items.push_back(accept("?"));
     if (token().kind != TokenKind::identifier && token().kind != TokenKind::quoted_identifier) {
       unexpected("{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}");
       break;
     }
+    node->fields.emplace_back(token().text);
     ++at_;
     expect(":");
     maker_.adopt(*node, expression());

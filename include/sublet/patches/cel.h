@@ -52,6 +52,10 @@ class Environment {
   /// Keeps the slot of a variable, but lets no expression name it.
   void hide(std::string_view name) { set_visible(name, false); }
   void show(std::string_view name) { set_visible(name, true); }
+  /// Lets expressions make patches, as mutating admission policies do: `Object{spec: Object.spec{...}}`, whose values
+  /// are maps, `JSONPatch{op: "add", path: "/a", value: 1}`, and jsonpatch.escapeKey(). Types named so are objects.
+  void offer_patches() { patches_ = true; }
+  bool offers_patches() const { return patches_; }
   /// The namespace that names are looked up in first (`a.b`: a.b.x, a.x, x).
   void set_container(std::string name) { container_ = std::move(name); }
 
@@ -77,6 +81,7 @@ class Environment {
 
   Library library_;
   int minor_;
+  bool patches_ = false;
   std::string container_;
   std::vector<Variable> variables_;
   std::vector<Closed> closed_;
