@@ -1,5 +1,6 @@
 #include "sublet/apiserver/server.h"
 
+#include "apiserver/admission/admission_hooks.h"
 #include "apiserver/admission/call_out.h"
 #include "apiserver/authz/standing_rights.h"
 #include "apiserver/crd/keeper.h"
@@ -16,12 +17,14 @@ struct Parts {
   Parts(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
       : watches(loop, store),
         call_outs(loop),
+        hooks(store, loop, options.outbound),
         authorizer(store, options.house_rights),
         standing_rights(loop, authorizer),
-        core(store, loop, std::move(options), clock, random, watches, call_outs, authorizer, standing_rights) {}
+        core(store, loop, std::move(options), clock, random, watches, call_outs, hooks, authorizer, standing_rights) {}
 
   WatchHub watches;
   CallOuts call_outs;
+  AdmissionHooks hooks;
   Authorizer authorizer;
   StandingRights standing_rights;
   ServerCore core;
@@ -67,6 +70,7 @@ void Server::stop() {
   impl_->core->watches.finish_all();
   impl_->core->call_outs.stop();
   impl_->core->aside.stop();
+  impl_->core->hooks.stop();
   impl_->core->authorizer.stop();
   impl_->core->large_writes.stop();
   impl_->core->large_answers.stop();

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "apiserver/tunnel_call.h"
 #include "sublet/base/mutex.h"
 #include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
@@ -22,7 +23,8 @@ constexpr std::size_t kBacklogHigh = 256 * 1024;  // a piece is acknowledged onc
 struct Job {
   std::string id;
   PodLogRequest log;
-  bool close = false;  // of that id: nobody reads it any more
+  bool close = false;                                 // of that id: nobody reads it any more
+  std::shared_ptr<const ServiceCall> call = nullptr;  // instead of a log
 };
 
 struct Stream {
@@ -30,6 +32,17 @@ struct Stream {
   bool started = false;
   std::shared_ptr<net::ResponseSink> unacknowledged;  // the syncer's POST that waits for room
 };
+
+void put_call(schema::Value out, const ServiceCall& call) {
+  out.put("port", call.port);
+  out.put("serverName", call.server_name);
+  out.put("ca", call.ca_pem);
+  out.put("method", call.request.method);
+  out.put("target", call.request.target);
+  for (const auto& [name, value] : call.request.headers) out.object("headers").put(name, value);
+  out.put("body", call.request.body);
+  out.put("timeout", static_cast<std::int64_t>(call.timeout.count()));
+}
 
 std::string job_json(const Job& job) {
   schema::Document document = schema::Document::object();
@@ -43,6 +56,7 @@ std::string job_json(const Job& job) {
   root.put("pod", job.log.pod_name);
   root.put("uid", job.log.pod_uid);
   root.put("query", job.log.query);
+  if (job.call) put_call(root.object("call"), *job.call);
   return document.to_json();
 }
 
@@ -78,14 +92,14 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
 
   // --- the tenant's side ---
 
-  void open(const PodLogRequest& request, const std::shared_ptr<net::ResponseSink>& client) {
+  void open(Job job, const std::shared_ptr<net::ResponseSink>& client) {
     std::string id;
     {
       const MutexLock lock(mutex);
       if (waiting.size() < kWaitingJobsMax) {
-        id = std::to_string(++last_id);
+        id = job.id = std::to_string(++last_id);
         streams[id].client = client;
-        waiting.push_back({id, request});
+        waiting.push_back(std::move(job));
       }
     }
     if (id.empty())
@@ -100,6 +114,20 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     loop.after(std::chrono::duration_cast<std::chrono::milliseconds>(kSyncerTimeout), [weak = weak_from_this(), id] {
       if (const auto self = weak.lock()) self->give_up_if_waiting(id);
     });
+  }
+
+  // What it returns is the caller's: dropping it ends the call.
+  std::shared_ptr<void> call(ServiceCall call, std::function<void(Result<net::Response>)> done) {
+    const auto end = std::make_shared<TunnelCall>(loop, std::move(done));
+    const auto timeout = call.timeout;
+    PodLogRequest pod{call.pod_namespace, call.pod_name, call.pod_uid, ""};
+    Job job{"", std::move(pod), false, std::make_shared<const ServiceCall>(std::move(call))};
+    // On the loop, so that nothing is answered before this has returned.
+    loop.post([self = shared_from_this(), job = std::move(job), end] { self->open(job, end); });
+    loop.after(timeout, [weak = std::weak_ptr(end)] {
+      if (const auto late = weak.lock()) late->fail_with(fail(Reason::timeout, "context deadline exceeded").value());
+    });
+    return {end.get(), [end](void*) { end->drop(); }};
   }
 
   // Answers the parked poll with the next job.
@@ -144,7 +172,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       streams.erase(found);
       // A log that says nothing has no piece that could be answered by 410: the syncer is told.
       if (std::erase_if(waiting, [&](const Job& job) { return job.id == id; }) == 0 && !post)
-        waiting.push_back({id, {}, true});
+        waiting.push_back({id, {}, true, nullptr});
     }
     if (post) answer_empty(*post, 410);
     hand_out();
@@ -258,7 +286,13 @@ Tunnel::~Tunnel() = default;
 
 PodLogs Tunnel::pod_logs() {
   return [impl = impl_](const PodLogRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
-    impl->open(request, sink);
+    impl->open({"", request, false, nullptr}, sink);
+  };
+}
+
+ServiceCaller Tunnel::service_calls() {
+  return [impl = impl_](ServiceCall call, std::function<void(Result<net::Response>)> done) {
+    return impl->call(std::move(call), std::move(done));
   };
 }
 

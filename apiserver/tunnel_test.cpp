@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "apiserver/server_testing.h"
 
 namespace sublet::apiserver {
@@ -89,6 +91,53 @@ TEST_F(TunnelTest, AStreamThatGoesWrongIsCutOff) {
   EXPECT_TRUE(client->ended());
   EXPECT_EQ(client->code(), 200);
   EXPECT_EQ(client->raw().find("and so on"), std::string::npos);
+}
+
+class TunnelCallTest : public TunnelTest {
+ protected:
+  ServiceCall question(std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+    ServiceCall call{"default", "hook", "uid-1", 9443, "hook.default.svc", "pem", {}, timeout};
+    call.request.method = "POST";
+    call.request.target = "/x";
+    call.request.body = "hello";
+    return call;
+  }
+  std::shared_ptr<void> ask(std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+    return tunnel_.service_calls()(question(timeout),
+                                   [this](Result<net::Response> response) { answer_.set_value(std::move(response)); });
+  }
+  std::promise<Result<net::Response>> answer_;
+};
+
+TEST_F(TunnelCallTest, ACallIsAJobAndItsAnswerComesBack) {
+  const auto poll = call("GET", "/sublet.dev/v1/tunnel");
+  const auto asked = ask();
+  ASSERT_TRUE(poll->ended());
+  EXPECT_EQ(
+      poll->raw(),
+      R"({"id":"1","namespace":"default","pod":"hook","uid":"uid-1","query":"","call":{"port":9443,)"
+      R"("serverName":"hook.default.svc","ca":"pem","method":"POST","target":"/x","body":"hello","timeout":60000}})");
+  EXPECT_EQ(piece("1?code=201", "a"), 200);
+  EXPECT_EQ(piece("1?code=201&end=1", "b"), 200);
+  const auto answer = answer_.get_future().get();
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->code, 201);
+  EXPECT_EQ(answer->body, "ab");
+}
+
+TEST_F(TunnelCallTest, ASyncerThatDoesNotComeIsNotWaitedFor) {
+  const auto asked = ask(std::chrono::milliseconds(20));
+  const auto answer = answer_.get_future().get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().reason, Reason::timeout);
+}
+
+TEST_F(TunnelCallTest, WhoNoLongerWaitsIsNotAnswered) {
+  const auto poll = call("GET", "/sublet.dev/v1/tunnel");
+  auto asked = ask();
+  ASSERT_TRUE(poll->ended());
+  asked.reset();
+  EXPECT_EQ(piece("1?code=200&end=1", "late"), 410);
 }
 
 }  // namespace

@@ -75,6 +75,18 @@ std::vector<std::string> certificate_names(const std::string& host, const std::v
   return names;
 }
 
+Outcome read_ranges(std::string_view flag, std::string_view list, net::AddressRules& rules,
+                    void (net::AddressRules::*add)(net::AddressRange)) {
+  while (!list.empty()) {
+    const auto comma = list.find(',');
+    auto range = net::AddressRange::parse(list.substr(0, comma));
+    if (!range) return bad_request(std::string(flag) + ": " + range.error().message);
+    (rules.*add)(*range);
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  }
+  return {};
+}
+
 }  // namespace
 
 Outcome confine_api_host(ApiHostConfig& config) {
@@ -108,6 +120,10 @@ void declare_api_host_flags(Flags& flags, ApiHostConfig& config) {
   flags.text("--admin-kubeconfig", config.admin_kubeconfig, "file to write an administrator's kubeconfig to");
   flags.number("--quota-objects", config.quota_objects, "how many objects the store may hold; 0: no limit");
   flags.text("--quota-bytes", config.quota_bytes, "how much they may take, e.g. 500Mi; 0: no limit");
+  flags.text("--outbound-allow", config.outbound_allow,
+             "ranges of addresses, with commas between them, that webhooks may have although they are this machine's, "
+             "link-local and the like");
+  flags.text("--outbound-deny", config.outbound_deny, "ranges of addresses that no webhook may have");
   flags.text("--controllers", config.controllers,
              "who runs workloads: builtin, upstream (a kube-controller-manager beside it) or none");
   flags.number("--unauthenticated-connections", config.strangers,
@@ -187,6 +203,11 @@ Outcome ApiHost::listen() {
 Outcome ApiHost::start_server() {
   auto parts = split_address(address_);
   if (!parts) return fail(parts.error());
+  auto& rules = config_.server.outbound.rules;
+  if (auto read = read_ranges("--outbound-allow", config_.outbound_allow, rules, &net::AddressRules::allow); !read)
+    return read;
+  if (auto read = read_ranges("--outbound-deny", config_.outbound_deny, rules, &net::AddressRules::deny); !read)
+    return read;
   config_.server.ca_certificate_pem = pki_.ca.certificate_pem;
   config_.server.service_account_key_pem = pki_.service_account_key_pem;
   for (const auto& old : pki_.old_service_account_keys_pem) config_.server.service_account_key_pem += old;
@@ -195,6 +216,8 @@ Outcome ApiHost::start_server() {
   if (!config_.unix_socket.empty()) {
     tunnel_ = std::make_unique<apiserver::Tunnel>(loop_.loop());
     if (!config_.server.pod_logs) config_.server.pod_logs = tunnel_->pod_logs();
+    // Addresses in a tenant's EndpointSlices are the tenant's word: whose pod it is, the syncer finds out.
+    if (!config_.server.outbound.services) config_.server.outbound.services = tunnel_->service_calls();
   }
   server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), config_.server);
   if (auto started = server_->start(); !started) return started;

@@ -36,6 +36,7 @@ struct ApiHostConfig {
   int compaction_seconds = 300;          // history is kept at least this long
   int quota_objects = 0;                 // of the store; 0: no limit
   std::string quota_bytes = "2Gi";       // a quantity; "0": no limit
+  std::string outbound_allow, outbound_deny;  // ranges of addresses that webhooks may have, or not
   std::string controllers = "builtin";   // or upstream, none: who runs workloads
   std::vector<int> outward_ports;        // TCP ports to which it may connect (webhooks); none: it connects to nobody
   // Of peers that have not shown who they are: net::StrangerLimits.

@@ -71,10 +71,14 @@ class SyncerRole final : public RoleProgram {
     if (!host_streams) return fail(host_streams.error());
     syncer::LogGateway gateway(
         loop.loop(), net::make_http_client(loop.loop(), socket, streams), *host_streams,
-        {cluster->uid, context->host_namespace, access->bearer_token,
+        {cluster->uid,
+         context->host_namespace,
+         access->bearer_token,
          [name = cluster->name](const std::string& tenant_namespace, const std::string& tenant_pod) {
            return syncer::host_name(tenant_pod, tenant_namespace, name);
-         }});
+         },
+         syncer::kLogStreamsMax,
+         {}});
     gateway.start();
     const auto workers = syncer::make_worker_pool(workers_);
     syncer::Syncer syncer(loop.loop(), *workers, std::move(tenant), std::move(host), std::move(options));

@@ -11,7 +11,8 @@ constexpr Plugin kMutating[] = {namespace_lifecycle,      limit_defaults,     se
                                 taint_nodes_by_condition, priority,           default_toleration_seconds,
                                 default_storage_class,    storage_protection, runtime_class,
                                 default_ingress_class,    pod_topology_labels};
-// The border comes last: it sees the object as it would be stored. (ResourceQuota comes later still: plan charges it.)
+// The border comes last: it sees the object as it would be stored. After these, and after the tenant's policies and
+// webhooks, only quotas are charged (in plan).
 constexpr Plugin kValidating[] = {from_host,           limit_bounds,
                                   pod_security,        single_default_priority_class,
                                   claim_resize,        certificate_approval,
@@ -28,6 +29,19 @@ Outcome run(const Plugin (&plugins)[N], const Attempt& attempt) {
   return {};
 }
 
+Outcome run_validating(const Attempt& attempt) {
+  switch (attempt.verb) {
+    case WriteVerb::remove:
+      return run(kRemoving, attempt);
+    case WriteVerb::subresource:  // which judges by itself
+      return {};
+    case WriteVerb::create:
+    case WriteVerb::update:
+      break;
+  }
+  return run(kValidating, attempt);
+}
+
 }  // namespace
 
 std::string Attempt::name() const {
@@ -41,19 +55,25 @@ tl::unexpected<Status> Attempt::forbid(std::string_view why) const {
   return fail(forbidden_status(context.resource.group, context.resource.resource, name(), why));
 }
 
-Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value object, const schema::Value& old) {
+Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value object, const schema::Value& old,
+                       Reinvocation* rounds) {
   if (verb == WriteVerb::remove) return {};
-  return run(kMutating, {context, verb, object, old});
+  const Attempt attempt{context, verb, object, old, rounds};
+  if (verb != WriteVerb::subresource)
+    if (auto admitted = run(kMutating, attempt); !admitted) return admitted;
+  return mutating_policies(attempt);
 }
 
 Outcome admit_again(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old) {
-  if (auto alive = namespace_lifecycle({context, verb, object, old}); !alive) return alive;
-  return admit_validating(context, verb, object, old);
+  const Attempt attempt{context, verb, object, old};
+  if (auto alive = namespace_lifecycle(attempt); !alive) return alive;
+  return run_validating(attempt);
 }
 
 Outcome admit_validating(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old) {
-  if (verb == WriteVerb::remove) return run(kRemoving, {context, verb, object, old});
-  return run(kValidating, {context, verb, object, old});
+  const Attempt attempt{context, verb, object, old};
+  if (auto admitted = run_validating(attempt); !admitted) return admitted;
+  return validating_policies(attempt);
 }
 
 }  // namespace sublet::apiserver

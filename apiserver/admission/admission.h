@@ -2,9 +2,9 @@
 //
 // admit_mutating() may change the object; admit_validating() may only refuse; charge_quota() comes with the plan. The
 // plugins are upstream's default ones (README.md has the table), what comes from the host (read-only but for the
-// syncer), and the border (the syncer's translation, so that a refusal reaches the tenant before anything is stored).
-// One file per plugin. Threads: any; state only through the WriteContext's snapshot. Plugins that ask outside the
-// process come after those of their kind: call_out.h.
+// syncer), and the border (the syncer's translation, so that a refusal reaches the tenant before anything is stored), and
+// the tenant's own policies. One file per plugin. Threads: any; state only through the WriteContext's snapshot. Plugins that ask outside the
+// process, the tenant's webhooks among them, come after those of their kind: call_out.h.
 #pragma once
 
 #include "apiserver/strategies/strategy.h"
@@ -14,10 +14,15 @@ namespace sublet::apiserver {
 /// `subresource`: a POST to one, which judges and plans by itself.
 enum class WriteVerb { create, update, remove, subresource };
 
-Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value object, const schema::Value& old);
+class Reinvocation;  // admission/reinvocation.h
+
+/// `rounds`: of a write that may ask outside; called again for the second round.
+Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value object, const schema::Value& old,
+                       Reinvocation* rounds = nullptr);
 Outcome admit_validating(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old);
 
-/// Of an object that both have let pass, when what they read has changed since: all that only refuses.
+/// Of an object that both have let pass, when what they read has changed since: all that only refuses, but for the
+/// tenant's policies, which are about the object.
 Outcome admit_again(WriteContext& context, WriteVerb verb, const schema::Value& object, const schema::Value& old);
 /// ResourceQuota: of a create or update that is about to be planned. Charges what it uses in the Txn, or refuses; a dry
 /// run is only judged. The first step of a plan, as upstream's comes before allocations and before the name is looked

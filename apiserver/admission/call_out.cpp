@@ -71,18 +71,28 @@ bool CallOuts::start(std::shared_ptr<CallOut> call, std::chrono::milliseconds ti
     });
     if (!tickets_->stopped) tickets_->open.insert(ticket);
   }
-  const bool taken = workers_.submit([tickets = tickets_, ticket] {
+  const bool taken = under_way() <= kUnderWayMax && ask_without_worker(ticket);
+  if (!taken && !submit(ticket)) return !tickets_->take(ticket);  // stop() or the timer may have been first
+  sink.on_close([tickets = tickets_, weak = std::weak_ptr(ticket)] {
+    if (const auto left = weak.lock()) tickets->abandon(left);
+  });
+  return true;
+}
+
+bool CallOuts::ask_without_worker(const std::shared_ptr<Ticket>& ticket) {
+  return ticket->call->ask_without_worker(ticket->deadline, [tickets = tickets_, weak = std::weak_ptr(ticket)] {
+    if (const auto answered = weak.lock()) tickets->settle(answered, CallOutEnd::answered);
+  });
+}
+
+bool CallOuts::submit(const std::shared_ptr<Ticket>& ticket) {
+  return workers_.submit([tickets = tickets_, ticket] {
     if (!tickets->awaited(ticket)) return;
     ticket->call->ask(ticket->deadline);
     // Who gave up at the deadline may be back before the timer.
     const bool late = Clock::system().steady_now() >= ticket->deadline;
     tickets->settle(ticket, late ? CallOutEnd::late : CallOutEnd::answered);
   });
-  if (!taken) return !tickets_->take(ticket);  // stop() or the timer may have been first
-  sink.on_close([tickets = tickets_, weak = std::weak_ptr(ticket)] {
-    if (const auto left = weak.lock()) tickets->abandon(left);
-  });
-  return true;
 }
 
 void CallOuts::stop() {

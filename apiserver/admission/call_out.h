@@ -2,8 +2,9 @@
 // waits. CallOuts: those that are under way in one server, on a bounded pool of workers.
 //
 // The loop never waits: begin() looks at the write on the loop and takes with it all that the question needs (no
-// snapshot, no document, no lock leaves the loop); ask() runs on a worker; apply() is called back on the loop, where
-// the write goes on. Whoever comes too late is not waited for: the write goes on without ask() having returned.
+// document, no lock leaves the loop); ask() runs on a worker, or the question goes out on its own and nobody waits for
+// it (ask_without_worker()); apply() is called back on the loop, where the write goes on. Whoever comes too late is not
+// waited for: the write goes on without ask() having returned.
 // Lifecycle: plugins live as long as the server's options; a CallOut until its ask() has returned. stop() ends what is
 // under way, and returns when no worker runs any more.
 // Threads: a plugin's functions on any loop, several at once; ask() on a worker; cancel() on any thread.
@@ -30,6 +31,9 @@ class CallOut {
   virtual ~CallOut() = default;
   /// May block until `deadline`; must not throw.
   virtual void ask(SteadyTime deadline) = 0;
+  /// True: the question is on its way without a worker, however long that takes, and ask() is not called. `answered` is
+  /// called once, on any thread but not from within, unless the question was cancelled before. Must not block.
+  virtual bool ask_without_worker(SteadyTime, std::function<void()>) { return false; }
   /// Nobody waits any more: makes ask() return soon, whether it runs or has not begun.
   virtual void cancel() = 0;
   /// After ask() has returned in time: changes the object (mutating plugins), or refuses.
@@ -43,14 +47,21 @@ class CallOutPlugin {
   virtual std::string_view name() const = 0;
   virtual Kind kind() const = 0;
   virtual std::chrono::milliseconds timeout() const { return std::chrono::seconds(10); }
-  /// Null: this write does not concern the plugin.
-  virtual std::shared_ptr<CallOut> begin(const Attempt& attempt) const = 0;
+  /// Null: this write does not concern the plugin. An error refuses the write.
+  virtual Result<std::shared_ptr<CallOut>> begin(const Attempt& attempt) const = 0;
+  /// Whether begin() is to be called anew after each answer, until it gives null; and in a second round of mutating
+  /// admission.
+  virtual bool asks_again() const { return false; }
   /// What becomes of a write whose question was not answered within timeout(); refused unless the plugin says
   /// otherwise.
   virtual Outcome late(const Attempt& attempt) const;
 };
 
 enum class CallOutEnd { answered, late, stopped };
+
+// The webhooks, which every server has; after the plugins of its options.
+const CallOutPlugin& mutating_webhooks();
+const CallOutPlugin& validating_webhooks();
 
 class CallOuts {
  public:
@@ -65,10 +76,13 @@ class CallOuts {
   std::size_t under_way() const;
 
   static constexpr std::size_t kThreadsMax = 4, kWaitingMax = 64;
+  static constexpr std::size_t kUnderWayMax = 1024;  // of those without a worker
 
  private:
   struct Ticket;
   struct Tickets;
+  bool ask_without_worker(const std::shared_ptr<Ticket>& ticket);
+  bool submit(const std::shared_ptr<Ticket>& ticket);
   const std::shared_ptr<Tickets> tickets_;
   WorkerPool workers_;
 };

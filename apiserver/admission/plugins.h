@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apiserver/admission/admission.h"
+#include "apiserver/admission/reinvocation.h"
 
 namespace sublet::apiserver {
 
@@ -10,8 +11,9 @@ namespace sublet::apiserver {
 struct Attempt {
   WriteContext& context;
   WriteVerb verb;
-  schema::Value object;      // missing for remove
-  const schema::Value& old;  // missing for create
+  schema::Value object;            // missing for remove
+  const schema::Value& old;        // missing for create
+  Reinvocation* rounds = nullptr;  // of mutating admission; null: there is one round, and no call outside
 
   bool is(std::string_view group, std::string_view resource) const {
     return context.resource.group == group && context.resource.resource == resource && context.subresource.empty();
@@ -45,6 +47,7 @@ Outcome storage_protection(const Attempt& attempt);  // StorageObjectInUseProtec
 Outcome runtime_class(const Attempt& attempt);
 Outcome default_ingress_class(const Attempt& attempt);
 Outcome pod_topology_labels(const Attempt& attempt);
+Outcome mutating_policies(const Attempt& attempt);  // MutatingAdmissionPolicy
 
 // Validating.
 Outcome from_host(const Attempt& attempt);     // of a removal too
@@ -58,5 +61,6 @@ Outcome trust_bundle_attest(const Attempt& attempt);  // ClusterTrustBundleAttes
 Outcome certificate_subject(const Attempt& attempt);
 Outcome class_of_host(const Attempt& attempt);
 Outcome border(const Attempt& attempt);
+Outcome validating_policies(const Attempt& attempt);  // ValidatingAdmissionPolicy, of every verb
 
 }  // namespace sublet::apiserver

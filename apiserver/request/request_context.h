@@ -37,6 +37,7 @@ struct RequestContext {
   std::vector<std::string> warnings;
   std::string audit_id;
   SteadyTime received{};
+  bool dry_run_in_body = false;           // of a DELETE's options
   std::atomic<int>* in_flight = nullptr;  // counter that this request holds
   bool aside = false;                     // a write that is worked on off the loop (verbs/aside.h)
 
@@ -44,7 +45,7 @@ struct RequestContext {
   const schema::ResourceFacts& storage() const { return *route->storage; }
   const Routes& routes() const { return kinds->part<Routes>(); }
   std::string key() const;
-  bool dry_run() const { return query.find("dryRun").has_value(); }
+  bool dry_run() const { return dry_run_in_body || query.find("dryRun").has_value(); }
 
   /// Counts the answer and its duration; every reply calls it once.
   void record(int code) const;

@@ -19,6 +19,7 @@
 
 namespace sublet::apiserver {
 
+class AdmissionHooks;  // admission/admission_hooks.h
 class Authorizer;      // authz/authorizer.h
 class CallOuts;        // admission/call_out.h
 class StandingRights;  // authz/standing_rights.h
@@ -26,7 +27,8 @@ class WatchHub;        // watch/watch_hub.h
 
 struct ServerCore {
   ServerCore(store::Store& store_, net::Loop& loop_, ServerOptions options_, Clock& clock_, Random& random_,
-             WatchHub& watches_, CallOuts& call_outs_, Authorizer& authorizer_, StandingRights& standing_rights_)
+             WatchHub& watches_, CallOuts& call_outs_, AdmissionHooks& hooks_, Authorizer& authorizer_,
+             StandingRights& standing_rights_)
       : store(store_),
         loop(loop_),
         kinds(std::move(options_.kinds)),
@@ -35,6 +37,7 @@ struct ServerCore {
         random(random_),
         watches(watches_),
         call_outs(call_outs_),
+        hooks(hooks_),
         authorizer(authorizer_),
         standing_rights(standing_rights_) {}
 
@@ -46,6 +49,7 @@ struct ServerCore {
   Random& random;
   WatchHub& watches;
   CallOuts& call_outs;
+  AdmissionHooks& hooks;
   Authorizer& authorizer;
   StandingRights& standing_rights;
   WorkerPool large_writes{{.name = "writes", .threads_max = 2, .queue_max = 64}};     // large_write(); until stop()

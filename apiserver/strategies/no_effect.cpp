@@ -17,9 +17,6 @@ bool converts_by_webhook(const Value& object) {
   return object["spec"]["conversion"]["strategy"].text() == "Webhook" && object["spec"]["versions"].size() > 1;
 }
 
-constexpr std::string_view kNoWebhooks = "its webhooks are not called yet";
-constexpr std::string_view kNoPolicies = "admission policies are not evaluated yet";
-
 struct Row {
   std::string_view group, kind;
   std::string_view what_does_not_happen;           // "<Kind> is stored, but <this>"
@@ -36,12 +33,6 @@ constexpr Row kRows[] = {
     // These have their effect on a host; a template says whether they cross (syncer/synced_kinds.cpp).
     {"networking.k8s.io", "NetworkPolicy", "nothing enforces it here: traffic of the pods is not restricted by it"},
     {"networking.k8s.io", "Ingress", "nothing routes traffic by it here"},
-    {"admissionregistration.k8s.io", "MutatingWebhookConfiguration", kNoWebhooks},
-    {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration", kNoWebhooks},
-    {"admissionregistration.k8s.io", "MutatingAdmissionPolicy", kNoPolicies},
-    {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", kNoPolicies},
-    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", kNoPolicies},
-    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", kNoPolicies},
     {"apiextensions.k8s.io", "CustomResourceDefinition",
      "its conversion webhook is not called yet: every version is served as it is stored", converts_by_webhook},
     {"", "Service", "no load balancer is made for it yet", wants_load_balancer},

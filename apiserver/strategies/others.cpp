@@ -6,6 +6,7 @@
 
 #include "apiserver/strategies/default_facts.h"
 #include "apiserver/strategies/rows.h"
+#include "apiserver/validation/admission_configs.h"
 #include "apiserver/validation/field_errors.h"
 
 namespace sublet::apiserver {
@@ -157,6 +158,17 @@ constexpr KindFacts kKinds[] = {
     {"internal.apiserver.k8s.io", "storageversions", nullptr, kUpdateNeedsVersion},
     {"storagemigration.k8s.io", "storageversionmigrations", nullptr, kUpdateNeedsVersion}};
 
+struct ValidationFacts {
+  std::string_view resource;
+  void (*validate)(const Value& object, Causes& causes);
+};
+constexpr ValidationFacts kValidations[] = {{"validatingwebhookconfigurations", validate_validating_webhooks},
+                                            {"mutatingwebhookconfigurations", validate_mutating_webhooks},
+                                            {"validatingadmissionpolicies", validate_validating_policy},
+                                            {"mutatingadmissionpolicies", validate_mutating_policy},
+                                            {"validatingadmissionpolicybindings", validate_validating_binding},
+                                            {"mutatingadmissionpolicybindings", validate_mutating_binding}};
+
 /// Kinds whose /status changes no metadata.
 constexpr std::string_view kSealedMetadata[] = {"devicetaintrules",
                                                 "flowschemas",
@@ -199,6 +211,8 @@ std::vector<Strategy> other_strategies() {
   for (auto& row : rows) {
     if (row.resource == "persistentvolumes" || row.resource == "persistentvolumeclaims")
       row.prepare_create = pending_phase;
+    for (const ValidationFacts& facts : kValidations)
+      if (row.resource == facts.resource) row.validate = facts.validate;
   }
   return rows;
 }

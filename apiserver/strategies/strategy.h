@@ -27,7 +27,9 @@
 
 namespace sublet::apiserver {
 
-class Authorizer;  // authz/authorizer.h
+class AdmissionHooks;  // admission/admission_hooks.h
+class Authorizer;      // authz/authorizer.h
+class Query;           // request/request_info.h
 
 /// What a strategy or admission plugin may know and add while a write is prepared.
 struct WriteContext {
@@ -47,6 +49,9 @@ struct WriteContext {
   const schema::ResourceFacts* served = nullptr;
   const Authorizer* authorizer = nullptr;  // null only where nobody asks (tests of a strategy)
   std::string_view request_name = {};      // of the URL; "" for a POST
+  const AdmissionHooks* hooks = nullptr;   // the tenant's webhooks and policies; null only where nobody asks
+  const Query* query = nullptr;            // of the request
+  std::string_view request_body = {};      // as it came
 
   /// A stored object as Document (with apiVersion/kind unset), null when absent: "namespaces", "", "x".
   std::optional<schema::Document> read(std::string_view group_resource, std::string_view namespace_name_,

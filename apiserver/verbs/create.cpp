@@ -57,15 +57,17 @@ Outcome mutate_new(Write& write, Draft& draft) {
   begin_metadata(write, object);
   apply_defaults(request, object);
   manage_fields(write, draft);
-  draft.named_here = generate_name(write, object);
-  if (auto admitted = admit_mutating(write.context, WriteVerb::create, object, Value()); !admitted) return admitted;
-  const auto prepare = strategy_of(*request.route).prepare_create;
-  return prepare ? prepare(write.context, object) : Outcome();
+  return admit_mutating(write.context, WriteVerb::create, object, Value(), &draft.rounds);
 }
 
 Outcome validate_new(Write& write, Draft& draft) {
   const RequestContext& request = write.request;
   const Value object = draft.object.root();
+  identify(write, object);
+  draft.named_here = generate_name(write, object);
+  if (auto matched = match_url(request, object); !matched) return matched;  // whatever admission has made of it
+  if (const auto prepare = strategy_of(*request.route).prepare_create)
+    if (auto prepared = prepare(write.context, object); !prepared) return prepared;
   std::vector<Cause> causes;
   collect_causes(request, object, causes);
   if (const auto& strategy = strategy_of(*request.route); strategy.validate_create)

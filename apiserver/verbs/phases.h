@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "apiserver/admission/admission.h"
+#include "apiserver/admission/reinvocation.h"
 #include "apiserver/verbs/write_steps.h"
 
 namespace sublet::apiserver {
@@ -39,6 +40,7 @@ struct Draft {
   std::string absent_key = {};  // there must be no object of this key: made anew when there is one
   bool named_here = false;      // its name was generated: it may have another one
   bool spent = false;           // plan() has changed it, so a further one makes it again
+  Reinvocation rounds = {};     // of mutating admission
 };
 
 class WriteRun : public std::enable_shared_from_this<WriteRun> {
@@ -52,6 +54,8 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
   virtual Result<Draft> draft(Write& write) = 0;
   /// In most verbs the one of the draft's verb (plan_draft()).
   virtual Result<Plan> plan(Write& write, Draft& draft);
+  /// The end: answers the request, unless the run is only a part of what it asks for.
+  virtual void tell(const Result<Answer>& answer);
 
  private:
   enum class Step { done, waits };
@@ -60,6 +64,7 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
   void run();
   bool stale(const Write& write) const;
   Result<Step> prepare(Write& write);
+  Result<Step> mutate_outside(Write& write);
   Result<Step> ask_outside(Write& write, bool mutating);
   Result<Step> ask(const CallOutPlugin& plugin, const std::shared_ptr<CallOut>& call);
   void come_back(const CallOutPlugin& plugin, CallOut& call, CallOutEnd end);
@@ -68,7 +73,6 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
   bool commit(Plan& plan);
   void committed(const Result<store::Committed>& result);
   void answer_when_durable(Result<Answer> answer, store::Revision seen);
-  void finish(const Result<Answer>& answer);
   void again();
 
   const ContextPtr context_;
@@ -87,6 +91,7 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
 /// Begins with what is the writer's alone: defaults, and metadata.managedFields (manage_fields()). What admission and
 /// strategies change after that is nobody's, as upstream has it.
 Outcome mutate_draft(Write& write, Draft& draft);
+/// Begins with what the kind itself makes of the object once nobody else changes it (Strategy::prepare_create).
 Outcome validate_draft(Write& write, Draft& draft);
 Result<Plan> plan_draft(Write& write, Draft& draft);
 /// All of them in a row, without calls outside: for the server's own objects.

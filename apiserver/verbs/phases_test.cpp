@@ -84,7 +84,7 @@ class Asking final : public CallOutPlugin {
   std::string_view name() const override { return "asking.test"; }
   Kind kind() const override { return Kind::mutating; }
   std::chrono::milliseconds timeout() const override { return timeout_; }
-  std::shared_ptr<CallOut> begin(const Attempt& attempt) const override {
+  Result<std::shared_ptr<CallOut>> begin(const Attempt& attempt) const override {
     const schema::Value about = attempt.verb == WriteVerb::remove ? attempt.old : attempt.object;
     if (!attempt.is("", "configmaps") || about["data"]["k"].text() != "ask") return nullptr;
     return std::make_shared<Question>(outside_);

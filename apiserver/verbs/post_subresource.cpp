@@ -35,13 +35,14 @@ class SubresourceRun final : public WriteRun {
     Draft draft = {};
     draft.verb = WriteVerb::subresource;
     draft.current = std::move(*current);
+    draft.object = body_.clone();
     return draft;
   }
 
   Result<Plan> plan(Write& write, Draft& draft) override {
     auto parent = stored_document(*draft.current);
     if (!parent) return fail(parent.error());
-    auto answer = function_(write.context, parent->root(), body_.root());
+    auto answer = function_(write.context, parent->root(), draft.object.root());
     if (!answer) return fail(answer.error());
     if (answer->body["kind"].text() == facts_.kind) put_managed_fields(answer->body.root(), managed_fields_.root());
     auto plan = store(write, draft.current, parent->root(), *answer);

@@ -195,13 +195,15 @@ Result<Plan> plan_removal(Write& write, const store::ObjectPtr& current, Value o
   return write.put(code, current->key, current, object);
 }
 
-class RemoveRun final : public WriteRun {
+class RemoveRun : public WriteRun {
  public:
   RemoveRun(const ContextPtr& context, DeleteRequest request) : WriteRun(context), request_(std::move(request)) {}
 
  private:
+  virtual Result<store::ObjectPtr> find(Write& write) { return find_current(write.request, write.pending); }
+
   Result<Draft> draft(Write& write) override {
-    auto current = find_current(write.request, write.pending);
+    auto current = find(write);
     if (!current) return fail(current.error());
     if (auto allowed = check_preconditions(write.request, **current, request_); !allowed) return fail(allowed.error());
     auto old = stored_document(**current);
@@ -226,7 +228,30 @@ class RemoveRun final : public WriteRun {
   const DeleteRequest request_;
 };
 
+class RemoveOfCollection final : public RemoveRun {
+ public:
+  RemoveOfCollection(const ContextPtr& context, std::string key, const DeleteRequest& request,
+                     std::function<void(Outcome)> done)
+      : RemoveRun(context, request), key_(std::move(key)), done_(std::move(done)) {}
+
+ private:
+  Result<store::ObjectPtr> find(Write& write) override {
+    if (auto current = write.pending.get(key_)) return current;
+    const auto& served = write.request.served();
+    return fail(not_found_status(served.group, served.resource, name_of_key(key_)));
+  }
+  void tell(const Result<Answer>& answer) override { done_(answer ? Outcome() : fail(answer.error())); }
+
+  const std::string key_;
+  const std::function<void(Outcome)> done_;
+};
+
 }  // namespace
+
+void remove_asking(const ContextPtr& context, std::string key, const DeleteRequest& request,
+                   std::function<void(Outcome)> done) {
+  std::make_shared<RemoveOfCollection>(context, std::move(key), request, std::move(done))->start();
+}
 
 Result<DeleteRequest> delete_request_of(const Value& options) {
   DeleteRequest request;
@@ -278,6 +303,7 @@ Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const De
 void remove_object(const ContextPtr& context) {
   auto request = read_delete_request(*context);
   if (!request) return reply_status(*context, request.error());
+  context->dry_run_in_body = request->dry_run;
   std::make_shared<RemoveRun>(context, std::move(*request))->start();
 }
 

@@ -1,4 +1,5 @@
 
+#include "apiserver/admission/admission_hooks.h"
 #include "apiserver/codec/object_filter.h"
 #include "apiserver/request/object_key.h"
 #include "apiserver/verbs/aside.h"
@@ -23,6 +24,7 @@ struct Collection {
 
   const ContextPtr context;
   const DeleteRequest request;
+  bool asks_outside = false;
   Selection selection;
   ListMeta meta;
   std::vector<const store::Object*> listed;  // the selection holds them
@@ -104,10 +106,21 @@ void remove_listed(const CollectionPtr& collection, const std::string& key) {
       fail(Reason::server_timeout, key + " is being changed too often to be deleted; please try again").value());
 }
 
+// Where webhooks are about removals: one object after the other.
+void ask_and_remove_one(const CollectionPtr& collection) {
+  if (collection->at == collection->listed.size()) return finish_one(collection);
+  const std::string key = collection->listed[collection->at++]->key;
+  remove_asking(collection->context, key, collection->request, [collection](const Outcome& removed) {
+    if (!removed) note_failure(*collection, removed.error());
+    step_later(collection);
+  });
+}
+
 void take_step(const CollectionPtr& collection) {
   auto& listed = collection->listed;
   if (!collection->selection.done()) collection->selection.step(listed);
   if (!collection->selection.done()) return step_later(collection);
+  if (collection->asks_outside) return ask_and_remove_one(collection);
   for (int count = 0; count < kDeletesPerStep && collection->at < listed.size(); ++count, ++collection->at)
     remove_listed(collection, listed[collection->at]->key);
   if (collection->at == listed.size()) return finish_one(collection);
@@ -121,12 +134,15 @@ void take_step(const CollectionPtr& collection) {
 void remove_collection(const ContextPtr& context) {
   auto request = read_delete_request(*context);
   if (!request) return reply_status(*context, request.error());
+  context->dry_run_in_body = request->dry_run;
   auto filter = ObjectFilter::parse(*context->route, context->query);
   if (!filter) return reply_status(*context, filter.error());
   const auto snapshot = context->core->store.snapshot();
   Selection selection(snapshot, key_prefix(context->storage(), context->info.namespace_name), "", *filter, 0);
   auto collection = std::make_shared<Collection>(context, *request, std::move(selection));
   collection->meta.revision = snapshot.revision();
+  const auto hooks = context->core->hooks.current();
+  collection->asks_outside = hooks && hooks->removals_ask;
   take_step(collection);
 }
 

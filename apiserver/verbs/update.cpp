@@ -140,17 +140,16 @@ Outcome mutate_change(Write& write, Draft& draft) {
     keep_other_endpoints_fields(request, object, old);
   keep_metadata(object, old);
   put_managed_fields(object, managed_fields.root());
-  if (auto admitted = admit_mutating(write.context, WriteVerb::update, object, old); !admitted) return admitted;
-  if (const auto prepare = update_steps(strategy_of(*request.route), request.info.subresource).prepare)
-    if (auto prepared = prepare(write.context, object, old); !prepared) return prepared;
-  count_generation(request, object, old);
-  keep_managed_times(object, old);
-  return {};
+  return admit_mutating(write.context, WriteVerb::update, object, old, &draft.rounds);
 }
 
 Outcome validate_change(Write& write, Draft& draft) {
   const RequestContext& request = write.request;
   const Value object = draft.object.root(), old = draft.old.root();
+  if (const auto prepare = update_steps(strategy_of(*request.route), request.info.subresource).prepare)
+    if (auto prepared = prepare(write.context, object, old); !prepared) return prepared;
+  count_generation(request, object, old);
+  keep_managed_times(object, old);
   auto causes = causes_of(request, object, old);
   if (!causes.empty())
     return fail(invalid_status(request.served().group, request.served().kind, request.info.name, std::move(causes)));

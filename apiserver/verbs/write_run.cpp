@@ -57,7 +57,14 @@ bool mutates(const CallOutPlugin& plugin) { return plugin.kind() == CallOutPlugi
 
 Attempt attempt_of(Write& write, Draft& draft, const schema::Value& old) {
   const bool removes = draft.verb == WriteVerb::remove;
-  return {write.context, draft.verb, removes ? schema::Value() : draft.object.root(), old};
+  return {write.context, draft.verb, removes ? schema::Value() : draft.object.root(), old, &draft.rounds};
+}
+
+// Those of the server's options, then the webhooks; null: there are no more.
+const CallOutPlugin* plugin_at(const ServerOptions& options, std::size_t place) {
+  if (place < options.call_outs.size()) return options.call_outs[place].get();
+  place -= options.call_outs.size();
+  return place == 0 ? &mutating_webhooks() : place == 1 ? &validating_webhooks() : nullptr;
 }
 
 }  // namespace
@@ -102,8 +109,7 @@ void WriteRun::run() {
     }
     if (commit(*planned)) return;
   }
-  reply_status(*context_,
-               status_of(Reason::server_timeout, "the object is being changed too often; please try again", 1));
+  tell(fail(status_of(Reason::server_timeout, "the object is being changed too often; please try again", 1)));
 }
 
 // Whether what the draft changes is not what is there now. A POST finds that out in plan().
@@ -129,7 +135,7 @@ Result<WriteRun::Step> WriteRun::prepare(Write& write) {
     phase_ = Phase::mutate;
   }
   if (phase_ == Phase::mutate) {
-    if (auto asked = ask_outside(write, true); !asked || *asked == Step::waits) return asked;
+    if (auto asked = mutate_outside(write); !asked || *asked == Step::waits) return asked;
     if (auto valid = validate_draft(write, *draft_); !valid) return fail(valid.error());
     next_call_ = 0;
     phase_ = Phase::validate;
@@ -153,14 +159,28 @@ Outcome WriteRun::validate_again(Write& write) {
 
 // --- calls outside ---
 
+// All mutating plugins that ask; and when one or a policy has changed the object, all mutating admission once more.
+Result<WriteRun::Step> WriteRun::mutate_outside(Write& write) {
+  while (true) {
+    if (auto asked = ask_outside(write, true); !asked || *asked == Step::waits) return asked;
+    if (!draft_->rounds.begin_second()) return Step::done;
+    const schema::Value old = draft_->old.root();
+    if (auto admitted = admit_mutating(write.context, draft_->verb, draft_->object.root(), old, &draft_->rounds);
+        !admitted)
+      return fail(admitted.error());
+    next_call_ = 0;
+  }
+}
+
 // The next plugin of the kind that has a question, and with it away from the loop: come_back() goes on.
 Result<WriteRun::Step> WriteRun::ask_outside(Write& write, bool mutating) {
-  const auto& plugins = context_->core->options.call_outs;
-  for (; next_call_ < plugins.size(); ++next_call_) {
-    const CallOutPlugin& plugin = *plugins[next_call_];
-    if (mutates(plugin) != mutating) continue;
+  const ServerOptions& options = context_->core->options;
+  for (; const CallOutPlugin* plugin = plugin_at(options, next_call_); ++next_call_) {
+    if (mutates(*plugin) != mutating || (draft_->rounds.second_round() && mutating && !plugin->asks_again())) continue;
     const schema::Value old = draft_->old.root();
-    if (const auto call = plugin.begin(attempt_of(write, *draft_, old))) return ask(plugin, call);
+    const auto call = plugin->begin(attempt_of(write, *draft_, old));
+    if (!call) return fail(call.error());
+    if (*call) return ask(*plugin, *call);
   }
   return Step::done;
 }
@@ -180,13 +200,13 @@ Result<WriteRun::Step> WriteRun::ask(const CallOutPlugin& plugin, const std::sha
 }
 
 void WriteRun::come_back(const CallOutPlugin& plugin, CallOut& call, CallOutEnd end) {
-  if (end == CallOutEnd::stopped) return reply_status(*context_, shutting_down());
+  if (end == CallOutEnd::stopped) return tell(fail(shutting_down()));
   const store::Snapshot pending = context_->core->store.pending();
   Write write(*context_, pending);
   if (!stale(write)) {  // else the question was about an object that is no more: run() begins anew
     if (auto taken = take_answer(write, plugin, call, end); !taken)
       return answer_when_durable(fail(taken.error()), pending.revision());
-    ++next_call_;
+    if (!plugin.asks_again()) ++next_call_;
   }
   run_by_size();
 }
@@ -222,20 +242,20 @@ bool WriteRun::commit(Plan& plan) {
 void WriteRun::committed(const Result<store::Committed>& result) {
   if (!result) {
     if (result.error().is(Reason::conflict)) return again();
-    return reply_status(*context_, result.error());
+    return tell(fail(result.error()));
   }
   if (answer_ && answer_->op) answer_->object = result->events[*answer_->op]->object;
   if (adds_) warn_of_quota(*context_, *result);
   if (answer_ && awaits_host_address(*context_, *answer_))
     return await_host_address(context_, std::move(*answer_),
-                              [self = shared_from_this()](Answer answer) { self->finish(std::move(answer)); });
-  finish(answer_);
+                              [self = shared_from_this()](Answer answer) { self->tell(std::move(answer)); });
+  tell(answer_);
 }
 
 // `seen`: the revision up to which the answer rests on the store.
 void WriteRun::answer_when_durable(Result<Answer> answer, store::Revision seen) {
   auto& core = *context_->core;
-  if (seen <= core.store.snapshot().revision()) return finish(answer);
+  if (seen <= core.store.snapshot().revision()) return tell(answer);
   answer_ = std::move(answer);
   draft_.reset();
   phase_ = Phase::draft;
@@ -243,12 +263,12 @@ void WriteRun::answer_when_durable(Result<Answer> answer, store::Revision seen) 
     const bool undone = !result && result.error().is(Reason::conflict);
     self->context_->sink->courier()->post([self, undone, failure = result ? Outcome() : fail(result.error())] {
       if (undone) return self->again();
-      failure ? self->finish(self->answer_) : reply_status(*self->context_, failure.error());
+      failure ? self->tell(self->answer_) : self->tell(fail(failure.error()));
     });
   });
 }
 
-void WriteRun::finish(const Result<Answer>& answer) {
+void WriteRun::tell(const Result<Answer>& answer) {
   if (!answer) return reply_status(*context_, answer.error());
   reply(*context_, *answer);
 }

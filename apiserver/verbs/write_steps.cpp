@@ -75,7 +75,10 @@ Write::Write(RequestContext& request_, const store::Snapshot& pending_)
               .warnings = request_.warnings,
               .served = &request_.served(),
               .authorizer = &request_.core->authorizer,
-              .request_name = request_.info.name} {}
+              .request_name = request_.info.name,
+              .hooks = &request_.core->hooks,
+              .query = &request_.query,
+              .request_body = request_.request.body} {}
 
 Result<Plan> Write::put(int code, std::string key, const store::ObjectPtr& current, Value object) {
   // What would be created has no revision yet, as upstream answers it.
@@ -191,11 +194,16 @@ Outcome match_url(const RequestContext& context, Value object) {
 
 void begin_metadata(Write& write, Value object) {
   Value meta = object.object("metadata");
-  for (const auto* field : {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"})
+  for (const auto* field :
+       {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "uid", "creationTimestamp"})
     meta.erase(field);
+  if (strategy_of(*write.request.route).generation) meta.put("generation", 1);
+}
+
+void identify(Write& write, Value object) {
+  Value meta = object.object("metadata");
   meta.put("uid", uuid_v4(write.context.random));
   meta.put("creationTimestamp", format_time(write.context.clock.now()));
-  if (strategy_of(*write.request.route).generation) meta.put("generation", 1);
 }
 
 bool generate_name(Write& write, Value object) {

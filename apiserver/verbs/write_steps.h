@@ -3,6 +3,7 @@
 // Objects here are Documents of the storage version. All functions are pure but for what WriteContext hands in.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -61,6 +62,8 @@ Outcome match_url(const RequestContext& context, schema::Value object);
 
 // Metadata that the server owns.
 void begin_metadata(Write& write, schema::Value object);
+/// uid and creationTimestamp of what is made: after mutating admission, as upstream.
+void identify(Write& write, schema::Value object);
 /// Gives a name to an object that asks for one; false: it has one already.
 bool generate_name(Write& write, schema::Value object);
 void keep_metadata(schema::Value object, const schema::Value& old);
@@ -81,6 +84,9 @@ struct DeleteRequest {
 };
 Result<DeleteRequest> read_delete_request(RequestContext& context);
 Result<DeleteRequest> delete_request_of(const schema::Value& options);
+/// The removal of one object of a collection, by itself, with calls outside: `done` instead of an answer.
+void remove_asking(const ContextPtr& context, std::string key, const DeleteRequest& request,
+                   std::function<void(Outcome)> done);
 Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const DeleteRequest& request);
 
 /// Whether nothing holds an object any more that was asked to go.

@@ -7,6 +7,7 @@
 #include "sublet/base/log.h"
 #include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
+#include "sublet/net/outbound.h"
 #include "sublet/schema/document.h"
 #include "sublet/syncer/translate.h"
 
@@ -51,12 +52,37 @@ class Collector final : public net::ResponseObserver {
 
 }  // namespace
 
+// Content type of an answer that says why there is none (sublet/apiserver/tunnel.h).
+constexpr const char* kCallFailed = "application/vnd.sublet.call-failed";
+
+// A request to the pod itself.
+struct PodCall {
+  net::OutboundPeer peer;  // without its host
+  net::OutboundRequest request;
+};
+
+PodCall read_call(const schema::Value& job) {
+  PodCall call;
+  call.peer.port = static_cast<int>(job["port"].integer());
+  call.peer.server_name = job["serverName"].string();
+  call.peer.ca_pem = job["ca"].string();
+  call.request.request.method = job["method"].string();
+  call.request.request.target = job["target"].string();
+  for (const schema::Value header : job["headers"])
+    call.request.request.headers.add(std::string(header.key()), header.string());
+  call.request.request.body = job["body"].string();
+  call.request.timeout = std::chrono::milliseconds(job["timeout"].integer(10'000));
+  return call;
+}
+
 // One log being carried. Everything happens on the loop's thread.
 struct LogStream : std::enable_shared_from_this<LogStream> {
   std::string id, tenant_pod, tenant_pod_uid, host_pod, query;
   net::Loop* loop = nullptr;
   net::Transport* tenant = nullptr;
   std::function<void(LogStream*)> finished;
+  std::optional<PodCall> call;  // instead of a log
+  std::shared_ptr<void> call_exchange;
 
   std::unique_ptr<net::Exchange> host_exchange, tenant_exchange;
   int code = 200;
@@ -89,6 +115,14 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     code = status.http_code();
     content_type = "application/json";
     buffer = status_json(status);
+    host_ended = true;
+    push();
+  }
+
+  void fail_call(const std::string& why) {
+    code = 502;
+    content_type = kCallFailed;
+    buffer = why;
     host_ended = true;
     push();
   }
@@ -143,7 +177,11 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
 struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   Impl(net::Loop& loop_, std::shared_ptr<net::Transport> tenant_, std::shared_ptr<net::Transport> host_,
        LogGatewayOptions options_)
-      : loop(loop_), tenant(std::move(tenant_)), host(std::move(host_)), options(std::move(options_)) {}
+      : loop(loop_),
+        tenant(std::move(tenant_)),
+        host(std::move(host_)),
+        options(std::move(options_)),
+        outbound(loop_, options.call_rules) {}
 
   void poll() {
     if (stopped) return;
@@ -187,6 +225,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     stream->tenant_pod_uid = job->root()["uid"].string();
     stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
     stream->query = allowed_query(job->root()["query"].string());
+    if (job->root().has("call")) stream->call = read_call(job->root()["call"]);
     const bool too_many = streams.size() >= options.streams_max;
     streams.insert(stream);
     if (too_many)
@@ -210,7 +249,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     request.method = "GET";
     const kube::Resource pods{"", "v1", "pods"};
     request.target = pods.path(options.host_namespace, stream.host_pod, subresource) + query;
-    if (subresource.empty()) request.headers.set("Accept", std::string(kMetadataOnly));
+    if (subresource.empty() && !stream.call) request.headers.set("Accept", std::string(kMetadataOnly));
     if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
     return host->start(std::move(request), std::move(observer), std::chrono::milliseconds(0));
   }
@@ -243,7 +282,32 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
       return stream->answer(
           status_of(Reason::not_found,
                     "pods \"" + stream->tenant_pod + "\" not found on the host: another object has its name there"));
+    if (stream->call) return call_pod(stream, pod->root());
     stream->host_exchange = ask_host(*stream, "log", stream->query, std::make_shared<HostObserver>(stream));
+  }
+
+  void call_pod(const std::shared_ptr<LogStream>& stream, const schema::Value& pod) {
+    const std::string name = "pod " + stream->tenant_pod;
+    if (pod["spec"]["hostNetwork"].boolean())
+      return stream->fail_call(name + " is on the network of its node, where nothing of a virtual cluster is called");
+    stream->call->peer.host = pod["status"]["podIP"].string();
+    if (stream->call->peer.host.empty()) return stream->fail_call(name + " has no address yet");
+    stream->call_exchange =
+        outbound.call(stream->call->peer, std::move(stream->call->request),
+                      [weak = std::weak_ptr(stream), to = &loop](Result<net::Response> response) {
+                        // The exchange must not be destroyed from within its own callback.
+                        to->post([weak, response = std::move(response)] {
+                          const auto asked = weak.lock();
+                          if (!asked || asked->over) return;
+                          if (!response)
+                            return asked->fail_call(response.error().is(Reason::timeout) ? "context deadline exceeded"
+                                                                                         : response.error().message);
+                          asked->code = response->code;
+                          asked->content_type = std::string(response->headers.get("Content-Type"));
+                          asked->buffer = response->body;
+                          asked->host_ends({});
+                        });
+                      });
   }
 
   // Feeds a stream; holds it weakly, because the stream owns the exchange that owns this.
@@ -278,6 +342,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   net::Loop& loop;
   std::shared_ptr<net::Transport> tenant, host;
   LogGatewayOptions options;
+  net::OutboundClient outbound;
   // The loop's thread only:
   std::unique_ptr<net::Exchange> poll_exchange;
   std::set<std::shared_ptr<LogStream>> streams;

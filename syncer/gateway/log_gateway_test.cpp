@@ -10,6 +10,9 @@
 #include "base/eventually_testing.h"
 #include "sublet/base/mutex.h"
 #include "sublet/net/body_source.h"
+#include "sublet/net/http_server.h"
+#include "sublet/net/tls_context.h"
+#include "sublet/schema/document.h"
 
 namespace sublet::syncer {
 namespace {
@@ -160,12 +163,14 @@ class LogGatewayTest : public testing::Test {
     options.host_namespace = "host";
     options.host_name = [](const std::string&, const std::string& pod) { return pod + "-x"; };
     options.streams_max = streams_max;
+    options.call_rules = rules_;
     gateway_ = std::make_unique<LogGateway>(
         loop_.loop(), net::make_in_process_transport(tunnel_.handler(), {}, &loop_.loop()),
         net::make_in_process_transport(host_->handler(), {}, &loop_.loop()), std::move(options));
     gateway_->start();
   }
 
+  net::AddressRules rules_;
   TunnelEnd tunnel_;
   std::unique_ptr<HostEnd> host_ = std::make_unique<HostEnd>(kOurs);
   net::LoopThread loop_{"gateway"};
@@ -254,6 +259,86 @@ TEST_F(LogGatewayTest, MoreLogsThanAllowedAreRefusedUntilOneEnds) {
   ASSERT_TRUE(eventually([&] { return host_->closed == 1; }));
   tunnel_.give(job("4"));
   EXPECT_TRUE(eventually([&] { return host_->targets().size() == 3; }));
+}
+
+/// A pod that answers HTTPS, at this machine's loopback address.
+class PodEnd {
+ public:
+  PodEnd() : loop_("pod") {
+    net::CertificateRequest ca;
+    ca.common_name = "ca";
+    ca.is_ca = true;
+    const net::KeyPair authority = net::make_certificate(ca, nullptr).value();
+    ca_pem_ = authority.certificate_pem;
+    net::CertificateRequest leaf;
+    leaf.dns_names = {"hook.default.svc"};
+    leaf.server_auth = true;
+    const net::KeyPair pair = net::make_certificate(leaf, &authority).value();
+    net::TlsServerConfig tls;
+    tls.certificate_pem = pair.certificate_pem;
+    tls.key_pem = pair.key_pem;
+    server_ = std::make_unique<net::HttpServer>(
+        loop_.loop(), [](const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) {
+          sink->respond(
+              201, {{"Content-Type", "text/plain"}},
+              request.method + " " + request.target + " " + std::string(request.headers.get("x")) + " " + request.body);
+        });
+    const auto bound = server_->listen_tls("127.0.0.1:0", net::TlsContext::server(tls).value()).value();
+    port_ = bound.substr(bound.rfind(':') + 1);
+  }
+  ~PodEnd() { server_->stop(std::chrono::milliseconds(0)); }
+  std::string job() const {
+    auto document = schema::Document::parse_json(
+        R"({"id":"1","namespace":"default","pod":"web","uid":"pod-uid","query":"","call":{"serverName":"hook.default.svc",)"
+        R"("method":"POST","target":"/x?y=z","headers":{"x":"header"},"body":"hello","timeout":30000}})");
+    document->root()["call"].put("port", std::stoi(port_));
+    document->root()["call"].put("ca", ca_pem_);
+    return document->to_json();
+  }
+
+ private:
+  net::LoopThread loop_;
+  std::string ca_pem_, port_;
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+class PodCallTest : public LogGatewayTest {
+ protected:
+  /// What comes back of a call to a pod that the host shows so.
+  void call(const std::string& spec_and_status, bool allowed = true) {
+    const std::string ours(kOurs);
+    host_ = std::make_unique<HostEnd>(ours.substr(0, ours.size() - 1) + spec_and_status + "}");
+    if (allowed) rules_.allow(net::AddressRange::parse("127.0.0.0/8").value());
+    tunnel_.take_all();
+    begin();
+    tunnel_.give(pod_.job());
+    ASSERT_TRUE(eventually([&] { return !tunnel_.end().empty(); }));
+    gateway_.reset();
+  }
+  const PodEnd pod_;
+};
+
+TEST_F(PodCallTest, APodIsCalledAtTheAddressThatTheHostSays) {
+  call(R"(,"status":{"podIP":"127.0.0.1"})");
+  EXPECT_EQ(tunnel_.code(), "201");
+  EXPECT_EQ(tunnel_.body(), "POST /x?y=z header hello");
+}
+
+TEST_F(PodCallTest, NothingOnTheNodesNetworkIsCalled) {
+  call(R"(,"spec":{"hostNetwork":true},"status":{"podIP":"127.0.0.1"})");
+  EXPECT_EQ(tunnel_.code(), "502");
+  EXPECT_EQ(tunnel_.body(), "pod web is on the network of its node, where nothing of a virtual cluster is called");
+}
+
+TEST_F(PodCallTest, AddressesHaveRules) {
+  call(R"(,"status":{"podIP":"127.0.0.1"})", false);
+  EXPECT_EQ(tunnel_.code(), "502");
+  EXPECT_NE(tunnel_.body().find("127.0.0.1 is a loopback address"), std::string::npos) << tunnel_.body();
+}
+
+TEST_F(PodCallTest, APodWithoutAnAddressIsNotCalled) {
+  call(R"(,"status":{})");
+  EXPECT_EQ(tunnel_.body(), "pod web has no address yet");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sublet/apiserver/cluster_facts.h"
+#include "sublet/apiserver/outbound.h"
 #include "sublet/base/status.h"
 #include "sublet/net/http.h"
 #include "sublet/podsecurity/policy.h"
@@ -94,7 +95,8 @@ struct ServerOptions : ClusterFacts {
   std::chrono::milliseconds service_address_wait{1'000};
   std::vector<CarriedKind> carried_to_host;      // empty where no syncer reads
   std::vector<std::shared_ptr<const CallOutPlugin>>
-      call_outs;                                      // admission that asks outside, after the built-in plugins
+      call_outs;             // admission that asks outside, after the built-in plugins and before the webhooks
+  OutboundOptions outbound;  // how webhooks are reached
   std::chrono::milliseconds request_timeout{60'000};  // for a write, with all that it asks outside
   PodLogs pod_logs;                                   // empty: 501 with the reason
   std::size_t kept_items_bytes = 32u << 20;  // of protobuf lists, encoded to say their length first, in all; the rest

@@ -1,13 +1,17 @@
 // Tunnel: how a tenant's API server, which has no host credentials, gets a pod's log from the syncer, which has no
-// listening port.
+// listening port; and how it calls a pod that stands behind a Service (a webhook's), whose address only the syncer can
+// be sure of.
 //
 // The syncer keeps one GET /sublet.dev/v1/tunnel parked on the unix socket. A log request of a tenant becomes a job:
 // the parked GET is answered by {"id","namespace","pod","uid","query"}. The syncer fetches the host's log and sends it
 // as POST /sublet.dev/v1/tunnel/<id>?code=200 with pieces of the body, one at a time, and ?end=1 with the last; each
 // POST is answered when the piece was taken (back-pressure), or by 410 when the tenant's client has gone. When it goes
 // while no piece is on its way, a job {"id","close":true} says so. Only peers on the unix socket may use these paths.
-// exec, attach and port-forward will ride on the same jobs. Threads: any. The Tunnel must outlive the handler that it
-// wraps.
+// A call has a member more in its job: "call":{"port","serverName","ca","method","target","headers","body","timeout"},
+// time in milliseconds; the syncer makes it an HTTPS request to the address that the host has given the tenant's pod,
+// and brings the answer as it brings a log. Where there is none, the piece says why, with the content type
+// application/vnd.sublet.call-failed. exec, attach and port-forward will ride on the same jobs. Threads: any. The
+// Tunnel must outlive the handler that it wraps.
 #pragma once
 
 #include <memory>
@@ -26,6 +30,8 @@ class Tunnel {
 
   /// For ServerOptions::pod_logs.
   PodLogs pod_logs();
+  /// For OutboundOptions::services.
+  ServiceCaller service_calls();
   /// Serves the tunnel's own paths and passes everything else on.
   net::Handler wrap(net::Handler inner);
 

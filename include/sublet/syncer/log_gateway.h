@@ -1,6 +1,7 @@
 // LogGateway: the syncer's end of the tunnel (contract in sublet/apiserver/tunnel.h): takes log jobs from the tenant's
 // API server and answers them with the host's log of the translated pod, once the host has said that this pod is the
-// tenant's (its uid): another's object may have its name. Of the query only PodLogOptions cross.
+// tenant's (its uid): another's object may have its name. Of the query only PodLogOptions cross. A job that is a call
+// becomes an HTTPS request to that pod's own address, which the host says; never to a pod on the host's network.
 //
 // At most `streams_max` logs are carried at a time; further ones are answered 429. A log that is followed holds a
 // connection to each side for as long as somebody reads it, so the transports are to be the gateway's own, with as many
@@ -14,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "sublet/net/address_rules.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 
@@ -27,6 +29,7 @@ struct LogGatewayOptions {
   std::string host_bearer_token;  // when the host knows us by token
   std::function<std::string(const std::string& tenant_namespace, const std::string& tenant_pod)> host_name;
   std::size_t streams_max = kLogStreamsMax;
+  net::AddressRules call_rules = {};  // where pods' addresses may lie
 };
 
 class LogGateway {

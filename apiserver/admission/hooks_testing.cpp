@@ -1,0 +1,84 @@
+#include "apiserver/admission/hooks_testing.h"
+
+#include <gtest/gtest.h>
+
+#include "sublet/schema/engine.h"
+
+namespace sublet::apiserver {
+
+HookServer::HookServer() : loop_("hook") {
+  net::CertificateRequest ca;
+  ca.common_name = "hook-ca";
+  ca.is_ca = true;
+  const net::KeyPair authority = net::make_certificate(ca, nullptr).value();
+  ca_bundle_ = schema::base64_encode(authority.certificate_pem);
+  net::CertificateRequest leaf;
+  leaf.common_name = "hook";
+  leaf.ip_addresses = {"127.0.0.1"};
+  leaf.dns_names = {"hook.test.svc"};
+  leaf.server_auth = true;
+  const net::KeyPair pair = net::make_certificate(leaf, &authority).value();
+  server_ = std::make_unique<net::HttpServer>(
+      loop_.loop(),
+      [this](const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) { serve(request, sink); });
+  net::TlsServerConfig tls;
+  tls.certificate_pem = pair.certificate_pem;
+  tls.key_pem = pair.key_pem;
+  const std::string bound = server_->listen_tls("127.0.0.1:0", net::TlsContext::server(tls).value()).value();
+  port_ = std::stoi(bound.substr(bound.rfind(':') + 1));
+}
+
+HookServer::~HookServer() { server_->stop(std::chrono::milliseconds(0)); }
+
+void HookServer::on(const std::string& path, Answer answer) {
+  const MutexLock lock(mutex_);
+  answers_[path] = std::move(answer);
+}
+
+std::vector<schema::Document> HookServer::asked(const std::string& path) {
+  const MutexLock lock(mutex_);
+  std::vector<schema::Document> documents;
+  for (const auto& body : asked_[path]) documents.push_back(schema::Document::parse_json(body).value());
+  return documents;
+}
+
+void HookServer::wait_asked(const std::string& path, std::size_t count) {
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [&]() SUBLET_REQUIRES(mutex_) { return asked_[path].size() >= count; });
+}
+
+void HookServer::serve(const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) {
+  const std::string path(request.path());
+  const auto review = schema::Document::parse_json(request.body);
+  Answer answer;
+  {
+    const MutexLock lock(mutex_);
+    asked_[path].push_back(request.body);
+    if (const auto found = answers_.find(path); found != answers_.end()) answer = found->second;
+    changed_.notify_all();
+  }
+  if (!answer || !review) return sink->respond(404, {}, "nobody is here");
+  const schema::Value asked = review->root()["request"];
+  const std::string members = answer(asked);
+  if (members == "hang") {
+    const MutexLock lock(mutex_);
+    held_.push_back(sink);
+    return;
+  }
+  if (members.starts_with("raw ")) return sink->respond(200, {}, members.substr(4));
+  const std::string body = R"({"kind":"AdmissionReview","apiVersion":")" + review->root()["apiVersion"].string() +
+                           R"(","response":{"uid":")" + asked["uid"].string() + "\"," + members + "}}";
+  sink->respond(200, {{"Content-Type", "application/json"}}, body);
+}
+
+ServerOptions HookServer::options() {
+  ServerOptions options;
+  options.outbound.rules.allow(net::AddressRange::parse("127.0.0.0/8").value());
+  return options;
+}
+
+std::string patch_answer(const std::string& patch) {
+  return R"("allowed":true,"patchType":"JSONPatch","patch":")" + schema::base64_encode(patch) + "\"";
+}
+
+}  // namespace sublet::apiserver

@@ -1,0 +1,85 @@
+#include "apiserver/admission/policy_params.h"
+
+#include "apiserver/codec/object_bytes.h"
+#include "apiserver/conversion/conversion.h"
+#include "apiserver/request/object_key.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+
+const schema::ResourceFacts* resource_of_params(const AdmissionRequest& request, const AdmissionPolicy& policy) {
+  const std::string& version = policy.param_version;
+  const auto slash = version.find('/');
+  const std::string group = slash == std::string::npos ? std::string() : version.substr(0, slash);
+  const auto* facts = request.attempt().context.kinds.find_resource_of_kind(
+      group, slash == std::string::npos ? version : version.substr(slash + 1), policy.param_kind);
+  return facts && facts->served ? facts : nullptr;
+}
+
+Result<Document> as_params(const AdmissionRequest& request, const schema::ResourceFacts& facts,
+                           const store::Object& stored) {
+  auto document = stored_document(stored);
+  if (!document) return document;
+  if (const auto* conversion = request.attempt().context.kinds.entry<Conversion>(facts))
+    conversion->from_storage(document->root());
+  document->root().put("apiVersion", api_version(facts.group, facts.version));
+  document->root().put("kind", facts.kind);
+  return document;
+}
+
+tl::unexpected<Status> misconfigured(std::string why) { return fail(Reason::invalid, std::move(why)); }
+
+}  // namespace
+
+Outcome check_param_kind(const AdmissionRequest& request, const AdmissionPolicy& policy) {
+  if (policy.param_kind.empty() || resource_of_params(request, policy)) return {};
+  return misconfigured("failed to find resource referenced by paramKind: '" + policy.param_version +
+                       ", Kind=" + policy.param_kind + "'");
+}
+
+Result<std::vector<Document>> collect_params(const AdmissionRequest& request, const AdmissionPolicy& policy,
+                                             const PolicyBinding& binding) {
+  std::vector<Document> params;
+  if (policy.param_kind.empty() || !binding.has_param_ref) {
+    params.emplace_back();
+    return params;
+  }
+  const auto* facts = resource_of_params(request, policy);
+  if (!facts) return misconfigured("paramKind kind `" + policy.param_kind + "` not known");
+  std::string space;
+  if (facts->namespaced) {
+    space = binding.param_namespace.empty() ? std::string(request.namespace_name()) : binding.param_namespace;
+    if (space.empty())
+      return misconfigured("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources");
+  } else if (!binding.param_namespace.empty()) {
+    return misconfigured("paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
+  }
+  const store::Snapshot& pending = request.attempt().context.pending;
+  const schema::ResourceFacts& storage = request.attempt().context.kinds.storage_of(*facts);
+  Outcome read;
+  const auto take = [&](const store::ObjectPtr& object) {
+    auto document = as_params(request, *facts, *object);
+    if (!document) {
+      read = fail(document.error());
+      return false;
+    }
+    params.push_back(std::move(*document));
+    return true;
+  };
+  if (!binding.param_name.empty()) {
+    if (const auto object = pending.get(object_key(storage, space, binding.param_name))) take(object);
+  } else if (binding.param_selector) {
+    pending.scan(key_prefix(storage, space), {}, [&](const store::ObjectPtr& object) {
+      const std::span<const std::pair<std::string, std::string>> labels(object->index.labels.all());
+      return !binding.param_selector->matches(labels) || take(object);
+    });
+  }
+  if (!read) return fail(read.error());
+  if (params.empty() && binding.deny_without_params)
+    return misconfigured("no params found for policy binding with `Deny` parameterNotFoundAction");
+  return params;
+}
+
+}  // namespace sublet::apiserver

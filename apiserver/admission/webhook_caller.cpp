@@ -1,0 +1,184 @@
+#include "apiserver/admission/webhook_caller.h"
+
+#include <charconv>
+
+#include "apiserver/admission/webhook_review.h"
+#include "apiserver/authz/attributes.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+/// Who is to be asked.
+struct Target {
+  net::OutboundPeer peer;
+  std::string authority, path;
+  std::string pod_namespace, pod_name, pod_uid;  // of a Service; empty: what stands there is no pod
+  bool is_service = false;
+};
+
+struct ServiceEndpoint {
+  std::string address;
+  int port = 0;
+  std::string pod_namespace, pod_name, pod_uid;
+};
+
+std::optional<Document> read(const store::Snapshot& state, const std::string& key) {
+  const auto stored = state.get(key);
+  if (!stored) return std::nullopt;
+  auto document = Document::parse_json(stored->json());
+  return document ? std::optional(std::move(*document)) : std::nullopt;
+}
+
+tl::unexpected<Status> unreachable(std::string why) { return fail(Reason::service_unavailable, std::move(why)); }
+
+void add_endpoints(const Value& slice, std::string_view port_name, std::vector<ServiceEndpoint>& found) {
+  int port = 0;
+  for (const Value entry : slice["ports"])
+    if (entry["name"].text() == port_name) port = static_cast<int>(entry["port"].integer());
+  if (port == 0) return;
+  for (const Value endpoint : slice["endpoints"]) {
+    if (!endpoint["conditions"]["ready"].boolean(true) || endpoint["addresses"].empty()) continue;
+    const Value pod = endpoint["targetRef"];
+    ServiceEndpoint made{(*endpoint["addresses"].begin()).string(), port, {}, {}, {}};
+    if (pod["kind"].text() == "Pod") {
+      made.pod_namespace = pod["namespace"].string();
+      made.pod_name = pod["name"].string();
+      made.pod_uid = pod["uid"].string();
+    }
+    found.push_back(std::move(made));
+  }
+}
+
+std::vector<ServiceEndpoint> endpoints_of(const store::Snapshot& state, const WebhookClient& client,
+                                          std::string_view port_name) {
+  std::vector<ServiceEndpoint> found;
+  state.scan("endpointslices.discovery.k8s.io/" + client.service_namespace + "/", {},
+             [&](const store::ObjectPtr& object) {
+               for (const auto& [name, value] : object->index.labels.all())
+                 if (name == "kubernetes.io/service-name" && value == client.service_name)
+                   if (auto slice = Document::parse_json(object->json()))
+                     add_endpoints(slice->root(), port_name, found);
+               return true;
+             });
+  return found;
+}
+
+Result<Target> target_of_service(const WebhookClient& client, const store::Snapshot& state, std::size_t turn) {
+  const std::string name = go_quoted(client.service_name);
+  const auto service = read(state, "services/" + client.service_namespace + "/" + client.service_name);
+  if (!service) return unreachable("service " + name + " not found");
+  Target target;
+  target.is_service = true;
+  target.peer.server_name = client.service_name + "." + client.service_namespace + ".svc";
+  target.peer.ca_pem = client.ca_pem;
+  target.authority = target.peer.server_name + ":" + std::to_string(client.port);
+  target.path = client.path.empty() ? "/" : client.path;
+  const Value spec = (*service)["spec"];
+  if (spec["type"].text() == "ExternalName") {
+    target.is_service = false;
+    target.peer.host = spec["externalName"].string();
+    target.peer.port = client.port;
+    return target;
+  }
+  Value port;
+  for (const Value entry : spec["ports"])
+    if (entry["port"].integer() == client.port) port = entry;
+  if (!port) return unreachable("no service port " + std::to_string(client.port) + " found for service " + name);
+  const auto endpoints = endpoints_of(state, client, port["name"].text());
+  if (endpoints.empty()) return unreachable("no endpoints available for service " + name);
+  const ServiceEndpoint& chosen = endpoints[turn % endpoints.size()];
+  target.peer.host = chosen.address;
+  target.peer.port = chosen.port;
+  target.pod_namespace = chosen.pod_namespace;
+  target.pod_name = chosen.pod_name;
+  target.pod_uid = chosen.pod_uid;
+  return target;
+}
+
+// What a URL must be was checked when it was written.
+Result<Target> target_of_url(const WebhookClient& client) {
+  constexpr std::string_view kScheme = "https://";
+  std::string_view rest = client.url;
+  if (!rest.starts_with(kScheme)) return unreachable("'https' is the only allowed URL scheme");
+  rest.remove_prefix(kScheme.size());
+  const auto slash = rest.find('/');
+  const std::string_view authority = rest.substr(0, slash);
+  Target target;
+  target.authority = authority;
+  target.path = slash == std::string_view::npos ? "/" : rest.substr(slash);
+  target.peer.ca_pem = client.ca_pem;
+  const auto colon = authority.rfind(':');
+  const bool has_port = colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos;
+  std::string_view host = has_port ? authority.substr(0, colon) : authority;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  target.peer.host = host;
+  if (!has_port) return target;
+  const auto digits = authority.substr(colon + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), target.peer.port);
+  if (error != std::errc() || end != digits.data() + digits.size() || target.peer.port < 1 || target.peer.port > 65535)
+    return unreachable("invalid port " + go_quoted(digits));
+  return target;
+}
+
+// In the words of Go's http.Client where clients know them.
+std::string way_failed(const Status& status) {
+  if (status.is(Reason::timeout)) return "context deadline exceeded";
+  return status.message;
+}
+
+Result<std::string> judged(const std::string& url, Result<net::Response> response) {
+  if (!response)
+    return fail(Reason::service_unavailable, "Post " + go_quoted(url) + ": " + way_failed(response.error()));
+  if (response->code < 200 || response->code > 206)
+    return fail(Reason::service_unavailable, unexpected_answer(response->code, response->body));
+  return std::move(response->body);
+}
+
+net::Request request_of(const Target& target, const std::string& query, std::string body) {
+  net::Request request;
+  request.method = "POST";
+  request.target = target.path + query;
+  request.headers = {{"Host", target.authority},
+                     {"Content-Type", "application/json"},
+                     {"Accept", "application/json, */*"},
+                     {"User-Agent", "kube-apiserver-admission"}};
+  request.body = std::move(body);
+  return request;
+}
+
+}  // namespace
+
+WebhookCaller::WebhookCaller(net::Loop& loop, OutboundOptions options)
+    : loop_(loop), services_(std::move(options.services)), outbound_(loop, std::move(options.rules)) {}
+
+std::shared_ptr<void> WebhookCaller::call(const WebhookClient& client, const store::Snapshot& state, std::string body,
+                                          std::chrono::milliseconds timeout, Answered answered) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout).count();
+  const std::string query = "?timeout=" + std::to_string(seconds) + "s", url = client.address() + query;
+  auto target = client.url.empty() ? target_of_service(client, state, turn_++) : target_of_url(client);
+  const bool through_hook = target && target->is_service && services_;
+  if (through_hook && target->pod_name.empty())
+    target = unreachable("what stands behind service " + go_quoted(client.service_name) +
+                         " is no pod of this virtual cluster: only pods can be called");
+  auto done = [url, answered = std::move(answered)](Result<net::Response> response) {
+    answered(judged(url, std::move(response)));
+  };
+  if (!target) {
+    auto waited_for = std::make_shared<std::function<void(Result<net::Response>)>>(std::move(done));
+    loop_.post([weak = std::weak_ptr(waited_for), status = target.error()] {
+      if (const auto heard = weak.lock()) (*heard)(fail(status));
+    });
+    return waited_for;
+  }
+  net::Request request = request_of(*target, query, std::move(body));
+  if (through_hook)
+    return services_({target->pod_namespace, target->pod_name, target->pod_uid, target->peer.port,
+                      target->peer.server_name, target->peer.ca_pem, std::move(request), timeout},
+                     std::move(done));
+  return outbound_.call(target->peer, {std::move(request), timeout}, std::move(done));
+}
+
+}  // namespace sublet::apiserver

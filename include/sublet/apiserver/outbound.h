@@ -1,0 +1,39 @@
+// How an API server reaches what its tenant names: webhooks, by URL or as a Service of the tenant.
+//
+// A URL is called through a net::OutboundClient, whose rules say which addresses nobody may make us call. A Service's
+// pods are called at their addresses by the same client where they can be reached from here, and through a
+// ServiceCaller where not: in a virtual cluster, whose pods only the syncer can find on the host. Values; the hook is
+// called on any thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sublet/base/status.h"
+#include "sublet/net/address_rules.h"
+#include "sublet/net/http.h"
+
+namespace sublet::apiserver {
+
+/// One HTTPS request to a pod that stands behind a Service.
+struct ServiceCall {
+  std::string pod_namespace, pod_name, pod_uid;
+  int port = 0;
+  std::string server_name;  // sent, and verified in the pod's certificate
+  std::string ca_pem;
+  net::Request request;
+  std::chrono::milliseconds timeout{10'000};
+};
+/// Answers once, on any thread, but not before it has returned; never when what it returned is dropped before.
+using ServiceCaller =
+    std::function<std::shared_ptr<void>(ServiceCall call, std::function<void(Result<net::Response>)> done)>;
+
+struct OutboundOptions {
+  net::AddressRules rules;
+  ServiceCaller services = {};  // null: at the addresses in the Service's EndpointSlices
+};
+
+}  // namespace sublet::apiserver
