@@ -4,6 +4,7 @@
 
 #include "apiserver/admission/webhook_review.h"
 #include "apiserver/authz/attributes.h"
+#include "sublet/base/go_quoted.h"
 
 namespace sublet::apiserver {
 namespace {

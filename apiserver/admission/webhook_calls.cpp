@@ -7,6 +7,7 @@
 #include "apiserver/admission/policy_activation.h"
 #include "apiserver/admission/webhook_review.h"
 #include "apiserver/authz/attributes.h"
+#include "sublet/base/go_quoted.h"
 #include "sublet/base/log.h"
 #include "sublet/base/mutex.h"
 #include "sublet/patches/patch.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/authz/attributes.h"
+#include "sublet/base/go_quoted.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {

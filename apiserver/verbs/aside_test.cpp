@@ -67,11 +67,13 @@ class Noting final : public CallOutPlugin {
   explicit Noting(Place& place) : place_(place) {}
   std::string_view name() const override { return "noting.test"; }
   Kind kind() const override { return Kind::validating; }
-  std::shared_ptr<CallOut> begin(const Attempt& attempt) const override {
+  Result<std::shared_ptr<CallOut>> begin(const Attempt& attempt) const override {
     const bool is_definition = attempt.is("apiextensions.k8s.io", "customresourcedefinitions");
-    if (!is_definition && !attempt.is("", "configmaps")) return nullptr;
+    std::shared_ptr<CallOut> call;
+    if (!is_definition && !attempt.is("", "configmaps")) return call;
     place_.judge(is_definition);
-    return is_definition ? std::make_shared<Answered>(place_) : nullptr;
+    if (is_definition) call = std::make_shared<Answered>(place_);
+    return call;
   }
 
  private:

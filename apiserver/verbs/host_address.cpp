@@ -42,6 +42,7 @@ class Await final : public WatchSession, public std::enable_shared_from_this<Awa
   }
 
   void fall_behind() override {}
+  void finish_after(store::Revision) override { finish(); }
 
   void finish() override {
     if (std::exchange(done_, true)) return;

@@ -21,6 +21,12 @@ using schema::Value;
 constexpr const char* kAbout = "about";
 const std::string kPastEvent = std::string(kPast) + "Event";
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  if (from.empty()) return;
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
 // The kind whose objects on the host an event can be about; null: none.
 const Sides* about(const Border& border, const Value& host_event) {
   const std::string_view kind = host_event["involvedObject"]["kind"].text();
