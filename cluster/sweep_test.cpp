@@ -235,7 +235,10 @@ TEST_F(SweepTest, ANamespaceWithAnythingElseInItStays) {
                                                    "persistentvolumeclaims data"));
   EXPECT_TRUE(seen_deletes().empty());
   EXPECT_TRUE(own_->remove({"apps", "v1", "deployments"}, "made", "web"));
-  EXPECT_TRUE(own_->remove({"", "v1", "persistentvolumeclaims"}, "made", "data"));
+  const kube::Resource claims{"", "v1", "persistentvolumeclaims"};
+  EXPECT_TRUE(own_->remove(claims, "made", "data"));
+  // No controller is there to say that nobody uses it.
+  EXPECT_TRUE(own_->patch(claims, "made", "data", kube::PatchType::merge, R"({"metadata":{"finalizers":null}})"));
   ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), told_));
   ASSERT_EQ(seen_deletes().size(), 1u);
   EXPECT_THAT(seen_deletes()[0], HasSubstr("/namespaces/made"));

@@ -164,7 +164,10 @@ TEST_F(Outbound, VerifiesWhoAnswers) {
   other_name.server_name = "other.test.svc";
   EXPECT_FALSE(ask(client, other_name, "/"));
   OutboundPeer other_ca = peer_.peer();
-  other_ca.ca_pem = make_certificate({.common_name = "x", .is_ca = true}, nullptr)->certificate_pem;
+  CertificateRequest request;
+  request.common_name = "x";
+  request.is_ca = true;
+  other_ca.ca_pem = make_certificate(request, nullptr)->certificate_pem;
   EXPECT_FALSE(ask(client, other_ca, "/"));
   OutboundPeer no_ca = peer_.peer();
   no_ca.ca_pem = "nonsense";

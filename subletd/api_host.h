@@ -31,14 +31,14 @@ struct ApiHostConfig {
   std::shared_ptr<Descriptor> bound_socket;  // that one, bound already: where it lies may be out of reach by then
   std::string admin_kubeconfig;              // file to write; empty: none
   std::string context_name = "sublet";
-  std::vector<std::string> extra_names;  // further names of the server's certificate
-  std::string durability = "FULL";       // for the power-cut test only
-  int compaction_seconds = 300;          // history is kept at least this long
-  int quota_objects = 0;                 // of the store; 0: no limit
-  std::string quota_bytes = "2Gi";       // a quantity; "0": no limit
+  std::vector<std::string> extra_names;       // further names of the server's certificate
+  std::string durability = "FULL";            // for the power-cut test only
+  int compaction_seconds = 300;               // history is kept at least this long
+  int quota_objects = 0;                      // of the store; 0: no limit
+  std::string quota_bytes = "2Gi";            // a quantity; "0": no limit
   std::string outbound_allow, outbound_deny;  // ranges of addresses that webhooks may have, or not
-  std::string controllers = "builtin";   // or upstream, none: who runs workloads
-  std::vector<int> outward_ports;        // TCP ports to which it may connect (webhooks); none: it connects to nobody
+  std::string controllers = "builtin";        // or upstream, none: who runs workloads
+  std::vector<int> outward_ports;  // TCP ports to which it may connect (webhooks); none: it connects to nobody
   // Of peers that have not shown who they are: net::StrangerLimits.
   int strangers = 1024, strangers_per_address = 1024, stranger_kib = 16 * 1024;
   apiserver::ServerOptions server;  // keys and addresses are filled in by open(), logs by the tunnel when empty

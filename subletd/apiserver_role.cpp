@@ -22,10 +22,7 @@ class ApiServerRole final : public RoleProgram {
   Outcome run() override {
     if (!folder_.empty())
       if (auto taken = take_virtual_cluster(); !taken) return taken;
-    if (!config_.unix_socket.empty() && config_.server.house_rights.empty())
-      config_.server.runtime_classes_of_host = true;
-    config_.server.service_addresses_of_host = true;
-    config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
+    if (!config_.unix_socket.empty() && config_.server.house_rights.empty()) serve_a_syncer();
     if (config_.compaction_seconds < 1)
       return bad_request("--compaction-interval " + std::to_string(config_.compaction_seconds) +
                          ": must be at least 1 second");
@@ -56,10 +53,16 @@ class ApiServerRole final : public RoleProgram {
     if (context->resolved_template) take_config(context->resolved_template->config());
     config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.carried_to_host = carried_to_host(*context);
-    config_.server.runtime_classes_of_host = true;
-    config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
+    serve_a_syncer();
     config_.server.border = border_admission(std::move(*context));
     return {};
+  }
+
+  // Who connects on the socket is one, with a host behind it.
+  void serve_a_syncer() {
+    config_.server.runtime_classes_of_host = true;
+    config_.server.service_addresses_of_host = true;
+    config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
   }
 
   void take_config(const patches::SyncConfig& config) {

@@ -167,7 +167,7 @@ TEST_F(SyncerTest, WhatATenantFlapsIsWrittenNowAndThenAndEndsAsItIs) {
   EXPECT_EQ(faults.writes(), before + 3);
   create_pod("other");  // what is new does not wait for its turn
   await_host_pod("other");
-  const auto turn = [&] { return text(host_pod("web"), "metadata.labels.turn"); };
+  const auto turn = [&] { return host_pod("web")["metadata"]["labels"]["t.sublet.dev/turn"].string(); };
   EXPECT_EQ(turn(), "3");
   eventually(
       [&] {
