@@ -32,8 +32,8 @@ void tell_of_unverified(const Host& host, Progress& progress);
 /// The host that a virtual cluster stands on, by its own host.kubeconfig.
 Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster);
 
-/// Namespace, the name in it (owner.h), a service account without rights, and what the template's policies keep there; all
-/// but the name may be there already. Waits for the end of a namespace of that name that is terminating.
+/// Namespace, the name in it (owner.h), a service account without rights, and what the template's policies keep there;
+/// all but the name may be there already. Waits for the end of a namespace of that name that is terminating.
 Outcome prepare_host(const Host& host, const VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline);
 /// Of the namespace when it carries the mark that sublet made it.
 std::optional<std::string> uid_of_namespace_by_sublet(const Host& host, const std::string& host_namespace);

@@ -105,13 +105,13 @@ Outcome confine_api_host(ApiHostConfig& config) {
   const std::filesystem::path kubeconfig = config.admin_kubeconfig;
   // In a virtual cluster that is the same folder.
   if (!kubeconfig.empty()) confinement.own.push_back(std::filesystem::absolute(kubeconfig).parent_path());
-  for (const int port : config.outward_ports) confinement.connected.push_back(static_cast<std::uint16_t>(port));
+  confinement.connects_anywhere = config.calls_out;
   confine_daemon(confinement);
   return {};
 }
 
 void drop_calls_of_api_host(const ApiHostConfig& config) {
-  drop_calls_of_daemon(config.outward_ports.empty() ? Outward::refused : Outward::allowed);
+  drop_calls_of_daemon(config.calls_out ? Outward::allowed : Outward::refused);
 }
 
 void declare_api_host_flags(Flags& flags, ApiHostConfig& config) {
@@ -203,6 +203,7 @@ Outcome ApiHost::listen() {
 Outcome ApiHost::start_server() {
   auto parts = split_address(address_);
   if (!parts) return fail(parts.error());
+  config_.server.outbound.calls_out = config_.calls_out;
   auto& rules = config_.server.outbound.rules;
   if (auto read = read_ranges("--outbound-allow", config_.outbound_allow, rules, &net::AddressRules::allow); !read)
     return read;

@@ -38,7 +38,7 @@ struct ApiHostConfig {
   std::string quota_bytes = "2Gi";            // a quantity; "0": no limit
   std::string outbound_allow, outbound_deny;  // ranges of addresses that webhooks may have, or not
   std::string controllers = "builtin";        // or upstream, none: who runs workloads
-  std::vector<int> outward_ports;  // TCP ports to which it may connect (webhooks); none: it connects to nobody
+  bool calls_out = false;  // whether it may connect to others (webhooks at URLs); else the kernel refuses that
   // Of peers that have not shown who they are: net::StrangerLimits.
   int strangers = 1024, strangers_per_address = 1024, stranger_kib = 16 * 1024;
   apiserver::ServerOptions server;  // keys and addresses are filled in by open(), logs by the tunnel when empty

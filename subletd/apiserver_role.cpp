@@ -20,6 +20,9 @@ class ApiServerRole final : public RoleProgram {
   }
 
   Outcome run() override {
+    // One of a virtual cluster holds a tenant's secrets beside a platform's network: its webhooks are Services of its
+    // own, and the syncer calls them.
+    config_.calls_out = folder_.empty();
     if (!folder_.empty())
       if (auto taken = take_virtual_cluster(); !taken) return taken;
     if (!config_.unix_socket.empty() && config_.server.house_rights.empty()) serve_a_syncer();

@@ -18,21 +18,6 @@ namespace {
 // Connections of the gateway that carry no log: its poll, a refusal, a question.
 constexpr std::size_t kAnswersBesideStreams = 16;
 
-constexpr std::uint16_t kHttpsPort = 443, kDnsPort = 53;
-
-/// Of "https://host:6443".
-std::uint16_t port_of(const std::string& server) {
-  const auto behind_scheme = server.find("//");
-  const std::string_view authority =
-      std::string_view(server).substr(behind_scheme == std::string::npos ? 0 : behind_scheme + 2);
-  const auto host = authority.substr(0, authority.find('/'));
-  const auto colon = host.rfind(':');
-  std::uint16_t port = kHttpsPort;
-  if (colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos)
-    std::from_chars(host.data() + colon + 1, host.data() + host.size(), port);
-  return port;
-}
-
 class SyncerRole final : public RoleProgram {
  public:
   void declare(Flags& flags) override {
@@ -51,7 +36,8 @@ class SyncerRole final : public RoleProgram {
     confine_daemon({.own = {cluster->syncer_folder()},
                     .readable = system_files(),
                     .listened = {},
-                    .connected = {port_of(access->server), kDnsPort}});
+                    .connected = {},
+                    .connects_anywhere = true});  // webhooks: pods, at ports of their own
 
     net::LoopThread loop("syncer");
     auto host_transport = kube::connect(loop.loop(), *access);

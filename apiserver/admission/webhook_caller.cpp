@@ -153,7 +153,10 @@ net::Request request_of(const Target& target, const std::string& query, std::str
 }  // namespace
 
 WebhookCaller::WebhookCaller(net::Loop& loop, OutboundOptions options)
-    : loop_(loop), services_(std::move(options.services)), outbound_(loop, std::move(options.rules)) {}
+    : loop_(loop),
+      services_(std::move(options.services)),
+      calls_out_(options.calls_out),
+      outbound_(loop, std::move(options.rules)) {}
 
 std::shared_ptr<void> WebhookCaller::call(const WebhookClient& client, const store::Snapshot& state, std::string body,
                                           std::chrono::milliseconds timeout, Answered answered) {
@@ -164,6 +167,8 @@ std::shared_ptr<void> WebhookCaller::call(const WebhookClient& client, const sto
   if (through_hook && target->pod_name.empty())
     target = unreachable("what stands behind service " + go_quoted(client.service_name) +
                          " is no pod of this virtual cluster: only pods can be called");
+  if (target && !through_hook && !calls_out_)
+    target = unreachable("this API server connects to nobody by itself: name a Service whose pods answer");
   auto done = [url, answered = std::move(answered)](Result<net::Response> response) {
     answered(judged(url, std::move(response)));
   };

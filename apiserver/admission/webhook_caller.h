@@ -30,6 +30,7 @@ class WebhookCaller {
  private:
   net::Loop& loop_;
   const ServiceCaller services_;
+  const bool calls_out_;
   net::OutboundClient outbound_;
   std::atomic<std::size_t> turn_{0};  // which of a Service's pods is asked next
 };
