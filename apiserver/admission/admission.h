@@ -2,9 +2,9 @@
 //
 // admit_mutating() may change the object; admit_validating() may only refuse; charge_quota() comes with the plan. The
 // plugins are upstream's default ones (README.md has the table), what comes from the host (read-only but for the
-// syncer), and the border (the syncer's translation, so that a refusal reaches the tenant before anything is stored), and
-// the tenant's own policies. One file per plugin. Threads: any; state only through the WriteContext's snapshot. Plugins that ask outside the
-// process, the tenant's webhooks among them, come after those of their kind: call_out.h.
+// syncer), and the border (the syncer's translation, so that a refusal reaches the tenant before anything is stored),
+// and the tenant's own policies. One file per plugin. Threads: any; state only through the WriteContext's snapshot.
+// Plugins that ask outside the process, the tenant's webhooks among them, come after those of their kind: call_out.h.
 #pragma once
 
 #include "apiserver/strategies/strategy.h"

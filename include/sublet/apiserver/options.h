@@ -93,7 +93,7 @@ struct ServerOptions : ClusterFacts {
   /// here (docs/decisions/service-addresses.md). A write's answer waits so long for them.
   bool service_addresses_of_host = false;
   std::chrono::milliseconds service_address_wait{1'000};
-  std::vector<CarriedKind> carried_to_host;      // empty where no syncer reads
+  std::vector<CarriedKind> carried_to_host;  // empty where no syncer reads
   std::vector<std::shared_ptr<const CallOutPlugin>>
       call_outs;             // admission that asks outside, after the built-in plugins and before the webhooks
   OutboundOptions outbound;  // how webhooks are reached

@@ -33,7 +33,7 @@ using ServiceCaller =
 
 struct OutboundOptions {
   net::AddressRules rules;
-  bool calls_out = true;  // else only `services` are called; what wants another way is told so
+  bool calls_out = true;        // else only `services` are called; what wants another way is told so
   ServiceCaller services = {};  // null: at the addresses in the Service's EndpointSlices
 };
 
