@@ -141,7 +141,7 @@ TEST_F(KindsSync, WhatTheHostSaysOfAClaimIsToldInTheTenantsNames) {
                            R"("namespace":"team","name":")" +
                            host_name_of("data") + R"("}})");
   EXPECT_EQ(await_event("data", "ProvisioningFailed"),
-            "no volume for default/data of pod db; gone: data-x-default-x-other.");
+            "no volume for default/data of pod default/db; gone: another pod.");
 }
 
 TEST_F(KindsSync, AnIngressCrossesWithItsSecretAndItsAddressComesBack) {

@@ -658,8 +658,8 @@ TEST(Template, PoliciesAreChecked) {
       "t.yaml:1:33: policies.podSecurityStandard: must be one of baseline, restricted, privileged, not \"basline\" "
       "(did you mean \"baseline\"?)");
   EXPECT_THAT(load_error("policies: {networkPolicy: {workload: {publicEgress: {enabled: true}}}}"),
-              HasSubstr("policies.networkPolicy.workload: not supported: "));
-  EXPECT_THAT(load_error("policies: {centralAdmission: {validatingWebhooks: []}}"),
+              HasSubstr("policies.networkPolicy.workload.publicEgress.enabled: not supported: "));
+  EXPECT_THAT(load_error("policies: {centralAdmission: {validatingWebhooks: [{name: w}]}}"),
               HasSubstr("sublet has no such policy"));
 }
 

@@ -51,6 +51,8 @@ std::optional<TenantIdentity> owner_of(Border& border, const Sides& sides, const
 
 /// "namespace/name" of whatever of this virtual cluster has that name on the host.
 std::optional<std::string> tenant_name_of(Border& border, const std::string& host_name) {
+  if (const auto joined = tenant_names(host_name, border.context().virtual_cluster))
+    return joined->namespace_name + "/" + joined->name;
   for (const Sides& one : border.kinds) {
     if (one.kind.direction != Direction::to_host || !one.host) continue;
     const auto tenant = owner_of(border, one, host_name);

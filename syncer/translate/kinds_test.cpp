@@ -133,7 +133,7 @@ TEST_F(Kinds, IngressesNameServicesAndSecretsOnTheHost) {
 
 // The selector of what is JSON: labels that must be equal, then those that are one of several.
 std::string selects(std::string labels, std::string_view namespaces) {
-  return R"({"matchLabels":{)" + labels + (labels.empty() ? "" : ",") + R"("sublet.dev/managed-by":"rag")" +
+  return R"({"matchLabels":{)" + labels + (labels.empty() ? "" : ",") + R"("sublet.dev/virtual-cluster-uid":"vc-uid")" +
          (namespaces.empty()
               ? R"(}})"
               : R"(},"matchExpressions":[{"key":"sublet.dev/tenant-namespace","operator":"In","values":[)" +
@@ -154,9 +154,10 @@ TEST_F(Kinds, NetworkPoliciesSelectTheTenantsOwnPods) {
     return crossed(policy("ingress: [{from: [" + yaml + "]}]"), "spec.ingress");
   };
   const auto from = [](const std::string& selector) { return R"([{"from":[{"podSelector":)" + selector + "}]}]"; };
-  EXPECT_EQ(crossed(policy("policyTypes: [Ingress]"), "spec"),
-            R"({"podSelector":{"matchLabels":{"sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ns"}},)"
-            R"("policyTypes":["Ingress"]})");
+  EXPECT_EQ(
+      crossed(policy("policyTypes: [Ingress]"), "spec"),
+      R"({"podSelector":{"matchLabels":{"sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"ns"}},)"
+      R"("policyTypes":["Ingress"]})");
   EXPECT_EQ(peer("{podSelector: {}}"), from(selects("", R"("ns")"))) << "none named: the policy's own namespace";
   EXPECT_EQ(peer("{namespaceSelector: {}}"), from(selects("", ""))) << "every namespace of the tenant";
   EXPECT_EQ(peer("{namespaceSelector: {matchLabels: {team: x}}}"), from(selects("", R"("dev","test")")));
@@ -176,9 +177,10 @@ TEST_F(Kinds, BudgetsCountWhatTheTenantsControllersCounted) {
   const std::string counted = "status: {observedGeneration: 1, desiredHealthy: 4}\n";
   EXPECT_EQ(crossed(budget("minAvailable: 2", counted), "spec.minAvailable"), "2") << "a number is a number there too";
   EXPECT_EQ(crossed(budget("minAvailable: 50%", counted), "spec.minAvailable"), "4");
-  EXPECT_EQ(crossed(budget("maxUnavailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow", counted), "spec"),
-            R"({"selector":{"matchLabels":{"sublet.dev/managed-by":"rag","sublet.dev/tenant-namespace":"ns"}},)"
-            R"("unhealthyPodEvictionPolicy":"AlwaysAllow","minAvailable":4})");
+  EXPECT_EQ(
+      crossed(budget("maxUnavailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow", counted), "spec"),
+      R"({"selector":{"matchLabels":{"sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"ns"}},)"
+      R"("unhealthyPodEvictionPolicy":"AlwaysAllow","minAvailable":4})");
   EXPECT_EQ(crossed(budget("maxUnavailable: 1"), "spec.maxUnavailable"), "1") << "not counted yet, or nobody counts";
   EXPECT_EQ(crossed(budget("minAvailable: 1", counted), "status"), "null");
 }
