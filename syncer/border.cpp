@@ -52,8 +52,9 @@ Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_
   for (const SyncedKind& kind : synced_kinds()) {
     Sides& sides = kinds.emplace_back(Sides{kind, nullptr, nullptr});
     if (!is_wanted(kind, context()) && !kind.tidied_unwanted) continue;
-    if (kind.watch_tenant)
-      sides.tenant = informer(informers, tenant, kind, {.label_selector = std::string(kind.tenant_selector)}, clock);
+    kube::InformerOptions selected;
+    selected.label_selector = kind.tenant_selector;
+    if (kind.watch_tenant) sides.tenant = informer(informers, tenant, kind, selected, clock);
     if (kind.watch_host) sides.host = informer(informers, host, kind, copy_of_host(kind, *this), clock);
   }
   if (config_of(context()).network_policies_to_host)
