@@ -81,6 +81,7 @@ TEST_F(KindsSync, AClaimCrossesAndTheHostsVolumeComesBack) {
   start_syncer();
   make_claim("data");
   EXPECT_EQ(text(await_host(kClaims, "data"), "spec.resources.requests.storage"), "1Gi");
+  host.create(kStorageClasses, R"({"metadata":{"name":"local"},"provisioner":"p","allowVolumeExpansion":true})");
   bind_on_host("data");
   await_claim_phase("data", "Bound");
   const Document claim = in_tenant(kClaims, "data");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sublet/net/tls_context.h"
+#include "sublet/syncer/carried_kinds.h"
 #include "sublet/syncer/mirrored_kinds.h"
 #include "sublet/syncer/tenant_rights.h"
 
@@ -46,6 +47,8 @@ apiserver::ServerOptions tenant_options() {
   for (const MirroredKind& kind : mirrored_kinds({}))
     options.mirrored_from_host.push_back(
         {kind.resource.group, kind.resource.resource, std::string(kLabelFromHost), kind.next_step});
+  for (const auto& [resource, kind, judged] : carried_kinds({}))
+    options.carried_to_host.push_back({resource.group, resource.resource, kind, judged});
   return options;
 }
 
