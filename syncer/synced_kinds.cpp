@@ -109,6 +109,7 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile = reconcile_service,
           .resync = resync_tenant,
           .crosses_to_host = but_the_api_servers_own,
+          .judged = true,
           .patch_content = patch_service_spec,
           .made_anew = true,
       },
