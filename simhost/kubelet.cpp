@@ -19,19 +19,12 @@ constexpr auto kWarning = EventRecorder::Type::warning;
 const kube::Resource kPodsApi{"", "v1", "pods"};
 constexpr milliseconds kWriteRetry{1000};
 constexpr milliseconds kMissingGrace{500};  // before complaining: the copies of two resources do not move as one
-constexpr int kKilled = 137;                // the exit code of a container that was killed
 constexpr seconds kRestartMin{10}, kRestartMax{300};
 
 const char* kind_name(Dependency::Kind kind) { return kind == Dependency::Kind::config_map ? "configmap" : "secret"; }
 
 std::string waiting_key(Dependency::Kind kind, std::string_view namespace_name, std::string_view name) {
   return std::string(kind_name(kind)) + "/" + std::string(namespace_name) + "/" + std::string(name);
-}
-
-schema::Value container_spec(const schema::Value& object, const ContainerRun& container) {
-  for (const schema::Value spec : object["spec"][container.init ? "initContainers" : "containers"])
-    if (spec["name"].text() == container.name) return spec;
-  return {};
 }
 
 bool runs_again(const PodRun& run, const ContainerRun& container) {

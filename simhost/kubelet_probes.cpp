@@ -9,15 +9,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using State = ContainerRun::State;
-constexpr int kKilled = 137;  // the exit code of a container that was killed
 constexpr auto kNormal = EventRecorder::Type::normal;
 constexpr auto kWarning = EventRecorder::Type::warning;
-
-schema::Value lifecycle_of(const schema::Value& object, const ContainerRun& container) {
-  for (const schema::Value spec : object["spec"][container.init ? "initContainers" : "containers"])
-    if (spec["name"].text() == container.name) return spec["lifecycle"];
-  return {};
-}
 
 }  // namespace
 
@@ -36,9 +29,7 @@ Kubelet::ExecResult Kubelet::exec(ContainerRun& container, const schema::Value& 
 // --- probes ---
 
 void Kubelet::begin_probes(PodRun& run, ContainerRun& container, const schema::Value& object) {
-  const schema::Value all = object["spec"][container.init ? "initContainers" : "containers"];
-  for (const schema::Value spec : all)
-    if (spec["name"].text() == container.name) container.probes = read_probes(spec);
+  container.probes = read_probes(container_spec(object, container));
   const auto has = [&](Probe::Kind kind) { return std::ranges::count(container.probes, kind, &Probe::kind) > 0; };
   container.started_up = !has(Probe::Kind::startup);
   container.ready = !has(Probe::Kind::readiness);
@@ -105,7 +96,7 @@ void Kubelet::judge(PodRun& run, ContainerRun& container, Probe& probe, bool suc
 // --- hooks ---
 
 bool Kubelet::post_start(PodRun& run, ContainerRun& container, const schema::Value& object) {
-  const schema::Value command = lifecycle_of(object, container)["postStart"]["exec"]["command"];
+  const schema::Value command = container_spec(object, container)["lifecycle"]["postStart"]["exec"]["command"];
   if (!command) return true;
   const ExecResult result = exec(container, command);
   if (result.exit_code == 0) return true;
@@ -119,7 +110,7 @@ bool Kubelet::post_start(PodRun& run, ContainerRun& container, const schema::Val
 }
 
 milliseconds Kubelet::stop_time(ContainerRun& container, const schema::Value& object, milliseconds grace) {
-  const schema::Value hook = lifecycle_of(object, container)["preStop"];
+  const schema::Value hook = container_spec(object, container)["lifecycle"]["preStop"];
   milliseconds out = seconds(hook["sleep"]["seconds"].integer());
   if (hook["exec"]) out += std::min(grace, exec(container, hook["exec"]["command"]).time);
   container.exit_code_when_stopped = kKilled;

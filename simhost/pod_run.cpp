@@ -58,6 +58,12 @@ void add_containers(PodRun& run, const schema::Value& object, const char* spec_l
 
 }  // namespace
 
+schema::Value container_spec(const schema::Value& pod, const ContainerRun& container) {
+  for (const schema::Value spec : pod["spec"][container.init ? "initContainers" : "containers"])
+    if (spec["name"].text() == container.name) return spec;
+  return {};
+}
+
 PodRun make_run(const kube::CachedPtr& pod, const schema::Value& object, const std::string& host_ip) {
   PodRun run;
   run.pod = pod;

@@ -77,6 +77,10 @@ struct PodRun {
   ContainerRun* find(std::string_view container);
 };
 
+inline constexpr int kKilled = 137;  // the exit code of a container that was killed
+/// The container's entry in the pod's spec; null when the spec has it no more.
+schema::Value container_spec(const schema::Value& pod, const ContainerRun& container);
+
 /// A run for a pod just seen: from its spec, and from its status when it has run before (a restart of simhost).
 PodRun make_run(const kube::CachedPtr& pod, const schema::Value& object, const std::string& host_ip);
 /// Sets `phase` from the containers.
