@@ -67,13 +67,13 @@ struct Added {
 
 }  // namespace
 
+bool is_default_capability(std::string_view name) {
+  return std::ranges::find(kDefaultCapabilities, name) != kDefaultCapabilities.end();
+}
+
 Finding default_capabilities(const Pod& pod) {
   Added added;
-  pod.each_container([&](const Value& container) {
-    added.look(container, [](std::string_view name) {
-      return std::ranges::find(kDefaultCapabilities, name) != kDefaultCapabilities.end();
-    });
-  });
+  pod.each_container([&](const Value& container) { added.look(container, is_default_capability); });
   if (added.containers.empty()) return {};
   return Violation{"non-default capabilities", added.text()};
 }

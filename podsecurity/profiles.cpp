@@ -45,14 +45,15 @@ Finding seccomp_violation(const BadProfiles& bad) {
                    bad.setters.text() + " must not set securityContext.seccompProfile.type to " + quoted(bad.types)};
 }
 
+constexpr std::string_view kEngineType = "container_engine_t";  // since 1.31
+
 Finding se_linux(const Pod& pod, bool engine_is_allowed) {
   Texts types;
   bool user = false, role = false;
   const auto is_bad = [&](const Value& security) {
     const Value options = security["seLinuxOptions"];
     const auto type = options["type"].text();
-    const bool allowed = type.empty() || type == "container_t" || type == "container_init_t" ||
-                         type == "container_kvm_t" || (engine_is_allowed && type == "container_engine_t");
+    const bool allowed = is_confined_selinux_type(type) && (engine_is_allowed || type != kEngineType);
     if (!allowed) types.emplace(type);
     const bool sets_user = !options["user"].text().empty(), sets_role = !options["role"].text().empty();
     user |= sets_user;
@@ -107,6 +108,11 @@ Finding proc_mount(const Pod& pod) {
 }
 
 Finding proc_mount_but_own_users(const Pod& pod) { return pod.has_own_users() ? Finding() : proc_mount(pod); }
+
+bool is_confined_selinux_type(std::string_view type) {
+  return type.empty() || type == "container_t" || type == "container_init_t" || type == "container_kvm_t" ||
+         type == kEngineType;
+}
 
 Finding se_linux_1_0(const Pod& pod) { return se_linux(pod, false); }
 Finding se_linux_1_31(const Pod& pod) { return se_linux(pod, true); }

@@ -24,8 +24,8 @@ std::string_view judged_kind(const WriteContext& context) {
   const auto& resource = context.resource;
   if (resource.group.empty() && resource.resource == "pods") return "Pod";
   if (!context.subresource.empty() && resource.resource == "services") return {};  // its status is the syncer's word
-  for (const CarriedKind& kind : context.options.carried_to_host)
-    if (kind.judged && kind.resource == resource.resource && kind.group == resource.group) return kind.kind;
+  const CarriedKind* const carried = find_carried(context.options, resource.group, resource.resource);
+  if (carried && carried->judged) return carried->kind;
   return {};
 }
 

@@ -1,6 +1,4 @@
 // PersistentVolumeClaimResize: a claim grows only when it is bound and its class lets claims grow.
-#include <algorithm>
-
 #include "apiserver/admission/plugins.h"
 #include "apiserver/validation/resources.h"
 
@@ -14,18 +12,12 @@ std::string_view class_of(const Value& claim) {
   return (by_annotation ? by_annotation : claim["spec"]["storageClassName"]).text();
 }
 
-bool crosses(const WriteContext& context) {
-  return std::ranges::any_of(context.options.carried_to_host, [](const CarriedKind& kind) {
-    return kind.group.empty() && kind.resource == "persistentvolumeclaims";
-  });
-}
-
 bool may_grow(const Attempt& attempt) {
   const auto name = class_of(attempt.object);
   if (name.empty() || name != class_of(attempt.old)) return false;
   const auto storage_class = attempt.context.read("storageclasses.storage.k8s.io", {}, name);
   // Of a claim that crosses the class may be the host's, and not shown here: the host decides.
-  if (!storage_class) return crosses(attempt.context);
+  if (!storage_class) return find_carried(attempt.context.options, {}, "persistentvolumeclaims") != nullptr;
   return (*storage_class)["allowVolumeExpansion"].boolean();
 }
 

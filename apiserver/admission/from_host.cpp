@@ -5,15 +5,22 @@
 namespace sublet::apiserver {
 namespace {
 
+template <class Kind>
+const Kind* find_kind(const std::vector<Kind>& kinds, std::string_view group, std::string_view resource) {
+  const auto found =
+      std::ranges::find_if(kinds, [&](const Kind& kind) { return kind.resource == resource && kind.group == group; });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
 bool bears(const schema::Value& object, std::string_view label) { return object["metadata"]["labels"].has(label); }
 
 }  // namespace
 
 const MirroredKind* find_mirrored(const ServerOptions& options, std::string_view group, std::string_view resource) {
-  const auto& kinds = options.mirrored_from_host;
-  const auto found = std::ranges::find_if(
-      kinds, [&](const MirroredKind& kind) { return kind.resource == resource && kind.group == group; });
-  return found == kinds.end() ? nullptr : &*found;
+  return find_kind(options.mirrored_from_host, group, resource);
+}
+const CarriedKind* find_carried(const ServerOptions& options, std::string_view group, std::string_view resource) {
+  return find_kind(options.carried_to_host, group, resource);
 }
 
 /// What the syncer brings from the host stays as it is there: a write that it would soon undo is refused. Whoever

@@ -34,6 +34,8 @@ struct Attempt {
 
 /// The row of a kind that comes from the host; null when it does not.
 const MirroredKind* find_mirrored(const ServerOptions& options, std::string_view group, std::string_view resource);
+/// The same of what is carried to the host.
+const CarriedKind* find_carried(const ServerOptions& options, std::string_view group, std::string_view resource);
 
 Outcome namespace_lifecycle(const Attempt& attempt);  // refuses only, but before everything else
 // Mutating.

@@ -6,6 +6,7 @@
 
 #include "sublet/kube/selectors.h"
 #include "sublet/net/digest.h"
+#include "sublet/podsecurity/check_pod.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/overruled.h"
@@ -266,22 +267,12 @@ void rewrite_label_keys(Translation&, Value, Value field) { translate_label_keys
 namespace {
 constexpr std::int64_t kGraceSecondsMax = 3600;
 
-template <std::size_t N>
-bool contains(const std::array<std::string_view, N>& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
-// Pod Security Standards, baseline.
-constexpr std::array<std::string_view, 13> kCapabilities{
-    "AUDIT_WRITE",      "CHOWN",   "DAC_OVERRIDE", "FOWNER",  "FSETID", "KILL",      "MKNOD",
-    "NET_BIND_SERVICE", "SETFCAP", "SETGID",       "SETPCAP", "SETUID", "SYS_CHROOT"};
+// Those of the Pod Security Standards' baseline before 1.32.
 constexpr std::array<std::string_view, 10> kSysctls{
     "kernel.shm_rmid_forced",       "net.ipv4.ip_local_port_range", "net.ipv4.ip_unprivileged_port_start",
     "net.ipv4.tcp_syncookies",      "net.ipv4.ping_group_range",    "net.ipv4.ip_local_reserved_ports",
     "net.ipv4.tcp_keepalive_time",  "net.ipv4.tcp_fin_timeout",     "net.ipv4.tcp_keepalive_intvl",
     "net.ipv4.tcp_keepalive_probes"};
-constexpr std::array<std::string_view, 5> kSelinuxTypes{"", "container_t", "container_init_t", "container_kvm_t",
-                                                        "container_engine_t"};
 }  // namespace
 
 // An endless grace period would keep host objects, and the quota they hold, for ever.
@@ -359,7 +350,7 @@ void refuse_foreign_host(Translation& translation, Value, Value field) {
 
 void refuse_unsafe_sysctls(Translation& translation, Value, Value field) {
   for (const Value sysctl : field)
-    if (!contains(kSysctls, sysctl["name"].text()))
+    if (std::ranges::find(kSysctls, sysctl["name"].text()) == kSysctls.end())
       translation.deny("sysctl " + sysctl["name"].string() + " is not in the safe set");
 }
 
@@ -369,7 +360,7 @@ void refuse_unconfined(Translation& translation, Value, Value field) {
 
 void refuse_capabilities(Translation& translation, Value, Value field) {
   for (const Value capability : field["add"])
-    if (!contains(kCapabilities, capability.text()))
+    if (!podsecurity::is_default_capability(capability.text()))
       translation.deny("capability " + capability.string() + " may not be added in a virtual cluster");
 }
 
@@ -378,7 +369,8 @@ void refuse_proc_mount(Translation& translation, Value, Value field) {
 }
 
 void refuse_selinux_type(Translation& translation, Value, Value field) {
-  if (!contains(kSelinuxTypes, field.text())) translation.deny("SELinux type " + field.string() + " is not allowed");
+  if (!podsecurity::is_confined_selinux_type(field.text()))
+    translation.deny("SELinux type " + field.string() + " is not allowed");
 }
 
 // Types on which host controllers act must not reach them.

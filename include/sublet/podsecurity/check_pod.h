@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sublet/podsecurity/policy.h"
@@ -22,6 +23,11 @@ using Violations = std::vector<Violation>;
 
 /// In upstream's order; none: the level allows it. `metadata` and `spec` of a pod or of a pod's template.
 Violations check_pod(const LevelVersion& level, const schema::Value& metadata, const schema::Value& spec);
+
+/// Facts of baseline that do not depend on what else the pod is: for who judges field by field.
+bool is_default_capability(std::string_view name);
+/// Of today's version; "" is the runtime's own.
+bool is_confined_selinux_type(std::string_view type);
 
 /// "host namespaces, privileged": of many pods.
 std::string reasons_of(const Violations& violations);
