@@ -2,7 +2,7 @@
 // for the object as it comes; then each changes it in turn, and sees what those before it have done.
 #include "apiserver/admission/admission_hooks.h"
 #include "apiserver/admission/policy_activation.h"
-#include "apiserver/admission/policy_params.h"
+#include "apiserver/admission/policy_matches.h"
 #include "apiserver/request/object_key.h"
 #include "sublet/patches/patch.h"
 #include "sublet/patches/typed_merge.h"
@@ -14,16 +14,12 @@ namespace cel = patches::cel;
 using schema::Document;
 using schema::Value;
 
-struct Invocation {
-  const AdmissionPolicy& policy;
-  const PolicyBinding& binding;
-  MatchedResource matched;
-  Document params;
-  std::string id() const {
-    const Value metadata = params.root()["metadata"];
-    return policy.name + "/" + binding.name + "/" + metadata["namespace"].string() + "/" + metadata["name"].string();
-  }
-};
+// What reinvocation knows an evaluation by.
+std::string id_of(const PolicyMatch& match) {
+  const Value metadata = match.params.root()["metadata"];
+  return match.policy.name + "/" + match.binding.name + "/" + metadata["namespace"].string() + "/" +
+         metadata["name"].string();
+}
 
 tl::unexpected<Status> wrong(std::string why) { return fail(Reason::invalid, std::move(why)); }
 
@@ -109,9 +105,14 @@ class Dispatch {
   Dispatch(const Attempt& attempt, Reinvocation& rounds) : request_(attempt), rounds_(rounds) {}
 
   Outcome run(const std::vector<BoundPolicy>& policies) {
-    for (const BoundPolicy& bound : policies) collect(bound);
-    for (const Invocation& invocation : invocations_)
-      if (auto done = invoke(invocation); !done) return done;
+    std::vector<PolicyMatch> matches;
+    for_each_match(
+        request_, policies, [&](PolicyMatch match) { matches.push_back(std::move(match)); },
+        [&](const AdmissionPolicy& policy, const PolicyBinding* binding, const std::string& why) {
+          note(policy, binding, why, Reason::forbidden);
+        });
+    for (const PolicyMatch& match : matches)
+      if (auto done = invoke(match); !done) return done;
     if (errors_.empty()) return {};
     Status status = forbidden_request(request_, "");
     status.message = errors_[0].message;
@@ -128,31 +129,6 @@ class Dispatch {
     Reason reason;
   };
 
-  void collect(const BoundPolicy& bound) {
-    const AdmissionPolicy& policy = *bound.policy;
-    const auto matched = policy.matching.match(request_);
-    if (!matched) return misconfigured(policy, nullptr, matched.error().message);
-    if (!*matched) return;
-    if (const auto known = check_param_kind(request_, policy); !known)
-      return misconfigured(policy, nullptr, known.error().message);
-    for (const auto& binding : bound.bindings) {
-      const auto bound_too = binding->matching.match(request_);
-      if (!bound_too) misconfigured(policy, binding.get(), bound_too.error().message);
-      if (!bound_too || !*bound_too) continue;
-      auto params = collect_params(request_, policy, *binding);
-      if (!params) {
-        misconfigured(policy, binding.get(), params.error().message);
-        continue;
-      }
-      for (auto& each : *params) invocations_.push_back({policy, *binding, **matched, std::move(each)});
-    }
-  }
-
-  void misconfigured(const AdmissionPolicy& policy, const PolicyBinding* binding, const std::string& why) {
-    note(policy, binding, (binding ? "failed to configure binding: " : "failed to configure policy: ") + why,
-         Reason::forbidden);
-  }
-
   void note(const AdmissionPolicy& policy, const PolicyBinding* binding, const std::string& why, Reason reason) {
     if (!policy.fails) return;
     errors_.push_back({binding
@@ -161,23 +137,23 @@ class Dispatch {
                        reason});
   }
 
-  Outcome invoke(const Invocation& invocation) {
-    const AdmissionPolicy& policy = invocation.policy;
-    PolicyInputs inputs(request_, invocation.matched);
-    const Value params = invocation.params.root().is_null() ? Value() : invocation.params.root();
+  Outcome invoke(const PolicyMatch& match) {
+    const AdmissionPolicy& policy = match.policy;
+    PolicyInputs inputs(request_, match.matched);
+    const Value params = match.params_value();
     if (!policy.conditions.empty()) {
       PolicyActivation activation(inputs, params, &policy.variables);
       const auto matched = policy.conditions.match(activation);
-      if (!matched) note(policy, &invocation.binding, matched.error().message, Reason::invalid);
+      if (!matched) note(policy, &match.binding, matched.error().message, Reason::invalid);
       if (!matched || !*matched) return {};
     }
-    const std::string id = invocation.id();
+    const std::string id = id_of(match);
     if (rounds_.second_round() && !rounds_.policies.is_required(id)) return {};
     bool changed = false;
     for (const auto& mutation : policy.mutations) {
       auto done = mutate(mutation, inputs, params, policy);
       if (!done) {
-        note(policy, &invocation.binding, done.error().message, Reason::invalid);
+        note(policy, &match.binding, done.error().message, Reason::invalid);
         continue;
       }
       changed = changed || *done;
@@ -213,7 +189,6 @@ class Dispatch {
 
   const AdmissionRequest request_;
   Reinvocation& rounds_;
-  std::vector<Invocation> invocations_;
   std::vector<Error> errors_;
 };
 

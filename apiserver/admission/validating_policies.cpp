@@ -4,7 +4,7 @@
 
 #include "apiserver/admission/admission_hooks.h"
 #include "apiserver/admission/policy_activation.h"
-#include "apiserver/admission/policy_params.h"
+#include "apiserver/admission/policy_matches.h"
 #include "sublet/base/log.h"
 
 namespace sublet::apiserver {
@@ -115,7 +115,11 @@ class Dispatch {
   explicit Dispatch(const Attempt& attempt) : request_(attempt) {}
 
   Outcome run(const std::vector<BoundPolicy>& policies) {
-    for (const BoundPolicy& bound : policies) ask(bound);
+    for_each_match(
+        request_, policies, [&](const PolicyMatch& match) { ask(match); },
+        [&](const AdmissionPolicy& policy, const PolicyBinding* binding, const std::string& why) {
+          if (policy.fails) deny(policy, binding, why, Reason::invalid);
+        });
     if (!denial_) return {};
     Status status = forbidden_request(request_, denial_->text);
     status.causes.push_back({"", denial_->text, ""});
@@ -126,28 +130,10 @@ class Dispatch {
   bool is_exempt() const { return request_.is_exempt(); }
 
  private:
-  void ask(const BoundPolicy& bound) {
-    const AdmissionPolicy& policy = *bound.policy;
-    const auto matched = policy.matching.match(request_);
-    if (!matched) return misconfigured(policy, nullptr, matched.error().message);
-    if (!*matched) return;
-    if (const auto known = check_param_kind(request_, policy); !known)
-      return misconfigured(policy, nullptr, known.error().message);
-    for (const auto& binding : bound.bindings) ask(policy, *binding, **matched);
-  }
-
-  void ask(const AdmissionPolicy& policy, const PolicyBinding& binding, const MatchedResource& matched) {
-    const auto bound = binding.matching.match(request_);
-    if (!bound) return misconfigured(policy, &binding, bound.error().message);
-    if (!*bound) return;
-    const auto all_params = collect_params(request_, policy, binding);
-    if (!all_params) return misconfigured(policy, &binding, all_params.error().message);
-    for (const auto& params : *all_params) {
-      const schema::Value value = params.root().is_null() ? schema::Value() : params.root();
-      const Verdict verdict = Evaluation(policy, inputs(matched), value).run();
-      for (const auto& failure : verdict.failures) act(policy, binding, failure);
-      for (const auto& error : verdict.errors) deny(policy, &binding, error, Reason::invalid);
-    }
+  void ask(const PolicyMatch& match) {
+    const Verdict verdict = Evaluation(match.policy, inputs(match.matched), match.params_value()).run();
+    for (const auto& failure : verdict.failures) act(match.policy, match.binding, failure);
+    for (const auto& error : verdict.errors) deny(match.policy, &match.binding, error, Reason::invalid);
   }
 
   void act(const AdmissionPolicy& policy, const PolicyBinding& binding, const Verdict::Failure& failure) {
@@ -158,12 +144,6 @@ class Dispatch {
     if (binding.audit)  // until there is an audit log
       log::info("admission.policy_violated",
                 {{"policy", policy.name}, {"binding", binding.name}, {"message", failure.message}});
-  }
-
-  void misconfigured(const AdmissionPolicy& policy, const PolicyBinding* binding, const std::string& why) {
-    if (policy.fails)
-      deny(policy, binding, (binding ? "failed to configure binding: " : "failed to configure policy: ") + why,
-           Reason::invalid);
   }
 
   void deny(const AdmissionPolicy& policy, const PolicyBinding* binding, const std::string& why, Reason reason) {

@@ -1,4 +1,4 @@
-#include "apiserver/admission/policy_params.h"
+#include "apiserver/admission/policy_matches.h"
 
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/conversion/conversion.h"
@@ -31,14 +31,14 @@ Result<Document> as_params(const AdmissionRequest& request, const schema::Resour
 
 tl::unexpected<Status> misconfigured(std::string why) { return fail(Reason::invalid, std::move(why)); }
 
-}  // namespace
-
+// Whether there is such a kind.
 Outcome check_param_kind(const AdmissionRequest& request, const AdmissionPolicy& policy) {
   if (policy.param_kind.empty() || resource_of_params(request, policy)) return {};
   return misconfigured("failed to find resource referenced by paramKind: '" + policy.param_version +
                        ", Kind=" + policy.param_kind + "'");
 }
 
+// One evaluation for each; a null document where there are no parameters.
 Result<std::vector<Document>> collect_params(const AdmissionRequest& request, const AdmissionPolicy& policy,
                                              const PolicyBinding& binding) {
   std::vector<Document> params;
@@ -80,6 +80,37 @@ Result<std::vector<Document>> collect_params(const AdmissionRequest& request, co
   if (params.empty() && binding.deny_without_params)
     return misconfigured("no params found for policy binding with `Deny` parameterNotFoundAction");
   return params;
+}
+
+}  // namespace
+
+void for_each_match(const AdmissionRequest& request, const std::vector<BoundPolicy>& policies,
+                    const std::function<void(PolicyMatch)>& ask, const PolicyFault& fault) {
+  for (const BoundPolicy& bound : policies) {
+    const AdmissionPolicy& policy = *bound.policy;
+    const auto of_policy = [&](const Status& status) {
+      fault(policy, nullptr, "failed to configure policy: " + status.message);
+    };
+    const auto matched = policy.matching.match(request);
+    if (!matched) of_policy(matched.error());
+    if (!matched || !*matched) continue;
+    if (const auto known = check_param_kind(request, policy); !known) {
+      of_policy(known.error());
+      continue;
+    }
+    for (const auto& binding : bound.bindings) {
+      const auto of_binding = [&](const Status& status) {
+        fault(policy, binding.get(), "failed to configure binding: " + status.message);
+      };
+      const auto binds = binding->matching.match(request);
+      if (!binds) of_binding(binds.error());
+      if (!binds || !*binds) continue;
+      auto params = collect_params(request, policy, *binding);
+      if (!params) of_binding(params.error());
+      if (!params) continue;
+      for (auto& each : *params) ask({policy, *binding, **matched, std::move(each)});
+    }
+  }
 }
 
 }  // namespace sublet::apiserver
