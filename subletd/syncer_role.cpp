@@ -36,8 +36,7 @@ class SyncerRole final : public RoleProgram {
     confine_daemon({.own = {cluster->syncer_folder()},
                     .readable = system_files(),
                     .listened = {},
-                    .connected = {},
-                    .connects_anywhere = true});  // webhooks: pods, at ports of their own
+                    .connects = true});  // webhooks: pods, at ports of their own
 
     net::LoopThread loop("syncer");
     auto host_transport = kube::connect(loop.loop(), *access);
