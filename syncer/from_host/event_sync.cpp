@@ -6,7 +6,7 @@
 #include "sublet/kube/json_scan.h"
 #include "sublet/net/digest.h"
 #include "syncer/border.h"
-#include "syncer/from_host/event_text.h"
+#include "syncer/from_host/tenant_words.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/translation.h"
 
@@ -21,44 +21,12 @@ using schema::Value;
 constexpr const char* kAbout = "about";
 const std::string kPastEvent = std::string(kPast) + "Event";
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
 // The kind whose objects on the host an event can be about; null: none.
 const Sides* about(const Border& border, const Value& host_event) {
   const std::string_view kind = host_event["involvedObject"]["kind"].text();
   for (const Sides& one : border.kinds)
     if (one.kind.direction == Direction::to_host && one.host && one.kind.kubernetes_kind() == kind) return &one;
   return nullptr;
-}
-
-std::optional<TenantIdentity> owner_of(Border& border, const Sides& sides, const std::string& host_name) {
-  if (const auto cached = sides.host->get(border.host_place(sides.kind), host_name)) {
-    // Beside a tenant's Secrets stand those of the syncer's tokens.
-    const std::string said = cached->text({"metadata", "annotations", kAnnotationTenantKind});
-    if (!said.empty() && said != sides.kind.kubernetes_kind()) return std::nullopt;
-    return tenant_identity(*cached);
-  }
-  if (sides.kind.kind != "Pod") return std::nullopt;
-  const MutexLock lock(border.owners_mutex);
-  const auto found = border.host_pod_owners.find(host_name);
-  if (found == border.host_pod_owners.end()) return std::nullopt;
-  return found->second;
-}
-
-/// "namespace/name" of whatever of this virtual cluster has that name on the host.
-std::optional<std::string> tenant_name_of(Border& border, const std::string& host_name) {
-  if (const auto joined = tenant_names(host_name, border.context().virtual_cluster))
-    return joined->namespace_name + "/" + joined->name;
-  for (const Sides& one : border.kinds) {
-    if (one.kind.direction != Direction::to_host || !one.host) continue;
-    const auto tenant = owner_of(border, one, host_name);
-    if (tenant && !tenant->name.empty()) return tenant->namespace_name + "/" + tenant->name;
-  }
-  return std::nullopt;
 }
 
 // Those that repeats of an event change.
@@ -80,12 +48,8 @@ Document tenant_event(Border& border, const SyncedKind& about, const Value& host
   involved.put("namespace", owner.namespace_name);
   involved.put("name", owner.name);
   involved.put("uid", owner.uid);
-  std::string message = host_event["message"].string();
-  replace_all(message, border.host_namespace() + "/" + host_event["involvedObject"]["name"].string(),
-              owner.namespace_name + "/" + owner.name);
-  replace_all(message, host_event["involvedObject"]["name"].text(), owner.name);
-  const auto tenant_name = [&border](const std::string& host_name) { return tenant_name_of(border, host_name); };
-  root.put("message", tenant_text(message, {border.host_namespace(), tenant_name}));
+  root.put("message",
+           in_tenant_words(border, host_event["message"].text(), host_event["involvedObject"]["name"].text(), owner));
   return document;
 }
 
@@ -104,7 +68,7 @@ std::optional<Told> told(Border& border, const Sides& sides, const std::string& 
   const Document host_event = cached->document();
   const Sides* const kind = about(border, host_event.root());
   if (!kind) return std::nullopt;
-  const auto owner = owner_of(border, *kind, host_event["involvedObject"]["name"].string());
+  const auto owner = tenant_of(border, *kind, host_event["involvedObject"]["name"].string());
   if (!owner || owner->name.empty()) return std::nullopt;
   const std::string name = owner->name.substr(0, 200) + "." + net::sha256_hex(cached->uid, 16);
   return Told{*owner, name, tenant_event(border, kind->kind, host_event.root(), *owner, name)};

@@ -1,28 +1,21 @@
-#include "syncer/from_host/event_text.h"
+#include "syncer/from_host/host_text.h"
 
-#include <algorithm>
+#include "syncer/translate/names.h"
 
 namespace sublet::syncer {
 namespace {
 
 constexpr std::string_view kAnother = "another pod", kNotYours = "(not yours)";  // the second behind "pod"
 constexpr std::string_view kSeparator = "-x-";
-constexpr std::size_t kHashSize = 26;  // of host_name()
 
 bool of_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '/'; }
-
-bool has_hash(std::string_view name) {
-  if (name.size() < kHashSize + 2 || name[name.size() - kHashSize - 1] != '-') return false;
-  return std::ranges::all_of(name.substr(name.size() - kHashSize),
-                             [](char c) { return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7'); });
-}
 
 // As host_name() makes them.
 bool looks_translated(std::string_view name) {
   const auto first = name.find(kSeparator);
   const bool joined = first != std::string_view::npos && first > 0 &&
                       name.find(kSeparator, first + kSeparator.size()) != std::string_view::npos;
-  return joined || has_hash(name);
+  return joined || may_be_hashed_name(name);
 }
 
 bool says_pod(std::string_view before) {
@@ -32,7 +25,7 @@ bool says_pod(std::string_view before) {
 }
 
 // What to say instead of one word of name characters; nullopt: the word.
-std::optional<std::string> instead(std::string_view word, bool behind_pod, const EventNames& names) {
+std::optional<std::string> instead(std::string_view word, bool behind_pod, const HostTextNames& names) {
   const auto slash = word.rfind('/');
   const std::string_view space = slash == std::string_view::npos ? "" : word.substr(0, slash);
   const std::string name(slash == std::string_view::npos ? word : word.substr(slash + 1));
@@ -46,7 +39,7 @@ std::optional<std::string> instead(std::string_view word, bool behind_pod, const
 
 }  // namespace
 
-std::string tenant_text(std::string_view message, const EventNames& names) {
+std::string tenant_text(std::string_view message, const HostTextNames& names) {
   std::string out;
   for (std::size_t at = 0; at < message.size();) {
     if (!of_name(message[at])) {

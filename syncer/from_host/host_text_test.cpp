@@ -1,4 +1,4 @@
-#include "syncer/from_host/event_text.h"
+#include "syncer/from_host/host_text.h"
 
 #include <gtest/gtest.h>
 
@@ -13,14 +13,14 @@ std::string told(const std::string& message) {
                                }});
 }
 
-TEST(EventText, NamesOnesOwnPodsAsTheTenantDoes) {
+TEST(HostText, NamesOnesOwnPodsAsTheTenantDoes) {
   EXPECT_EQ(told("Successfully assigned team/web-x-default-x-rag to node-1"),
             "Successfully assigned default/web to node-1");
   EXPECT_EQ(told("pod \"web-x-default-x-rag\": started."), "pod \"default/web\": started.");
   EXPECT_EQ(told("long-abcdefghijklmnopqrstuvwxyz failed"), "default/long-one failed");
 }
 
-TEST(EventText, NamesNobodyElse) {
+TEST(HostText, NamesNobodyElse) {
   EXPECT_EQ(told("Preempted by pod elsewhere/db-x-default-x-other on node-1"),
             "Preempted by pod (not yours) on node-1");
   EXPECT_EQ(told("victims: db-x-prod-x-other, web-x-default-x-rag"), "victims: another pod, default/web");
@@ -30,7 +30,7 @@ TEST(EventText, NamesNobodyElse) {
   EXPECT_EQ(told("elsewhere/web-x-default-x-rag"), "another pod");  // of our name, but not in our namespace
 }
 
-TEST(EventText, LeavesAllElseAsItIs) {
+TEST(HostText, LeavesAllElseAsItIs) {
   for (const char* text :
        {"0/5 nodes are available: 3 Insufficient nvidia.com/gpu, 2 node(s) had untolerated taint {a: b}.",
         "Pulling image \"docker.io/library/nginx:1.27\"", "Back-off restarting failed container c in pod p",

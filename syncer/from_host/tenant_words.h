@@ -1,8 +1,9 @@
-// TenantWords: what the host says to people, in the names that the tenant knows.
+// TenantWords: what the host says to people (events, refusals), in the names that the tenant knows, and nobody else's.
 //
 // Blocking never; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,8 +11,12 @@
 
 namespace sublet::syncer {
 
-/// Replaces every host name of one of this tenant's objects in the text, with the host namespace before it, by the
-/// tenant's. Other words stay.
-std::string in_tenant_words(const Border& border, std::string_view text);
+/// Whose the host's object of that kind and name is; nullopt: not of this virtual cluster, or not known any more.
+std::optional<TenantIdentity> tenant_of(Border& border, const Sides& sides, const std::string& host_name);
+
+/// A text about the tenant's object `about`, which is `host_name` on the host: that name becomes the tenant's as it
+/// stands, every other object of the tenant's "namespace/name", and what is somebody else's is masked (host_text.h).
+std::string in_tenant_words(Border& border, std::string_view text, std::string_view host_name,
+                            const TenantIdentity& about);
 
 }  // namespace sublet::syncer

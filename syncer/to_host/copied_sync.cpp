@@ -90,9 +90,12 @@ Outcome bring_back(Border& border, const SyncedKind& kind, const Value& tenant_o
 // Trying again does not help against what the host does not want; the tenant can.
 void tell_of_refusal(Border& border, const SyncedKind& kind, const Value& tenant_object, const Status& error) {
   if (!error.is(Reason::invalid) && !error.is(Reason::forbidden) && !error.is(Reason::bad_request)) return;
-  record_tenant_event(
-      border, tenant_object, "Warning", "SyncFailed",
-      "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + in_tenant_words(border, error.message));
+  const Value metadata = tenant_object["metadata"];
+  const TenantIdentity about{metadata["namespace"].string(), metadata["name"].string(), {}};
+  const std::string said =
+      in_tenant_words(border, error.message, border.host_name_of(about.namespace_name, about.name), about);
+  record_tenant_event(border, tenant_object, "Warning", "SyncFailed",
+                      "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + said);
 }
 
 }  // namespace

@@ -152,7 +152,8 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   const Status& error = applied.error();
   if (error.is(Reason::invalid) || error.is(Reason::forbidden) || error.is(Reason::bad_request))
     record_tenant_event(border, tenant_pod, "Warning", "SyncFailed",
-                        "the host refused the pod: " + in_tenant_words(border, error.message));
+                        "the host refused the pod: " + in_tenant_words(border, error.message, pair.host_name,
+                                                                       {pair.tenant_namespace, pair.tenant_name, {}}));
   return applied;
 }
 

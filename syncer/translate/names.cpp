@@ -1,5 +1,6 @@
 #include "syncer/translate/names.h"
 
+#include <algorithm>
 #include <array>
 
 #include "sublet/net/digest.h"
@@ -76,7 +77,9 @@ std::optional<TenantNames> tenant_names(std::string_view host_name, std::string_
 }
 
 bool may_be_hashed_name(std::string_view host_name) {
-  return host_name.size() > kDigestChars + 1 && host_name[host_name.size() - kDigestChars - 1] == '-';
+  return host_name.size() > kDigestChars + 1 && host_name[host_name.size() - kDigestChars - 1] == '-' &&
+         std::ranges::all_of(host_name.substr(host_name.size() - kDigestChars),
+                             [](char c) { return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7'); });
 }
 
 std::string token_batch(std::string_view creation_timestamp, std::string_view pod_uid) {
