@@ -1,0 +1,364 @@
+#include "sublet/syncer/host_audit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "sublet/base/descriptor.h"
+#include "sublet/base/files.h"
+#include "sublet/base/log.h"
+#include "sublet/base/mutex.h"
+#include "sublet/base/random.h"
+#include "sublet/kube/json_scan.h"
+#include "sublet/net/digest.h"
+#include "sublet/schema/document.h"
+#include "sublet/syncer/translate.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+constexpr const char* kPrefix = "host-writes.";
+constexpr const char* kSuffix = ".jsonl";
+constexpr std::size_t kHeadOfAnswer = 64 * 1024;  // metadata stands at the beginning of an object
+
+bool writes(const std::string& method) { return method != "GET" && method != "HEAD"; }
+
+std::string verb_of(const std::string& method) {
+  if (method == "POST") return "create";
+  if (method == "PUT") return "update";
+  return method == "PATCH" ? "patch" : "delete";
+}
+
+/// One answered write, before it is a line.
+struct Write {
+  WallTime time;
+  std::string id, method, path;
+  int code = 0;
+  std::string answer;  // its beginning
+};
+
+std::string file_name(std::uint64_t number) {
+  char digits[32];
+  std::snprintf(digits, sizeof(digits), "%06llu", static_cast<unsigned long long>(number));
+  return std::string(kPrefix) + digits + kSuffix;
+}
+
+// Numbers of the files that are there, ascending.
+Result<std::vector<std::uint64_t>> file_numbers(const std::string& folder) {
+  std::vector<std::uint64_t> numbers;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    unsigned long long number = 0;
+    if (std::sscanf(name.c_str(), "host-writes.%llu.jsonl", &number) == 1 && name == file_name(number))
+      numbers.push_back(number);
+  }
+  if (error == std::errc::no_such_file_or_directory) return numbers;
+  if (error) return internal_error("cannot read " + folder + ": " + error.message());
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+void put_tenant(Value record, std::string_view answer) {
+  const auto metadata = kube::json_member(answer, "metadata");
+  if (!metadata) return;
+  const auto labels = kube::json_member(*metadata, "labels"), annotations = kube::json_member(*metadata, "annotations");
+  const auto put = [&](const char* member, const std::optional<std::string_view>& map, std::string_view key) {
+    const auto value = map ? kube::json_member(*map, key) : std::nullopt;
+    if (value) record.object("tenant").put(member, kube::json_unquote(*value));
+  };
+  put("namespace", labels, kLabelTenantNamespace);
+  put("name", annotations, kAnnotationTenantName);
+  put("uid", annotations, kAnnotationTenantUid);
+}
+
+// Of the object, or of what a Status is about.
+std::string host_uid(std::string_view answer) {
+  if (const auto meta = kube::read_object_meta(answer); meta && !meta->uid.empty()) return meta->uid;
+  const auto details = kube::json_member(answer, "details");
+  const auto uid = details ? kube::json_member(*details, "uid") : std::nullopt;
+  return uid ? kube::json_unquote(*uid) : "";
+}
+
+}  // namespace
+
+struct HostAudit::Impl : std::enable_shared_from_this<HostAudit::Impl> {
+  explicit Impl(HostAuditOptions o) : options(std::move(o)) {}
+
+  Outcome begin();
+  void answered(Write write) {
+    const MutexLock lock(mutex);
+    if (stopping) return;
+    waiting.push_back(std::move(write));
+    if (waiting.size() == 1) came.notify_all();
+  }
+  void run();
+  void stop() {
+    {
+      const MutexLock lock(mutex);
+      stopping = true;
+      came.notify_all();
+    }
+    if (thread.joinable()) thread.join();
+  }
+
+  // The thread's own, once begin() has run.
+  std::string line_of(const Write& write);
+  void append(const std::vector<Write>& batch);
+  bool next_file();
+  std::string path_of(std::uint64_t which) const { return options.folder + "/" + file_name(which); }
+
+  const HostAuditOptions options;
+  std::uint64_t number = 0, seq = 0;
+  std::string previous;
+  std::size_t bytes = 0;
+  Descriptor file;
+  bool failing = false;
+
+  Mutex mutex;
+  CondVar came, written;
+  std::vector<Write> waiting SUBLET_GUARDED_BY(mutex);
+  bool writing SUBLET_GUARDED_BY(mutex) = false, stopping SUBLET_GUARDED_BY(mutex) = false;
+  std::thread thread;
+};
+
+namespace {
+
+// Listens to one answer on its way.
+class Witness final : public net::ResponseObserver {
+ public:
+  Witness(std::shared_ptr<net::ResponseObserver> observer, Write write, std::function<void(Write)> answered)
+      : observer_(std::move(observer)), write_(std::move(write)), answered_(std::move(answered)) {}
+  // A call that is given up has perhaps been carried out.
+  ~Witness() override {
+    if (answered_) answered_(std::move(write_));
+  }
+  void on_head(int code, const net::Headers& headers) override {
+    write_.code = code;
+    observer_->on_head(code, headers);
+  }
+  void on_body(std::string_view chunk) override {
+    write_.answer += chunk.substr(0, kHeadOfAnswer - std::min(kHeadOfAnswer, write_.answer.size()));
+    observer_->on_body(chunk);
+  }
+  void on_end(Outcome outcome) override {
+    if (auto answered = std::exchange(answered_, nullptr)) answered(std::move(write_));
+    observer_->on_end(std::move(outcome));
+  }
+
+ private:
+  const std::shared_ptr<net::ResponseObserver> observer_;
+  Write write_;
+  std::function<void(Write)> answered_;
+};
+
+class Recorded final : public net::Transport {
+ public:
+  Recorded(std::shared_ptr<net::Transport> host, const Clock& clock, std::function<void(Write)> answered)
+      : host_(std::move(host)), clock_(clock), answered_(std::move(answered)) {}
+  std::unique_ptr<net::Exchange> start(net::Request request, std::shared_ptr<net::ResponseObserver> observer,
+                                       std::chrono::milliseconds timeout) override {
+    if (!writes(request.method)) return host_->start(std::move(request), std::move(observer), timeout);
+    Write write{clock_.now(), uuid_v4(Random::system()), request.method, std::string(request.path()), 0, {}};
+    request.headers.set("Audit-ID", write.id);
+    return host_->start(std::move(request), std::make_shared<Witness>(std::move(observer), std::move(write), answered_),
+                        timeout);
+  }
+
+ private:
+  const std::shared_ptr<net::Transport> host_;
+  const Clock& clock_;
+  const std::function<void(Write)> answered_;
+};
+
+}  // namespace
+
+// --- the file --------------------------------------------------------------------------------------------------------
+
+// Goes on behind the last whole line; what a crash left of another goes.
+Outcome HostAudit::Impl::begin() {
+  if (auto made = make_private_folder(options.folder); !made) return made;
+  const auto numbers = file_numbers(options.folder);
+  if (!numbers) return fail(numbers.error());
+  number = numbers->empty() ? 1 : numbers->back();
+  const std::string path = path_of(number);
+  file = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file.get() < 0) return internal_error("cannot open " + path + ": " + std::strerror(errno));
+  auto text = read_file(path);
+  if (!text) return fail(text.error());
+  const std::size_t whole = text->rfind('\n') == std::string::npos ? 0 : text->rfind('\n') + 1;
+  if (whole < text->size()) {
+    if (::ftruncate(file.get(), static_cast<off_t>(whole)) != 0)
+      return internal_error("cannot cut " + path + ": " + std::strerror(errno));
+    text->resize(whole);
+  }
+  bytes = whole;
+  if (whole == 0 && numbers->size() > 1) {  // begun and not written to
+    const auto before = read_file(path_of((*numbers)[numbers->size() - 2]));
+    if (!before) return fail(before.error());
+    *text = *before;
+  }
+  if (text->empty()) return {};
+  const std::size_t end = text->size() - 1, start = text->rfind('\n', end - 1);
+  const std::string last =
+      text->substr(start == std::string::npos ? 0 : start + 1, end - (start == std::string::npos ? 0 : start + 1));
+  const auto record = Document::parse_json(last);
+  if (!record || record->root()["seq"].integer() <= 0)
+    return internal_error(path + ": its last line is no record; move the folder away to begin another log");
+  seq = static_cast<std::uint64_t>(record->root()["seq"].integer());
+  previous = net::sha256_hex(last);
+  return {};
+}
+
+std::string HostAudit::Impl::line_of(const Write& write) {
+  Document document = Document::object();
+  Value record = document.root();
+  record.put("seq", static_cast<std::int64_t>(++seq));
+  record.put("time", format_micro_time(write.time));
+  record.put("virtualCluster", options.virtual_cluster);
+  record.put("uid", options.virtual_cluster_uid);
+  record.put("user", options.user);
+  record.put("requestId", write.id);
+  record.put("verb", verb_of(write.method));
+  record.put("path", write.path);
+  record.put("code", std::int64_t{write.code});
+  if (const std::string uid = host_uid(write.answer); !uid.empty()) record.put("hostUid", uid);
+  put_tenant(record, write.answer);
+  record.put("previous", previous);
+  std::string line = document.to_json();
+  previous = net::sha256_hex(line);
+  return line + "\n";
+}
+
+bool HostAudit::Impl::next_file() {
+  const std::string path = path_of(number + 1);
+  Descriptor next(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (next.get() < 0) return false;
+  file = std::move(next);
+  bytes = 0;
+  if (++number > options.files_max) ::unlink(path_of(number - options.files_max).c_str());
+  return true;
+}
+
+void HostAudit::Impl::append(const std::vector<Write>& batch) {
+  std::string text;
+  const auto put = [&] {
+    const bool good = write_all(file.get(), text);
+    bytes += text.size();
+    text.clear();
+    return good;
+  };
+  bool good = true;
+  for (const Write& write : batch) {
+    text += line_of(write);
+    if (bytes + text.size() < options.file_bytes_max) continue;
+    good = put() && next_file() && good;
+  }
+  good = put() && good;
+  if (!good && !std::exchange(failing, true))
+    log::error("host_audit.not_written", {{"folder", options.folder}, {"cause", std::strerror(errno)}});
+  if (good) failing = false;
+}
+
+void HostAudit::Impl::run() {
+  MutexLock lock(mutex);
+  for (;;) {
+    came.wait(lock, [this]() SUBLET_REQUIRES(mutex) { return stopping || !waiting.empty(); });
+    if (waiting.empty()) return;
+    const std::vector<Write> batch = std::exchange(waiting, {});
+    writing = true;
+    lock.unlock();
+    append(batch);
+    lock.lock();
+    writing = false;
+    written.notify_all();
+  }
+}
+
+// --- the log ---------------------------------------------------------------------------------------------------------
+
+HostAudit::HostAudit(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HostAudit::~HostAudit() { impl_->stop(); }
+
+Result<std::unique_ptr<HostAudit>> HostAudit::open(HostAuditOptions options) {
+  auto impl = std::make_shared<Impl>(std::move(options));
+  if (auto begun = impl->begin(); !begun) return fail(begun.error());
+  impl->thread = std::thread([raw = impl.get()] { raw->run(); });
+  return std::unique_ptr<HostAudit>(new HostAudit(std::move(impl)));
+}
+
+std::shared_ptr<net::Transport> HostAudit::record(std::shared_ptr<net::Transport> host) {
+  return std::make_shared<Recorded>(std::move(host), *impl_->options.clock,
+                                    [impl = impl_](Write write) { impl->answered(std::move(write)); });
+}
+
+void HostAudit::flush() {
+  MutexLock lock(impl_->mutex);
+  impl_->written.wait(lock,
+                      [this]() SUBLET_REQUIRES(impl_->mutex) { return impl_->waiting.empty() && !impl_->writing; });
+}
+
+// --- the check -------------------------------------------------------------------------------------------------------
+
+Result<AuditCheck> check_host_audit(const std::string& folder, const std::string& kept) {
+  const auto numbers = file_numbers(folder);
+  if (!numbers) return fail(numbers.error());
+  if (numbers->empty()) return fail(Reason::not_found, "there is no log of writes to the host in " + folder);
+  AuditCheck check;
+  bool found_kept = kept.empty();
+  std::uint64_t expected_file = numbers->front();
+  for (const std::uint64_t number : *numbers) {
+    const std::string path = folder + "/" + file_name(number);
+    if (number != expected_file++)
+      return fail(Reason::conflict, path + ": the file before it, " + file_name(number - 1) + ", is missing");
+    std::ifstream file(path);
+    std::size_t line_number = 0;
+    for (std::string line; std::getline(file, line);) {
+      const auto wrong = [&](const std::string& what) {
+        return fail(Reason::conflict, path + ":" + std::to_string(line_number) + ": " + what);
+      };
+      ++line_number;
+      if (file.eof()) return wrong("ends in the middle of a record");
+      const auto record = Document::parse_json(line);
+      if (!record) return wrong("is no record: " + record.error().message);
+      const Value root = record->root();
+      const auto seq = static_cast<std::uint64_t>(root["seq"].integer());
+      if (check.records > 0 && seq != check.last + 1)
+        return wrong("is record " + std::to_string(seq) + " behind record " + std::to_string(check.last));
+      if (check.records > 0 && root["previous"].text() != check.head)
+        return wrong("does not follow from the line before it: that one was changed, or another stood here");
+      if (check.records == 0 && seq == 1 && !root["previous"].text().empty())
+        return wrong("is the first record, and names one before it");
+      if (check.records++ == 0) {
+        check.first = seq;
+        check.first_time = root["time"].string();
+      }
+      check.last = seq;
+      check.last_time = root["time"].string();
+      if (check.records == 1) found_kept = found_kept || root["previous"].text() == kept;
+      check.head = net::sha256_hex(line);
+      found_kept = found_kept || check.head == kept;
+    }
+  }
+  if (!found_kept)
+    return fail(Reason::conflict,
+                folder + ": no record has the hash " + kept +
+                    ": what followed was cut off, all was written anew, or its file was removed as the "
+                    "oldest since then (the log begins with record " +
+                    std::to_string(check.first) + ")");
+  return check;
+}
+
+}  // namespace sublet::syncer

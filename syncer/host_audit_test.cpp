@@ -1,0 +1,195 @@
+#include "sublet/syncer/host_audit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "sublet/base/files.h"
+#include "sublet/kube/client.h"
+#include "sublet/schema/document.h"
+
+namespace sublet::syncer {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kPod =
+    R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a-x-ns-x-rag","namespace":"team","uid":"host-uid","labels":{"sublet.dev/tenant-namespace":"ns"},"annotations":{"sublet.dev/tenant-name":"a","sublet.dev/tenant-uid":"u"}},"spec":{}})";
+
+class HostAuditTest : public testing::Test {
+ protected:
+  HostAuditTest() {
+    char pattern[] = "/tmp/sublet-audit-XXXXXX";
+    folder_ = std::string(::mkdtemp(pattern)) + "/audit";
+    reopen();
+  }
+  ~HostAuditTest() override {
+    audit_.reset();
+    std::filesystem::remove_all(std::filesystem::path(folder_).parent_path());
+  }
+  void reopen(std::size_t file_bytes_max = 1 << 20, std::size_t files_max = 3) {
+    audit_.reset();
+    auto opened = HostAudit::open(
+        {folder_, "rag", "vc-uid", "system:serviceaccount:team:sublet-syncer-rag", file_bytes_max, files_max, &clock_});
+    ASSERT_TRUE(opened) << opened.error().message;
+    audit_ = std::move(*opened);
+  }
+  kube::Client host() {
+    return kube::Client(audit_->record(net::make_in_process_transport(
+        [this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+          ids.emplace_back(request.headers.get("Audit-ID"));
+          sink->respond(code, {}, answer);
+        },
+        {})));
+  }
+  void write_pods(int count) {
+    const auto pod = schema::Document::parse_json(kPod);
+    kube::Client client = host();
+    for (int i = 0; i < count; ++i) (void)client.create({"", "v1", "pods"}, "team", pod->root());
+    audit_->flush();
+  }
+  std::string file(int number = 1) const { return folder_ + "/host-writes.00000" + std::to_string(number) + ".jsonl"; }
+  std::vector<std::string> lines(int number = 1) const {
+    std::vector<std::string> all;
+    std::ifstream in(file(number));
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    return all;
+  }
+  void rewrite(const std::vector<std::string>& all) const {
+    std::string text;
+    for (const auto& line : all) text += line + "\n";
+    ASSERT_TRUE(write_private_file(file(), text));
+  }
+  std::string wrong() const {
+    const auto check = check_host_audit(folder_);
+    return check ? "" : check.error().message;
+  }
+
+  ManualClock clock_;
+  std::string folder_;
+  std::unique_ptr<HostAudit> audit_;
+  std::vector<std::string> ids;  // as the host heard them
+  int code = 201;
+  std::string answer = kPod;
+};
+
+TEST_F(HostAuditTest, EachWriteIsARecordAndNoReadIs) {
+  kube::Client client = host();
+  const auto pod = schema::Document::parse_json(kPod);
+  ASSERT_TRUE(client.get({"", "v1", "pods"}, "team", "a-x-ns-x-rag"));
+  ASSERT_TRUE(client.create({"", "v1", "pods"}, "team", pod->root()));
+  answer = R"({"kind":"Status","status":"Success","details":{"name":"c","kind":"configmaps","uid":"gone"}})";
+  code = 200;
+  ASSERT_TRUE(client.remove({"", "v1", "configmaps"}, "team", "c"));
+  answer = R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no"})";
+  code = 403;
+  ASSERT_FALSE(client.patch({"", "v1", "pods"}, "team", "a", kube::PatchType::merge, "{}"));
+  audit_->flush();
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(ids[0], "");
+  EXPECT_THAT(all[0],
+              HasSubstr(R"({"seq":1,"time":"2023-11-14T22:13:20.000000Z","virtualCluster":"rag","uid":"vc-uid",)"
+                        R"("user":"system:serviceaccount:team:sublet-syncer-rag","requestId":")" +
+                        ids[1] +
+                        R"(","verb":"create","path":"/api/v1/namespaces/team/pods","code":201,)"
+                        R"("hostUid":"host-uid","tenant":{"namespace":"ns","name":"a","uid":"u"},"previous":""})"));
+  EXPECT_THAT(
+      all[1],
+      HasSubstr(
+          R"("verb":"delete","path":"/api/v1/namespaces/team/configmaps/c","code":200,"hostUid":"gone","previous":")"));
+  EXPECT_THAT(all[2], HasSubstr(R"("verb":"patch","path":"/api/v1/namespaces/team/pods/a","code":403,"previous":")"));
+  const auto check = check_host_audit(folder_);
+  ASSERT_TRUE(check) << check.error().message;
+  EXPECT_EQ(check->records, 3u);
+  EXPECT_EQ(check->head.size(), 64u);
+}
+
+TEST_F(HostAuditTest, WhatIsEditedTakenOutPutInOrMovedIsNoticed) {
+  write_pods(6);
+  const auto all = lines();
+  ASSERT_EQ(wrong(), "");
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    auto edited = all;
+    edited[i].replace(edited[i].find("\"code\":201"), 10, "\"code\":409");
+    rewrite(edited);
+    EXPECT_THAT(wrong(), HasSubstr("does not follow from the line before it")) << i;
+  }
+  auto less = all;
+  less.erase(less.begin() + 2);
+  rewrite(less);
+  EXPECT_THAT(wrong(), HasSubstr(":3: is record 4 behind record 2"));
+  auto more = all;
+  more.insert(more.begin() + 2, more[1]);
+  rewrite(more);
+  EXPECT_THAT(wrong(), HasSubstr("is record 2 behind record 2"));
+  auto moved = all;
+  std::swap(moved[2], moved[3]);
+  rewrite(moved);
+  EXPECT_NE(wrong(), "");
+  rewrite(all);
+  const std::string head = check_host_audit(folder_)->head;
+  rewrite({all.begin(), all.end() - 1});
+  EXPECT_EQ(wrong(), "") << "what is cut off at the end shows by the hash that was kept elsewhere";
+  EXPECT_NE(check_host_audit(folder_)->head, head);
+  EXPECT_THAT(check_host_audit(folder_, head).error().message, HasSubstr("no record has the hash " + head));
+  rewrite(all);
+  write_pods(1);
+  EXPECT_TRUE(check_host_audit(folder_, head)) << "it goes on behind it";
+}
+
+TEST_F(HostAuditTest, ARestartGoesOnAndALineThatACrashLeftGoes) {
+  write_pods(3);
+  reopen();
+  write_pods(2);
+  EXPECT_EQ(check_host_audit(folder_)->records, 5u);
+  audit_.reset();
+  std::ofstream(file(), std::ios::app) << R"({"seq":6,"tim)";
+  EXPECT_THAT(wrong(), HasSubstr(":6: ends in the middle of a record"));
+  reopen();
+  write_pods(1);
+  EXPECT_EQ(wrong(), "");
+  EXPECT_EQ(check_host_audit(folder_)->last, 6u);
+}
+
+TEST_F(HostAuditTest, ItsSizeIsBoundedAndTheChainGoesThroughTheFiles) {
+  reopen(2000, 3);
+  write_pods(100);
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_LT(entry.file_size(), 3000u);
+    ++files;
+  }
+  EXPECT_LE(files, 4u);
+  const auto check = check_host_audit(folder_);
+  ASSERT_TRUE(check) << check.error().message;
+  EXPECT_EQ(check->last, 100u);
+  EXPECT_GT(check->first, 50u) << "the oldest are gone";
+  reopen(2000, 3);
+  write_pods(1);
+  EXPECT_EQ(check_host_audit(folder_)->last, 101u);
+}
+
+TEST_F(HostAuditTest, AWriteWithoutAnAnswerIsARecordToo) {
+  auto transport = audit_->record(net::make_in_process_transport(
+      [this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+        ids.emplace_back(request.headers.get("Audit-ID"));
+        sink->abort();
+      },
+      {}));
+  EXPECT_FALSE(kube::Client(transport).remove({"", "v1", "pods"}, "team", "a"));
+  transport.reset();
+  audit_->flush();
+  ASSERT_EQ(lines().size(), 1u);
+  EXPECT_THAT(lines()[0], HasSubstr("\"code\":0"));
+}
+
+TEST_F(HostAuditTest, ThereIsNothingToCheckWithoutALog) {
+  EXPECT_TRUE(check_host_audit(folder_ + "/none").error().is(Reason::not_found));
+}
+
+}  // namespace
+}  // namespace sublet::syncer
