@@ -33,8 +33,7 @@ class CallOut {
   virtual void ask(SteadyTime deadline) = 0;
   /// True: the question is on its way without a worker, however long that takes, and ask() is not called. `answered` is
   /// called once, on any thread but not from within, unless the question was cancelled before. Must not block.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps it
-  virtual bool ask_without_worker(SteadyTime, std::function<void()>) { return false; }
+  virtual bool ask_without_worker(SteadyTime, std::function<void()>) { return false; }  // NOLINT: overriders keep it
   /// Nobody waits any more: makes ask() return soon, whether it runs or has not begun.
   virtual void cancel() = 0;
   /// After ask() has returned in time: changes the object (mutating plugins), or refuses.

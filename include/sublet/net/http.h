@@ -100,8 +100,7 @@ class ResponseSink {
   /// Has the body of a request with body_follows read; `then` hears it whole on the loop's thread, or is dropped
   /// unheard when the peer leaves, sends too much or is too slow, which the transport answers. At most once. Who
   /// answers without it never gets it.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps it
-  virtual void read_body(std::function<void(std::string)> then) { then({}); }
+  virtual void read_body(std::function<void(std::string)> then) { then({}); }  // NOLINT: overriders keep it
   /// The peer has shown who it is: its connection no longer counts among the strangers (HttpServerLimits).
   virtual void peer_is_known() {}
 
