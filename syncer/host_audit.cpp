@@ -115,9 +115,9 @@ struct HostAudit::Impl : std::enable_shared_from_this<HostAudit::Impl> {
   }
 
   // The thread's own, once begin() has run.
-  std::string line_of(const Write& write);
+  std::string line_of(const Write& write, std::uint64_t lost_before);
   void append(const std::vector<Write>& batch);
-  bool next_file();
+  void next_file();
   std::string path_of(std::uint64_t which) const { return options.folder + "/" + file_name(which); }
 
   const HostAuditOptions options;
@@ -125,7 +125,7 @@ struct HostAudit::Impl : std::enable_shared_from_this<HostAudit::Impl> {
   std::string previous;
   std::size_t bytes = 0;
   Descriptor file;
-  bool failing = false;
+  std::uint64_t lost = 0;  // records that the disk did not take since the last that it took
 
   Mutex mutex;
   CondVar came, written;
@@ -222,7 +222,7 @@ Outcome HostAudit::Impl::begin() {
   return {};
 }
 
-std::string HostAudit::Impl::line_of(const Write& write) {
+std::string HostAudit::Impl::line_of(const Write& write, std::uint64_t lost_before) {
   Document document = Document::object();
   Value record = document.root();
   record.put("seq", static_cast<std::int64_t>(++seq));
@@ -236,40 +236,53 @@ std::string HostAudit::Impl::line_of(const Write& write) {
   record.put("code", std::int64_t{write.code});
   if (const std::string uid = host_uid(write.answer); !uid.empty()) record.put("hostUid", uid);
   put_tenant(record, write.answer);
+  if (lost_before > 0) record.put("lost", static_cast<std::int64_t>(lost_before));
   record.put("previous", previous);
   std::string line = document.to_json();
   previous = net::sha256_hex(line);
   return line + "\n";
 }
 
-bool HostAudit::Impl::next_file() {
+// Stays with the file when there is no other.
+void HostAudit::Impl::next_file() {
   const std::string path = path_of(number + 1);
   Descriptor next(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (next.get() < 0) return false;
+  if (next.get() < 0) return;
   file = std::move(next);
   bytes = 0;
   if (++number > options.files_max) ::unlink(path_of(number - options.files_max).c_str());
-  return true;
 }
 
 void HostAudit::Impl::append(const std::vector<Write>& batch) {
   std::string text;
+  std::uint64_t lines = 0, seq_written = seq;
+  std::string previous_written = previous;
+  // All of it or nothing: half a line would break the chain for whoever comes after it.
   const auto put = [&] {
-    const bool good = write_all(file.get(), text);
-    bytes += text.size();
+    if (write_all(file.get(), text)) {
+      bytes += text.size();
+      lost = 0;
+      seq_written = seq;
+      previous_written = previous;
+    } else {
+      if (lost == 0)
+        log::error("host_audit.not_written", {{"folder", options.folder}, {"cause", std::strerror(errno)}});
+      (void)!::ftruncate(file.get(), static_cast<off_t>(bytes));
+      lost += lines;
+      seq = seq_written;
+      previous = previous_written;
+    }
     text.clear();
-    return good;
+    lines = 0;
   };
-  bool good = true;
   for (const Write& write : batch) {
-    text += line_of(write);
+    text += line_of(write, lines == 0 ? lost : 0);
+    ++lines;
     if (bytes + text.size() < options.file_bytes_max) continue;
-    good = put() && next_file() && good;
+    put();
+    if (bytes > 0) next_file();
   }
-  good = put() && good;
-  if (!good && !std::exchange(failing, true))
-    log::error("host_audit.not_written", {{"folder", options.folder}, {"cause", std::strerror(errno)}});
-  if (good) failing = false;
+  if (lines > 0) put();
 }
 
 void HostAudit::Impl::run() {

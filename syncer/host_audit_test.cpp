@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -189,6 +191,26 @@ TEST_F(HostAuditTest, AWriteWithoutAnAnswerIsARecordToo) {
 
 TEST_F(HostAuditTest, ThereIsNothingToCheckWithoutALog) {
   EXPECT_TRUE(check_host_audit(folder_ + "/none").error().is(Reason::not_found));
+}
+
+TEST_F(HostAuditTest, WhatADiskDidNotTakeIsCountedAndTheChainGoesOn) {
+  write_pods(2);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit full = before;
+  full.rlim_cur = std::filesystem::file_size(file()) + 10;  // room for a part of a line
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  write_pods(3);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_EQ(lines().size(), 2u);
+  write_pods(1);
+  ASSERT_EQ(lines().size(), 3u);
+  EXPECT_THAT(lines()[2], HasSubstr(R"("lost":3,)"));
+  write_pods(1);
+  EXPECT_THAT(lines()[3], testing::Not(HasSubstr("lost")));
+  EXPECT_EQ(wrong(), "");
 }
 
 }  // namespace

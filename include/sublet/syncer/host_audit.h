@@ -11,7 +11,7 @@
 // Files host-writes.NNNNNN.jsonl, 0600, in a folder of their own, the oldest removed when there are more than
 // files_max. Lines are written by a thread of the log's own, moments after the answer; not synced, so that no write to
 // the host waits for a disk: a power cut may take the last seconds, which the host's log has. When the disk takes no
-// more, that is logged and the syncer goes on.
+// more, that is logged and the syncer goes on; the next record that the disk takes says how many it did not ("lost").
 //
 // Lifecycle: open(), then record() any number of transports; the destructor writes what waits. What record() gave may
 // outlive the log, and is then no longer recorded. Threads: any.
