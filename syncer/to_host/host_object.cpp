@@ -56,7 +56,8 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   Document patch = make_host_patch(kind.patch_content, host_object, desired, keep);
   if (patch.root().empty()) return again;
   if (const auto wait = border.host_changes.take()) return *wait;
-  // Only this very object: by now another may have its name. The host refuses the patch then, and the next look sees it.
+  // Only this very object: by now another may have its name. The host refuses the patch then, and the next look sees
+  // it.
   patch.root().object("metadata").put("uid", host_object["metadata"]["uid"].text());
   ++border.host_writes;
   const auto patched =
