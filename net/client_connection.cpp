@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "net/stream_duplex.h"
+
 namespace sublet::net {
 namespace {
 
@@ -150,7 +152,7 @@ void ClientConnection::begin() {
   state_ = State::busy;
   answer_begun_ = sent_some_ = false;
   Listener& listener = *this;
-  parser_ = std::make_unique<ResponseParser>(listener, call_->is_head, kHeadBytesMax);
+  parser_ = std::make_unique<ResponseParser>(listener, call_->is_head, kHeadBytesMax, call_->may_upgrade);
   output_.push({call_->head});
   output_.push({call_->body});
   flush();
@@ -208,6 +210,7 @@ void ClientConnection::take(std::string_view bytes) {
   if (state_ != State::busy) return;
   if (in_.empty()) std::string().swap(in_);
   if (!parser_->error().empty()) return fail_call(std::string(parser_->error()), false);
+  if (parser_->upgraded()) return hand_over();
   if (parser_->done()) finish();
 }
 
@@ -245,6 +248,23 @@ void ClientConnection::finish() {
   if (!owner) return;
   owner->on_call_over(*call);
   if (state_ == State::idle) owner->on_idle(self);
+}
+
+/// HTTP is over: the connection is the observer's, and no longer one of the pool's.
+void ClientConnection::hand_over() {
+  const auto self = shared_from_this();
+  const auto call = std::move(call_);
+  state_ = State::over;
+  loop_.cancel(std::exchange(timer_, 0));
+  loop_.forget_fd(stream_->fd());
+  parser_.reset();
+  const auto connection = make_stream_duplex(loop_, std::make_shared<Courier>(loop_),
+                                             {std::move(stream_), std::move(output_), std::move(in_)}, {});
+  if (const auto owner = owner_.lock()) {
+    owner->on_call_over(*call);
+    owner->on_over(self, nullptr);
+  }
+  call->observed.upgrade(connection);
 }
 
 void ClientConnection::on_peer_end() {

@@ -24,7 +24,8 @@ struct ClientCall {
   ObservedCall observed;
   std::shared_ptr<const std::string> head, body;
   bool is_head = false;
-  bool repeatable = false;  // the method may be sent twice
+  bool repeatable = false;   // the method may be sent twice
+  bool may_upgrade = false;  // the observer takes a connection that leaves HTTP
   bool retried = false;
   bool paused = false;  // the observer takes nothing for now; the loop's thread only
   Loop::TimerId timer = 0;
@@ -75,6 +76,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   void take(std::string_view bytes);
   void flush();
   void finish();
+  void hand_over();
   void on_peer_end();
   void fail_call(const std::string& why, bool closed_by_peer);
   void leave(std::shared_ptr<ClientCall> again);

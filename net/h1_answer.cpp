@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kJoinedBodyMax = 2 * 1024;  // smaller bodies travel in one string with their head
 constexpr std::string_view kLastChunk = "0\r\n\r\n";
+constexpr int kSwitchingProtocols = 101;
 
 bool same_name(std::string_view a, std::string_view lower) {
   if (a.size() != lower.size()) return false;
@@ -51,7 +52,7 @@ std::string H1Answer::head(int code, const Headers& headers, bool streamed, std:
   for (const auto& [name, value] : headers) {
     // Framing is ours alone; a handler may only ask for the connection's end.
     if (same_name(name, "content-length") || same_name(name, "transfer-encoding")) continue;
-    if (same_name(name, "connection")) {
+    if (same_name(name, "connection") && code != kSwitchingProtocols) {
       if (same_name(value, "close")) shape_.keep_alive = false;
       continue;
     }
@@ -61,6 +62,7 @@ std::string H1Answer::head(int code, const Headers& headers, bool streamed, std:
     text += "\r\n";
   }
   text += date_line();
+  if (code == kSwitchingProtocols) return text += "\r\n";
   if (streamed && shape_.is_http_1_0) shape_.keep_alive = false;
   if (core_->stopping) shape_.keep_alive = false;
   if (streamed && !shape_.is_http_1_0 && !bodyless(code)) text += "Transfer-Encoding: chunked\r\n";
@@ -141,10 +143,26 @@ void H1Answer::abort() {
   flush(std::move(waiting));
 }
 
+void H1Answer::upgrade(Headers headers, std::function<void(std::shared_ptr<Duplex>)> then) {
+  MutexLock lock(mutex_);
+  if (closed_ || phase_ != Phase::waiting) return;
+  phase_ = Phase::upgraded;
+  push(std::make_shared<const std::string>(head(kSwitchingProtocols, headers, false, 0)), false, false);
+  upgraded_ = std::move(then);
+  auto waiting = schedule();
+  lock.unlock();
+  flush(std::move(waiting));
+}
+
+void H1Answer::move_to(std::shared_ptr<ServerConnection> connection) {
+  const MutexLock lock(mutex_);
+  connection_.swap(connection);
+}
+
 void H1Answer::abandon() {
   {
     const MutexLock lock(mutex_);
-    if (closed_ || phase_ == Phase::ended) return;
+    if (closed_ || phase_ == Phase::ended || phase_ == Phase::upgraded) return;
   }
   respond_abandoned(*this);
   abort();
@@ -195,7 +213,7 @@ H1Answer::Drained H1Answer::drain(OutputQueue& output) {
   scheduled_ = false;
   for (auto& item : items_) output.push(std::move(item));
   std::vector<OutputItem>().swap(items_);
-  return {phase_ == Phase::ended, aborted_, shape_.keep_alive};
+  return {phase_ == Phase::ended, aborted_, shape_.keep_alive, std::exchange(upgraded_, nullptr)};
 }
 
 void H1Answer::sent(std::size_t bytes) {
@@ -212,9 +230,11 @@ void H1Answer::close() {
   std::function<void()> callback, drain_callback;
   std::shared_ptr<ServerConnection> connection;
   std::vector<OutputItem> items;
+  std::function<void(std::shared_ptr<Duplex>)> upgraded;
   {
     const MutexLock lock(mutex_);
     closed_ = true;
+    upgraded.swap(upgraded_);
     phase_ = Phase::ended;
     backlog_ = 0;
     callback.swap(on_close_);

@@ -15,11 +15,12 @@
 #include "net/output_queue.h"
 #include "net/serving_loop.h"
 #include "sublet/base/mutex.h"
+#include "sublet/net/duplex.h"
 #include "sublet/net/http.h"
 
 namespace sublet::net {
 
-class H1Answer final : public OwnedSink {
+class H1Answer final : public OwnedSink, public UpgradableSink {
  public:
   struct Shape {
     bool is_head = false;      // answer without body
@@ -42,12 +43,14 @@ class H1Answer final : public OwnedSink {
   void read_body(std::function<void(std::string)> then) override;
   void peer_is_known() override;
   void abandon() override;
+  void upgrade(Headers headers, std::function<void(std::shared_ptr<Duplex>)> then) override;
 
   // For the connection, on the loop's thread:
   struct Drained {
     bool ended = false;
     bool aborted = false;
     bool keep_alive = true;
+    std::function<void(std::shared_ptr<Duplex>)> upgraded = {};  // who gets the connection when the rest is said
   };
   Drained drain(OutputQueue& output);
   /// Whether the connection can carry another request, as far as that is not said yet.
@@ -55,9 +58,11 @@ class H1Answer final : public OwnedSink {
   /// So many counted bytes left for the kernel.
   void sent(std::size_t bytes);
   void close();
+  /// From now on that is whom abort() reaches.
+  void move_to(std::shared_ptr<ServerConnection> connection);
 
  private:
-  enum class Phase { waiting, streaming, ended };
+  enum class Phase { waiting, streaming, upgraded, ended };
   /// The connection, when it must be told to flush: by flush(), without the lock.
   std::shared_ptr<ServerConnection> schedule() SUBLET_REQUIRES(mutex_);
   void flush(std::shared_ptr<ServerConnection> connection);
@@ -79,6 +84,7 @@ class H1Answer final : public OwnedSink {
   bool scheduled_ SUBLET_GUARDED_BY(mutex_) = true;
   bool aborted_ SUBLET_GUARDED_BY(mutex_) = false;
   std::vector<OutputItem> items_ SUBLET_GUARDED_BY(mutex_);
+  std::function<void(std::shared_ptr<Duplex>)> upgraded_ SUBLET_GUARDED_BY(mutex_);
   std::function<void()> on_close_ SUBLET_GUARDED_BY(mutex_), on_drain_ SUBLET_GUARDED_BY(mutex_);
 };
 

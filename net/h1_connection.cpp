@@ -12,6 +12,7 @@
 #include "net/h1_parser.h"
 #include "net/handler_call.h"
 #include "net/output_queue.h"
+#include "net/stream_duplex.h"
 #include "sublet/base/log.h"
 
 namespace sublet::net {
@@ -26,6 +27,25 @@ constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::size_t kLingerBytesMax = 32 * 1024 * 1024;
 constexpr std::size_t kUnreadBodyMax =
     256 * 1024;  // of a request answered without its body: read, to keep the connection
+
+/// What stands in the loop's table for a connection that has been given away.
+class Upgraded final : public ServerConnection {
+ public:
+  explicit Upgraded(std::shared_ptr<H1Answer> answer) : answer_(std::move(answer)) {}
+  void is(const std::shared_ptr<Duplex>& connection) { connection_ = connection; }
+  void flush_answers() override {
+    OutputQueue nothing;
+    if (answer_->drain(nothing).aborted) close();
+  }
+  void finish() override { close(); }
+  void close() override {
+    if (const auto connection = connection_.lock()) connection->close();
+  }
+
+ private:
+  const std::shared_ptr<H1Answer> answer_;
+  std::weak_ptr<Duplex> connection_;  // whoever got it keeps it
+};
 
 class H1Connection final : public ServerConnection, public std::enable_shared_from_this<H1Connection> {
  public:
@@ -61,6 +81,7 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
 
   void flush();
   void finish_answer();
+  void hand_over();
   void linger();
   bool reads() const { return takes_bytes() || in_.size() < kPipelinedBytesMax; }
   /// What comes is for the parser: of the next request, or the body that is asked for.
@@ -82,7 +103,8 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
   OutputQueue output_;
   std::shared_ptr<H1Answer> answer_;  // while a request is being answered
   H1Answer::Drained answer_state_;
-  std::function<void(std::string)> on_body_;  // who waits for the running request's body
+  std::function<void(std::shared_ptr<Duplex>)> upgraded_;  // who gets the connection
+  std::function<void(std::string)> on_body_;               // who waits for the running request's body
 
   bool parsing_ = false;
   bool body_begun_ = false;
@@ -303,6 +325,7 @@ void H1Connection::flush_answers() {
   if (closed_ || !answer_) return;
   const auto self = shared_from_this();
   answer_state_ = answer_->drain(output_);
+  if (answer_state_.upgraded) upgraded_ = std::move(answer_state_.upgraded);
   if (answer_state_.aborted) {
     stream_->reset_on_close();
     return close();
@@ -340,6 +363,28 @@ void H1Connection::finish_answer() {
   answer->close();
 }
 
+/// HTTP is over on this connection: it becomes somebody's who knows what comes next.
+void H1Connection::hand_over() {
+  const auto self = shared_from_this();
+  closed_ = true;
+  core_->loop.forget_fd(stream_->fd());
+  core_->loop.cancel(timer_);
+  const auto answer = std::move(answer_);
+  const auto then = std::exchange(upgraded_, nullptr);
+  const auto place = std::make_shared<Upgraded>(answer);
+  core_->add(place);
+  answer->move_to(place);
+  const auto connection =
+      make_stream_duplex(core_->loop, core_->courier, {std::move(stream_), std::move(output_), std::move(in_)},
+                         [core = core_, place, answer] {
+                           core->remove(place);
+                           answer->close();
+                         });
+  place->is(connection);
+  core_->remove(self);
+  then(connection);
+}
+
 /// Sends our end and reads on for a while: closing with unread bytes would reset the connection, and the peer might
 /// lose the answer.
 void H1Connection::linger() {
@@ -352,6 +397,7 @@ void H1Connection::linger() {
 void H1Connection::settle() {
   if (!closed_ && !parsing_ && takes_bytes() && !in_.empty()) take({});
   if (closed_) return;
+  if (upgraded_ && !parsing_) return hand_over();
   if (!answer_ && stream_->holds_input())
     core_->courier->post([self = shared_from_this()] {
       if (!self->closed_) self->on_events(EPOLLIN);
@@ -456,6 +502,7 @@ void H1Connection::close() {
     std::string().swap(in_);  // while parsing, a caller still looks at both
   }
   output_.clear();
+  const auto nobodys = std::exchange(upgraded_, nullptr);
   core_->remove(self);
   if (answer) answer->close();
 }

@@ -428,6 +428,7 @@ struct ResponseParser::Impl {
   Listener& listener;
   const bool is_answer_to_head;
   const std::size_t head_bytes_max;
+  const bool may_upgrade;
   HeadGate gate = {};
   BodyReader body = {};
   int code = 0;
@@ -451,17 +452,16 @@ struct ResponseParser::Impl {
     const int minor = start_line(line);
     Fields fields;
     fields.read(head);
-    // Nobody here asks to switch protocols.
-    if (minor < 0 || !fields.fault.empty() || code == 101) {
+    if (minor < 0 || !fields.fault.empty() || (code == 101 && !may_upgrade)) {
       error = "malformed response";
       return;
     }
-    if (code < 200) {  // interim: another head follows
+    if (code < 200 && code != 101) {  // interim: another head follows
       gate = {};
       return;
     }
     head_done = true;
-    const bool bodyless = is_answer_to_head || code == 204 || code == 304;
+    const bool bodyless = is_answer_to_head || code == 101 || code == 204 || code == 304;
     const auto framing = bodyless             ? Framing::none
                          : fields.codings > 0 ? Framing::chunked
                          : fields.lengths > 0 ? Framing::length
@@ -489,8 +489,8 @@ struct ResponseParser::Impl {
   }
 };
 
-ResponseParser::ResponseParser(Listener& listener, bool is_answer_to_head, std::size_t head_bytes_max)
-    : impl_(new Impl{listener, is_answer_to_head, head_bytes_max}) {}
+ResponseParser::ResponseParser(Listener& listener, bool is_answer_to_head, std::size_t head_bytes_max, bool may_upgrade)
+    : impl_(new Impl{listener, is_answer_to_head, head_bytes_max, may_upgrade}) {}
 ResponseParser::~ResponseParser() = default;
 
 std::size_t ResponseParser::put(std::string_view input) {
@@ -512,6 +512,7 @@ void ResponseParser::put_end() {
     impl_->error = "the peer closed the connection in mid-answer";
 }
 
+bool ResponseParser::upgraded() const { return impl_->head_done && impl_->code == 101; }
 bool ResponseParser::done() const { return impl_->error.empty() && impl_->head_done && impl_->body.done(); }
 std::string_view ResponseParser::error() const { return impl_->error; }
 bool ResponseParser::keep_alive() const { return impl_->keep_alive; }

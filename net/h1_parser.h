@@ -64,7 +64,8 @@ class ResponseParser {
     virtual void on_head(int code, const Headers& headers) = 0;
     virtual void on_body(std::string_view chunk) = 0;
   };
-  ResponseParser(Listener& listener, bool is_answer_to_head, std::size_t head_bytes_max);
+  /// `may_upgrade`: the request asks for another protocol, so 101 is an answer: what follows its head is not taken.
+  ResponseParser(Listener& listener, bool is_answer_to_head, std::size_t head_bytes_max, bool may_upgrade = false);
   ~ResponseParser();
   ResponseParser(const ResponseParser&) = delete;
   ResponseParser& operator=(const ResponseParser&) = delete;
@@ -73,6 +74,7 @@ class ResponseParser {
   /// The peer sent its last byte: ends a body without length; anywhere else an error.
   void put_end();
   bool done() const;
+  bool upgraded() const;
   std::string_view error() const;  // "" while all is well
   /// After done(): whether the connection may carry another request.
   bool keep_alive() const;

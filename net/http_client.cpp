@@ -209,6 +209,7 @@ class HttpClient final : public Transport {
 
   std::unique_ptr<Exchange> start(Request request, std::shared_ptr<ResponseObserver> observer,
                                   std::chrono::milliseconds timeout) override {
+    const bool upgrades = dynamic_cast<UpgradeObserver*>(observer.get()) != nullptr && request.headers.has("upgrade");
     auto call = std::make_shared<ClientCall>(std::move(observer));
     auto exchange = std::make_unique<HttpExchange>(pool_, call);
     if (const auto good = check(request); !good) {
@@ -217,6 +218,7 @@ class HttpClient final : public Transport {
     }
     call->is_head = request.method == "HEAD";
     call->repeatable = any_of(kRepeatable, request.method);
+    call->may_upgrade = upgrades;
     call->head = std::make_shared<const std::string>(head_text(request, host_));
     if (!request.body.empty()) call->body = std::make_shared<const std::string>(std::move(request.body));
     pool_->loop().post([pool = pool_, call, timeout] { pool->submit(call, timeout); });

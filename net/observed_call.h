@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sublet/base/mutex.h"
+#include "sublet/net/duplex.h"
 #include "sublet/net/http.h"
 
 namespace sublet::net {
@@ -32,6 +33,14 @@ class ObservedCall {
     observer.swap(observer_);
     over_ = true;
     if (observer) observer->on_end(std::move(outcome));
+  }
+  /// The last delivery as well, for an observer that has asked for it.
+  void upgrade(const std::shared_ptr<Duplex>& connection) {
+    std::shared_ptr<ResponseObserver> observer;
+    const RecursiveLock lock(mutex_);
+    observer.swap(observer_);
+    over_ = true;
+    if (auto* asker = dynamic_cast<UpgradeObserver*>(observer.get())) asker->on_upgrade(connection);
   }
   void cancel() {
     std::shared_ptr<ResponseObserver> observer;  // destroyed after the lock is given back
