@@ -44,7 +44,9 @@ def go_version() -> str:
 def key_of(name: str, all_pins: dict) -> str:
     component = all_pins["component"][name]
     facts = {"component": component, "go": go_version(), "name": name, "format": 1}
-    if component["kind"] != "module":
+    if "source" in component:
+        facts["source"] = (HERE / component["source"]).read_text()
+    if component["kind"] not in ("module", "program"):
         facts["release"] = all_pins["release"]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -108,13 +110,16 @@ def _write_module(folder: Path, name: str, all_pins: dict):
     component = all_pins["component"][name]
     folder.mkdir(parents=True, exist_ok=True)
     lines = ["module sublet.dev/testhost/build", "", "go 1.25", ""]
-    if component["kind"] == "module":
+    if component["kind"] in ("module", "program"):
         lines += [f"require {component['module']} {component['version']}"]
     else:
         release = all_pins["release"]
         lines += [f"require k8s.io/kubernetes {release['kubernetes']}", "", "replace ("]
         lines += [f"\tk8s.io/{m} => k8s.io/{m} {release['staging']}" for m in release["staging_modules"]] + [")"]
     (folder / "go.mod").write_text("\n".join(lines) + "\n")
+    if component["kind"] == "program":
+        shutil.copy(HERE / component["source"], folder / "main.go")
+        return
     (folder / "tools.go").write_text(f'//go:build tools\n\npackage tools\n\nimport _ "{component["package"]}"\n')
 
 
@@ -165,6 +170,9 @@ def _compile(name: str, all_pins: dict, work: Path, output: Path, log):
         _go(["build", "-ldflags", flags, "-o", str(output), component["package"]], work, log, cgo)
         return
     _write_module(work, name, all_pins)
+    if component["kind"] == "program":
+        _go(["build", "-ldflags", flags, "-o", str(output), "main.go"], work, log, cgo)
+        return
     version = all_pins["release"]["kubernetes"]
     major, minor = version.lstrip("v").split(".")[:2]
     base = "k8s.io/component-base/version"

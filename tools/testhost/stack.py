@@ -21,6 +21,7 @@ from pathlib import Path
 
 import build
 import kai as kai_stand
+import node as real_node
 
 MARK = "SUBLET_TESTHOST"
 
@@ -61,9 +62,9 @@ def wait_for(what: str, condition, seconds: float, pause: float = 0.05):
         time.sleep(pause)
 
 
-def kill_all(state: Path):
+def kill_all(state: Path, at_once: bool = False):
     """Ends every process of the host; SIGTERM first, SIGKILL after three seconds."""
-    for sig, seconds in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 10.0)):
+    for sig, seconds in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 10.0))[1 if at_once else 0:]:
         pids = processes_of(state)
         for pid in pids:
             try:
@@ -95,14 +96,16 @@ def _openssl(*arguments: str, cwd: Path):
                    env={**os.environ, MARK: str(cwd.parent)})
 
 
-def make_pki(folder: Path):
+def make_pki(folder: Path, addresses: tuple = ("10.0.0.1",)):
     """CA, the server's certificate, an admin (system:masters) and the key of service-account tokens."""
     folder.mkdir(parents=True, exist_ok=True)
     curve = ("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out")
     for key in ("ca.key", "server.key", "admin.key", "sa.key"):
         _openssl(*curve, key, cwd=folder)
     _openssl("req", "-x509", "-new", "-key", "ca.key", "-days", "30", "-subj", "/CN=testhost-ca", "-out", "ca.crt", cwd=folder)
-    (folder / "server.ext").write_text("subjectAltName=IP:127.0.0.1,IP:10.0.0.1,DNS:localhost,DNS:kubernetes.default.svc\n"
+    also = "".join(f"IP:{address}," for address in addresses)
+    (folder / "server.ext").write_text(f"subjectAltName=IP:127.0.0.1,{also}DNS:localhost,DNS:kubernetes.default.svc,"
+                                       "DNS:kubernetes.default,DNS:kubernetes.default.svc.cluster.local\n"
                                        "extendedKeyUsage=serverAuth,clientAuth\n")
     (folder / "admin.ext").write_text("extendedKeyUsage=clientAuth\n")
     for name, subject in (("server", "/CN=kube-apiserver"), ("admin", "/O=system:masters/CN=admin")):
@@ -111,13 +114,13 @@ def make_pki(folder: Path):
                  "-extfile", f"{name}.ext", "-out", f"{name}.crt", cwd=folder)
 
 
-def write_kubeconfig(path: Path, name: str, port: int, pki: Path):
+def write_kubeconfig(path: Path, name: str, port: int, pki: Path, address: str = "127.0.0.1"):
     def data(file: str) -> str:
         return base64.b64encode((pki / file).read_bytes()).decode()
 
     config = {
         "apiVersion": "v1", "kind": "Config", "current-context": name, "preferences": {},
-        "clusters": [{"name": name, "cluster": {"server": f"https://127.0.0.1:{port}",
+        "clusters": [{"name": name, "cluster": {"server": f"https://{address}:{port}",
                                                  "certificate-authority-data": data("ca.crt")}}],
         "users": [{"name": name, "user": {"client-certificate-data": data("admin.crt"),
                                            "client-key-data": data("admin.key")}}],
@@ -130,8 +133,8 @@ def write_kubeconfig(path: Path, name: str, port: int, pki: Path):
 class Api:
     """A few calls to the host's API with the admin's certificate."""
 
-    def __init__(self, port: int, pki: Path):
-        self.base = f"https://127.0.0.1:{port}"
+    def __init__(self, port: int, pki: Path, address: str = "127.0.0.1"):
+        self.base = f"https://{address}:{port}"
         self.context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
         self.context.load_cert_chain(str(pki / "admin.crt"), str(pki / "admin.key"))
 
@@ -185,12 +188,14 @@ class Host:
         self.logs = self.state / "logs"
         self.lock = self.state.parent / f"{self.name}.lock"
         self.started: dict[str, subprocess.Popen] = {}
+        self.node = real_node.Node(self)
+        self.wrapper: list[str] = []  # before every command: into the node's network
 
     def start(self, label: str, arguments: list, extra_env: dict | None = None):
         log = open(self.logs / f"{label}.log", "ab")
         inherited = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
         env = {**inherited, MARK: str(self.state), **(extra_env or {})}
-        self.started[label] = subprocess.Popen([str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        self.started[label] = subprocess.Popen([str(a) for a in [*self.wrapper, *arguments]], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                                env=env, start_new_session=True, cwd=self.state)
 
     def _check_alive(self):
@@ -209,22 +214,30 @@ class Host:
         wait_for(what, alive_and_met, seconds)
 
     def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str], store: str = "etcd",
-           kai: bool = False):
-        binaries = {name: build.build(name) for name in
-                    [store, "kube-apiserver", *components, *(build.members("kai") if kai else [])]}
+           kai: bool = False, kubelet: bool = False):
+        if kubelet:  # the node is real: none is simulated beside it
+            components, nodes = [c for c in components if c != "kwok"], 0
+        binaries = {name: build.build(name) for name in [store, "kube-apiserver", *components, *(build.members("kai") if kai else []),
+                                                         *(build.members("node") if kubelet else [])]}
         with exclusive(self.lock):
             self._sweep()
             for folder in (self.state, self.pki, self.logs):
                 folder.mkdir(parents=True)
             os.chmod(self.state, 0o700)
             started = time.monotonic()
-            make_pki(self.pki)
+            address = "127.0.0.1"
+            if kubelet:
+                self.node.prepare()
+                self.wrapper, address = self.node.wrapper, self.node.address
+            make_pki(self.pki, (self.node.service(1), address) if kubelet else ("10.0.0.1",))
             etcd_port, peer_port, free = free_ports(3)
             port = port or free
             self.start(store, self._store(store, binaries[store], etcd_port, peer_port))
-            self.start("kube-apiserver", self._apiserver(binaries["kube-apiserver"], port, etcd_port))
-            write_kubeconfig(self.state / "kubeconfig", f"testhost-{self.name}", port, self.pki)
-            api = Api(port, self.pki)
+            self.start("kube-apiserver", self._apiserver(binaries["kube-apiserver"], port, etcd_port, kubelet))
+            write_kubeconfig(self.state / "kubeconfig", f"testhost-{self.name}", port, self.pki, address)
+            if kubelet:
+                self.node.start_containerd(binaries)
+            api = Api(port, self.pki, address)
             self.wait_for("the API server's readiness", lambda: api.call("GET", "/readyz")[0] == 200, 90)
             for component in components:
                 self.start(component, self._component(component, binaries[component], kai))
@@ -234,6 +247,10 @@ class Host:
             self._populate(api, nodes, gpu_nodes, gpus, "kwok" in components, "kube-controller-manager" in components)
             if beside:
                 beside.finish()
+            if kubelet:
+                self.node.start_kubelet(binaries)
+                self.node.finish(api)
+                (self.state / "machine").write_text(self.node.machine)
             (self.state / "port").write_text(str(port))
             print(f"testhost: {self.name} is up on port {port} after {time.monotonic() - started:.1f} s; "
                   f"KUBECONFIG={self.state / 'kubeconfig'}, logs in {self.logs}", file=sys.stderr)
@@ -249,9 +266,14 @@ class Host:
                 "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer_port}",
                 "--initial-cluster", f"host=http://127.0.0.1:{peer_port}", "--log-level", "warn"]
 
-    def _apiserver(self, binary: Path, port: int, etcd_port: int) -> list:
-        return [binary, f"--etcd-servers=http://127.0.0.1:{etcd_port}", "--bind-address=127.0.0.1", f"--secure-port={port}",
-                "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/16",
+    def _apiserver(self, binary: Path, port: int, etcd_port: int, kubelet: bool) -> list:
+        where = ["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+                 "--service-cluster-ip-range=10.0.0.0/16"]
+        if kubelet:
+            where = ["--bind-address=0.0.0.0", f"--advertise-address={self.node.address}", "--endpoint-reconciler-type=lease",
+                     f"--service-cluster-ip-range={self.node.services}", "--kubelet-preferred-address-types=InternalIP",
+                     f"--kubelet-client-certificate={self.pki / 'admin.crt'}", f"--kubelet-client-key={self.pki / 'admin.key'}"]
+        return [binary, f"--etcd-servers=http://127.0.0.1:{etcd_port}", f"--secure-port={port}", *where,
                 f"--tls-cert-file={self.pki / 'server.crt'}", f"--tls-private-key-file={self.pki / 'server.key'}",
                 f"--client-ca-file={self.pki / 'ca.crt'}", "--authorization-mode=RBAC", "--allow-privileged=true",
                 "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
@@ -305,7 +327,10 @@ class Host:
                            lambda: api.call("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200, 60)
 
     def _sweep(self):
-        kill_all(self.state)
+        real = self.node.is_there()
+        kill_all(self.state, at_once=real)
+        if real:
+            self.node.sweep()
         if self.state.exists():
             shutil.rmtree(self.state)
 

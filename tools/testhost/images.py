@@ -1,0 +1,108 @@
+"""Container images of static binaries, as archives that `ctr images import` reads; kept in the cache by their content's key.
+
+No registry is reachable from where this runs: what upstream's manifests name is packed under the same name.
+"""
+
+import hashlib
+import io
+import json
+import os
+import tarfile
+from pathlib import Path
+
+import build
+
+BUSYBOX = Path("/bin/busybox")
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+TOOLS = ("sh sleep cat echo ls wget nslookup env id ps tail head grep sed awk touch mkdir rm cp mv true false nc httpd hostname date "
+         "test tar vi stat printf seq expr basename chmod ip dd sha256sum md5sum sort wc tr cut xargs find kill mount df du tee yes").split()
+PAUSE = "registry.k8s.io/pause:3.10"
+COREDNS = "registry.k8s.io/coredns/coredns:v1"
+SHELL = "sublet.test/busybox:1"
+KUBECTL = "sublet.test/kubectl:1"
+ACCOUNTS = {"etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nuser:x:65532:65532::/tmp:/bin/false\nnobody:x:65534:65534::/:/bin/false\n",
+            "etc/group": b"root:x:0:\nuser:x:65532:\n", "etc/nsswitch.conf": b"hosts: files dns\n"}
+FORMAT = "3"
+
+
+def agnhost() -> str:
+    """Upstream's name of it, with the version that the pinned release's tests want."""
+    release = build.pins()["release"]["kubernetes"]
+    folder = build.module_dir("k8s.io/kubernetes", release)
+    return "registry.k8s.io/e2e-test-images/agnhost:" + (folder / "test/images/agnhost/VERSION").read_text().strip()
+
+
+def _layer(binaries: dict[str, Path], shell: bool) -> bytes:
+    buffer = io.BytesIO()
+    made = set()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        def folder(name: str, mode: int = 0o755):
+            if not name or name in made:
+                return
+            folder(os.path.dirname(name))
+            made.add(name)
+            info = tarfile.TarInfo(name)
+            info.type, info.mode = tarfile.DIRTYPE, mode
+            tar.addfile(info)
+
+        def put(name: str, data: bytes, mode: int = 0o644):
+            folder(os.path.dirname(name))
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), mode
+            tar.addfile(info, io.BytesIO(data))
+
+        for name in ("proc", "sys", "dev", "var", "root", "bin"):
+            folder(name)
+        folder("tmp", 0o1777)
+        for name, data in ACCOUNTS.items():
+            put(name, data)
+        if CERTIFICATES.is_file():
+            put("etc/ssl/certs/ca-certificates.crt", CERTIFICATES.read_bytes())
+        for name, path in binaries.items():
+            put(name, path.read_bytes(), 0o755)
+        if shell:
+            put("bin/busybox", BUSYBOX.read_bytes(), 0o755)
+            for tool in TOOLS:
+                info = tarfile.TarInfo(f"bin/{tool}")
+                info.type, info.linkname = tarfile.SYMTYPE, "busybox"
+                tar.addfile(info)
+    return buffer.getvalue()
+
+
+def _archive(tag: str, entry: list[str], binaries: dict[str, Path], shell: bool) -> Path:
+    """The archive of one image, packed when the cache has none of these bytes."""
+    facts = [FORMAT, tag, *entry, str(shell)] + [f"{n}={p}:{p.stat().st_size}:{p.stat().st_mtime_ns}" for n, p in binaries.items()]
+    key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
+    path = build.cache_dir() / "images" / f"{tag.rsplit('/', 1)[1].replace(':', '-')}-{key}.tar"
+    if path.is_file():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    layer = _layer(binaries, shell)
+    config = json.dumps({
+        "architecture": "amd64", "os": "linux", "history": [{}],
+        "config": {"Env": ["PATH=/bin:/usr/bin", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"], 
+                   **({"Entrypoint": entry} if entry else {"Cmd": ["sh"]})},
+        "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]}}).encode()
+    name = hashlib.sha256(config).hexdigest() + ".json"
+    manifest = json.dumps([{"Config": name, "RepoTags": [tag], "Layers": ["layer.tar"]}]).encode()
+    temporary = path.with_suffix(f".{os.getpid()}")
+    with tarfile.open(temporary, "w") as tar:
+        for member, data in (("layer.tar", layer), (name, config), ("manifest.json", manifest)):
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    temporary.rename(path)
+    return path
+
+
+def archives(binaries: dict[str, Path]) -> list[Path]:
+    """What every node has, the smallest first: pods wait for pause before all."""
+    if not BUSYBOX.is_file():
+        raise SystemExit("testhost: /bin/busybox is not there; install busybox-static")
+    return [
+        _archive(PAUSE, ["/bin/busybox", "sleep", "2147483647"], {}, True),
+        _archive(COREDNS, ["/coredns"], {"coredns": binaries["coredns"]}, False),
+        _archive(SHELL, [], {}, True),
+        _archive(KUBECTL, ["/bin/kubectl"], {"bin/kubectl": binaries["kubectl"]}, True),
+        _archive(agnhost(), ["/agnhost"], {"agnhost": binaries["agnhost"]}, True),
+    ]
