@@ -92,7 +92,8 @@ BootstrapObject authentication_config_map(const ClusterFacts& cluster) {
 
 std::string kubernetes_service_ip(const ClusterFacts& cluster) {
   auto range = AddressRange::parse(cluster.service_cidr);
-  return range ? ip_text(range->at(1)) : "";
+  if (!range) return "";
+  return ip_text(range->at(range->size() > 1 ? 1 : 0));  // a range of one address is that one
 }
 
 BootstrapObject root_ca_config_map(std::string_view namespace_name, const std::string& ca_certificate_pem) {

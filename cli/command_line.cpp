@@ -54,6 +54,10 @@ void declare_create(CLI::App& app, Parsed& parsed) {
       ->check(kObjectCounts);
   command->add_option("--quota-bytes", options.quota_bytes,
                       "how much they may take, e.g. 500Mi; 0: no limit (default: 2Gi)");
+  command->add_option("--pod-address", options.pod_address,
+                      "address of this machine that the host's pods reach: by it they have their API server and DNS");
+  command->add_option("--pod-listen", options.pod_listen,
+                      "where to listen for them, when it is another (behind NAT or a load balancer)");
   command->add_flag("--connect", options.connect, "switch the current context to it when it is ready");
   const auto shape = [&](const char* flag, std::optional<int>& into, const char* help) {
     command->add_option(flag, into, help)->check(kNodeCounts)->excludes("--host-kubeconfig")->excludes("--context");

@@ -23,6 +23,7 @@ struct CreateOptions {
   std::string host_context;
   std::optional<std::int64_t> quota_objects;
   std::string quota_bytes;  // a quantity; empty: as it is
+  std::string pod_address, pod_listen;
   std::chrono::seconds timeout{60};
   bool connect = false;
   cluster::EmbeddedHostShape shape;

@@ -49,8 +49,8 @@ Result<cluster::Plan> plan_of(const CreateOptions& options) {
     if (!bytes) return bad_request("--quota-bytes " + bytes.error().message);
     quota.bytes = *bytes;
   }
-  return cluster::make_plan(
-      {options.name, options.host_namespace, options.template_file, std::move(*parameters), quota, options.lenient});
+  return cluster::make_plan({options.name, options.host_namespace, options.template_file, std::move(*parameters), quota,
+                             options.lenient, options.pod_address, options.pod_listen});
 }
 
 // Without -n a name means the one that there is. A new one of that name elsewhere has to be asked for: whoever wants

@@ -1,6 +1,7 @@
 #include "cluster/host.h"
 
 #include "cluster/owner.h"
+#include "cluster/pod_access.h"
 #include "cluster/policies.h"
 #include "cluster/wait_until.h"
 
@@ -106,12 +107,23 @@ Outcome make_service_account(const Host& host, const VirtualCluster& cluster) {
                   "); its pods would run with whatever rights it has. Remove it, or take another name");
 }
 
+// What pods are told is in the record before any daemon reads it.
+Outcome open_to_pods(const Host& host, VirtualCluster& cluster) {
+  if (!cluster.pod_access.given()) return {};
+  const auto address = keep_pod_access(host, cluster);
+  if (!address) return fail(address.error());
+  if (cluster.pod_access.service_address == *address) return {};
+  cluster.pod_access.service_address = *address;
+  return cluster.save();
+}
+
 }  // namespace
 
-Outcome prepare_host(const Host& host, const VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline) {
+Outcome prepare_host(const Host& host, VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline) {
   auto prepared = make_namespace(host, cluster.host_namespace, deadline);
   if (prepared) prepared = take_name(host, cluster);
   if (prepared) prepared = make_service_account(host, cluster);
+  if (prepared) prepared = open_to_pods(host, cluster);
   if (prepared) prepared = keep_policies(host, cluster);
   if (prepared) return prepared;
   Status status = prepared.error();

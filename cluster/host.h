@@ -32,9 +32,10 @@ void tell_of_unverified(const Host& host, Progress& progress);
 /// The host that a virtual cluster stands on, by its own host.kubeconfig.
 Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster);
 
-/// Namespace, the name in it (owner.h), a service account without rights, and what the template's policies keep there;
-/// all but the name may be there already. Waits for the end of a namespace of that name that is terminating.
-Outcome prepare_host(const Host& host, const VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline);
+/// Namespace, the name in it (owner.h), a service account without rights, what the template's policies keep there, and
+/// what leads pods to their API server (pod_access.h), whose address it writes into the record; all but the name may be
+/// there already. Waits for the end of a namespace of that name that is terminating.
+Outcome prepare_host(const Host& host, VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline);
 /// Of the namespace when it carries the mark that sublet made it.
 std::optional<std::string> uid_of_namespace_by_sublet(const Host& host, const std::string& host_namespace);
 bool wait_until_namespace_is_gone(const Host& host, const std::string& host_namespace,

@@ -6,6 +6,7 @@
 #include "sublet/base/clock.h"
 #include "sublet/base/files.h"
 #include "sublet/base/random.h"
+#include "sublet/net/address_rules.h"
 #include "sublet/schema/engine.h"
 #include "sublet/syncer/border_facts.h"
 
@@ -56,6 +57,26 @@ Outcome check_template(Plan& plan) {
   return resolved ? Outcome() : fail(resolved.error());
 }
 
+// An address that a Service can lead to: not this machine's own loopback, not all of its networks.
+Outcome check_pod_access(const Wish& wish) {
+  if (wish.pod_address.empty() && !wish.pod_listen.empty())
+    return bad_request("--pod-listen says where to listen for what pods reach at --pod-address: give that one too");
+  for (const auto& [flag, address] :
+       {std::pair("--pod-address", &wish.pod_address), std::pair("--pod-listen", &wish.pod_listen)}) {
+    if (address->empty()) continue;
+    const auto range = net::AddressRange::parse(*address);
+    if (!range || address->find('/') != std::string::npos)
+      return bad_request(std::string(flag) + " " + *address + " is no address in numbers, as 10.0.0.5 or fd00::5");
+    if (*address == "0.0.0.0" || *address == "::")
+      return bad_request(std::string(flag) + " " + *address + ": name one address; pods are answered from it");
+  }
+  if (wish.pod_address.starts_with("127.") || wish.pod_address == "::1")
+    return bad_request("--pod-address " + wish.pod_address +
+                       " is loopback, which in a pod is the pod; give an address of this machine that the host's "
+                       "nodes reach");
+  return {};
+}
+
 }  // namespace
 
 Result<Plan> make_plan(const Wish& wish) {
@@ -70,6 +91,9 @@ Result<Plan> make_plan(const Wish& wish) {
   if (wish.quota.objects.value_or(0) < 0 || wish.quota.bytes.value_or(0) < 0)
     return bad_request("a quota cannot be less than 0, which is no limit");
   cluster.quota = wish.quota;
+  if (auto good = check_pod_access(wish); !good) return fail(good.error());
+  cluster.pod_access.address = wish.pod_address;
+  cluster.pod_access.listen = wish.pod_listen.empty() ? wish.pod_address : wish.pod_listen;
   cluster.template_file = wish.template_file;
   if (!wish.template_file.empty()) {
     auto text = read_file(wish.template_file);

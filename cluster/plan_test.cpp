@@ -42,6 +42,22 @@ TEST(Plan, QuotasAreWholeBytesAndNotLessThanNothing) {
   EXPECT_NE(refusal({.name = "rag", .quota = {.objects = -1, .bytes = {}}}).find("less than 0"), std::string::npos);
 }
 
+TEST(Plan, PodsReachAnAddressThatIsNotTheirOwn) {
+  const auto plan = make_plan({.name = "rag", .pod_address = "10.0.0.5"});
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->cluster.pod_access, (PodAccess{"10.0.0.5", "10.0.0.5", 0, ""}));
+  EXPECT_EQ(make_plan({.name = "rag", .pod_address = "fd00::5", .pod_listen = "10.0.0.6"})->cluster.pod_access.listen,
+            "10.0.0.6");
+  EXPECT_FALSE(make_plan({.name = "rag"})->cluster.pod_access.given());
+  for (const char* address : {"host.example", "10.0.0.0/8", "10.0.0", "[fd00::5]", "10.0.0.5:443"})
+    EXPECT_NE(refusal({.name = "rag", .pod_address = address}).find("no address in numbers"), std::string::npos);
+  for (const char* address : {"127.0.0.1", "127.9.9.9", "::1"})
+    EXPECT_NE(refusal({.name = "rag", .pod_address = address}).find("loopback"), std::string::npos) << address;
+  EXPECT_NE(refusal({.name = "rag", .pod_address = "10.0.0.5", .pod_listen = "0.0.0.0"}).find("name one address"),
+            std::string::npos);
+  EXPECT_NE(refusal({.name = "rag", .pod_listen = "10.0.0.5"}).find("give that one too"), std::string::npos);
+}
+
 TEST(Plan, RefusesNamesThatWouldMakeHostNamesAmbiguous) {
   for (const char* name : {"a-x-b", "x-a", "a-x", "x"})
     EXPECT_NE(refusal({.name = name}).find("host names"), std::string::npos) << name;

@@ -83,14 +83,21 @@ void allow_egress(Value egress, const VirtualCluster& cluster, const std::string
     port.put("protocol", protocol);
     port.put("port", kDnsPort);
   }
-  const auto colon = cluster.listen.rfind(':');
-  const std::string own = address_in(cluster.listen);
-  if (colon != std::string::npos && (is_address(AF_INET, own) || is_address(AF_INET6, own))) {
+  const bool open = cluster.pod_access.given();
+  const std::string own = open ? cluster.pod_access.address : address_in(cluster.listen);
+  if (cluster.listen_port() != 0 && (is_address(AF_INET, own) || is_address(AF_INET6, own))) {
     Value api = egress.push_object();
     api.array("to").push_object().object("ipBlock").put("cidr", own + (is_address(AF_INET, own) ? "/32" : "/128"));
     Value port = api.array("ports").push_object();
     port.put("protocol", "TCP");
-    port.put("port", std::stoi(cluster.listen.substr(colon + 1)));
+    port.put("port", cluster.listen_port());
+    // Policies see where a Service leads, not its own port.
+    for (const char* protocol : {"UDP", "TCP"}) {
+      if (!open) break;
+      Value dns = api["ports"].push_object();
+      dns.put("protocol", protocol);
+      dns.put("port", cluster.pod_access.dns_port);
+    }
   }
   const std::string host = address_in(host_server);
   allow_public(egress, "0.0.0.0/0", kPrivateFour, is_address(AF_INET, host) ? host + "/32" : "");

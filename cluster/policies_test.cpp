@@ -40,6 +40,16 @@ TEST(Policies, OnlyTheNetworkPolicyIsThereByDefault) {
             R"({"to":[{"ipBlock":{"cidr":"::/0","except":["::1/128","fc00::/7","fe80::/10"]}}]})");
 }
 
+TEST(Policies, PodsReachTheirOwnServersWhereTheyLead) {
+  VirtualCluster cluster = cluster_of_rag();
+  cluster.listen = "127.0.0.1:7443";
+  cluster.pod_access = {"192.168.1.5", "192.168.1.5", 20053, "10.96.3.4"};
+  const auto objects = policy_objects(cluster, {}, "https://host.example:6443");
+  EXPECT_EQ(
+      objects[2].object->root()["spec"]["egress"].at(2).to_json(),
+      R"({"to":[{"ipBlock":{"cidr":"192.168.1.5/32"}}],"ports":[{"protocol":"TCP","port":7443},{"protocol":"UDP","port":20053},{"protocol":"TCP","port":20053}]})");
+}
+
 TEST(Policies, AHostsApiServerWithAPublicAddressIsNotReachedEither) {
   const auto four = policy_objects(cluster_of_rag(), {}, "https://203.0.113.7:6443");
   const Value except = four[2].object->root()["spec"]["egress"].at(3)["to"].at(0)["ipBlock"]["except"];

@@ -9,6 +9,7 @@
 
 #include "cluster/inhabitants.h"
 #include "cluster/owner.h"
+#include "cluster/pod_access.h"
 #include "cluster/policies.h"
 #include "cluster/wait_until.h"
 #include "sublet/base/mutex.h"
@@ -225,6 +226,9 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
     then.push_back({kServiceAccounts});
   for (const kube::Resource& resource : policy_resources())
     if (std::ranges::find(all, resource, &syncer::Swept::resource) == all.end()) then.push_back({resource});
+  if (cluster.pod_access.given())
+    for (const kube::Resource& resource : pod_access_resources())
+      if (std::ranges::find(all, resource, &syncer::Swept::resource) == all.end()) then.push_back({resource});
   if (auto gone = sweep.take_away(first, true); !gone) return gone;
   if (auto gone = sweep.take_away(then, false); !gone) return gone;
   // The name last: until then nobody else begins with it.

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "cluster/pod_access.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/base/mutex.h"
 #include "sublet/net/loop.h"
@@ -19,7 +20,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 const kube::Resource kPods{"", "v1", "pods"}, kSecrets{"", "v1", "secrets"}, kConfigMaps{"", "v1", "configmaps"},
-    kServices{"", "v1", "services"};
+    kServices{"", "v1", "services"}, kSlices{"discovery.k8s.io", "v1", "endpointslices"};
 constexpr const char* kUid = "11111111-2222-4333-8444-555555555555";
 
 net::PeerIdentity admin() {
@@ -120,6 +121,58 @@ class SweepTest : public testing::Test {
   Interference interference_;
   std::vector<std::string> deletes_ SUBLET_GUARDED_BY(mutex_);
 };
+
+TEST_F(SweepTest, TakesWhatLedPodsToTheirServers) {
+  cluster_.listen = "127.0.0.1:7443";
+  cluster_.pod_access = {"192.168.1.5", "192.168.1.5", 20053, ""};
+  const auto address = keep_pod_access(*host_, cluster_);
+  ASSERT_TRUE(address) << address.error().message;
+  EXPECT_TRUE(address->starts_with("10.96.")) << *address;
+  EXPECT_THAT(names(kServices), testing::ElementsAre("sublet-rag"));
+  EXPECT_THAT(names(kSlices), testing::ElementsAre("sublet-rag"));
+
+  // Asked again it writes nothing, and follows what changes.
+  const auto version = [&](const kube::Resource& resource) {
+    return own_->get(resource, "team", "sublet-rag").value()["metadata"]["resourceVersion"].string();
+  };
+  const auto before = version(kServices) + version(kSlices);
+  cluster_.pod_access.service_address = *address;
+  EXPECT_EQ(keep_pod_access(*host_, cluster_).value(), *address);
+  EXPECT_EQ(version(kServices) + version(kSlices), before);
+  cluster_.pod_access.address = "192.168.1.6";
+  cluster_.pod_access.dns_port = 20054;
+  EXPECT_EQ(keep_pod_access(*host_, cluster_).value(), *address);
+  EXPECT_EQ(own_->get(kSlices, "team", "sublet-rag").value()["endpoints"].at(0)["addresses"].to_json(),
+            R"(["192.168.1.6"])");
+  EXPECT_EQ(own_->get(kServices, "team", "sublet-rag").value()["spec"]["ports"].at(1)["targetPort"].integer(), 20054);
+
+  // One that was lost comes back with its address, and with another when that one is taken.
+  ASSERT_TRUE(own_->remove(kServices, "team", "sublet-rag"));
+  EXPECT_EQ(keep_pod_access(*host_, cluster_).value(), *address);
+  ASSERT_TRUE(own_->remove(kServices, "team", "sublet-rag"));
+  create(kServices,
+         R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"thief"},"spec":{"clusterIP":")" + *address +
+             R"(","ports":[{"port":80}]}})",
+         "team");
+  const auto other = keep_pod_access(*host_, cluster_);
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_NE(*other, *address);
+
+  const auto swept = sweep();
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_THAT(names(kServices), testing::ElementsAre("thief"));
+  EXPECT_THAT(names(kSlices), testing::IsEmpty());
+}
+
+TEST_F(SweepTest, SomebodyElsesServiceOfThatNameIsLeftAlone) {
+  make(kServices, "Service", "sublet-rag", "another-uid", "", R"(,"spec":{"ports":[{"port":80}]})");
+  cluster_.listen = "127.0.0.1:7443";
+  cluster_.pod_access = {"192.168.1.5", "192.168.1.5", 20053, ""};
+  const auto address = keep_pod_access(*host_, cluster_);
+  ASSERT_FALSE(address);
+  EXPECT_THAT(address.error().message, HasSubstr("does not belong to this virtual cluster"));
+  EXPECT_EQ(own_->get(kServices, "team", "sublet-rag").value()["spec"]["ports"].size(), 1u);
+}
 
 TEST_F(SweepTest, TakesWhatCarriesTheLabelAndNothingElse) {
   for (const char* name : {"a", "b", "c"}) {
@@ -272,7 +325,7 @@ class OwnerTest : public SweepTest {
     other_.uid = "99999999-2222-4333-8444-555555555555";
     other_.folder = "/state/two";
   }
-  Outcome prepare(const VirtualCluster& cluster) {
+  Outcome prepare(VirtualCluster cluster) {
     return prepare_host(*host_, cluster, std::chrono::steady_clock::now() + seconds(5));
   }
   VirtualCluster other_;

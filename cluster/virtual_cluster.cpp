@@ -1,5 +1,7 @@
 #include "sublet/cluster/virtual_cluster.h"
 
+#include <charconv>
+
 #include "sublet/base/files.h"
 #include "sublet/schema/document.h"
 
@@ -41,6 +43,13 @@ std::string VirtualCluster::to_json() const {
     if (quota.objects) limits.put("objects", *quota.objects);
     if (quota.bytes) limits.put("bytes", *quota.bytes);
   }
+  if (pod_access.given()) {
+    Value access = root.object("podAccess");
+    access.put("address", pod_access.address);
+    access.put("listen", pod_access.listen);
+    access.put("dnsPort", pod_access.dns_port);
+    access.put("serviceAddress", pod_access.service_address);
+  }
   return root.to_pretty_json() + "\n";
 }
 
@@ -63,6 +72,9 @@ Result<VirtualCluster> VirtualCluster::from_json(std::string_view json) {
   for (const auto& [key, limit] :
        {std::pair("objects", &cluster.quota.objects), std::pair("bytes", &cluster.quota.bytes)})
     if (const Value quota = root["quota"]; quota.has(key)) *limit = quota[key].integer();
+  const Value access = root["podAccess"];
+  cluster.pod_access = {access["address"].string(), access["listen"].string(),
+                        static_cast<int>(access["dnsPort"].integer()), access["serviceAddress"].string()};
   for (const Value parameter : root["parameters"]) cluster.parameters.emplace(parameter.key(), parameter.text());
   for (const auto& [key, value] :
        {std::pair("name", &cluster.name), std::pair("uid", &cluster.uid),
@@ -81,6 +93,13 @@ Result<VirtualCluster> VirtualCluster::load(const std::string& folder) {
   return cluster;
 }
 
+int VirtualCluster::listen_port() const {
+  int port = 0;
+  const auto colon = listen.rfind(':');
+  if (colon != std::string::npos) std::from_chars(listen.data() + colon + 1, listen.data() + listen.size(), port);
+  return port;
+}
+
 Outcome VirtualCluster::save() const { return write_private_file(record_path(), to_json()); }
 
 Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster) {
@@ -92,6 +111,10 @@ Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster
   const auto colon = cluster.listen.rfind(':');
   context.api_server_host = cluster.listen.substr(0, colon);
   context.api_server_port = cluster.listen.substr(colon + 1);
+  if (const std::string& service = cluster.pod_access.service_address; !service.empty()) {
+    context.api_server_host = context.dns_service_ip = service;
+    context.api_server_port = "443";
+  }
   auto text = read_file(cluster.template_path());
   if (!text && !text.error().is(Reason::not_found)) return fail(text.error());
   std::vector<std::string> left_out;  // told at create

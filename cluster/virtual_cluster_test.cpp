@@ -47,6 +47,21 @@ TEST(VirtualCluster, SurvivesAWriteAndARead) {
   EXPECT_EQ(context->host_service_account, "sublet-workload-rag");
 }
 
+TEST(VirtualCluster, PodsAreToldOfTheServiceThatLeadsToIt) {
+  VirtualCluster cluster = rag("");
+  cluster.parameters.clear();
+  EXPECT_EQ(cluster.to_json().find("podAccess"), std::string::npos);
+  cluster.pod_access = {"10.0.0.5", "10.0.0.6", 20053, "10.96.3.4"};
+  const auto loaded = VirtualCluster::from_json(cluster.to_json());
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->pod_access, cluster.pod_access);
+  EXPECT_EQ(loaded->listen_port(), 7443);
+  const auto context = translate_context(*loaded);
+  ASSERT_TRUE(context) << context.error().message;
+  EXPECT_EQ(context->api_server_host + ":" + context->api_server_port, "10.96.3.4:443");
+  EXPECT_EQ(context->dns_service_ip, "10.96.3.4");
+}
+
 TEST(VirtualCluster, ASavedRecordIsOnTheDiskWithItsName) {
   const Folder folder;
   testing_support::DurableWrites writes;

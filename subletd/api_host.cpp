@@ -139,8 +139,10 @@ Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
   if (auto checked = check_strangers(config); !checked) return fail(checked.error());
   if (auto made = make_private_folder(config.data_dir); !made) return fail(made.error());
   std::unique_ptr<ApiHost> host(new ApiHost(std::move(config)));
-  auto pki = load_or_make_pki(host->config_.data_dir, certificate_names(parts->host, host->config_.extra_names),
-                              Clock::system());
+  std::vector<std::string> names = host->config_.extra_names;
+  for (const auto& name : {host->config_.pod_listen, host->config_.advertise_address, host->config_.service_address})
+    if (!name.empty()) names.push_back(name);
+  auto pki = load_or_make_pki(host->config_.data_dir, certificate_names(parts->host, names), Clock::system());
   if (!pki) return fail(pki.error());
   host->pki_ = std::move(*pki);
   using Step = Outcome (ApiHost::*)();
@@ -193,10 +195,15 @@ Outcome ApiHost::listen() {
         sink->respond(503, {{"Retry-After", "1"}}, "the API server is starting\n");
       },
       limits);
-  auto address = http_->listen_tls(config_.listen, std::move(*context));
+  auto address = http_->listen_tls(config_.listen, *context);
   if (!address) return fail(address.error());
   address_ = std::move(*address);
-  return {};
+  if (config_.pod_listen.empty()) return {};
+  const std::string port = address_.substr(address_.rfind(':'));
+  const bool v6 = config_.pod_listen.find(':') != std::string::npos;
+  auto for_pods =
+      http_->listen_tls((v6 ? "[" + config_.pod_listen + "]" : config_.pod_listen) + port, std::move(*context));
+  return for_pods ? Outcome() : fail(for_pods.error());
 }
 
 Outcome ApiHost::start_server() {
@@ -211,7 +218,10 @@ Outcome ApiHost::start_server() {
   config_.server.ca_certificate_pem = pki_.ca.certificate_pem;
   config_.server.service_account_key_pem = pki_.service_account_key_pem;
   for (const auto& old : pki_.old_service_account_keys_pem) config_.server.service_account_key_pem += old;
-  config_.server.advertise_address = parts->host;
+  config_.server.advertise_address = config_.advertise_address.empty() ? parts->host : config_.advertise_address;
+  // A range of that one address: the others are the host's to give.
+  if (const std::string& own = config_.service_address; !own.empty())
+    config_.server.service_cidr = own + (own.find(':') == std::string::npos ? "/32" : "/128");
   config_.server.advertise_port = parts->port;
   if (!config_.unix_socket.empty()) {
     tunnel_ = std::make_unique<apiserver::Tunnel>(loop_.loop());
@@ -263,15 +273,24 @@ Outcome ApiHost::start_controllers() {
 }
 
 Outcome ApiHost::write_kubeconfig() const {
+  if (!config_.dns_kubeconfig.empty()) {
+    const auto dns = load_or_make_client(config_.data_dir, "dns", kDnsUser, pki_.ca, Clock::system());
+    if (!dns) return fail(dns.error());
+    if (auto written = write_access(config_.dns_kubeconfig, kDnsUser, *dns); !written) return written;
+  }
   if (config_.admin_kubeconfig.empty()) return {};
+  return write_access(config_.admin_kubeconfig, config_.context_name + "-admin", pki_.admin);
+}
+
+Outcome ApiHost::write_access(const std::string& path, const std::string& user, const net::KeyPair& identity) const {
   kube::ClusterAccess access;
   access.context_name = access.cluster_name = config_.context_name;
-  access.user_name = config_.context_name + "-admin";
+  access.user_name = user;
   access.server = "https://" + address_;
   access.ca_pem = pki_.ca.certificate_pem;
-  access.client_certificate_pem = pki_.admin.certificate_pem;
-  access.client_key_pem = pki_.admin.key_pem;
-  return write_private_file(config_.admin_kubeconfig, kube::render_kubeconfig(access));
+  access.client_certificate_pem = identity.certificate_pem;
+  access.client_key_pem = identity.key_pem;
+  return write_private_file(path, kube::render_kubeconfig(access));
 }
 
 std::shared_ptr<net::Transport> ApiHost::in_process_transport(const std::string& user) const {

@@ -24,6 +24,9 @@
 
 namespace sublet::subletd {
 
+/// The user that a virtual cluster's DNS server is.
+inline constexpr const char* kDnsUser = "system:sublet:dns";
+
 struct ApiHostConfig {
   std::string data_dir;
   std::string listen = "127.0.0.1:6443";
@@ -31,6 +34,10 @@ struct ApiHostConfig {
   std::shared_ptr<Descriptor> bound_socket;  // that one, bound already: where it lies may be out of reach by then
   std::string admin_kubeconfig;              // file to write; empty: none
   std::string context_name = "sublet";
+  std::string pod_listen;                     // a second address for the same port; empty: none
+  std::string advertise_address;              // where pods reach it; empty: where it listens
+  std::string service_address;                // of the Service `kubernetes`; empty: the first of the range
+  std::string dns_kubeconfig;                 // file to write the DNS server's access to; empty: none
   std::vector<std::string> extra_names;       // further names of the server's certificate
   std::string durability = "FULL";            // for the power-cut test only
   int compaction_seconds = 300;               // history is kept at least this long
@@ -80,6 +87,7 @@ class ApiHost {
   std::unique_ptr<kube::Client> controller_client(const std::string& user, std::vector<std::string> groups) const;
   Outcome listen();
   Outcome write_kubeconfig() const;
+  Outcome write_access(const std::string& path, const std::string& user, const net::KeyPair& identity) const;
 
   ApiHostConfig config_;
   Pki pki_;

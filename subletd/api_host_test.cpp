@@ -71,6 +71,42 @@ TEST_F(ApiHostTest, ServesOverTlsWithTheKubeconfigThatItWrites) {
   EXPECT_EQ(answer->code, 200);
 }
 
+TEST_F(ApiHostTest, PodsHaveAnAddressOfTheirOwnToIt) {
+  config_.pod_listen = "127.0.0.2";
+  config_.advertise_address = "192.0.2.7";
+  config_.service_address = "10.96.3.4";
+  config_.dns_kubeconfig = config_.data_dir + "/dns.kubeconfig";
+  config_.server.house_rights.push_back(
+      {kDnsUser, R"([{"apiGroups":[""],"resources":["services"],"verbs":["list","watch"]}])"});
+  const auto host = open();
+  ASSERT_TRUE(host);
+  const auto get = [&](const std::string& path) {
+    const kube::Client client(host->in_process_transport("system:admin"), {.user_agent = "test"});
+    return client.raw("GET", path)->body;
+  };
+  const auto services = "/api/v1/namespaces/default/services/kubernetes";
+  EXPECT_THAT(get(services), HasSubstr(R"("clusterIP":"10.96.3.4")"));
+  EXPECT_THAT(get("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"), HasSubstr("192.0.2.7"));
+
+  // By the second address, under each of the names; and the DNS server's user may read what it needs, and no more.
+  auto access = kube::load_kubeconfig(config_.dns_kubeconfig);
+  ASSERT_TRUE(access) << access.error().message;
+  const std::string port = host->address().substr(host->address().rfind(':'));
+  net::LoopThread loop("client");
+  for (const char* name : {"10.96.3.4", "192.0.2.7", "127.0.0.2", "kubernetes.default.svc"}) {
+    access->server = "https://127.0.0.2" + port;
+    access->tls_server_name = name;
+    const auto transport = kube::connect(loop.loop(), *access);
+    ASSERT_TRUE(transport) << transport.error().message;
+    const kube::Client client(*transport, {});
+    const auto listed = client.raw("GET", "/api/v1/services");
+    ASSERT_TRUE(listed) << name << ": " << listed.error().message;
+    EXPECT_EQ(listed->code, 200);
+    EXPECT_EQ(client.raw("GET", "/api/v1/secrets")->code, 403);
+    EXPECT_EQ(client.raw("DELETE", services)->code, 403);
+  }
+}
+
 TEST_F(ApiHostTest, HasTheNextTimeWhatItHad) {
   std::string ca;
   {

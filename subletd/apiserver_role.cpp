@@ -14,6 +14,8 @@ class ApiServerRole final : public RoleProgram {
     flags.text("--virtual-cluster", folder_, "serve the virtual cluster of this folder: says all of the other flags");
     flags.text("--unix-socket", config_.unix_socket, "path of a socket on which the syncer connects");
     flags.text("--context-name", config_.context_name, "context's name in that file");
+    flags.text("--advertise-address", config_.advertise_address,
+               "where pods reach it, when that is not where it listens; one of the certificate's names");
     flags.list("--tls-san", config_.extra_names, "further name or address of the server's certificate");
     flags.number("--compaction-interval", config_.compaction_seconds,
                  "seconds for which history is kept at least, for watches that resume and lists read in pages");
@@ -56,9 +58,20 @@ class ApiServerRole final : public RoleProgram {
     if (context->resolved_template) take_config(context->resolved_template->config());
     config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.carried_to_host = carried_to_host(*context);
+    if (cluster->pod_access.given()) serve_pods(*cluster);
     serve_a_syncer();
     config_.server.border = border_admission(std::move(*context));
     return {};
+  }
+
+  void serve_pods(const cluster::VirtualCluster& cluster) {
+    config_.pod_listen = cluster.pod_access.listen;
+    config_.advertise_address = cluster.pod_access.address;
+    config_.service_address = cluster.pod_access.service_address;
+    config_.dns_kubeconfig = cluster.dns_kubeconfig_path();
+    config_.server.house_rights.push_back(
+        {kDnsUser, R"([{"apiGroups":[""],"resources":["services","namespaces"],"verbs":["list","watch"]},)"
+                   R"({"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"],"verbs":["list","watch"]}])"});
   }
 
   // Who connects on the socket is one, with a host behind it.

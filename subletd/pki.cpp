@@ -131,6 +131,15 @@ Result<bool> names_changed(const std::string& path, const std::vector<std::strin
 
 }  // namespace
 
+Result<KeyPair> load_or_make_client(const std::string& folder, const std::string& name, const std::string& user,
+                                    const KeyPair& ca, Clock& clock) {
+  CertificateRequest request;
+  request.common_name = user;
+  request.client_auth = true;
+  request.lifetime = kLeafLifetime;
+  return load_or_make_leaf(folder + "/" + name, request, ca, false, clock);
+}
+
 Result<Pki> load_or_make_pki(const std::string& folder, const std::vector<std::string>& names, Clock& clock) {
   Pki pki;
   auto ca = load_or_make_ca(folder, clock);

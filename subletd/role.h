@@ -41,6 +41,7 @@ std::span<const Role> roles();
 
 std::unique_ptr<RoleProgram> make_apiserver_role();
 std::unique_ptr<RoleProgram> make_syncer_role();
+std::unique_ptr<RoleProgram> make_dns_role();
 std::unique_ptr<RoleProgram> make_simhost_role();
 std::unique_ptr<RoleProgram> make_run_role();
 std::unique_ptr<RoleProgram> make_controllers_role();

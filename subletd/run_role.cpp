@@ -1,6 +1,6 @@
-// Role run: supervises one virtual cluster: its API server and its syncer as child processes, and upstream's controller
-// manager where its template wants that, restarted with back-off when they end; SIGTERM ends all, the API server last.
-// It gives up only when the API server does not come up at all.
+// Role run: supervises one virtual cluster: its API server and its syncer as child processes, its DNS server where pods
+// have a way to it, and upstream's controller manager where its template wants that, restarted with back-off when they
+// end; SIGTERM ends all, the API server last. It gives up only when the API server does not come up at all.
 //
 // One thread, no timers while all is well: it sleeps in sigtimedwait. The children die with it (PDEATHSIG), so that a
 // killed supervisor leaves nothing behind.
@@ -38,7 +38,7 @@ constexpr int kFirstStarts{4};                    // tries that an API server ha
 constexpr std::chrono::seconds kStopGrace{10};
 
 struct Child {
-  std::string role, log_path;
+  std::string role, log_path;  // "": where this process logs
   std::vector<std::string> arguments;
   pid_t pid = 0;
   steady_clock::time_point started{};
@@ -50,7 +50,9 @@ struct Child {
 void exec_child(const Child& child, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);  // the parent died before the line above
-  const int log = ::open(child.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int log = child.log_path.empty()
+                      ? -1
+                      : ::open(child.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (log >= 0) {
     ::dup2(log, STDOUT_FILENO);
     ::dup2(log, STDERR_FILENO);
@@ -78,16 +80,17 @@ Outcome start(Child& child) {
 
 class Supervisor {
  public:
-  Supervisor(const std::string& folder, bool upstream_controllers) {
+  Supervisor(const std::string& folder, bool upstream_controllers, bool dns, bool logs_to_stdout) {
     const auto child = [&](const std::string& role, std::vector<std::string> flags) {
       Child made;
       made.role = role;
-      made.log_path = folder + "/" + role + ".log";
+      if (!logs_to_stdout) made.log_path = folder + "/" + role + ".log";
       made.arguments = {"subletd", role};
       made.arguments.insert(made.arguments.end(), flags.begin(), flags.end());
       return made;
     };
     children_ = {child("apiserver", {"--virtual-cluster", folder}), child("syncer", {"--dir", folder})};
+    if (dns) children_.push_back(child("dns", {"--virtual-cluster", folder}));
     if (upstream_controllers) children_.push_back(child("controllers", {"--virtual-cluster", folder}));
   }
 
@@ -152,7 +155,8 @@ class Supervisor {
   Outcome check_first_start() const {
     const Child& api_server = children_.front();
     if (ever_stable_ || api_server.failed_starts < kFirstStarts) return {};
-    return internal_error("the API server does not start; its log " + api_server.log_path + " says why");
+    return internal_error("the API server does not start; its log " + api_server.log_path +
+                          (api_server.log_path.empty() ? "above" : "") + " says why");
   }
 
   void start_due() {
@@ -202,6 +206,8 @@ class RunRole final : public RoleProgram {
  public:
   void declare(Flags& flags) override {
     flags.text("--dir", folder_, "the virtual cluster's folder, as `sublet create` made it", true);
+    flags.toggle("--logs-to-stdout", logs_to_stdout_,
+                 "all logs on standard output, as containers log, in place of files in the folder");
   }
 
   Outcome run() override {
@@ -222,7 +228,7 @@ class RunRole final : public RoleProgram {
     const std::string pid = std::to_string(::getpid()) + "\n";
     if (::ftruncate(lock, 0) != 0 || ::write(lock, pid.data(), pid.size()) < 0)
       return internal_error("cannot write " + lock_path + ": " + std::strerror(errno));
-    return Supervisor(folder_, *upstream).run();
+    return Supervisor(folder_, *upstream, cluster->pod_access.given(), logs_to_stdout_).run();
   }
 
  private:
@@ -236,6 +242,7 @@ class RunRole final : public RoleProgram {
   }
 
   std::string folder_;
+  bool logs_to_stdout_ = false;
 };
 
 }  // namespace

@@ -13,6 +13,15 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kUndoPatience{20};
 
+// The API server takes for pods the port that it has on loopback; the DNS server's is chosen as that one was.
+Outcome choose_dns_port(PodAccess& access) {
+  if (!access.given() || access.dns_port != 0) return {};
+  const auto address = choose_address();
+  if (!address) return fail(address.error());
+  access.dns_port = std::stoi(address->substr(address->rfind(':') + 1));
+  return {};
+}
+
 Outcome write_folder(Plan& plan, const Host& host) {
   VirtualCluster& cluster = plan.cluster;
   if (auto made = make_private_folder(cluster.api_folder()); !made) return made;
@@ -22,6 +31,7 @@ Outcome write_folder(Plan& plan, const Host& host) {
   auto address = choose_address();  // for the life of the virtual cluster: kubeconfigs outlive restarts
   if (!address) return fail(address.error());
   cluster.listen = *address;
+  if (auto chosen = choose_dns_port(cluster.pod_access); !chosen) return chosen;
   cluster.host_context = host.context;
   cluster.embedded_host = host.embedded;
   return cluster.save();
@@ -80,6 +90,17 @@ Outcome LocalDriver::take_quota(const Quota& wanted, VirtualCluster& existing) {
   return stop(existing);
 }
 
+// So is another way for its pods; those that run keep what they were told.
+Outcome LocalDriver::take_pod_access(const PodAccess& wanted, VirtualCluster& existing) {
+  if (!wanted.given() || (wanted.address == existing.pod_access.address && wanted.listen == existing.pod_access.listen))
+    return {};
+  existing.pod_access.address = wanted.address;
+  existing.pod_access.listen = wanted.listen;
+  if (auto chosen = choose_dns_port(existing.pod_access); !chosen) return chosen;
+  if (auto saved = existing.save(); !saved) return saved;
+  return stop(existing);
+}
+
 // One of that name is there: running, or to be started again.
 Result<Created> LocalDriver::go_on_with(const Plan& plan, VirtualCluster existing, const HostChoice& choice,
                                         std::chrono::seconds patience, Progress& progress) {
@@ -91,6 +112,7 @@ Result<Created> LocalDriver::go_on_with(const Plan& plan, VirtualCluster existin
                             "keep it as it is"));
   progress.recorded(existing);
   if (auto taken = take_quota(plan.cluster.quota, existing); !taken) return fail(taken.error());
+  if (auto taken = take_pod_access(plan.cluster.pod_access, existing); !taken) return fail(taken.error());
   const auto started = start(existing, choice, patience, progress);
   if (!started) return fail(started.error());
   return Created{*started ? Created::How::started : Created::How::unchanged, std::move(existing)};

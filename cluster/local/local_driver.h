@@ -34,6 +34,7 @@ class LocalDriver final : public Driver {
                                 Progress& progress);
   bool embedded_host_in_place(const VirtualCluster& cluster) const;
   Outcome take_quota(const Quota& wanted, VirtualCluster& existing);
+  Outcome take_pod_access(const PodAccess& wanted, VirtualCluster& existing);
   Result<Created> go_on_with(const Plan& plan, VirtualCluster existing, const HostChoice& choice,
                              std::chrono::seconds patience, Progress& progress);
   Result<Created> make(Plan plan, const HostChoice& choice, std::chrono::seconds patience, Progress& progress);

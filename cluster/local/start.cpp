@@ -120,9 +120,11 @@ Result<bool> LocalDriver::start(const VirtualCluster& cluster, const HostChoice&
   if (!host) return fail(host.error());
   tell_of_unverified(*host, progress);
   progress.begin("prepare host namespace " + cluster.host_namespace);
-  if (auto prepared = prepare_host(*host, cluster, deadline); !prepared) return fail(prepared.error());
+  VirtualCluster prepared_cluster = cluster;
+  if (auto prepared = prepare_host(*host, prepared_cluster, deadline); !prepared) return fail(prepared.error());
   auto renewed = renew_access(cluster, *host);
   if (!renewed) return renewed;
+  *renewed = *renewed || !(prepared_cluster.pod_access == cluster.pod_access);
   if (!*renewed && all_runs(cluster)) return false;
   if (*renewed)
     if (auto stopped = stop(cluster); !stopped) return fail(stopped.error());

@@ -486,6 +486,9 @@ std::string hostname_of(std::string_view tenant_name) {
   return hostname;
 }
 
+// What a pod may say itself, and what a kubelet keeps of it beside its own.
+constexpr std::size_t kNameServersMax = 3, kSearchesMax = 32;
+
 void point_to_tenant_dns(const Translation& translation, Value host_pod_spec) {
   const std::string domain = "svc.cluster.local";
   const schema::Document own = schema::Document::copy_of(host_pod_spec["dnsConfig"]);
@@ -494,12 +497,14 @@ void point_to_tenant_dns(const Translation& translation, Value host_pod_spec) {
   Value servers = config.array("nameservers");
   servers.push(translation.context().dns_service_ip);
   for (const Value server : own["nameservers"])
-    if (server.text() != translation.context().dns_service_ip) servers.push(server.text());
+    if (server.text() != translation.context().dns_service_ip && servers.size() < kNameServersMax)
+      servers.push(server.text());
   Value searches = config.array("searches");
   searches.push(std::string(translation.tenant_namespace()) + "." + domain);
   searches.push(domain);
   searches.push("cluster.local");
-  for (const Value search : own["searches"]) searches.push(search.text());
+  for (const Value search : own["searches"])
+    if (searches.size() < kSearchesMax) searches.push(search.text());
   Value options = config.array("options");
   bool has_ndots = false;
   for (const Value option : own["options"]) {

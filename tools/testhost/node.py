@@ -176,9 +176,9 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
             status = json.loads(body)["status"] if code == 200 else {}
             return any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", []))
 
-        self.host.wait_for("the node's readiness", lambda: condition(f"/api/v1/nodes/{NODE}"), 60)
-        self.host.wait_for("CoreDNS's readiness", lambda: condition("/api/v1/namespaces/kube-system/pods/coredns"), 60)
-        self.host.wait_for("the images", (self.folder / "imported").exists, 60)
+        self.host.wait_for("the node's readiness", lambda: condition(f"/api/v1/nodes/{NODE}"), 120)
+        self.host.wait_for("CoreDNS's readiness", lambda: condition("/api/v1/namespaces/kube-system/pods/coredns"), 120)
+        self.host.wait_for("the images", (self.folder / "imported").exists, 120)
 
     def _dns(self):
         corefile = ".:53 {\n errors\n health\n ready\n kubernetes cluster.local in-addr.arpa {\n  pods insecure\n }\n cache 30\n}\n"

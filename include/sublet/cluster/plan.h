@@ -17,7 +17,8 @@ struct Wish {
   std::string template_file{};   // empty: none
   std::map<std::string, std::string> parameters{};
   Quota quota{};
-  bool lenient = false;  // leave out keys of the template that sublet does not do
+  bool lenient = false;                     // leave out keys of the template that sublet does not do
+  std::string pod_address{}, pod_listen{};  // PodAccess; empty: as it is, at first none
 };
 
 struct Plan {

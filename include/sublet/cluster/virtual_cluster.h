@@ -8,7 +8,7 @@
 //   api.sock               where the syncer, and whoever asks for the status, reaches the API server
 //   daemon.lock            held for as long as `subletd run` or a child of it lives; has its pid
 //   syncer/ready           the syncer carries; its own folder
-//   run.log, apiserver.log, syncer.log
+//   run.log, apiserver.log, syncer.log, dns.log (where pods have access)
 // Threads: plain data and pure functions over files.
 #pragma once
 
@@ -35,6 +35,17 @@ struct Quota {
   bool operator==(const Quota&) const = default;
 };
 
+/// How the pods on the host reach their API server and the DNS server of their virtual cluster. Not given: they are
+/// told of the address at which it listens, and ask the node's resolver.
+struct PodAccess {
+  std::string address;  // in numbers: where pods reach this machine (or the pod that it is)
+  std::string listen;   // where the daemons listen for them: `address`, or what leads there
+  int dns_port = 0;
+  std::string service_address;  // of the Service on the host that leads here: what pods know; the host gives it
+  bool given() const { return !address.empty(); }
+  bool operator==(const PodAccess&) const = default;
+};
+
 struct VirtualCluster {
   std::string name, uid;
   std::string host_namespace;
@@ -47,6 +58,7 @@ struct VirtualCluster {
   std::map<std::string, std::string> parameters;
   bool lenient = false;  // keys of its template that sublet does not do are left out
   Quota quota;
+  PodAccess pod_access;
 
   // Set by load(): the folder, not part of the JSON.
   std::string folder;
@@ -57,6 +69,9 @@ struct VirtualCluster {
   std::string api_folder() const { return folder + "/apiserver"; }
   std::string socket_path() const { return folder + "/api.sock"; }
   std::string daemon_lock_path() const { return daemon_lock_path_in(folder); }
+  int listen_port() const;
+  /// Access of the DNS server to the API server, which writes it.
+  std::string dns_kubeconfig_path() const { return api_folder() + "/dns.kubeconfig"; }
   std::string syncer_folder() const { return folder + "/syncer"; }
   std::string syncer_ready_path() const { return syncer_folder() + "/ready"; }
   /// `daemon`: one of kDaemons.

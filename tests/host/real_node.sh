@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# Pods of a virtual cluster on a real node (kubelet, containerd, kube-proxy of tools/testhost): their own API server from inside, by
+# address, by name and with their token; the DNS names of Services, headless Services, StatefulSet pods; a Service through
+# kube-proxy; and that all of it goes with the virtual cluster, and the node without leaving anything. Root only: else it says so, and checks nothing.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+if [ "$(id -u)" != 0 ] || ! command -v containerd nft conntrack >/dev/null; then
+  echo "skipped: a real node needs root and the packages of tools/packages.txt"
+  echo "0 passed, 0 failed"
+  exit 0
+fi
+node_name="node-$$"
+footprint() { { ip netns list; ip -o link show | grep -o 'sn[0-9a-f]*o'; grep -c "hosts/$node_name" /proc/mounts; find /sys/fs/cgroup -maxdepth 2 -name 'sublet-testhost-*'; pgrep -c containerd-shim; } 2>/dev/null; }
+before=$(footprint)
+tools/testhost/testhost up --kubelet --name "$node_name" --with kube-controller-manager,kube-scheduler || { echo "0 passed, 1 failed"; exit 1; }
+HOST_KUBECONFIG=$(tools/testhost/testhost env --name "$node_name" | sed 's/^export KUBECONFIG=//')
+machine=$(cat "$(dirname "$HOST_KUBECONFIG")/machine")
+KUBECTL=${KUBECTL:-$(tools/kubectl-path)}
+export HOST_KUBECONFIG KUBECTL
+. tests/host/support/checks.sh
+cleanup() {
+  show_logs_of_failure
+  sublet delete rag --yes --force --timeout 30s >/dev/null 2>&1
+  tools/testhost/testhost down --name "$node_name"
+  rm -rf "$work"
+}
+trap cleanup EXIT
+tenant() { sublet connect rag -- "$KUBECTL" "$@"; }
+# What a pod's log says when the pod has ended.
+said() { tenant logs "$1"; }
+
+check "a virtual cluster with a way for pods" "$(sublet create rag -n team --host-kubeconfig "$HOST_KUBECONFIG" --pod-address "$machine" 2>"$work/err")" "virtualcluster/rag created"
+[ "$failed" -eq 0 ] || cat "$work/err" >&2
+address=$(host get service sublet-rag -n team -o jsonpath='{.spec.clusterIP}')
+check "its Service kubernetes is the host's" "$(tenant get service kubernetes -o jsonpath='{.spec.clusterIP}')" "$address"
+
+tenant create serviceaccount looker >/dev/null
+tenant create rolebinding looker --clusterrole=view --serviceaccount=default:looker >/dev/null
+tenant apply -f - >/dev/null <<'Y'
+apiVersion: v1
+kind: Service
+metadata: {name: db}
+spec: {clusterIP: None, selector: {app: db}, ports: [{name: web, port: 8080}]}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  replicas: 2
+  podManagementPolicy: Parallel
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+      - {name: c, image: "sublet.test/busybox:1", command: [sh, -c, "mkdir /tmp/w; hostname >/tmp/w/index.html; exec httpd -f -p 8080 -h /tmp/w"], readinessProbe: {httpGet: {port: 8080, path: /index.html}, periodSeconds: 1}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: db}, ports: [{name: web, port: 80, targetPort: 8080}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: alias}
+spec: {type: ExternalName, externalName: db-1.db.default.svc.cluster.local}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: looker}
+spec:
+  serviceAccountName: looker
+  restartPolicy: Never
+  containers: [{name: c, image: "sublet.test/kubectl:1", args: [get, pods, -o, name]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: caller}
+spec:
+  serviceAccountName: looker
+  restartPolicy: Never
+  containers:
+  - name: c
+    image: "sublet.test/kubectl:1"
+    command: [sh, -c, "kubectl --server=https://kubernetes.default.svc --certificate-authority=/var/run/secrets/kubernetes.io/serviceaccount/ca.crt --token=$(cat /var/run/secrets/kubernetes.io/serviceaccount/token) auth whoami -o jsonpath='{.status.userInfo.username}'"]
+Y
+ended() { tenant get pod "$1" -o jsonpath='{.status.phase}'; }
+until_is "both pods of the StatefulSet are ready" 60 2 tenant get statefulset db -o jsonpath='{.status.readyReplicas}'
+until_is "a pod with a ServiceAccount is done" 60 Succeeded ended looker
+check "kubectl in a pod, as it is configured by itself" "$(said looker | sort | tr '\n' ' ')" "pod/caller pod/db-0 pod/db-1 pod/looker "
+until_is "one that calls kubernetes.default.svc is done" 60 Succeeded ended caller
+check "the name, the certificate and the token are good" "$(said caller)" "system:serviceaccount:default:looker"
+
+ip_of() { tenant get pod "$1" -o jsonpath='{.status.podIP}'; }
+db0=$(ip_of db-0) db1=$(ip_of db-1) web=$(tenant get service web -o jsonpath='{.spec.clusterIP}')
+reverse=$(echo "$db0" | awk -F. '{print $4"."$3"."$2"."$1".in-addr.arpa"}')
+tenant apply -f - >/dev/null <<Y
+apiVersion: v1
+kind: Pod
+metadata: {name: names}
+spec:
+  restartPolicy: Never
+  containers:
+  - name: c
+    image: "sublet.test/busybox:1"
+    command:
+    - sh
+    - -c
+    - |
+      ask() { nslookup "\$@" 2>/dev/null | sed -n '/^Name:/,\$p' | awk '/^Address/{print \$NF}' | sort | tr '\n' ' '; }
+      echo "service \$(ask -type=a web.default.svc.cluster.local)"
+      echo "headless \$(ask -type=a db.default.svc.cluster.local)"
+      echo "pod \$(ask -type=a db-1.db.default.svc.cluster.local)"
+      echo "alias \$(ask -type=a alias.default.svc.cluster.local)"
+      echo "reverse \$(nslookup -type=ptr $reverse 2>/dev/null | awk '/name =/{print \$NF}')"
+      echo "missing \$(nslookup -type=a nobody.default.svc.cluster.local 2>&1 | grep -c NXDOMAIN)"
+      echo "short \$(wget -qO- http://db-0.db:8080/)"
+      for i in 1 2 3 4 5 6 7 8 9 10 11 12; do wget -qO- http://web/; done | sort -u | tr '\n' ' '
+Y
+until_is "a pod that asks for names is done" 60 Succeeded ended names
+answers=$(said names)
+answer() { sed -n "s/^$1 *//p" <<<"$answers" | sed 's/ *$//'; }
+check "a Service's address" "$(answer service)" "$web"
+check "a headless Service's pods" "$(answer headless)" "$(printf '%s\n%s\n' "$db0" "$db1" | sort | tr '\n' ' ' | sed 's/ $//')"
+check "a StatefulSet's pod" "$(answer pod)" "$db1"
+check "an ExternalName" "$(answer alias)" "$db1"
+check "a reverse name" "$(answer reverse)" "db-0.db.default.svc.cluster.local"
+check "a name that is not there" "$(answer missing)" "1"
+check "a short name, by the search list" "$(answer short)" "db-0"
+check "a Service through kube-proxy reaches each of its pods" "$(tail -n 1 <<<"$answers" | sed 's/ *$//')" "db-0 db-1"
+
+# Killed, it is there again with what it knew.
+folder="$SUBLET_STATE_DIR/clusters/team/rag"
+kill -9 "$(pgrep -f "subletd dns .*$folder")"
+tenant run again --restart=Never --image=sublet.test/busybox:1 -- sh -c 'until wget -qO- http://db-1.db:8080/; do sleep 0.2; done' >/dev/null
+until_is "after a kill of the DNS server" 60 db-1 tenant logs again
+
+sublet delete rag --yes >/dev/null 2>"$work/err" || cat "$work/err" >&2
+check "nothing of it stays in the host namespace" "$(host get services,endpointslices,pods -n team -o name 2>/dev/null | tr '\n' ' ')" ""
+trap - EXIT
+started=$SECONDS
+tools/testhost/testhost down --name "$node_name"
+echo "the node went within $((SECONDS - started)) s"
+check "the node leaves nothing" "$(footprint)" "$before"
+rm -rf "$work"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
