@@ -101,10 +101,11 @@ Outcome confine_api_host(ApiHostConfig& config) {
   Confinement confinement{.own = {config.data_dir},
                           .readable = system_files(),
                           .listened = {static_cast<std::uint16_t>(parts->port)},
-                          .connects = config.calls_out};
+                          .connected = {}};
   const std::filesystem::path kubeconfig = config.admin_kubeconfig;
   // In a virtual cluster that is the same folder.
   if (!kubeconfig.empty()) confinement.own.push_back(std::filesystem::absolute(kubeconfig).parent_path());
+  confinement.connects_anywhere = config.calls_out;
   confine_daemon(confinement);
   return {};
 }

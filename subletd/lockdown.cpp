@@ -70,14 +70,15 @@ constexpr LandlockLevel kLevels[] = {{6, (1 << 16) - 1, true, true},   {5, (1 <<
 
 class Landlock {
  public:
-  Landlock(Walls& walls, bool connects) : walls_(walls) {
+  Landlock(Walls& walls, bool connects_anywhere) : walls_(walls) {
     const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 1) {
       walls_.missing.push_back(because("Landlock"));
       return;
     }
     level_ = *std::ranges::find_if(kLevels, [&](const LandlockLevel& level) { return level.version <= version; });
-    const Ruleset wanted{level_.files, level_.ports ? kBind | (connects ? 0 : kConnect) : 0, level_.scopes ? 3u : 0};
+    const Ruleset wanted{level_.files, level_.ports ? kBind | (connects_anywhere ? 0 : kConnect) : 0,
+                         level_.scopes ? 3u : 0};
     const std::size_t size = level_.scopes  ? sizeof(Ruleset)
                              : level_.ports ? 2 * sizeof(std::uint64_t)
                                             : sizeof(std::uint64_t);
@@ -418,13 +419,15 @@ Walls confine(const Confinement& confinement) {
   walls.hold.push_back("environment");
   want(::prctl(PR_SET_DUMPABLE, 0) == 0, "not dumpable");
   want(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
-  Landlock landlock(walls, confinement.connects);
+  Landlock landlock(walls, confinement.connects_anywhere);
   for (const auto& path : confinement.own)
     landlock.allow(path, kRead | kWrite | kTruncate | kReadFolder | kMakeFile | kRemoveFile | kMakeFolder |
                              kRemoveFolder | kRefer);
   for (const auto& path : confinement.readable) landlock.allow(path, kRead | kReadFolder);
   landlock.allow("/dev/null", kRead | kWrite);
   for (const auto port : confinement.listened) landlock.allow_port(port, kBind);
+  if (!confinement.connects_anywhere)
+    for (const auto port : confinement.connected) landlock.allow_port(port, kConnect);
   landlock.close_the_door();
   return walls;
 }

@@ -17,10 +17,10 @@
 namespace sublet::subletd {
 
 struct Confinement {
-  std::vector<std::string> own{};         // folders and files to read, write and, in folders, make and remove
-  std::vector<std::string> readable{};    // folders and files
-  std::vector<std::uint16_t> listened{};  // TCP ports
-  bool connects = false;                  // to any TCP port; else to none
+  std::vector<std::string> own{};       // folders and files to read, write and, in folders, make and remove
+  std::vector<std::string> readable{};  // folders and files
+  std::vector<std::uint16_t> listened{}, connected{};  // TCP ports
+  bool connects_anywhere = false;                      // to any port, whatever `connected` says
 };
 
 /// What holds, and what was wanted and is not to be had here.

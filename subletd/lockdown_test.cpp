@@ -141,18 +141,18 @@ TEST_F(Lockdown, FilesAreOnesOwn) {
                          {"reads-environment", EACCES}}));
 }
 
-TEST_F(Lockdown, WhoNeedNotConnectCannot) {
+TEST_F(Lockdown, PortsAreThoseThatAreNamed) {
   if (!landlock_has(4)) GTEST_SKIP() << "this kernel's Landlock knows no ports";
-  const auto [listening, port] = listener();
-  for (const bool connects : {false, true}) {
-    const auto seen = in_child([&, connects, to = port](Tries& tries) {
-      auto confinement = own();
-      confinement.connects = connects;
-      confine(confinement);
-      tries["connects"] = connect_to(to);
-    });
-    EXPECT_EQ(seen, (Tries{{"connects", connects ? 0 : EACCES}}));
-  }
+  const auto [named, named_port] = listener();
+  const auto [other, other_port] = listener();
+  const auto seen = in_child([&, to = named_port, not_to = other_port](Tries& tries) {
+    auto confinement = own();
+    confinement.connected = {to};
+    confine(confinement);
+    tries["named"] = connect_to(to);
+    tries["other"] = connect_to(not_to);
+  });
+  EXPECT_EQ(seen, (Tries{{"named", 0}, {"other", EACCES}}));
 }
 
 void try_calls(std::map<std::string, int>& tries, const std::string& prefix, std::uint16_t port) {
@@ -214,7 +214,7 @@ TEST_F(Lockdown, WhoMustSpeakMayButStartsNothing) {
   const auto [listening, port] = listener();
   const auto seen = in_child([&, to = port](Tries& tries) {
     auto confinement = own();
-    confinement.connects = true;
+    confinement.connected = {to};
     confine(confinement);
     drop_calls(Outward::allowed);
     tries["connects"] = connect_to(to);

@@ -36,7 +36,8 @@ class SyncerRole final : public RoleProgram {
     confine_daemon({.own = {cluster->syncer_folder()},
                     .readable = system_files(),
                     .listened = {},
-                    .connects = true});  // webhooks: pods, at ports of their own
+                    .connected = {},
+                    .connects_anywhere = true});  // webhooks: pods, at ports of their own
 
     net::LoopThread loop("syncer");
     auto host_transport = kube::connect(loop.loop(), *access);
