@@ -6,6 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 if [ "$(id -u)" != 0 ] || ! command -v containerd nft conntrack >/dev/null; then
   echo "skipped: a real node needs root and the packages of tools/packages.txt"
+  [ -z "${CI:-}" ] || exit 1
   echo "0 passed, 0 failed"
   exit 0
 fi
