@@ -1,12 +1,18 @@
 #include "store/floor_state.h"
 
 #include <algorithm>
-#include <map>
+#include <string>
+
+#include "store/pending.h"
 
 namespace sublet::store {
 namespace {
 
 std::string_view group_of(std::string_view key) { return key.substr(0, key.rfind('/') + 1); }
+
+std::size_t common(std::string_view x, std::string_view y) {
+  return static_cast<std::size_t>(std::mismatch(x.begin(), x.end(), y.begin(), y.end()).first - x.begin());
+}
 
 /// The first bytes of a name as a number that compares as they do.
 std::uint64_t head_of(std::string_view name) {
@@ -16,68 +22,77 @@ std::uint64_t head_of(std::string_view name) {
   return head;
 }
 
-struct Place {
-  std::uint32_t group, row;
-  std::uint64_t head;
-};
-
 }  // namespace
 
-// By key, rows of one key in revision order.
-void FloorState::sort() {
-  std::map<std::string_view, std::uint32_t> groups;  // resource and namespace
-  std::vector<Place> places;
-  places.reserve(rows_.size());
-  auto last = groups.end();
-  std::vector<std::map<std::string_view, std::uint32_t>::iterator> group_of_row;
-  group_of_row.reserve(rows_.size());
-  for (const FloorRow& row : rows_) {
-    const std::string_view key = row.object->key, group = group_of(key);
-    if (last == groups.end() || last->first != group) last = groups.try_emplace(group, 0).first;
-    group_of_row.push_back(last);
-    places.push_back({0, static_cast<std::uint32_t>(places.size()), head_of(key.substr(group.size()))});
-  }
-  std::uint32_t rank = 0;
-  for (auto& [group, number] : groups) number = rank++;
-  for (Place& place : places) place.group = group_of_row[place.row]->second;
-  std::sort(places.begin(), places.end(), [this](const Place& x, const Place& y) {
-    if (x.group != y.group) return x.group < y.group;
-    if (x.head != y.head) return x.head < y.head;
-    const int names = rows_[x.row].object->key.compare(rows_[y.row].object->key);
-    return names != 0 ? names < 0 : x.row < y.row;
-  });
-  std::vector<FloorRow> sorted;
-  sorted.reserve(rows_.size());
-  for (const Place& place : places) sorted.push_back(std::move(rows_[place.row]));
-  rows_ = std::move(sorted);
-  // A group within another's names ("a/b" and "a/b/c") stands elsewhere than by its rank.
-  const auto before = [](const FloorRow& x, const FloorRow& y) { return x.object->key < y.object->key; };
-  if (!std::is_sorted(rows_.begin(), rows_.end(), before)) std::stable_sort(rows_.begin(), rows_.end(), before);
+void FloorState::take(ObjectPtr object, Revision create_revision, bool deleted) {
+  const std::string_view key = object->key, group = group_of(key), name = key.substr(group.size());
+  if (last_ == groups_.end() || last_->first != group) last_ = groups_.try_emplace(group, Group{0, name}).first;
+  std::string_view& beginning = last_->second.beginning;
+  beginning = beginning.substr(0, common(beginning, name));
+  const bool begins = create_revision == object->revision && !deleted;
+  const auto bytes = static_cast<std::uint32_t>(counted_bytes(*object));
+  rows_.push_back({std::move(object), create_revision, last_, bytes, deleted, begins});
 }
 
-Result<PersistentMap> FloorState::make(std::vector<Revision>& garbage) {
-  sort();
+/// False when a group stands within another's names ("a/b/" within "a/"): its keys are not all behind the other's.
+bool FloorState::groups_are_apart() const {
+  return std::adjacent_find(groups_.begin(), groups_.end(),
+                            [](const auto& x, const auto& y) { return y.first.starts_with(x.first); }) == groups_.end();
+}
+
+std::vector<FloorState::Place> FloorState::sorted() {
+  std::uint32_t rank = 0;
+  for (auto& [name, group] : groups_) group.rank = rank++;
+  std::vector<Place> places;
+  places.reserve(rows_.size());
+  for (const FloorRow& row : rows_) {
+    const auto& [group, facts] = *row.group;
+    const std::string_view rest = std::string_view(row.object->key).substr(group.size() + facts.beginning.size());
+    places.push_back({facts.rank, static_cast<std::uint32_t>(places.size()), head_of(rest)});
+  }
+  const auto by_key = [this](const Place& x, const Place& y) {
+    const int order = key_of(x).compare(key_of(y));
+    return order != 0 ? order < 0 : x.row < y.row;
+  };
+  if (!groups_are_apart()) {
+    std::sort(places.begin(), places.end(), by_key);
+    return places;
+  }
+  std::sort(places.begin(), places.end(), [&](const Place& x, const Place& y) {
+    if (x.group != y.group) return x.group < y.group;
+    if (x.head != y.head) return x.head < y.head;
+    return by_key(x, y);
+  });
+  return places;
+}
+
+Result<FloorState::Made> FloorState::make(std::vector<Revision>& garbage) {
+  const std::vector<Place> places = sorted();
   std::vector<ObjectPtr> objects;
-  objects.reserve(rows_.size());
-  for (std::size_t at = 0; at < rows_.size();) {
+  objects.reserve(places.size());
+  Made made;
+  for (std::size_t at = 0; at < places.size();) {
     const std::size_t begin = at;
-    ObjectPtr current;
-    for (; at < rows_.size() && rows_[at].object->key == rows_[begin].object->key; ++at) {
-      FloorRow& row = rows_[at];
-      const Revision revision = row.object->revision;
-      const bool begins = row.create_revision == revision && !row.deleted;
-      if (current && !begins && current->create_revision != row.create_revision)
-        return fail(Reason::internal_error, "a row of the same key before row " + std::to_string(revision) + " (" +
-                                                row.object->key + ") is missing");
-      if (current) garbage.push_back(current->revision);
-      if (row.deleted) garbage.push_back(revision);
-      current = row.deleted ? nullptr : row.object;
-    }
-    if (current) objects.push_back(std::move(current));
+    FloorRow* current = nullptr;
+    do {
+      FloorRow& row = rows_[places[at].row];
+      if (current && !row.begins && current->create_revision != row.create_revision)
+        return fail(Reason::internal_error, "a row of the same key before row " + std::to_string(row.object->revision) +
+                                                " (" + row.object->key + ") is missing");
+      if (current) garbage.push_back(current->object->revision);
+      if (row.deleted) garbage.push_back(row.object->revision);
+      current = row.deleted ? nullptr : &row;
+    } while (++at < places.size() && same_key(places[at], places[begin]));
+    if (!current) continue;
+    made.bytes += current->bytes;
+    objects.push_back(std::move(current->object));
   }
   std::sort(garbage.begin(), garbage.end());
   std::vector<FloorRow>().swap(rows_);
-  return PersistentMap::of_sorted(std::move(objects));
+  groups_.clear();
+  last_ = groups_.end();
+  made.map = PersistentMap::of_sorted(std::move(objects));
+  return made;
 }
 
 }  // namespace sublet::store

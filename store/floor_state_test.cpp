@@ -13,6 +13,7 @@ ObjectPtr object(const std::string& key, Revision revision, Revision create_revi
   made->key = key;
   made->revision = revision;
   made->create_revision = create_revision;
+  made->bytes = std::string(static_cast<std::size_t>(revision % 50), 'x');
   return made;
 }
 
@@ -27,9 +28,12 @@ std::vector<ObjectPtr> all(const PersistentMap& map) {
 
 TEST(FloorState, IsTheStateThatPutsAndErasesWouldMake) {
   // Keys as the API server has them, and such as would mislead a sort by resource and namespace.
-  const std::vector<std::string> groups = {"pods/a/", "pods/a-b/", "pods/",  "nodes/",
+  const std::vector<std::string> apart = {"pods/a/", "pods/a-b/", "nodes/", "x/y/"},
+                                 nested = {"pods/a/", "pods/a-b/", "pods/",  "nodes/",
                                            "",        "x/y/",      "x/y/z/", "pods/a/b/"};
   for (unsigned seed = 1; seed <= 40; ++seed) {
+    const auto& groups = seed % 2 == 0 ? nested : apart;
+    const std::string all_begin_so = seed % 4 == 1 ? "one-beginning-" : "";
     std::mt19937 random(seed);
     FloorState floor;
     PersistentMap expected;
@@ -38,7 +42,7 @@ TEST(FloorState, IsTheStateThatPutsAndErasesWouldMake) {
       std::string name = "n" + std::to_string(random() % 40);
       if (random() % 3 == 0) name = "a-name-that-is-longer-than-eight-bytes-" + name;
       if (random() % 20 == 0) name = std::string("\xff") + name;
-      const std::string key = groups[random() % groups.size()] + name;
+      const std::string key = groups[random() % groups.size()] + all_begin_so + name;
       const ObjectPtr before = expected.find(key);
       if (before) expected_garbage.push_back(before->revision);
       const bool deleted = before && random() % 3 == 0;
@@ -54,8 +58,11 @@ TEST(FloorState, IsTheStateThatPutsAndErasesWouldMake) {
     }
     const auto made = floor.make(garbage);
     ASSERT_TRUE(made) << made.error().message;
-    EXPECT_TRUE(made->valid());
-    EXPECT_EQ(all(*made), all(expected)) << "seed " << seed;
+    EXPECT_TRUE(made->map.valid());
+    EXPECT_EQ(all(made->map), all(expected)) << "seed " << seed;
+    std::size_t bytes = 0;
+    for (const ObjectPtr& one : all(expected)) bytes += one->key.size() + one->bytes.size();
+    EXPECT_EQ(made->bytes, bytes);
     std::sort(expected_garbage.begin(), expected_garbage.end());
     EXPECT_EQ(garbage, expected_garbage);
   }
@@ -73,7 +80,7 @@ TEST(FloorState, ARowOfAnotherLifeOfItsKeyIsToldByName) {
 
 TEST(FloorState, OfNothingIsEmpty) {
   std::vector<Revision> garbage;
-  EXPECT_EQ(FloorState().make(garbage)->size(), 0u);
+  EXPECT_EQ(FloorState().make(garbage)->map.size(), 0u);
 }
 
 TEST(PersistentMap, OfSortedObjectsIsValidAndCanBeChangedAtAnySize) {

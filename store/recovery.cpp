@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include "store/floor_state.h"
+#include "store/pending.h"
 #include "store/row_codec.h"
 
 namespace sublet::store {
@@ -72,6 +73,8 @@ class Recovery {
     auto event = std::make_shared<Event>();
     event->type = row.deleted ? Event::Type::deleted : previous ? Event::Type::updated : Event::Type::created;
     event->object = row.object;
+    if (previous) out_.bytes -= counted_bytes(*previous);
+    if (!row.deleted) out_.bytes += counted_bytes(*row.object);
     event->previous = std::move(previous);
     event->revision = revision;
     apply_event(out_.map, *event);
@@ -80,9 +83,10 @@ class Recovery {
   }
 
   Outcome begin_history() {
-    auto map = at_floor_.make(out_.garbage);
-    if (!map) return tl::unexpected(map.error());
-    out_.map = std::move(*map);
+    auto made = at_floor_.make(out_.garbage);
+    if (!made) return tl::unexpected(made.error());
+    out_.map = std::move(made->map);
+    out_.bytes = made->bytes;
     out_.history.reset(out_.map, floor_);
     begun_ = true;
     return {};

@@ -14,6 +14,7 @@ namespace sublet::store {
 
 struct Recovered {
   PersistentMap map;
+  std::size_t bytes = 0;  // counted_bytes() of its objects
   History history;
   Revision last = 0;
   std::vector<Revision> garbage;  // rows that no state at or above the floor needs; a compaction was cut short

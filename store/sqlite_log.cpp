@@ -25,6 +25,7 @@
 #include <cstring>
 
 #include "store/crc32c.h"
+#include "store/file_check.h"
 #include "store/row_pipe.h"
 #include "store/sqlite_db.h"
 #include "store/wal.h"
@@ -40,7 +41,6 @@ constexpr std::uint32_t kApplicationId = 0x73756274;  // "subt"
 constexpr int kFileFormat = 2;                        // 1: the session did not say how long its WAL is
 constexpr std::int64_t kWalHeader = 32, kWalFrame = 24 + 4096;
 constexpr std::int64_t kPageSize = 4096;
-constexpr std::int64_t kReserveMargin = 2 << 20;  // see reserve_bytes
 
 constexpr const char* kConnectionPragmas =
     "PRAGMA locking_mode=EXCLUSIVE;"  // first: it must come before the WAL is touched
@@ -122,6 +122,8 @@ class SqliteLog final : public Log {
   Outcome check_header(std::string_view newer);
   Outcome settle_wal();
   Outcome lock();
+  Outcome begin_check();
+  Outcome judge(const FileCheck::Verdict& verdict) const;
   Outcome read_meta(std::int64_t wal_size);
   Outcome begin_session();
   Outcome try_session();
@@ -145,7 +147,7 @@ class SqliteLog final : public Log {
   std::string reserve_path() const { return options_.path + "-reserve"; }
   /// Given up when the disk is full, so that deletes still pass: enough for a checkpoint of a WAL that only adds pages,
   /// after which commits go on in the WAL's own space.
-  std::int64_t reserve_bytes() const { return options_.checkpoint_pages_max * kPageSize + kReserveMargin; }
+  std::int64_t reserve_bytes() const { return options_.checkpoint_pages_max * kPageSize + options_.reserve_margin; }
   void make_reserve();
   bool give_up_reserve();
   AppendError insist(const std::function<int()>& attempt, std::string& error_text);
@@ -153,6 +155,7 @@ class SqliteLog final : public Log {
 
   const SqliteLogOptions options_;
   Descriptor lock_;  // outlives the connection
+  FileCheck check_;  // and so does this
   Database db_;
   Statement begin_, commit_, rollback_, insert_, delete_, meta_;
   /// The WAL is never shorter than this while the file is in use: as long as it gets between two checkpoints.
@@ -250,9 +253,21 @@ Outcome SqliteLog::open() {
     return failed_open(code);
   if (const int code = db_.query("PRAGMA journal_mode", text); code != SQLITE_OK || text != "wal")
     return damaged(options_.path, "it is not in write-ahead mode");
-  if (const int code = db_.query("PRAGMA quick_check(1)", text); code != SQLITE_OK) return failed_open(code);
-  if (text != "ok") return damaged(options_.path, text);
+  if (Outcome begun = begin_check(); !begun) return begun;
   return read_meta(wal_size);
+}
+
+/// A large file is checked while its rows are read: the session does not begin before the verdict.
+Outcome SqliteLog::begin_check() {
+  if (options_.vfs.empty() && size_of(options_.path) >= options_.check_beside_bytes && check_.start(options_.path))
+    return {};
+  return judge(FileCheck::of(db_));
+}
+
+Outcome SqliteLog::judge(const FileCheck::Verdict& verdict) const {
+  if (verdict.code != SQLITE_OK) return open_error(options_.path, verdict.code, verdict.text);
+  if (verdict.text != "ok") return damaged(options_.path, verdict.text);
+  return {};
 }
 
 /// Everything was read and is sound: from here on the file is ours to write.
@@ -271,6 +286,8 @@ bool SqliteLog::give_up_reserve() {
 }
 
 Outcome SqliteLog::try_session() {
+  if (check_.started())
+    if (Outcome sound = judge(check_.finish()); !sound) return sound;
   if (const int code = db_.exec(("PRAGMA synchronous=" + options_.synchronous).c_str()); code != SQLITE_OK)
     return failed_open(code);
   if (Outcome prepared = prepare(); !prepared) return prepared;

@@ -22,14 +22,14 @@ class SqliteLogTest : public testing::Test {
  protected:
   std::string path() const { return folder_.file("state.db"); }
   std::unique_ptr<Store> open(StoreOptions options = {}) {
-    auto log = open_sqlite_log({path()});
+    auto log = open_sqlite_log(log_options());
     EXPECT_TRUE(log) << log.error().message;
     auto store = Store::open(std::move(*log), options);
     EXPECT_TRUE(store) << store.error().message;
     return std::move(*store);
   }
   Status refused() {
-    auto log = open_sqlite_log({path()});
+    auto log = open_sqlite_log(log_options());
     if (!log) return log.error();
     auto store = Store::open(std::move(*log));
     EXPECT_FALSE(store) << "opened";
@@ -45,7 +45,25 @@ class SqliteLogTest : public testing::Test {
     std::ifstream in(path(), std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  SqliteLogOptions log_options() const {
+    SqliteLogOptions options{path()};
+    if (beside_) options.check_beside_bytes = 0;
+    return options;
+  }
+  /// What SQLite itself says to another process that reads.
+  int code_elsewhere() const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      sqlite3* db = nullptr;
+      sqlite3_open(path().c_str(), &db);
+      ::_exit(sqlite3_exec(db, "SELECT count(*) FROM log", nullptr, nullptr, nullptr));
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
   TempFolder folder_;
+  bool beside_ = false;  // the file is checked beside the reading of its rows, as a large one is
 };
 
 TEST_F(SqliteLogTest, EverythingIsThereAfterARestart) {
@@ -193,18 +211,117 @@ TEST_F(SqliteLogTest, DamageIsRefusedByName) {
     EXPECT_THAT(status.message, HasSubstr(path())) << statements;
     EXPECT_TRUE(content() == before) << statements << " changed the file";
   };
-  damaged_by("UPDATE log SET value=zeroblob(60) WHERE rev=3", "checksum");
-  damaged_by("UPDATE log SET key='c' WHERE rev=3", "checksum");
-  damaged_by("UPDATE log SET rev=9 WHERE rev=5", "checksum");
-  damaged_by("UPDATE log SET deleted=1 WHERE rev=3", "contradicts");
-  damaged_by("UPDATE log SET value=x'0101' WHERE rev=3", "cut short");
-  damaged_by("DELETE FROM log WHERE rev=2", "missing");
-  damaged_by("DELETE FROM log WHERE rev=3", "missing");
-  damaged_by("DELETE FROM log WHERE rev=4", "missing");
-  damaged_by("UPDATE meta SET floor=3", "meta");
-  damaged_by("DELETE FROM meta", "meta");
-  damaged_by("DROP TABLE log", "no such table");
-  damaged_by("PRAGMA journal_mode=DELETE", "write-ahead");
+  for (const bool beside : {false, true}) {
+    beside_ = beside;
+    damaged_by("UPDATE log SET value=zeroblob(60) WHERE rev=3", "checksum");
+    damaged_by("UPDATE log SET key='c' WHERE rev=3", "checksum");
+    damaged_by("UPDATE log SET rev=9 WHERE rev=5", "checksum");
+    damaged_by("UPDATE log SET deleted=1 WHERE rev=3", "contradicts");
+    damaged_by("UPDATE log SET value=x'0101' WHERE rev=3", "cut short");
+    damaged_by("DELETE FROM log WHERE rev=2", "missing");
+    damaged_by("DELETE FROM log WHERE rev=3", "missing");
+    damaged_by("DELETE FROM log WHERE rev=4", "missing");
+    damaged_by("UPDATE meta SET floor=3", "meta");
+    damaged_by("DELETE FROM meta", "meta");
+    damaged_by("DROP TABLE log", "no such table");
+    damaged_by("PRAGMA journal_mode=DELETE", "write-ahead");
+  }
+}
+
+// A page that is free and in use would be written over by the next commit.
+TEST_F(SqliteLogTest, DamageThatNoRowShowsIsRefusedBeforeAnythingIsWritten) {
+  {
+    auto store = open();
+    for (int i = 0; i < 40; ++i) ASSERT_TRUE(put(*store, "k", std::string(3000, 'x')));
+    ASSERT_TRUE(store->compact(store->snapshot().revision()));  // frees pages
+  }
+  constexpr std::size_t kFirstFreePage = 32, kFreePages = 36;
+  std::string damaged = content();
+  ASSERT_NE(damaged[kFreePages + 3], '\0');
+  damaged[kFirstFreePage + 3] = 2;  // which is the table's
+  std::ofstream(path(), std::ios::binary) << damaged;
+  for (const bool beside : {false, true}) {
+    beside_ = beside;
+    const Status status = refused();
+    EXPECT_THAT(status.message, HasSubstr("is damaged")) << beside;
+    EXPECT_THAT(status.message, HasSubstr(path())) << beside;
+    EXPECT_TRUE(content() == damaged) << beside;
+    // Nor is it by who does not ask for the rows.
+    auto log = open_sqlite_log(log_options());
+    std::string why;
+    ASSERT_EQ(log.has_value(), beside);
+    const std::vector<Row> rows = {{1000, "x", false, 1000, "v"}};
+    for (int times = 0; log && times < 2; ++times) EXPECT_EQ((*log)->append(rows, why), Log::AppendError::io);
+    log = fail(Reason::unknown, "");
+    EXPECT_TRUE(content() == damaged) << beside;
+  }
+}
+
+TEST_F(SqliteLogTest, ACheckBesideTheReadingLeavesTheLocksAndTheWalAlone) {
+  beside_ = true;
+  {
+    auto store = open();
+    EXPECT_TRUE(put(*store, "a", "1"));
+    EXPECT_EQ(code_elsewhere(), SQLITE_BUSY);
+    for (const char* suffix : {"", "-wal"})
+      std::filesystem::copy_file(path() + suffix, folder_.file("killed.db") + suffix);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path() + "-wal"));
+  for (const char* suffix : {"", "-wal"}) std::filesystem::rename(folder_.file("killed.db") + suffix, path() + suffix);
+  auto store = open();
+  EXPECT_EQ(store->snapshot().get("a")->bytes, "1") << "which only the WAL has";
+  EXPECT_EQ(code_elsewhere(), SQLITE_BUSY);
+  EXPECT_TRUE(put(*store, "b", "2"));
+  store.reset();
+  EXPECT_EQ(code_elsewhere(), SQLITE_OK);
+  EXPECT_EQ(open()->stats().objects, 2u);
+}
+
+TEST_F(SqliteLogTest, ARefusedFileKeepsItsWal) {
+  {
+    auto store = open();
+    ASSERT_TRUE(put(*store, "a", std::string(5000, 'x') + "end"));  // on a page of its own
+    ASSERT_TRUE(put(*store, "b", std::string(5000, 'y')));
+  }
+  {
+    auto store = open();
+    ASSERT_TRUE(put(*store, "c", "only the WAL has this"));
+    for (const char* suffix : {"", "-wal"})
+      std::filesystem::copy_file(path() + suffix, folder_.file("killed.db") + suffix);
+  }
+  for (const char* suffix : {"", "-wal"}) std::filesystem::rename(folder_.file("killed.db") + suffix, path() + suffix);
+  std::string damaged = content();
+  damaged[damaged.find("xend")] = 'y';
+  std::ofstream(path(), std::ios::binary) << damaged;
+  for (const bool beside : {false, true}) {
+    beside_ = beside;
+    EXPECT_THAT(refused().message, HasSubstr("checksum")) << beside;
+    EXPECT_TRUE(content() == damaged) << beside;
+    EXPECT_GT(std::filesystem::file_size(path() + "-wal"), 4096u) << beside;
+  }
+}
+
+TEST_F(SqliteLogTest, WhatObjectsTakeIsKnownAfterARestart) {
+  const auto used = [](Store& store) {
+    std::size_t bytes = 0;
+    store.snapshot().scan("", "", [&](const ObjectPtr& object) {
+      bytes += object->key.size() + object->bytes.size();
+      return true;
+    });
+    EXPECT_EQ(store.usage().bytes, bytes);
+    return bytes;
+  };
+  auto store = open();
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(put(*store, "k" + std::to_string(i % 7), std::string(i, 'x')));
+  ASSERT_TRUE(store->compact(30));
+  ASSERT_TRUE(store->commit(remove("k3", store->snapshot().get("k3")->revision)));
+  const std::size_t before = used(*store);
+  store.reset();
+  store = open();
+  EXPECT_EQ(used(*store), before);
+  ASSERT_TRUE(store->compact(store->snapshot().revision()));
+  store.reset();
+  EXPECT_EQ(used(*open()), before);
 }
 
 TEST_F(SqliteLogTest, AMissingWalIsRefusedUnlessTheFileWasClosed) {

@@ -84,11 +84,8 @@ class StoreImpl final : public Store {
   StoreImpl(std::unique_ptr<Log> log, StoreOptions options, Recovered recovered)
       : options_(std::move(options)),
         log_(std::move(log)),
+        durable_bytes_(recovered.bytes),
         garbage_(recovered.garbage.begin(), recovered.garbage.end()) {
-    recovered.map.scan("", "", [&](const ObjectPtr& object) {
-      durable_bytes_ += counted_bytes(*object);
-      return true;
-    });
     pending_.reset(recovered.map, durable_bytes_, recovered.last, options_);
     durable_map_ = recovered.map;
     durable_ = Snapshot(std::make_shared<Snapshot::Tree>(Snapshot::Tree{std::move(recovered.map)}), recovered.last);

@@ -1,6 +1,7 @@
 // The SQLite log: see store/sqlite_log.cpp for the file format. open_sqlite_log refuses damaged and foreign files.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -9,11 +10,13 @@
 namespace sublet::store {
 
 struct SqliteLogOptions {
-  std::string path;                  // database file; its folder must exist
-  std::string vfs = {};              // SQLite VFS name; empty: the default (tests inject faults here)
-  std::string synchronous = "FULL";  // the power-cut test proves itself with OFF; nothing else may
-  int checkpoint_pages_idle = 512;   // WAL pages (4 KiB) from which a checkpoint is done when nobody waits
-  int checkpoint_pages_max = 1024;   // and from which it is done even under load
+  std::string path;                            // database file; its folder must exist
+  std::string vfs = {};                        // SQLite VFS name; empty: the default (tests inject faults here)
+  std::string synchronous = "FULL";            // the power-cut test proves itself with OFF; nothing else may
+  int checkpoint_pages_idle = 512;             // WAL pages (4 KiB) from which a checkpoint is done when nobody waits
+  int checkpoint_pages_max = 1024;             // and from which it is done even under load
+  std::int64_t reserve_margin = 2 << 20;       // of the reserve for a full disk, beyond those pages
+  std::int64_t check_beside_bytes = 64 << 20;  // a file of this size is checked beside the reading of its rows
 };
 
 /// Creates the file (mode 0600) or opens an existing one exclusively. Errors name the file, the cause and what to do:
