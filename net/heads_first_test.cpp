@@ -64,6 +64,15 @@ TEST(HeadsFirst, WhoIsLetInHasItsBodyReadHoweverItComes) {
   EXPECT_NE(client.read_until("/in/4 2").find("200 OK"), std::string::npos);
 }
 
+TEST(HeadsFirst, WhoAsksIsKnownBeforeTheBodyComes) {
+  TestServer server(doorkeeper, kHeadsFirst);
+  RawClient client(server.socket());
+  client.send(head("/in", "Content-Length: 2\r\n"));
+  client.send("xy");
+  const std::string peer = "uid=" + std::to_string(::getuid());
+  EXPECT_NE(client.read_until(peer).find("POST /in 2 " + peer), std::string::npos);
+}
+
 TEST(HeadsFirst, OnlyWhoIsLetInIsToldToContinue) {
   TestServer server(doorkeeper, kHeadsFirst);
   RawClient client(server.socket());

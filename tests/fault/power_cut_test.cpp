@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <set>
+#include <thread>
 
 #include "tests/fault/trace.h"
 
@@ -66,53 +68,86 @@ TEST(PowerCut, TheTestWouldNoticeAMissingSync) {
   EXPECT_GT(lost, 0);
 }
 
+std::size_t digest(const Image& image, Revision sure) {
+  std::string digests = std::to_string(sure);
+  for (const auto& [name, content] : image) digests += name + std::to_string(std::hash<std::string>()(content)) + ",";
+  return std::hash<std::string>()(digests);
+}
+
+/// How one seed went, or all of them.
+struct Restarts {
+  int unsynced = 0, images = 0, distinct = 0, bad = 0;
+};
+
+/// A session whose sync fails, and every moment of the next process's opening.
+void restart_after_a_failed_sync(unsigned seed, int ways, Restarts& out) {
+  Bench bench;
+  Load load(seed);
+  ASSERT_EQ(bench.run(load, 5), 0u);
+  // As if killed between the write of a commit and its sync.
+  bench.vfs.fail(1 + load.random()() % 4, 1'000'000, SQLITE_IOERR_FSYNC);
+  Answers answers;
+  while (bench.store->submit(load.next(bench.store->pending()), bench.acknowledge(answers)) && answers.failures() == 0)
+    answers.wait(answers.count());
+  bench.store->close();
+  bench.watching.reset();
+  bench.vfs.fail(0, 0, SQLITE_OK);
+  // The next process sees everything that was written, synced or not, and what it shows must be there for good.
+  // While it opens, the power may go: then what was acknowledged is there, whatever was seen of the rest.
+  const std::size_t before = bench.vfs.operations();
+  const Revision acknowledged = bench.acks.back().revision;
+  ASSERT_TRUE(bench.open());
+  const Revision shown = bench.store->snapshot().revision();
+  if (shown > acknowledged) ++out.unsynced;
+  std::mt19937 random(seed);
+  std::set<std::size_t> seen;  // opening the same bytes again would tell nothing
+  for (const bool lost_survive : {false, true}) {
+    FaultVfs::Cursor cursor(bench.vfs, lost_survive);
+    for (std::size_t moment = before; moment <= bench.vfs.operations(); ++moment) {
+      cursor.advance(moment);
+      const Revision sure = moment == bench.vfs.operations() ? shown : acknowledged;
+      for (int i = 0; i < ways; ++i) {
+        const Unsynced way = kAllWays[random() % std::size(kAllWays)];
+        const Entries entries = random() % 2 == 0 ? Entries::kept : Entries::lost;
+        ++out.images;
+        const Image image = cursor.image(way, random, entries);
+        if (!seen.insert(digest(image, sure)).second) continue;
+        ++out.distinct;
+        const std::string wrong = check_image(image, *bench.model, sure);
+        if (!wrong.empty() && ++out.bad <= 5)
+          ADD_FAILURE() << "seed " << seed << ", moment " << moment - before << " of "
+                        << bench.vfs.operations() - before << ", way " << static_cast<int>(way) << ": " << wrong;
+      }
+    }
+  }
+}
+
 TEST(PowerCut, WhatARestartedProcessHasShownIsDurable) {
   // The short form; SUBLET_SOAK=1 tries more.
   const bool soak = std::getenv("SUBLET_SOAK") != nullptr;
   const unsigned seeds = soak ? 60 : 8;
   const int ways = soak ? 4 : 1;
-  int unsynced = 0, images = 0, bad = 0;
-  for (unsigned seed = 0; seed < seeds; ++seed) {
-    Bench bench;
-    Load load(seed);
-    ASSERT_EQ(bench.run(load, 5), 0u);
-    // As if killed between the write of a commit and its sync.
-    bench.vfs.fail(1 + load.random()() % 4, 1'000'000, SQLITE_IOERR_FSYNC);
-    Answers answers;
-    while (bench.store->submit(load.next(bench.store->pending()), bench.acknowledge(answers)) &&
-           answers.failures() == 0)
-      answers.wait(answers.count());
-    bench.store->close();
-    bench.watching.reset();
-    bench.vfs.fail(0, 0, SQLITE_OK);
-    // The next process sees everything that was written, synced or not, and what it shows must be there for good.
-    // While it opens, the power may go: then what was acknowledged is there, whatever was seen of the rest.
-    const std::size_t before = bench.vfs.operations();
-    const Revision acknowledged = bench.acks.back().revision;
-    ASSERT_TRUE(bench.open());
-    const Revision shown = bench.store->snapshot().revision();
-    if (shown > acknowledged) ++unsynced;
-    std::mt19937 random(seed);
-    for (const bool lost_survive : {false, true}) {
-      FaultVfs::Cursor cursor(bench.vfs, lost_survive);
-      for (std::size_t moment = before; moment <= bench.vfs.operations(); ++moment) {
-        cursor.advance(moment);
-        const Revision sure = moment == bench.vfs.operations() ? shown : acknowledged;
-        for (int i = 0; i < ways; ++i) {
-          const Unsynced way = kAllWays[random() % std::size(kAllWays)];
-          const Entries entries = random() % 2 == 0 ? Entries::kept : Entries::lost;
-          ++images;
-          const std::string wrong = check_image(cursor.image(way, random, entries), *bench.model, sure);
-          if (!wrong.empty() && ++bad <= 5)
-            ADD_FAILURE() << "seed " << seed << ", moment " << moment - before << " of "
-                          << bench.vfs.operations() - before << ", way " << static_cast<int>(way) << ": " << wrong;
-        }
+  std::atomic<unsigned> next{0};
+  Mutex mutex;
+  Restarts all;
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::clamp(std::thread::hardware_concurrency(), 1u, 4u); ++i)
+    threads.emplace_back([&] {
+      for (unsigned seed = next++; seed < seeds; seed = next++) {
+        Restarts one;
+        restart_after_a_failed_sync(seed, ways, one);
+        const MutexLock lock(mutex);
+        all.unsynced += one.unsynced;
+        all.images += one.images;
+        all.distinct += one.distinct;
+        all.bad += one.bad;
       }
-    }
-  }
-  std::printf("images %d, bad %d\n", images, bad);
-  EXPECT_EQ(bad, 0) << "of " << images << " images";
-  EXPECT_GT(unsynced, static_cast<int>(seeds) / 6) << "the case that this is about did not come up";
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::printf("seeds %u, of which %d showed unsynced state; images %d, distinct %d, bad %d\n", seeds, all.unsynced,
+              all.images, all.distinct, all.bad);
+  EXPECT_EQ(all.bad, 0) << "of " << all.images << " images";
+  EXPECT_GT(all.unsynced, static_cast<int>(seeds) / 6) << "the case that this is about did not come up";
 }
 
 TEST(PowerCut, TheEndOfASessionIsDurableToo) {

@@ -110,6 +110,7 @@ SqliteLogOptions small_log(std::string path, std::string vfs, std::string synchr
   SqliteLogOptions options{std::move(path), std::move(vfs), std::move(synchronous)};
   options.checkpoint_pages_idle = 24;
   options.checkpoint_pages_max = 60;
+  options.reserve_margin = 0;
   return options;
 }
 
