@@ -1,0 +1,334 @@
+// A case for each row of the field table that does not simply let a value cross, made from the table itself: a value at
+// that place, sent through translate() (or, from the host, carry_back()), and what came of it. What came stands in
+// border_rows.golden, a line a row, for a person to read; SUBLET_GOLDEN=write makes the file anew.
+//
+// A row that is taken away fails the build. One that becomes `copy`, or acts otherwise than it did, differs from the
+// file; and whatever the file says, nothing of a row that keeps a value back may be found on the other side.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "sublet/schema/registry.h"
+#include "syncer/translate/field_table.h"
+#include "syncer/translate/translation.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Field;
+using schema::Scalar;
+using schema::Type;
+using schema::Value;
+
+constexpr int kDepthMax = 12;
+constexpr const char* kGolden = SUBLET_SOURCE_DIR "/syncer/translate/border_rows.golden";
+
+const char* name_of(Action action) {
+  switch (action) {
+    case Action::copy:
+      return "copy";
+    case Action::walk:
+      return "walk";
+    case Action::rewrite:
+      return "rewrite";
+    case Action::clamp:
+      return "clamp";
+    case Action::force:
+      return "force";
+    case Action::drop:
+      return "drop";
+    case Action::warn:
+      return "warn";
+    case Action::deny:
+      return "deny";
+  }
+  return "";
+}
+bool keeps_back(Action action) { return !lets_cross(action); }
+
+// A value that no default and no host would choose.
+std::string sample_scalar(const Field& field) {
+  switch (field.scalar()) {
+    case Scalar::boolean:
+      return "true";
+    case Scalar::int32:
+    case Scalar::int64:
+    case Scalar::int_or_string:
+      return "1234567";
+    case Scalar::floating:
+      return "12345.5";
+    case Scalar::bytes:
+      return "\"c2FtcGxl\"";
+    case Scalar::quantity:
+      return "\"1234567\"";
+    case Scalar::time:
+    case Scalar::micro_time:
+      return "\"2031-01-01T00:00:00Z\"";
+    default:
+      break;
+  }
+  if (field.enum_values().size() > 0) {
+    // The one that a default does not give.
+    const std::string_view last = field.enum_values()[field.enum_values().size() - 1];
+    return "\"" + std::string(last) + "\"";
+  }
+  return "\"sample\"";
+}
+
+std::string sample(const Field& field, int depth);
+
+// The first field that there is a value for: enough to be more than the type's zero.
+std::string sample_struct(const Type& type, int depth) {
+  for (std::size_t i = 0; i < type.field_count() && depth < kDepthMax; ++i) {
+    const Field field = type.field_at(i);
+    if (field.inlined()) return sample_struct(field.type(), depth + 1);
+    return "{\"" + std::string(field.name()) + "\":" + sample(field, depth + 1) + "}";
+  }
+  return "{}";
+}
+
+std::string sample(const Field& field, int depth) {
+  std::string one;
+  switch (field.scalar()) {
+    case Scalar::message:
+      one = sample_struct(field.type(), depth);
+      break;
+    case Scalar::fields_v1:
+    case Scalar::raw_extension:
+    case Scalar::json:
+    case Scalar::schema_or_array:
+    case Scalar::schema_or_bool:
+    case Scalar::schema_or_strings:
+      one = R"({"sample":"sample"})";
+      break;
+    default:
+      one = sample_scalar(field);
+  }
+  if (field.map_of_lists()) return R"({"sample":[)" + one + "]}";
+  if (field.map()) return R"({"sample":)" + one + "}";
+  return field.repeated() ? "[" + one + "]" : one;
+}
+
+// How to come from the root to a field: "spec", "containers", "[]", "image". "{}" is a member of a map.
+using Path = std::vector<std::string>;
+
+std::string text_of(const Path& path) {
+  std::string out;
+  for (const auto& step : path) out += (step == "[]" || step == "{}" || out.empty() ? "" : ".") + step;
+  return out;
+}
+
+// The value at the path, with all that must stand around it.
+std::string around(const Path& path, const std::string& value) {
+  std::string out = value;
+  for (auto step = path.rbegin(); step != path.rend(); ++step) {
+    if (*step == "[]")
+      out = "[" + out + "]";
+    else
+      out = "{\"" + (*step == "{}" ? "sample" : *step) + "\":" + out + "}";
+  }
+  return out;
+}
+
+// Of a list the last item: what the border adds to a list stands before what the tenant sent.
+Value at(Value value, const Path& path) {
+  for (const auto& step : path)
+    value = step == "[]" ? value.at(std::max<std::size_t>(value.size(), 1) - 1) : value[step == "{}" ? "sample" : step];
+  return value;
+}
+
+void merge(Value into, const Value& from) {
+  for (const Value member : from) {
+    const std::string key(member.key());
+    if (member.is_object() && into[key].is_object())
+      merge(into[key], member);
+    else if (member.is_array() && into[key].is_array() && into[key].size() > 0 && member.at(0).is_object())
+      merge(into[key].at(0), member.at(0));
+    else
+      into.put(key, member);
+  }
+}
+
+// Where any other value would cross: one that must not.
+struct Telling {
+  std::string_view row, value;
+};
+constexpr Telling kTelling[] = {
+    {"VolumeMount.mountPropagation", R"("Bidirectional")"},
+    {"Secret.type", R"("kubernetes.io/service-account-token")"},
+    {"EnvFromSource.prefix", R"("LD_")"},
+    {"ConfigMap.data", R"({"LD_PRELOAD":"sample"})"},
+    {"Secret.data", R"({"LD_PRELOAD":"c2FtcGxl"})"},
+    {"EnvVarSource.fieldRef", R"({"fieldPath":"status.hostIP"})"},
+    {"ObjectFieldSelector.fieldPath", R"("status.hostIP")"},
+    {"PodSpec.dnsPolicy", R"("ClusterFirst")"},
+};
+
+struct Case {
+  std::string type;  // of the row
+  std::string_view field;
+  const FieldRow* row;
+  Path path;
+  std::string value;
+};
+
+// Every row that is reached from a root, where it is reached first.
+class Cases {
+ public:
+  std::vector<Case> of(std::string_view root) {
+    seen_.clear();
+    found_.clear();
+    Path path;
+    collect(plan_of(root), path);
+    return std::move(found_);
+  }
+
+ private:
+  void collect(const TypePlan* plan, Path& path) {
+    if (!plan || path.size() > 24) return;
+    const Type type = schema::Registry::builtin()->find_type(schema_name(*plan->rows));
+    for (const FieldPlan& field : plan->fields) {
+      if (!seen_.insert(std::string(plan->rows->type) + "." + std::string(field.name)).second) continue;
+      const auto facts = type.field(field.name);
+      if (!facts) continue;
+      path.emplace_back(field.name);
+      if (field.row->action != Action::copy && field.row->action != Action::walk)
+        found_.push_back({std::string(plan->rows->type), field.name, field.row, path,
+                          value_for(std::string(plan->rows->type) + "." + std::string(field.name), *facts)});
+      const std::size_t depth = path.size();
+      if (facts->repeated()) path.emplace_back("[]");
+      if (facts->map()) path.emplace_back("{}");
+      collect(field.into, path);
+      path.resize(depth - 1);
+    }
+  }
+  static std::string value_for(const std::string& row, const Field& field) {
+    for (const Telling& telling : kTelling)
+      if (telling.row == row) return std::string(telling.value);
+    return sample(field, 0);
+  }
+  std::set<std::string> seen_;
+  std::vector<Case> found_;
+};
+
+TranslateContext context_of_rag() {
+  TranslateContext context;
+  context.virtual_cluster = "rag";
+  context.virtual_cluster_uid = "vc-uid";
+  context.host_namespace = "team";
+  context.host_service_account = "workload";
+  context.api_server_host = "10.1.2.3";
+  context.api_server_port = "7443";
+  return context;
+}
+
+// What the kind cannot do without.
+Document smallest(std::string_view kind) {
+  const Type type = schema::Registry::builtin()->find_type(schema_name(*plan_of(kind)->rows));
+  std::string api_version;
+  for (std::size_t i = 0; i < schema::Registry::builtin()->kind_count(); ++i)
+    if (const auto facts = schema::Registry::builtin()->kind_at(i); facts.type == type && facts.kind == kind)
+      api_version = (facts.group.empty() ? "" : std::string(facts.group) + "/") + std::string(facts.version);
+  std::string rest;
+  if (kind == "Pod") rest = R"(,"spec":{"containers":[{"name":"c","image":"i"}]})";
+  auto made = Document::parse_json(R"({"apiVersion":")" + api_version + R"(","kind":")" + std::string(kind) +
+                                   R"(","metadata":{"name":"a","namespace":"ns","uid":"u"})" + rest + "}");
+  return std::move(*made);
+}
+
+std::string came_of(const Value& crossed, const Case& one) {
+  const Value value = at(crossed, one.path);
+  if (value.missing()) return "absent";
+  std::string text = value.to_json();
+  if (text == one.value) return "crosses as it is";
+  // The digest of all that is written changes with everything.
+  if (const auto digest = text.find("\"h:"); digest != std::string::npos) text.replace(digest + 3, 32, "...");
+  return text;
+}
+
+std::string line(std::string_view root, const Case& one, const std::string& outcome) {
+  return std::string(root) + " " + text_of(one.path) + " | " + name_of(one.row->action) + " | " + one.value + " -> " +
+         outcome;
+}
+
+// Refused, or what crossed of it, and what the tenant hears.
+std::string sent_to_host(const TranslateContext& context, std::string_view kind, const Case& one) {
+  Document object = smallest(kind);
+  const auto change = Document::parse_json(around(one.path, one.value));
+  merge(object.root(), change->root());
+  const auto result = translate(context, kind, object.root(), Operation::create);
+  if (!result) {
+    std::string why = "refused:";
+    for (const Cause& cause : result.error().causes) why += " " + cause.field + ": " + cause.message + ";";
+    return why;
+  }
+  std::string out = came_of(result->host_object.root(), one);
+  for (const auto& warning : result->warnings) out += "; warning: " + warning;
+  return out;
+}
+
+std::string brought_back(std::string_view root, const Case& one) {
+  const auto host = Document::parse_json(around(one.path, one.value));
+  const auto tenant = Document::parse_json(R"({"metadata":{"name":"a","namespace":"ns","uid":"u"}})");
+  return came_of(carry_back(root, host->root(), tenant->root(), context_of_rag()).root(), one);
+}
+
+std::vector<std::string> all_lines() {
+  const TranslateContext context = context_of_rag();
+  std::vector<std::string> lines;
+  Cases cases;
+  for (const HostKind& kind : host_kinds())
+    for (const Case& one : cases.of(kind.kind)) {
+      const std::string outcome = sent_to_host(context, kind.kind, one);
+      lines.push_back(line(kind.kind, one, outcome));
+      if (keeps_back(one.row->action)) EXPECT_NE(outcome.substr(0, 16), "crosses as it is") << lines.back();
+      if (one.row->action == Action::deny) EXPECT_EQ(outcome.substr(0, 8), "refused:") << lines.back();
+    }
+  for (const std::string_view root : from_host_roots())
+    for (const Case& one : cases.of(root)) {
+      const std::string outcome = brought_back(root, one);
+      lines.push_back("from host: " + line(root, one, outcome));
+      if (keeps_back(one.row->action)) EXPECT_NE(outcome, "crosses as it is") << lines.back();
+    }
+  return lines;
+}
+
+TEST(BorderRows, EachDoesWhatItsLineInTheGoldenFileSays) {
+  const std::vector<std::string> lines = all_lines();
+  if (const char* wish = std::getenv("SUBLET_GOLDEN"); wish && std::string_view(wish) == "write") {
+    std::ofstream file(kGolden);
+    for (const auto& one : lines) file << one << "\n";
+  }
+  std::ifstream file(kGolden);
+  std::set<std::string> golden;
+  for (std::string one; std::getline(file, one);) golden.insert(one);
+  std::set<std::string> now(lines.begin(), lines.end());
+  for (const auto& one : golden) EXPECT_TRUE(now.contains(one)) << "no longer so: " << one;
+  for (const auto& one : now) EXPECT_TRUE(golden.contains(one)) << "not in the golden file: " << one;
+  EXPECT_EQ(now.size(), lines.size());
+  EXPECT_GT(now.size(), 200u);
+}
+
+// Each row of the table is reached by some case: none is there that nobody has tried.
+TEST(BorderRows, EveryRowHasItsCase) {
+  std::set<std::string> tried;
+  Cases cases;
+  for (const HostKind& kind : host_kinds())
+    for (const Case& one : cases.of(kind.kind)) tried.insert(one.type + "." + std::string(one.field));
+  for (const std::string_view root : from_host_roots())
+    for (const Case& one : cases.of(root)) tried.insert(one.type + "." + std::string(one.field));
+  for (const TypeRows& type : field_table())
+    for (const FieldRow& row : type.rows) {
+      if (row.action == Action::copy || row.action == Action::walk) continue;
+      for (const std::string_view field : field_names(row))
+        EXPECT_TRUE(tried.contains(std::string(type.type) + "." + std::string(field))) << type.type << "." << field;
+    }
+}
+
+}  // namespace
+}  // namespace sublet::syncer
