@@ -41,10 +41,10 @@ std::string shown(const User& user) {
   return text + "}}";
 }
 
-void add_extra(User& user, std::string key, std::string_view value) {
+void add_extra(User& user, const std::string& key, std::string_view value) {
   for (auto& [known, values] : user.extra)
     if (known == key) return values.emplace_back(value), void();
-  user.extra.push_back({std::move(key), {std::string(value)}});
+  user.extra.push_back({key, {std::string(value)}});
 }
 
 Result<std::optional<User>> wanted_user(const net::Headers& headers) {
