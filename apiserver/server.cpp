@@ -69,7 +69,8 @@ void Server::stop() {
   impl_->definitions->stop();
   impl_->core->watches.finish_all();
   impl_->core->call_outs.stop();
-  impl_->core->aside.stop();
+  impl_->core->aside.workers.stop();
+  impl_->core->conversions.workers.stop();
   impl_->core->hooks.stop();
   impl_->core->authorizer.stop();
   impl_->core->large_writes.stop();

@@ -48,13 +48,13 @@ ContextPtr context_for(const std::shared_ptr<ServerCore>& core, const BootstrapO
 }
 
 // What is stored, with our content in place of its own.
-Result<Draft> draft_of_repair(const store::ObjectPtr& current, const Value& wanted) {
+Result<Draft> draft_of_repair(const Route& route, const store::ObjectPtr& current, const Value& wanted) {
   auto object = stored_document(*current);
   if (!object) return fail(object.error());
   for (Value member : wanted)
     if (member.key() != "metadata" && member.key() != "kind" && member.key() != "apiVersion")
       object->root().put(member.key(), member);
-  return draft_of_change(current, std::move(*object));
+  return draft_of_change(route, current, std::move(*object));
 }
 
 Result<Plan> plan_system_object(RequestContext& context, const store::Snapshot& pending,
@@ -63,7 +63,7 @@ Result<Plan> plan_system_object(RequestContext& context, const store::Snapshot& 
   Draft draft;
   if (const auto current = pending.get(context.key())) {
     if (!is_ours(object)) return Plan{};
-    auto repair = draft_of_repair(current, object.object.root());
+    auto repair = draft_of_repair(*context.route, current, object.object.root());
     if (!repair) return fail(repair.error());
     draft = std::move(*repair);
   } else {
@@ -102,7 +102,7 @@ Result<std::optional<Draft>> draft_of_right(ServerCore& core, const RequestConte
     const auto reconciled = reconcile_right(stored->root(), right.object.root());
     if (reconciled == Reconciled::nothing) return std::optional<Draft>();
     if (reconciled == Reconciled::changed) {
-      auto changed = draft_of_change(current, std::move(*stored));
+      auto changed = draft_of_change(*context.route, current, std::move(*stored));
       if (!changed) return fail(changed.error());
       return std::optional<Draft>(std::move(*changed));
     }

@@ -147,6 +147,25 @@ KindName AdmissionRequest::kind_of(const schema::ResourceFacts& resource) const 
   return {facts->group, facts->version, facts->kind};
 }
 
+Outcome AdmissionRequest::convert_outside(const Conversion& conversion, Value object) const {
+  if (!conversion.outside) return {};
+  put_type(object, {served_.group, served_.version, served_.kind});  // in which the verbs have it
+  return conversion.outside->convert(object);
+}
+
+Outcome AdmissionRequest::check_version(const MatchedResource& matched) const {
+  if (matched.resource == &served_ || is_scale() || attempt_.verb == WriteVerb::subresource) return {};
+  const auto* conversion = attempt_.context.kinds.entry<Conversion>(*matched.resource);
+  if (!conversion || !conversion->outside) return {};
+  for (const Value& state : {attempt_.object, attempt_.old}) {
+    if (state.missing() || state.is_null()) continue;
+    Document document = Document::copy_of(state);
+    if (auto converted = convert_outside(*conversion, document.root()); !converted)
+      return fail(Reason::internal_error, "Internal error occurred: " + converted.error().message);
+  }
+  return {};
+}
+
 Document AdmissionRequest::in_version(const MatchedResource& matched, const Value& stored) const {
   if (stored.missing() || stored.is_null()) return {};
   const WriteContext& context = attempt_.context;
@@ -159,8 +178,10 @@ Document AdmissionRequest::in_version(const MatchedResource& matched, const Valu
   Document document = Document::copy_of(stored);
   // The body of a subresource has one version only.
   if (attempt_.verb != WriteVerb::subresource)
-    if (const auto* conversion = context.kinds.entry<Conversion>(*matched.resource))
+    if (const auto* conversion = context.kinds.entry<Conversion>(*matched.resource)) {
+      if (!convert_outside(*conversion, document.root())) return {};  // whoever matches has seen that it can be
       conversion->from_storage(document.root());
+    }
   put_type(document.root(), matched.kind);
   if (attempt_.verb != WriteVerb::subresource) (void)schema::conform(document.root(), matched.resource->type);
   return document;
@@ -191,6 +212,8 @@ Result<bool> AdmissionRequest::take(const MatchedResource& matched, Value change
   }
   if (auto fits = schema::conform(changed, matched.resource->type); !fits) return fail(fits.error());
   if (const auto* conversion = kinds.entry<Conversion>(*matched.resource)) conversion->to_storage(changed);
+  if (const auto* back = kinds.entry<Conversion>(served_); back && back->outside && matched.resource != &served_)
+    if (auto converted = back->outside->convert(changed); !converted) return fail(converted.error());
   put_type(changed, {served_.group, served_.version, served_.kind});
   // Who owns what is not for others to say.
   if (const Value owners = attempt_.object["metadata"]["managedFields"]; owners)

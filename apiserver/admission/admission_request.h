@@ -13,6 +13,8 @@
 
 namespace sublet::apiserver {
 
+struct Conversion;  // conversion/conversion.h
+
 struct KindName {
   std::string_view group, version, kind;
 };
@@ -47,6 +49,8 @@ class AdmissionRequest {
   /// The object as it would be, and as it was, with apiVersion and kind; a null document: there is none.
   schema::Document object_as(const MatchedResource& matched) const;
   schema::Document old_as(const MatchedResource& matched) const;
+  /// Whether somebody else who converts the objects can bring them into that version; matching asks it.
+  Outcome check_version(const MatchedResource& matched) const;
   /// Makes a changed object_as() the attempt's: in its form, with defaults. False: nothing has changed.
   Result<bool> take(const MatchedResource& matched, schema::Value changed) const;
 
@@ -55,6 +59,7 @@ class AdmissionRequest {
   schema::Document document(const MatchedResource& matched) const;
 
  private:
+  Outcome convert_outside(const Conversion& conversion, schema::Value object) const;
   schema::Document in_version(const MatchedResource& matched, const schema::Value& stored) const;
 
   const Attempt& attempt_;

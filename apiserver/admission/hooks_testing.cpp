@@ -66,8 +66,9 @@ void HookServer::serve(const net::Request& request, const std::shared_ptr<net::R
     return;
   }
   if (members.starts_with("raw ")) return sink->respond(200, {}, members.substr(4));
-  const std::string body = R"({"kind":"AdmissionReview","apiVersion":")" + review->root()["apiVersion"].string() +
-                           R"(","response":{"uid":")" + asked["uid"].string() + "\"," + members + "}}";
+  const std::string body = R"({"kind":")" + review->root()["kind"].string() + R"(","apiVersion":")" +
+                           review->root()["apiVersion"].string() + R"(","response":{"uid":")" + asked["uid"].string() +
+                           "\"," + members + "}}";
   sink->respond(200, {{"Content-Type", "application/json"}}, body);
 }
 

@@ -1,4 +1,4 @@
-// A webhook to test with: an HTTPS server of its own that answers AdmissionReviews (or whatever it is asked) as the
+// A webhook to test with: an HTTPS server of its own that answers reviews of any kind (or whatever it is asked) as the
 // test says, by path. Its certificate is for the names that Services have.
 #pragma once
 

@@ -136,6 +136,7 @@ Result<std::optional<MatchedResource>> Matching::match(const AdmissionRequest& r
   if (!found) return std::nullopt;
   if (broken_) return fail(*broken_);
   if (!in_namespace) return fail(in_namespace.error());
+  if (auto possible = request.check_version(*found); !possible) return fail(possible.error());
   return found;
 }
 

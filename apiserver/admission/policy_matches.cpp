@@ -20,10 +20,10 @@ const schema::ResourceFacts* resource_of_params(const AdmissionRequest& request,
 
 Result<Document> as_params(const AdmissionRequest& request, const schema::ResourceFacts& facts,
                            const store::Object& stored) {
-  auto document = stored_document(stored);
+  const auto* conversion = request.attempt().context.kinds.entry<Conversion>(facts);
+  auto document = conversion && conversion->outside ? conversion->outside->read(stored) : stored_document(stored);
   if (!document) return document;
-  if (const auto* conversion = request.attempt().context.kinds.entry<Conversion>(facts))
-    conversion->from_storage(document->root());
+  if (conversion) conversion->from_storage(document->root());
   document->root().put("apiVersion", api_version(facts.group, facts.version));
   document->root().put("kind", facts.kind);
   return document;

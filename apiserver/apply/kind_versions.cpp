@@ -80,6 +80,11 @@ Result<TypedObject> KindVersions::convert(const TypedObject& object, const std::
   const auto* enter = endpoint_.kinds.entry<Conversion>(*to);
   if (!leave && !enter) return converted;  // the versions have one shape
   auto document = std::make_shared<Document>(Document::copy_of(object.value));
+  if (enter && enter->outside && !document->root()["metadata"]["name"].text().empty()) {  // nothing is in all versions
+    document->root().put("kind", endpoint_.kind);
+    document->root().put("apiVersion", object.version);
+    if (auto asked = enter->outside->convert(document->root()); !asked) return fail(asked.error());
+  }
   if (leave) leave->to_storage(document->root());
   if (enter) enter->from_storage(document->root());
   if (auto fits = schema::conform(document->root(), to->type); !fits) return fail(fits.error());

@@ -2,7 +2,8 @@
 //
 // Stored bytes are JSON of the storage version without kind and apiVersion, metadata first, with a hole where the value
 // of metadata.resourceVersion goes (store.h). Reading splices; nothing here parses unless the served version has
-// another shape than the stored one. Pure; any thread.
+// another shape than the stored one. Custom resources that a webhook converts say their apiVersion, last: the storage
+// version may have been another one when they were written. Pure, but for what such a webhook is asked; any thread.
 #pragma once
 
 #include <string>
@@ -34,5 +35,9 @@ std::string metadata_json(const store::Object& object);
 Result<schema::Document> stored_document(const store::Object& object);
 /// The stored object as a tree in the served version, with kind and apiVersion in front.
 Result<schema::Document> served_document(const store::Object& object, const Route& route);
+/// What the verbs of the route work on: what is stored, or, when somebody else converts it, the served version.
+Result<schema::Document> working_document(const store::Object& object, const Route& route);
+/// Takes the apiVersion off the stored text of an object, if it says one.
+std::string take_version(std::string& text);
 
 }  // namespace sublet::apiserver

@@ -101,36 +101,51 @@ Result<std::string> ObjectWriter::object_json(const store::Object& object) const
   return document->to_json();
 }
 
+// Who converts may have changed labels and annotations.
+Result<std::string> ObjectWriter::metadata_of(const store::Object& object) const {
+  if (!outside_of(route_)) return metadata_json(object);
+  auto document = served_document(object, route_);
+  if (!document) return fail(document.error());
+  return (*document)["metadata"].to_json();
+}
+
+Result<std::string> ObjectWriter::partial_of(const store::Object& object) const {
+  auto metadata = metadata_of(object);
+  if (!metadata) return metadata;
+  return partial_json(meta_version(), *metadata);
+}
+
 Result<std::string> ObjectWriter::json_of(const store::Object& object, bool with_columns, WallTime now) const {
   switch (output_.form) {
     case Form::object:
       return object_json(object);
     case Form::partial:
     case Form::partial_list:
-      return partial_json(meta_version(), metadata_json(object));
+      return partial_of(object);
     case Form::table:
       break;
   }
   std::string out = table_head(meta_version(), "{\"resourceVersion\":\"" + std::to_string(object.revision) + "\"}");
   if (with_columns) append_table_columns(out, printer_of(route_));
   out += with_columns ? "\"rows\":[" : "\"columnDefinitions\":null,\"rows\":[";
-  append_row(out, object, true, now);
+  if (auto written = append_row(out, object, true, now); !written) return fail(written.error());
   return out + "]}";
 }
 
 std::string ObjectWriter::row_object(const store::Object& object) const {
   if (output_.row_object == RowObject::none) return "null";
   if (output_.row_object == RowObject::object) return object_json(object).value_or("null");
-  return partial_json(meta_version(), metadata_json(object));
+  return partial_of(object).value_or("null");
 }
 
-void ObjectWriter::append_row(std::string& out, const store::Object& object, bool first, WallTime now) const {
+Outcome ObjectWriter::append_row(std::string& out, const store::Object& object, bool first, WallTime now) const {
   const Printer& printer = printer_of(route_);
   // Built-in kinds' printers know the stored shape; a custom kind's columns are of the version that is asked for.
   const auto document = route_.served->custom ? served_document(object, route_) : stored_document(object);
-  if (!document) return;
+  if (!document) return fail(document.error());
   if (!first) out += ',';
   append_table_row(out, printer, document->root(), row_object(object), now);
+  return {};
 }
 
 Result<std::string> ObjectWriter::protobuf_of(const store::Object& object) const {
@@ -195,13 +210,12 @@ Outcome ObjectWriter::append_item(std::string& out, const store::Object& object,
     out += *message;
     return {};
   }
-  if (output_.form == Form::table) {
-    append_row(out, object, first, now);
-    return {};
-  }
+  if (output_.form == Form::table) return append_row(out, object, first, now);
   if (!first) out += ',';
   if (output_.form == Form::partial_list) {
-    out += partial_json(meta_version(), metadata_json(object));
+    auto partial = partial_of(object);
+    if (!partial) return fail(partial.error());
+    out += *partial;
   } else if (route_.served->custom) {  // whose items say what they are, as upstream's do
     auto json = object_json(object);
     if (!json) return fail(json.error());

@@ -59,10 +59,12 @@ class ObjectWriter {
 
  private:
   Result<std::string> object_json(const store::Object& object) const;
+  Result<std::string> metadata_of(const store::Object& object) const;
+  Result<std::string> partial_of(const store::Object& object) const;
   Result<std::string> json_of(const store::Object& object, bool with_columns, WallTime now) const;
   Result<std::string> protobuf_of(const store::Object& object) const;
   std::string protobuf_list_head(const ListMeta& meta, std::size_t items_bytes) const;
-  void append_row(std::string& out, const store::Object& object, bool first, WallTime now) const;
+  Outcome append_row(std::string& out, const store::Object& object, bool first, WallTime now) const;
   std::string row_object(const store::Object& object) const;
   std::string bookmark_json(store::Revision revision, bool initial_events_end) const;
   std::string_view meta_version() const { return output_.meta_v1beta1 ? "v1beta1" : "v1"; }

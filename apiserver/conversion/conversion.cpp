@@ -41,11 +41,17 @@ void event_to_storage(Value object) {
 }
 
 constexpr Conversion kConversions[] = {
-    {"events.k8s.io", "v1", "events", event_from_storage, event_to_storage, kEventSelectors},
-    {"autoscaling", "v1", "horizontalpodautoscalers", autoscaler_from_storage, autoscaler_to_storage, {}},
+    {"events.k8s.io", "v1", "events", event_from_storage, event_to_storage, kEventSelectors, nullptr},
+    {"autoscaling", "v1", "horizontalpodautoscalers", autoscaler_from_storage, autoscaler_to_storage, {}, nullptr},
 };
 
+thread_local int waiters_here = 0;
+
 }  // namespace
+
+MayWait::MayWait() { ++waiters_here; }
+MayWait::~MayWait() { --waiters_here; }
+bool MayWait::here() { return waiters_here > 0; }
 
 const Conversion* Conversion::row_of(const schema::ResourceFacts& served) {
   for (const auto& conversion : kConversions)

@@ -66,6 +66,9 @@ struct VersionConversion : Conversion {
       : Conversion{}, kind(std::move(kind_)), version_text(std::move(version_)) {
     from_storage = decltype(from_storage)::bound<set_defaults>(*this);
     to_storage = decltype(to_storage)::bound<leave>(*this);
+    if (!kind->converter()) return;
+    by_webhook = kind->converter()->to_version(version_text);
+    outside = by_webhook.get();
   }
   VersionConversion(const VersionConversion&) = delete;
   static void set_defaults(const VersionConversion& self, Value object) {
@@ -75,6 +78,7 @@ struct VersionConversion : Conversion {
 
   const CustomKindPtr kind;
   const std::string version_text;
+  std::unique_ptr<const OutsideConversion> by_webhook;
 };
 
 /// Nobody owns status through the main endpoint, nor anything else through /status.
@@ -158,8 +162,9 @@ struct CustomKind::Compiled {
   const MergeSchema merge;
 };
 
-CustomKind::CustomKind(store::ObjectPtr source, Definition definition, const Value& object)
-    : definition_(std::move(definition)), source_(std::move(source)) {
+CustomKind::CustomKind(store::ObjectPtr source, Definition definition, const Value& object,
+                       std::shared_ptr<const WebhookConverter> converter)
+    : definition_(std::move(definition)), converter_(std::move(converter)), source_(std::move(source)) {
   const Value first = schema_of(object, definition_.versions.front().name);
   const bool differ = std::ranges::any_of(definition_.versions, [&](const DefinitionVersion& version) {
     return !schema_of(object, version.name).equals(first);
@@ -168,7 +173,7 @@ CustomKind::CustomKind(store::ObjectPtr source, Definition definition, const Val
   const bool defaults_status = std::ranges::any_of(definition_.versions, [&](const DefinitionVersion& version) {
     return version.has_status && schema_of(object, version.name)["properties"]["status"].has("default");
   });
-  reads_anew_ = definition_.generation > 1 || differ || defaults_status;
+  reads_anew_ = definition_.generation > 1 || differ || defaults_status || converter_;
 }
 
 CustomKind::~CustomKind() = default;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/crd/webhook_converter.h"
 #include "apiserver/structural/definition.h"
 #include "apiserver/structural/merge_schema.h"
 #include "apiserver/structural/rules.h"
@@ -25,7 +26,9 @@ namespace sublet::apiserver {
 class CustomKind {
  public:
   /// `source`: the stored definition, which the schemas are compiled from and OpenAPI has its descriptions from.
-  CustomKind(store::ObjectPtr source, Definition definition, const schema::Value& object);
+  /// `converter`: who converts between its versions; null: nobody, they differ in name only.
+  CustomKind(store::ObjectPtr source, Definition definition, const schema::Value& object,
+             std::shared_ptr<const WebhookConverter> converter = nullptr);
   ~CustomKind();
 
   const Definition& definition() const { return definition_; }
@@ -41,6 +44,7 @@ class CustomKind {
   /// Whether all of that stands for a version, and the making.
   bool ready(std::string_view version) const;
   void make_ready(std::string_view version) const { (void)compiled(version); }
+  const WebhookConverter* converter() const { return converter_.get(); }
   /// Whether what is stored may not be as a version's schema wants it, so that it is looked at when it is read.
   bool reads_anew() const { return reads_anew_; }
 
@@ -50,6 +54,7 @@ class CustomKind {
   const Compiled& compiled(std::string_view version) const;
 
   const Definition definition_;
+  const std::shared_ptr<const WebhookConverter> converter_;
   bool reads_anew_ = false;
   mutable Mutex making_;  // one compiles at a time, and who only asks does not wait for it
   mutable Mutex mutex_;

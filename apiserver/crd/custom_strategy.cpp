@@ -87,6 +87,7 @@ void warn_of_finalizers(WriteContext& context, const Value& object, const Value&
 CustomStrategy::CustomStrategy(CustomKindPtr kind, bool terminating)
     : Strategy(custom_strategy()), kind_(std::move(kind)), terminating_(terminating) {
   unconditional_update = false;
+  says_version = kind_->converter() != nullptr;
   defaults = decltype(defaults)::bound<set_defaults>(*this);
   prepare_create = decltype(prepare_create)::bound<on_create>(*this);
   prepare_update = decltype(prepare_update)::bound<on_update>(*this);
@@ -94,6 +95,7 @@ CustomStrategy::CustomStrategy(CustomKindPtr kind, bool terminating)
   validate_create = decltype(validate_create)::bound<check_new>(*this);
   validate_update = decltype(validate_update)::bound<check_update>(*this);
   validate_status_update = decltype(validate_status_update)::bound<check_status>(*this);
+  judge_update = decltype(judge_update)::bound<judge>(*this);
   scale_paths = decltype(scale_paths)::bound<paths_of>(*this);
   ready = decltype(ready)::bound<is_ready>(*this);
   make_ready = decltype(make_ready)::bound<make_kind_ready>(*this);
@@ -188,7 +190,8 @@ void CustomStrategy::check_new(const CustomStrategy& self, const Value& object, 
   const Schema& schema = self.kind_->schema(self.version_of(object));
   validate_embedded(object, schema, Root::value, "", causes);
   validate_lists(object, schema, "", causes);
-  self.check_rules(object, Value(), causes);
+  std::vector<std::string> warnings;  // of what is unchanged; nothing is
+  self.check_rules(object, Value(), causes, warnings);
 }
 
 void CustomStrategy::check_update(const CustomStrategy& self, const Value& object, const Value& old,
@@ -200,7 +203,6 @@ void CustomStrategy::check_update(const CustomStrategy& self, const Value& objec
   std::vector<Cause> before;
   validate_lists(old, schema, "", before);
   if (before.empty()) validate_lists(object, schema, "", causes);
-  self.check_rules(object, old, causes);
 }
 
 void CustomStrategy::check_status(const CustomStrategy& self, const Value& object, const Value& old,
@@ -213,20 +215,25 @@ void CustomStrategy::check_status(const CustomStrategy& self, const Value& objec
   validate_lists(object, schema, "", now);
   if (!now.empty()) validate_lists(old, schema, "", before);
   if (before.empty()) std::ranges::move(now, std::back_inserter(causes));
-  self.check_rules(object, old, causes);
 }
 
-void CustomStrategy::check_rules(const Value& object, const Value& old, std::vector<Cause>& causes) const {
+void CustomStrategy::judge(const CustomStrategy& self, WriteContext& context, const Value& object, const Value& old,
+                           std::vector<Cause>& causes) {
+  self.check_rules(object, old, causes, context.warnings);
+}
+
+void CustomStrategy::check_rules(const Value& object, const Value& old, std::vector<Cause>& causes,
+                                 std::vector<std::string>& warnings) const {
   const Rules* rules = kind_->rules(version_of(object));
   if (!rules) return;
   if (blocks_rules(causes))
     return invalid(causes, std::string(kNoField), BadValue::raw("null"),
                    "some validation rules were not checked because the object was invalid; correct the existing errors "
                    "to complete validation");
-  if (old.missing() || old.has("apiVersion")) return rules->check(object, old, causes);
+  if (old.missing() || old.has("apiVersion")) return rules->check(object, old, causes, warnings);
   schema::Document typed = schema::Document::copy_of(old);  // rules may ask oldSelf for both
   for (const std::string_view name : {"apiVersion", "kind"}) typed.root().put(name, object[name]);
-  rules->check(object, typed.root(), causes);
+  rules->check(object, typed.root(), causes, warnings);
 }
 
 void CustomStrategy::check_scale(const Value& object, bool spec, std::vector<Cause>& causes) const {

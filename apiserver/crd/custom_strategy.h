@@ -26,13 +26,16 @@ struct CustomStrategy : Strategy {
                            std::vector<Cause>& causes);
   static void check_status(const CustomStrategy& self, const schema::Value& object, const schema::Value& old,
                            std::vector<Cause>& causes);
+  static void judge(const CustomStrategy& self, WriteContext& context, const schema::Value& object,
+                    const schema::Value& old, std::vector<Cause>& causes);
   static bool is_ready(const CustomStrategy& self, std::string_view version);
   static void make_kind_ready(const CustomStrategy& self, std::string_view version);
   static const ScalePaths* paths_of(const CustomStrategy& self, std::string_view version);
 
   void add_scale(const DefinitionVersion& version);
   void add_selectable(const DefinitionVersion& version);
-  void check_rules(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes) const;
+  void check_rules(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes,
+                   std::vector<std::string>& warnings) const;
   void check_scale(const schema::Value& object, bool spec, std::vector<Cause>& causes) const;
   std::string_view version_of(const schema::Value& object) const;
 

@@ -467,6 +467,34 @@ TEST(Definitions, AScaleWithoutReplicasIsNone) {
                         "expected map[string]interface{}"));
 }
 
+TEST(Definitions, WhatARuleSaysOfTheUnchangedIsWarnedOf) {
+  World world;
+  const std::string spec = R"json({"type":"object","properties":{"cron":{"type":"string"},
+    "name":{"type":"string","maxLength":20}}})json";
+  world.define(definition(version("v1", true, spec)));
+  ASSERT_EQ(world.tab(R"({"cron":"*","name":"bad"})").code, 201);
+  // Now there is a rule that what exists breaks.
+  const std::string name = R"("name":{"type":"string","maxLength":20)";
+  std::string ruled = spec;
+  ruled.replace(ruled.find(name), name.size(),
+                name + R"json(,"x-kubernetes-validations":[{"rule":"self != 'bad'"}])json");
+  const auto patched = world.patch(
+      kDefinitions + "/crontabs.stable.example.com", "json-patch",
+      R"([{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec","value":)" + ruled +
+          R"(},{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/x-kubernetes-validations","value":[
+            {"rule":"self.kind == oldSelf.kind && self.apiVersion == oldSelf.apiVersion"}]}])");
+  ASSERT_EQ(patched.code, 200) << patched.body;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (world.tab(R"({"cron":"*","name":"bad"})", "b").code == 201 && std::chrono::steady_clock::now() < deadline)
+    world.remove(kTabs + "/b");
+  const auto kept = world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"cron":"x"}})");
+  EXPECT_EQ(kept.code, 200) << kept.body;
+  EXPECT_THAT(kept.headers.get("Warning"),
+              HasSubstr(R"(spec.name: Invalid value: \"bad\": failed rule: self != 'bad')"));
+  EXPECT_FALSE(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"name":"good"}})").headers.has("Warning"));
+  EXPECT_EQ(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"name":"bad"}})").code, 422);
+}
+
 TEST(Definitions, RulesThatCannotWorkAreRefused) {
   World world;
   const auto refuse = [&](const std::string& rule, const std::string& names, const std::string& message) {

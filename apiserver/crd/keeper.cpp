@@ -197,7 +197,9 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
       known.kind->set_source(stored);
       known.naming = before->second.naming;
     } else {
-      known.kind = std::make_shared<const CustomKind>(stored, std::move(definition), object->root());
+      auto converter = WebhookConverter::make(core, definition, object->root());
+      known.kind =
+          std::make_shared<const CustomKind>(stored, std::move(definition), object->root(), std::move(converter));
     }
     known.head = head_of(object->root());
     now.emplace(name, std::move(known));

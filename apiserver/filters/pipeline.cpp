@@ -158,7 +158,7 @@ void post_binding(const ContextPtr& context) {
 // What a kind's writes ask of a loop may be too much.
 void run_verb(const ContextPtr& context, void (*run)(const ContextPtr&)) {
   if (!is_write(context->info.verb) || !strategy_of(*context->route).takes_long) return run(context);
-  go_aside(context, [context, run] { run(context); });
+  go_aside(context, context->core->aside, [context, run] { run(context); });
 }
 
 void dispatch_verb(const ContextPtr& context) {

@@ -58,7 +58,7 @@ metrics::Histogram& duration_histogram(Verb verb) {
 
 RequestContext::~RequestContext() {
   if (in_flight) in_flight->fetch_sub(1, std::memory_order_relaxed);
-  if (aside) core->writes_aside.fetch_sub(1, std::memory_order_relaxed);
+  if (aside) aside->requests.fetch_sub(1, std::memory_order_relaxed);
 }
 
 std::string RequestContext::key() const { return object_key(storage(), info.namespace_name, info.name); }

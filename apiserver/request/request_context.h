@@ -39,7 +39,7 @@ struct RequestContext {
   SteadyTime received{};
   bool dry_run_in_body = false;           // of a DELETE's options
   std::atomic<int>* in_flight = nullptr;  // counter that this request holds
-  bool aside = false;                     // a write that is worked on off the loop (verbs/aside.h)
+  AsidePool* aside = nullptr;             // who works on it off the loop (verbs/aside.h); null: nobody
 
   const schema::ResourceFacts& served() const { return *route->served; }
   const schema::ResourceFacts& storage() const { return *route->storage; }

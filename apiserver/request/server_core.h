@@ -25,6 +25,18 @@ class CallOuts;        // admission/call_out.h
 class StandingRights;  // authz/standing_rights.h
 class WatchHub;        // watch/watch_hub.h
 
+/// Who works on requests that no loop may be held up by (verbs/aside.h), and how many there are.
+struct AsidePool {
+  AsidePool(const char* name, std::size_t threads, int requests_max_, bool may_wait_)
+      : workers({.name = name, .threads_max = threads, .queue_max = static_cast<std::size_t>(requests_max_)}),
+        requests_max(requests_max_),
+        may_wait(may_wait_) {}
+  WorkerPool workers;
+  const int requests_max;
+  const bool may_wait;  // for somebody outside: what the loop goes on with goes back to the workers, answers too
+  std::atomic<int> requests{0};
+};
+
 struct ServerCore {
   ServerCore(store::Store& store_, net::Loop& loop_, ServerOptions options_, Clock& clock_, Random& random_,
              WatchHub& watches_, CallOuts& call_outs_, AdmissionHooks& hooks_, Authorizer& authorizer_,
@@ -54,13 +66,11 @@ struct ServerCore {
   StandingRights& standing_rights;
   WorkerPool large_writes{{.name = "writes", .threads_max = 2, .queue_max = 64}};     // large_write(); until stop()
   WorkerPool large_answers{{.name = "answers", .threads_max = 2, .queue_max = 256}};  // made, compressed; until stop()
-  static constexpr int kAsideMax = 128;
-  WorkerPool aside{
-      {.name = "aside", .threads_max = 1, .queue_max = kAsideMax}};  // writes that take long (verbs/aside.h)
-  std::atomic<int> writes_aside{0};
-  MemoryBudget kept_items{options.kept_items_bytes};  // of protobuf lists, between measuring and writing
-  std::atomic<bool> ready{false};                     // start() succeeded
-  std::atomic<bool> stopping{false};                  // stop() was called
+  AsidePool aside{"aside", 1, 128, false};                                            // writes that take long
+  AsidePool conversions{"conversions", 16, 256, true};  // requests that a webhook converts objects for
+  MemoryBudget kept_items{options.kept_items_bytes};    // of protobuf lists, between measuring and writing
+  std::atomic<bool> ready{false};                       // start() succeeded
+  std::atomic<bool> stopping{false};                    // stop() was called
   std::atomic<int> writes_in_flight{0};
 };
 

@@ -13,10 +13,6 @@ bool names_a_service(const Value& object) { return !object["spec"]["service"].mi
 
 bool is_further_range(const Value& object) { return object["metadata"]["name"].text() != "kubernetes"; }
 
-bool converts_by_webhook(const Value& object) {
-  return object["spec"]["conversion"]["strategy"].text() == "Webhook" && object["spec"]["versions"].size() > 1;
-}
-
 struct Row {
   std::string_view group, kind;
   std::string_view what_does_not_happen;           // "<Kind> is stored, but <this>"
@@ -33,8 +29,6 @@ constexpr Row kRows[] = {
     // These have their effect on a host; a template says whether they cross (syncer/synced_kinds.cpp).
     {"networking.k8s.io", "NetworkPolicy", "nothing enforces it here: traffic of the pods is not restricted by it"},
     {"networking.k8s.io", "Ingress", "nothing routes traffic by it here"},
-    {"apiextensions.k8s.io", "CustomResourceDefinition",
-     "its conversion webhook is not called yet: every version is served as it is stored", converts_by_webhook},
     {"", "Service", "no load balancer is made for it yet", wants_load_balancer},
 };
 

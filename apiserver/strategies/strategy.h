@@ -80,6 +80,7 @@ struct Strategy {
   bool orphans_by_default = false;       // a delete that says nothing leaves behind what the object owns
   std::string_view orphan_warning = "";  // what it then warns of
   bool generation = false;               // metadata.generation 1 at create, +1 when spec changes
+  bool says_version = false;             // objects are stored with their apiVersion: it need not be today's
   bool takes_long = false;               // to judge a write of it: a worker does, no loop (verbs/aside.h)
   Hook<void(schema::Value object)> defaults;
   Hook<Outcome(WriteContext& context, schema::Value object)> prepare_create;
@@ -92,6 +93,9 @@ struct Strategy {
   Hook<void(const schema::Value& object, std::vector<Cause>& causes)> validate_create;  // after that
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_update;
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_status_update;
+  /// After validate_update or validate_status_update: what may also warn.
+  Hook<void(WriteContext& context, const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)>
+      judge_update;
   // /approval, which only CertificateSigningRequest has.
   Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_approval_update;
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)>

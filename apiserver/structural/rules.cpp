@@ -115,7 +115,7 @@ std::unique_ptr<const RuleNode> make_node(const Value& props, bool root) {
 
 class Checker {
  public:
-  explicit Checker(std::vector<Cause>& causes) : causes_(causes) {}
+  Checker(std::vector<Cause>& causes, std::vector<std::string>& warnings) : causes_(causes), warnings_(warnings) {}
 
   /// `kept`: this value, or what it is part of, is as it was.
   void node(const Value& value, const Value& old, bool kept, const RuleNode& node, const std::string& path) {
@@ -185,8 +185,10 @@ class Checker {
         continue;
       }
       if (out.value.is(cel::Kind::boolean) && out.value.as_bool()) continue;
-      if (!rule.reads_old && same) continue;  // upstream warns
-      tell(rule, value, node, path, detail_of(rule, activation));
+      if (!rule.reads_old && same)
+        warn(rule, value, node, path, detail_of(rule, activation));
+      else
+        tell(causes_, rule, value, node, path, detail_of(rule, activation));
     }
   }
 
@@ -210,23 +212,34 @@ class Checker {
     return "failed rule: " + std::string(trimmed(rule.rule));
   }
 
-  void tell(const CompiledRule& rule, const Value& value, const RuleNode& node, const std::string& path,
+  void warn(const CompiledRule& rule, const Value& value, const RuleNode& node, const std::string& path,
             const std::string& detail) {
+    std::vector<Cause> causes;
+    tell(causes, rule, value, node, path, detail);
+    for (const Cause& cause : causes) {
+      std::string text = cause.field + ": " + cause.message;
+      if (std::ranges::find(warnings_, text) == warnings_.end()) warnings_.push_back(std::move(text));
+    }
+  }
+
+  static void tell(std::vector<Cause>& causes, const CompiledRule& rule, const Value& value, const RuleNode& node,
+                   const std::string& path, const std::string& detail) {
     std::string field = path;
     if (!rule.field_path.empty()) field = child(path, std::string_view(rule.field_path).substr(1));
     if (field.empty()) field = kNoField;
     const bool omitted = node.json_type == "object" || node.json_type == "array";
-    if (rule.reason == "FieldValueForbidden") return forbidden(causes_, field, detail);
-    if (rule.reason == "FieldValueRequired") return required(causes_, field, detail);
+    if (rule.reason == "FieldValueForbidden") return forbidden(causes, field, detail);
+    if (rule.reason == "FieldValueRequired") return required(causes, field, detail);
     const bool twice = rule.reason == "FieldValueDuplicate";
     std::string message = twice ? "Duplicate value" : "Invalid value";
     if (!omitted) message += ": " + BadValue(value).text();
     if (!twice || omitted) message += ": " + detail;
     if (twice && omitted) message = "Duplicate value";
-    causes_.push_back({twice ? "FieldValueDuplicate" : "FieldValueInvalid", message, field});
+    causes.push_back({twice ? "FieldValueDuplicate" : "FieldValueInvalid", message, field});
   }
 
   std::vector<Cause>& causes_;
+  std::vector<std::string>& warnings_;
   std::uint64_t budget_ = cel::kObjectCostMax;
 };
 
@@ -354,8 +367,9 @@ std::shared_ptr<const Rules> Rules::compile(const Value& props) {
   return std::shared_ptr<const Rules>(new Rules(std::move(root)));
 }
 
-void Rules::check(const Value& object, const Value& old, std::vector<Cause>& causes) const {
-  Checker(causes).node(object, old, false, *root_, "");
+void Rules::check(const Value& object, const Value& old, std::vector<Cause>& causes,
+                  std::vector<std::string>& warnings) const {
+  Checker(causes, warnings).node(object, old, false, *root_, "");
 }
 
 void check_rules(const Value& props, const std::string& path, std::vector<Cause>& causes) {

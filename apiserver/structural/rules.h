@@ -20,8 +20,9 @@ class Rules {
   /// Null: the schema (openAPIV3Schema of one version) has none.
   static std::shared_ptr<const Rules> compile(const schema::Value& props);
   ~Rules();
-  /// `old` missing: the object is new. What a rule says of something unchanged is not complained of.
-  void check(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes) const;
+  /// `old` missing: the object is new. What a rule says of something unchanged is only warned of.
+  void check(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes,
+             std::vector<std::string>& warnings) const;
 
  private:
   explicit Rules(std::unique_ptr<const RuleNode> root);

@@ -62,7 +62,7 @@ class ApplyRun final : public WriteRun {
     Document managed_fields = Document::copy_of((*object)["metadata"]["managedFields"]);
     to_storage(*request.route, object->root());
     if (auto matched = match_url(request, object->root()); !matched) return fail(matched.error());
-    auto made = current ? draft_of_change(std::move(*current), std::move(*object))
+    auto made = current ? draft_of_change(*request.route, std::move(*current), std::move(*object))
                         : Result<Draft>(draft_of_new(request, std::move(*object)));
     if (made) made->managed_fields = std::move(managed_fields);
     return made;

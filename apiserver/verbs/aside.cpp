@@ -39,24 +39,32 @@ bool is_read(Verb verb) { return verb == Verb::get || verb == Verb::list || verb
 
 }  // namespace
 
-void go_aside(const ContextPtr& context, std::function<void()> step) {
-  auto& writes = context->core->writes_aside;
-  if (writes.fetch_add(1, std::memory_order_relaxed) >= ServerCore::kAsideMax) {
-    writes.fetch_sub(1, std::memory_order_relaxed);
+void go_aside(const ContextPtr& context, AsidePool& pool, std::function<void()> step) {
+  if (pool.requests.fetch_add(1, std::memory_order_relaxed) >= pool.requests_max) {
+    pool.requests.fetch_sub(1, std::memory_order_relaxed);
     return reply_status(*context, later(Reason::too_many_requests, "too many requests, please try again later"));
   }
-  context->aside = true;
+  context->aside = &pool;
   go_on(context, std::move(step));
 }
 
-// Each write has one step at most that waits, so there is room for it.
+// Each request has one step at most that waits, so there is room for it.
 void go_on(const ContextPtr& context, std::function<void()> step) {
-  if (!context->aside) return step();
+  AsidePool* pool = context->aside;
+  if (!pool) return step();
   const auto kept = std::make_shared<Step>(context, std::move(step));
-  (void)context->core->aside.submit([kept] { kept->run(); });  // not taken: the server stops
+  (void)pool->workers.submit([kept, may_wait = pool->may_wait] {  // not taken: the server stops
+    if (!may_wait) return kept->run();
+    const MayWait here;
+    kept->run();
+  });
 }
 
 void when_ready(const ContextPtr& context, void (*step)(const ContextPtr& context)) {
+  // A watch waits by itself, event by event.
+  if (const auto* outside = outside_of(*context->route);
+      outside && outside->asks() && context->info.verb != Verb::watch)
+    return go_aside(context, context->core->conversions, [context, step] { step(context); });
   const Strategy& strategy = strategy_of(*context->route);
   const std::string_view version = context->served().version;
   const bool asks = strategy.ready && (!is_read(context->info.verb) || conversion_of(*context->route));

@@ -92,6 +92,8 @@ std::thread::id loop_of(Rig& rig) {
   return id;
 }
 
+constexpr int kAsideMax = 128;  // ServerCore::aside
+
 TEST(Aside, DefinitionsAreJudgedOffTheLoop) {
   Place place;
   Rig rig({}, noting(place));
@@ -125,7 +127,7 @@ TEST(Aside, TooManyAreRefused) {
   std::vector<Watching> open;
   open.push_back(rig.begin("POST", kDefinitions, definition()));
   place.await_definitions(1);
-  for (int n = 1; n < ServerCore::kAsideMax; ++n) open.push_back(rig.begin("POST", kDefinitions, definition()));
+  for (int n = 1; n < kAsideMax; ++n) open.push_back(rig.begin("POST", kDefinitions, definition()));
   const auto refused = rig.post(kDefinitions, definition());
   EXPECT_EQ(refused.code, 429) << refused.body;
   EXPECT_EQ(refused.headers.get("Retry-After"), "1");

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <utility>
 
+#include "apiserver/conversion/conversion.h"
+
 namespace sublet::apiserver {
 namespace {
 
@@ -218,6 +220,24 @@ ListSource::Step ListSource::render(std::string& out, const std::shared_ptr<net:
   if (rendering_->busy.load(std::memory_order_acquire)) return Step::wait;
   out = std::move(rendering_->text);
   return end();
+}
+
+// In one piece --------------------------------------------------------------------------------------------------------
+
+void reply_converted(const ContextPtr& context, const ObjectWriter& writer, ListMeta meta, Selection selection,
+                     std::vector<const store::Object*> found) {
+  while (!selection.done()) selection.step(found);
+  if (selection.limited() && !found.empty()) selection.describe_rest(*found.back(), meta);
+  const auto prepared = outside_of(writer.route())->prepare(found);
+  if (!prepared) return reply_status(*context, prepared.error());
+  const WallTime now = context->core->clock.now();
+  std::string body = writer.list_head(meta, 0);
+  for (std::size_t at = 0; at < found.size(); ++at)
+    if (auto written = writer.append_item(body, *found[at], at == 0, now); !written)
+      return reply_status(*context, written.error());
+  body += writer.list_tail();
+  if (writer.is_rendered_whole()) body = writer.render(std::move(body));
+  reply_body(*context, 200, writer.content_type(), std::move(body));
 }
 
 }  // namespace sublet::apiserver

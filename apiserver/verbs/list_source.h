@@ -47,6 +47,11 @@ class Selection {
   bool done_ = false, more_ = false;
 };
 
+/// Answers with the list in one piece, where one may wait: of objects that somebody else converts (OutsideConversion).
+/// `found`: what the selection has found already.
+void reply_converted(const ContextPtr& context, const ObjectWriter& writer, ListMeta meta, Selection selection,
+                     std::vector<const store::Object*> found = {});
+
 class ListSource final : public net::BodySource {
  public:
   ListSource(ContextPtr context, ObjectWriter writer, ListMeta meta, Selection selection,

@@ -83,7 +83,7 @@ class PatchRun final : public WriteRun {
       return fail(applied.error());
     to_storage(*request.route, root);
     if (auto matched = match_url(request, root); !matched) return fail(matched.error());
-    return draft_of_change(std::move(*current), std::move(*object));
+    return draft_of_change(*request.route, std::move(*current), std::move(*object));
   }
   const PatchRequest patch_;
 };

@@ -98,7 +98,7 @@ Result<Plan> plan_draft(Write& write, Draft& draft);
 Result<Plan> plan_at_once(Write& write, Draft& draft);
 
 /// `object` as the new state of `current`.
-Result<Draft> draft_of_change(store::ObjectPtr current, schema::Document object);
+Result<Draft> draft_of_change(const Route& route, store::ObjectPtr current, schema::Document object);
 
 Outcome mutate_new(Write& write, Draft& draft);
 Outcome validate_new(Write& write, Draft& draft);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/verbs/aside.h"
 #include "sublet/net/courier.h"
 #include "sublet/schema/engine.h"
 
@@ -109,7 +110,10 @@ void when_revision_reached(const ContextPtr& context, store::Revision revision,
                            std::function<void(const Outcome&)> then) {
   if (revision <= context->core->store.snapshot().revision()) return then({});
   const auto deadline = context->core->clock.steady_now() + kFutureRevisionWait;
-  look_again(std::make_shared<Waiting>(Waiting{context, revision, deadline, std::move(then)}));
+  auto back = [context, then = std::move(then)](const Outcome& reached) {
+    go_on(context, [then, reached] { then(reached); });
+  };
+  look_again(std::make_shared<Waiting>(Waiting{context, revision, deadline, std::move(back)}));
 }
 
 std::vector<Cause> check_list_options(const Query& query, bool watch) {

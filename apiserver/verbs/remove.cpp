@@ -160,7 +160,7 @@ void answer_removed(const RequestContext& context, const store::Object& current,
 Result<Plan> remove_now(Write& write, const store::ObjectPtr& current, Value object) {
   const Strategy& strategy = strategy_of(*write.request.route);
   if (strategy.on_removed) strategy.on_removed(write.context, object);
-  auto put = make_put(object, write.request.storage(), strategy);
+  auto put = write.stored_form(object);
   if (!put) return fail(put.error());
   Plan plan = write.erase(current, std::move(*put));
   answer_removed(write.request, *current, plan);
@@ -206,7 +206,7 @@ class RemoveRun : public WriteRun {
     auto current = find(write);
     if (!current) return fail(current.error());
     if (auto allowed = check_preconditions(write.request, **current, request_); !allowed) return fail(allowed.error());
-    auto old = stored_document(**current);
+    auto old = working_document(**current, *write.request.route);
     if (!old) return fail(old.error());
     Draft draft;
     draft.verb = WriteVerb::remove;
@@ -217,7 +217,7 @@ class RemoveRun : public WriteRun {
 
   Result<Plan> plan(Write& write, Draft& draft) override {
     if (draft.spent) {
-      auto again = stored_document(*draft.current);
+      auto again = working_document(*draft.current, *write.request.route);
       if (!again) return fail(again.error());
       draft.old = std::move(*again);
     }
@@ -293,7 +293,7 @@ Result<DeleteRequest> read_delete_request(RequestContext& context) {
 Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const DeleteRequest& request) {
   write.context.dry_run = write.context.dry_run || request.dry_run;
   if (auto allowed = check_preconditions(write.request, *current, request); !allowed) return fail(allowed.error());
-  auto document = stored_document(*current);
+  auto document = working_document(*current, *write.request.route);
   if (!document) return fail(document.error());
   if (auto admitted = admit_validating(write.context, WriteVerb::remove, Value(), document->root()); !admitted)
     return fail(admitted.error());

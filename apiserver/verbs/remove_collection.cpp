@@ -1,6 +1,7 @@
 
 #include "apiserver/admission/admission_hooks.h"
 #include "apiserver/codec/object_filter.h"
+#include "apiserver/conversion/conversion.h"
 #include "apiserver/request/object_key.h"
 #include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/list_source.h"
@@ -46,6 +47,9 @@ void answer_collection(Collection& collection) {
   Output output = collection.context->output;
   if (output.form == Form::partial) output.form = Form::partial_list;
   const ObjectWriter writer(*collection.context->route, output);
+  if (collection.context->aside && outside_of(*collection.context->route))
+    return reply_converted(collection.context, writer, collection.meta, std::move(collection.selection),
+                           std::move(collection.listed));
   reply_in_steps(collection.context, writer.content_type(),
                  std::make_unique<ListSource>(collection.context, writer, collection.meta,
                                               std::move(collection.selection), std::move(collection.listed)));
@@ -69,7 +73,9 @@ void finish_one(const CollectionPtr& collection) {
   const auto before = collection->open.fetch_sub(1);
   if (before <= kOpenMax && collection->waits.exchange(false)) step_later(collection);
   if (before != 1) return;
-  collection->context->sink->courier()->post([collection] { answer_collection(*collection); });
+  auto answer = [collection] { answer_collection(*collection); };
+  if (collection->context->aside) return go_on(collection->context, std::move(answer));
+  collection->context->sink->courier()->post(std::move(answer));
 }
 
 // Prepares and submits the delete of one object; false when a guard failed and it is to be tried again.

@@ -122,7 +122,7 @@ class ScaleRun : public WriteRun {
     RequestContext& request = write.request;
     auto current = find_current(request, write.pending);
     if (!current) return fail(current.error());
-    auto workload = stored_document(**current);
+    auto workload = working_document(**current, *request.route);
     if (!workload) return fail(workload.error());
     const ScalePaths& paths = scale_paths(request);
     const ScaleFields fields((*workload)["metadata"]["managedFields"],
@@ -132,7 +132,7 @@ class ScaleRun : public WriteRun {
     if (auto changed = change(write, scale); !changed) return fail(changed.error());
     if (auto matched = match_url(request, scale.root()); !matched) return fail(matched.error());
     if (auto taken = take_scale(request, workload->root(), scale.root()); !taken) return fail(taken.error());
-    auto draft = draft_of_change(std::move(*current), std::move(*workload));
+    auto draft = draft_of_change(*request.route, std::move(*current), std::move(*workload));
     if (draft) draft->managed_fields = fields.of_workload(scale["metadata"]["managedFields"]);
     return draft;
   }
@@ -197,7 +197,7 @@ class ScaleApply final : public ScaleRun {
 Outcome check_scale(const RequestContext& context, const store::Object& workload) {
   const ScalePaths* own = own_scale_paths(context);
   if (!own) return {};
-  const auto document = stored_document(workload);
+  const auto document = working_document(workload, *context.route);
   if (document && at_path(document->root(), own->spec_replicas)) return {};
   Status status;
   status.reason = Reason::internal_error;
@@ -208,7 +208,7 @@ Outcome check_scale(const RequestContext& context, const store::Object& workload
 }
 
 std::string scale_json(const RequestContext& context, const store::Object& workload) {
-  auto document = stored_document(workload);
+  auto document = working_document(workload, *context.route);
   auto scale = scale_of(document ? document->root() : Value(), scale_paths(context));
   if (context.output.form == Form::table) return table_json(context, scale.root());
   return scale.to_json();

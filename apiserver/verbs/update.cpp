@@ -80,13 +80,15 @@ void count_generation(const RequestContext& context, Value object, const Value& 
   if (!same) object["metadata"].put("generation", old["metadata"]["generation"].integer() + 1);
 }
 
-std::vector<Cause> causes_of(const RequestContext& context, const Value& object, const Value& old) {
+std::vector<Cause> causes_of(Write& write, const Value& object, const Value& old) {
+  const RequestContext& context = write.request;
   const Strategy& strategy = strategy_of(*context.route);
   std::vector<Cause> causes;
   validate_object_meta_update(object["metadata"], old["metadata"], causes, strategy.finalizers);
   // The fields of the other endpoint are as they were, so a whole check can only speak of what changed.
   collect_causes(context, object, causes);
   if (const auto validate = update_steps(strategy, context.info.subresource).validate) validate(object, old, causes);
+  if (strategy.judge_update) strategy.judge_update(write.context, object, old, causes);
   return causes;
 }
 
@@ -101,7 +103,7 @@ class UpdateRun final : public WriteRun {
     if (!object) return fail(object.error());
     if (auto matched = match_url(request, object->root()); !matched) return fail(matched.error());
     auto current = find_current(request, write.pending);
-    if (current) return draft_of_change(std::move(*current), std::move(*object));
+    if (current) return draft_of_change(*request.route, std::move(*current), std::move(*object));
     if (!strategy_of(*request.route).create_on_update || !request.info.subresource.empty())
       return fail(current.error());
     Draft draft;
@@ -114,8 +116,8 @@ class UpdateRun final : public WriteRun {
 
 }  // namespace
 
-Result<Draft> draft_of_change(store::ObjectPtr current, schema::Document object) {
-  auto old = stored_document(*current);
+Result<Draft> draft_of_change(const Route& route, store::ObjectPtr current, schema::Document object) {
+  auto old = working_document(*current, route);
   if (!old) return fail(old.error());
   Draft draft;
   draft.verb = WriteVerb::update;
@@ -150,7 +152,7 @@ Outcome validate_change(Write& write, Draft& draft) {
     if (auto prepared = prepare(write.context, object, old); !prepared) return prepared;
   count_generation(request, object, old);
   keep_managed_times(object, old);
-  auto causes = causes_of(request, object, old);
+  auto causes = causes_of(write, object, old);
   if (!causes.empty())
     return fail(invalid_status(request.served().group, request.served().kind, request.info.name, std::move(causes)));
   return admit_validating(write.context, WriteVerb::update, object, old);
@@ -173,7 +175,7 @@ Result<Plan> plan_change(Write& write, Draft& draft) {
     return plan;
   }
   if (strategy.on_removed) strategy.on_removed(write.context, object);
-  auto put = make_put(object, request.storage(), strategy);
+  auto put = write.stored_form(object);
   if (!put) return fail(put.error());
   return write.erase(draft.current, std::move(*put));
 }

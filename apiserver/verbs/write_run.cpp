@@ -3,6 +3,7 @@
 
 #include "apiserver/admission/call_out.h"
 #include "apiserver/admission/plugins.h"
+#include "apiserver/conversion/conversion.h"
 #include "apiserver/request/large_work.h"
 #include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/host_address.h"
@@ -269,6 +270,8 @@ void WriteRun::answer_when_durable(Result<Answer> answer, store::Revision seen) 
 }
 
 void WriteRun::tell(const Result<Answer>& answer) {
+  const bool waits = context_->aside && context_->aside->may_wait && !MayWait::here();
+  if (waits) return go_on(context_, [self = shared_from_this(), answer] { self->tell(answer); });
   if (!answer) return reply_status(*context_, answer.error());
   reply(*context_, *answer);
 }

@@ -80,10 +80,21 @@ Write::Write(RequestContext& request_, const store::Snapshot& pending_)
               .query = &request_.query,
               .request_body = request_.request.body} {}
 
+Result<store::Put> Write::stored_form(Value object, StoredVersion version) {
+  const Strategy& strategy = strategy_of(*request.route);
+  const Conversion* storing = request.kinds->entry<Conversion>(request.storage());
+  if (!storing || !storing->outside) return make_put(object, request.storage(), strategy, version);
+  schema::Document stored = schema::Document::copy_of(object);  // which may be wanted again, as it was
+  stored.root().put("kind", request.served().kind);
+  stored.root().put("apiVersion", api_version(request.served().group, request.served().version));
+  if (auto converted = storing->outside->convert(stored.root()); !converted) return fail(converted.error());
+  return make_put(stored.root(), request.storage(), strategy, version);
+}
+
 Result<Plan> Write::put(int code, std::string key, const store::ObjectPtr& current, Value object) {
   // What would be created has no revision yet, as upstream answers it.
   const auto version = context.dry_run && !current ? StoredVersion::none : StoredVersion::hole;
-  auto made = make_put(object, request.storage(), strategy_of(*request.route), version);
+  auto made = stored_form(object, version);
   if (!made) return fail(made.error());
   if (current && made->bytes == current->bytes) return keep(current);
   Plan plan;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "apiserver/codec/object_bytes.h"
 #include "apiserver/codec/request_body.h"
 #include "apiserver/verbs/verb.h"
 
@@ -23,6 +24,8 @@ struct Write {
   /// Adds the guard and the op of the object itself; the answer will be that op's object. What does not differ from
   /// `current` is kept; a dry run stores nothing. `object` is changed (make_put).
   Result<Plan> put(int code, std::string key, const store::ObjectPtr& current, schema::Value object);
+  /// An object as it is stored: make_put(), of what somebody else may have to convert first.
+  Result<store::Put> stored_form(schema::Value object, StoredVersion version = StoredVersion::hole);
   /// The object goes away; watchers and the answer see `last_state`.
   Plan erase(const store::ObjectPtr& current, std::optional<store::Put> last_state);
   /// Answers with what is stored, once that is durable.

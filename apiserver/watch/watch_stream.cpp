@@ -1,8 +1,12 @@
 #include "apiserver/watch/watch_stream.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "apiserver/authz/request_attributes.h"
 #include "apiserver/authz/standing_rights.h"
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/conversion/conversion.h"
 #include "apiserver/discovery/custom_schema.h"
 #include "sublet/base/metrics.h"
 
@@ -15,6 +19,7 @@ using std::chrono::seconds;
 constexpr std::size_t kCatchUpStep = 512;  // events looked at per turn of a stream that is behind
 constexpr std::size_t kInitialStep = 256;  // objects looked at per turn
 constexpr seconds kBookmarkEvery{60};
+constexpr std::size_t kPrepareBytes = 256 * 1024;  // of objects that are converted ahead, about
 
 constexpr std::string_view kEventTypes[] = {"ADDED", "MODIFIED", "DELETED", "DELETED"};  // by Variant
 
@@ -124,8 +129,37 @@ void WatchStream::on_timer() {
   arm_timer();
 }
 
+/// False: workers have them converted, and that wakes the stream.
+bool WatchStream::at_hand(std::vector<store::ObjectPtr> objects) {
+  const OutsideConversion* outside = outside_of(writer_.route());
+  if (!outside || std::ranges::all_of(objects, [&](const auto& object) { return outside->at_hand(*object); }))
+    return true;
+  prepare(std::move(objects));
+  return false;
+}
+
+void WatchStream::prepare(std::vector<store::ObjectPtr> objects) {
+  if (std::exchange(preparing_, true)) return;
+  const bool taken = core_->conversions.workers.submit([self = shared_from_this(), objects = std::move(objects)] {
+    const MayWait here;
+    std::vector<const store::Object*> each;
+    for (const auto& object : objects) each.push_back(object.get());
+    auto prepared = outside_of(self->writer_.route())->prepare(each);
+    self->core_->loop.post([self, prepared = std::move(prepared)] { self->take_prepared(prepared); });
+  });
+  if (!taken) take_prepared(fail(Reason::too_many_requests, "too many requests, please try again later"));
+}
+
+void WatchStream::take_prepared(Result<std::shared_ptr<const void>> prepared) {
+  preparing_ = false;
+  if (done_) return;
+  if (!prepared) return expire(std::move(prepared.error()));
+  prepared_ = std::move(*prepared);
+  wake();
+}
+
 void WatchStream::write_initial() {
-  if (!peer_keeps_up()) return;
+  if (preparing_ || !peer_keeps_up()) return;
   std::vector<store::ObjectPtr> step;
   initial_->snapshot.scan(prefix_, initial_->key, [&step](const store::ObjectPtr& object) {
     step.push_back(object);
@@ -133,6 +167,11 @@ void WatchStream::write_initial() {
   });
   const WallTime now = core_->clock.now();
   std::string frames;  // one write for the whole step
+  if (std::vector<store::ObjectPtr> wanted; outside_of(writer_.route())) {
+    const auto selected = [this](const store::ObjectPtr& object) { return filter_.matches(*object); };
+    std::ranges::copy_if(step, std::back_inserter(wanted), selected);
+    if (!at_hand(std::move(wanted))) return;
+  }
   for (const auto& object : step) {
     if (!filter_.matches(*object)) continue;
     if (auto frame = writer_.frame("ADDED", *object, !wrote_columns_, now)) {
@@ -151,7 +190,7 @@ void WatchStream::write_initial() {
 
 /// A step towards the end of the history; then others have their turn.
 void WatchStream::catch_up(FrameCache& frames) {
-  if (!peer_keeps_up()) return;
+  if (preparing_ || !peer_keeps_up()) return;
   auto changes = core_->store.changes(prefix_, cursor_, kCatchUpStep);
   if (!changes) return expire(std::move(changes.error()));
   if (!write_events(changes->events, frames)) return;
@@ -183,14 +222,39 @@ void WatchStream::set_live(bool live) {
   live ? core_->watches.went_live(cursor_) : core_->watches.left_live();
 }
 
-/// False when the peer fell behind; then `cursor_` is at the last event that it will get.
-bool WatchStream::write_events(const std::vector<store::EventPtr>& events, FrameCache& frames) {
-  for (const store::EventPtr& event : events) {
-    if (event->revision <= cursor_) continue;
-    if (!peer_keeps_up()) return false;
-    write_event(frames, event);
-    cursor_ = event->revision;
+/// Null: nothing.
+store::ObjectPtr WatchStream::shown_by(const store::EventPtr& event) const {
+  const auto variant = variant_of(*event);
+  if (!variant) return nullptr;
+  if (*variant != Variant::deleted_previous) return event->object;
+  return std::make_shared<const store::Object>(stamped(*event->previous, event->revision));
+}
+
+/// False: it, and some of those behind it, are being converted.
+bool WatchStream::is_at_hand(const std::vector<store::EventPtr>& events, std::size_t at) {
+  const OutsideConversion* outside = outside_of(writer_.route());
+  if (!outside) return true;
+  auto object = shown_by(events[at]);
+  if (!object || outside->at_hand(*object)) return true;
+  std::vector<store::ObjectPtr> wanted;
+  for (std::size_t bytes = 0; at < events.size() && bytes < kPrepareBytes; ++at) {
+    if (object = shown_by(events[at]); !object) continue;
+    bytes += object->bytes.size();
+    wanted.push_back(std::move(object));
   }
+  prepare(std::move(wanted));
+  return false;
+}
+
+/// False when the peer fell behind, or what comes is not at hand; then `cursor_` is at the last event that it will get.
+bool WatchStream::write_events(const std::vector<store::EventPtr>& events, FrameCache& frames) {
+  for (std::size_t at = 0; at < events.size(); ++at) {
+    if (events[at]->revision <= cursor_) continue;
+    if (!peer_keeps_up() || !is_at_hand(events, at)) return false;
+    write_event(frames, events[at]);
+    cursor_ = events[at]->revision;
+  }
+  prepared_.reset();
   return true;
 }
 

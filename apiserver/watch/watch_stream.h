@@ -5,7 +5,8 @@
 // the peer does not, the stream waits where it is, and reads on from there when the peer has drained. So a slow peer
 // costs its backlog and nobody else waits. Only what is compacted before it was read ends a stream early, with the
 // API's 410. A custom kind that goes, or changes, ends its watches cleanly when they have told what there was: they
-// read by what was known of it when they began.
+// read by what was known of it when they began. What a webhook converts is converted by workers, a step ahead, and a
+// stream ends with the error when that fails.
 //
 // Lifecycle: start() once; the hub holds the stream until it ends (peer gone, timeout, expired, server stopping).
 // Threads: start() on the request's; all the rest on the hub's loop.
@@ -72,9 +73,14 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
   void arm_timer();
   void on_timer();
   bool peer_keeps_up();
+  bool at_hand(std::vector<store::ObjectPtr> objects);
+  void prepare(std::vector<store::ObjectPtr> objects);
+  void take_prepared(Result<std::shared_ptr<const void>> prepared);
   void write_initial();
   void catch_up(FrameCache& frames);
   bool write_events(const std::vector<store::EventPtr>& events, FrameCache& frames);
+  store::ObjectPtr shown_by(const store::EventPtr& event) const;
+  bool is_at_hand(const std::vector<store::EventPtr>& events, std::size_t at);
   void write_event(FrameCache& frames, const store::EventPtr& event);
   std::optional<Variant> variant_of(const store::Event& event) const;
   FrameCache::Frame frame_of(FrameCache& frames, const store::EventPtr& event, Variant variant);
@@ -97,6 +103,10 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
   net::Loop::TimerId timer_ = 0;
   bool begun_ = false, live_ = false, done_ = false;
   bool initial_end_due_ = false, wrote_columns_ = false, timer_due_ = false;
+
+  // Of objects that somebody else converts: what was converted for the next step, and whether more is asked for.
+  std::shared_ptr<const void> prepared_;
+  bool preparing_ = false;
 
   std::atomic<bool> peer_gone_{false};
   std::atomic<bool> waits_{false};  // for the peer to take its backlog
