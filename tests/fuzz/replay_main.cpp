@@ -1,6 +1,7 @@
 // Runs a fuzz target without libFuzzer: over every file of a corpus folder, then over seeded mutations of them. The
 // same seed gives the same inputs on every machine, so a failure here can be repeated.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
@@ -53,7 +55,7 @@ std::string mutate(const std::vector<std::string>& corpus, std::mt19937& random)
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: %s CORPUS_FOLDER [MUTATIONS]\n", arguments[0]);
+    std::fprintf(stderr, "usage: %s CORPUS_FOLDER [MUTATIONS | SECONDSs]\n", arguments[0]);
     return 2;
   }
   std::vector<std::filesystem::path> paths;
@@ -69,9 +71,13 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "%s: no corpus\n", arguments[1]);
     return 1;
   }
-  const long mutations = count > 2 ? std::atol(arguments[2]) : 0;
-  std::mt19937 random(20261121);
-  for (long i = 0; i < mutations; ++i) run(mutate(corpus, random));
+  const long wanted = count > 2 ? std::atol(arguments[2]) : 0;
+  const bool timed = count > 2 && std::string_view(arguments[2]).ends_with('s');
+  // A run by the clock is another one each time.
+  const auto now = std::chrono::steady_clock::now(), end = now + std::chrono::seconds(timed ? wanted : 0);
+  std::mt19937 random(timed ? static_cast<unsigned>(now.time_since_epoch().count()) : 20261121u);
+  long mutations = 0;
+  for (; timed ? std::chrono::steady_clock::now() < end : mutations < wanted; ++mutations) run(mutate(corpus, random));
   std::printf("%zu corpus inputs, %ld mutations\n", corpus.size(), mutations);
   return 0;
 }
