@@ -196,6 +196,54 @@ void measure_beside(const std::string& name, const ClientTls& tls, const std::st
   figures.emplace_back(name + "_p99_ms", quantile(latencies, 0.99) / 1e3);
 }
 
+/// The configuration of a pod, of 3 KB; `turn` is what changes from one apply to the next.
+std::string pod_to_apply(int worker, int turn) {
+  constexpr int kVariables = 32;
+  const std::string name = "pod-" + std::to_string(worker);
+  std::string env;
+  for (int i = 0; i < kVariables; ++i)
+    env += std::string(i == 0 ? "" : ",") + R"({"name":"VARIABLE_)" + std::to_string(i) + R"(","value":")" +
+           std::string(48, static_cast<char>('a' + i % 26)) + "\"}";
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"(","labels":{"app":"bench","turn":"t)" +
+         std::to_string(turn) +
+         R"("}},"spec":{"automountServiceAccountToken":false,"containers":[{"name":"main","image":"example/main:1",)" +
+         R"("ports":[{"name":"http","containerPort":8080}],"resources":{"requests":{"cpu":"10m","memory":"16Mi"}},"env":[)" +
+         env + R"(]},{"name":"side","image":"example/side:1","args":["--one","--two"]}]}})";
+}
+
+Request apply_of_pod(const std::string& namespace_name, int worker, int turn) {
+  return {.method = "PATCH",
+          .path = "/api/v1/namespaces/" + namespace_name + "/pods/pod-" + std::to_string(worker) +
+                  "?fieldManager=bench&force=true",
+          .body = pod_to_apply(worker, turn),
+          .content_type = "application/apply-patch+yaml"};
+}
+
+/// PUTs, and applies of pods that exist: all of them change managedFields.
+void measure_changes(Connection& connection, const ClientTls& tls, const ProcessUsage& server, double seconds,
+                     const std::string& objects, Figures& figures) {
+  run_closed_loop(
+      "update_16", tls, server, {.workers = 16, .seconds = seconds},
+      [&](int worker, int, std::minstd_rand& dice) {
+        const std::string name = "cm-" + std::to_string(worker);
+        return Request{.method = "PUT", .path = config_maps_path(objects) + "/" + name, .body = config_map(name, dice)};
+      },
+      figures);
+  // Pods want a service account; where a controller makes it, it may be there already.
+  (void)connection.call({.method = "POST",
+                         .path = "/api/v1/namespaces/" + objects + "/serviceaccounts",
+                         .body = R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}})"});
+  for (int worker = 0; worker < 16; ++worker) connection.expect(apply_of_pod(objects, worker, -1));
+  for (const bool changes : {true, false}) {
+    run_closed_loop(
+        changes ? "apply_16" : "apply_same_16", tls, server, {.workers = 16, .seconds = seconds},
+        [&](int worker, int turn, std::minstd_rand&) { return apply_of_pod(objects, worker, changes ? turn : -1); },
+        figures);
+    for (int worker = 0; changes && worker < 16; ++worker) connection.expect(apply_of_pod(objects, worker, -1));
+  }
+  connection.expect({.method = "DELETE", .path = "/api/v1/namespaces/" + objects + "/pods?gracePeriodSeconds=0"});
+}
+
 }  // namespace
 
 double quantile(std::vector<double> values, double q) {
@@ -244,6 +292,7 @@ Figures measure_api(const kube::ClusterAccess& access, const ProcessUsage& serve
                        .content_type = "application/merge-patch+json"};
       },
       figures);
+  measure_changes(connection, tls, server, seconds, objects, figures);
   empty_namespace(connection, objects);
   return figures;
 }
