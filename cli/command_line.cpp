@@ -26,6 +26,7 @@ struct Parsed {
   ConnectOptions connect;
   DisconnectOptions disconnect;
   DeleteOptions remove;
+  AuditOptions audit;
   BootOptions boot;
   VersionOptions version;
   int create_timeout = 60, delete_timeout = 120, boot_timeout = 600;
@@ -135,6 +136,9 @@ void declare_delete(CLI::App& app, Parsed& parsed) {
   command->add_flag("-y,--yes", options.yes, "do not ask; needed where there is no terminal to ask on");
   command->add_flag("--ignore-not-found", options.ignore_not_found, "succeed when there is none");
   command->add_flag("--force", options.force, "forget it also when the host cannot be reached");
+  command->add_option("--host-kubeconfig", options.host_kubeconfig,
+                      "kubeconfig of their host (default: the file that create was given)");
+  command->add_option("--context", options.host_context, "context in the host's kubeconfig");
   command->add_flag("--keep-host", options.keep_host, "leave the embedded host running when the last one goes");
   command->add_option("--timeout", parsed.delete_timeout, "how long to wait for each, e.g. 120s")
       ->transform(kSeconds)
@@ -146,6 +150,20 @@ void declare_delete(CLI::App& app, Parsed& parsed) {
       "  sublet delete rag train -n team-rag --yes\n"
       "  sublet delete --yes $(sublet list -n team-rag -o name)\n"
       "  sublet delete rag --force                # its host is gone for good");
+}
+
+void declare_audit(CLI::App& app, Parsed& parsed) {
+  auto* command = app.add_subcommand("audit", "Check the log of what a virtual cluster has written to its host");
+  auto& options = parsed.audit;
+  command->add_option("NAME", options.name, "its name, also as `sublet list -o name` prints it")->required();
+  command->add_option("-n,--namespace", options.host_namespace, "its namespace on the host");
+  command->add_option("--head", options.head, "the hash that a former check printed: its line must still be there");
+  declare_output(command, options.output);
+  command->footer(
+      "Examples:\n"
+      "  sublet audit rag                         # prints the hash of the last record, to be kept elsewhere\n"
+      "  sublet audit rag --head 5f2c...          # later: nothing up to there was cut off\n"
+      "  sublet audit rag -o json");
 }
 
 void declare_boot(CLI::App& app, Parsed& parsed) {
@@ -194,6 +212,7 @@ int run(const CLI::App& app, Parsed& parsed, cluster::Driver& driver) {
   if (app.got_subcommand("connect")) return connect(driver, parsed.connect);
   if (app.got_subcommand("disconnect")) return disconnect(parsed.disconnect);
   if (app.got_subcommand("delete")) return remove(driver, parsed.remove);
+  if (app.got_subcommand("audit")) return audit(driver, parsed.audit);
   if (app.got_subcommand("boot")) return boot(driver, *make_systemd(), default_boot_place(), parsed.boot);
   return version(parsed.version, kubernetes_release());
 }
@@ -250,6 +269,7 @@ int run_command_line(int argc, char** argv, const DriverMaker& make_driver) {
   declare_connect(app, parsed);
   declare_disconnect(app, parsed);
   declare_delete(app, parsed);
+  declare_audit(app, parsed);
   declare_boot(app, parsed);
   declare_version(app, parsed);
   const auto command = take_command(argc, argv);

@@ -66,8 +66,17 @@ struct DeleteOptions {
   bool keep_host = false;             // leave the embedded host running when the last one goes
   std::chrono::seconds timeout{120};  // for each
   std::string output = "text";
+  std::string host_kubeconfig{}, host_context{};  // the operator's access; empty: as create was given it
 };
 int remove(cluster::Driver& driver, const DeleteOptions& options);
+
+struct AuditOptions {
+  std::string name, host_namespace;
+  std::string head;  // the hash that a former check printed: the log must still have that line
+  std::string output = "text";
+};
+/// Checks the log of what the virtual cluster has written to its host (sublet/syncer/host_audit.h).
+int audit(const cluster::Driver& driver, const AuditOptions& options);
 
 class ServiceManager;
 struct BootPlace;

@@ -65,7 +65,7 @@ void print_table(const std::vector<Row>& rows, bool wide) {
   std::fputs(table.text().c_str(), stdout);
 }
 
-// Those in the namespace that is asked for; damaged ones are told why.
+// Those in the namespace that is asked for; what is wrong with one is told.
 std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_namespace) {
   cluster::Records records = driver.list();
   const cluster::Records all = records;
@@ -82,6 +82,13 @@ std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_
     auto reference = reference_of(all, records.clusters[i].name, records.clusters[i].host_namespace);
     rows.push_back({std::move(records.clusters[i]), std::move(reference), statuses[i], connected});
   }
+  for (const Row& row : rows)
+    if (row.status.status == "TokenExpired")
+      std::fprintf(
+          stderr,
+          "sublet: %s no longer reaches its host: what its syncer is known by there has ended; renew it: sublet "
+          "create %s -n %s --host-kubeconfig FILE\n",
+          row.reference.c_str(), row.cluster.name.c_str(), row.cluster.host_namespace.c_str());
   for (const auto& damaged : records.damaged) {
     rows.push_back({damaged_row(damaged), reference_of(all, damaged.name, damaged.host_namespace), {"Damaged", "-"}});
     std::fprintf(stderr, "sublet: %s\n", printable(damaged.why).c_str());

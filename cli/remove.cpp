@@ -95,8 +95,9 @@ class DeleteSteps final : public Steps {
 
 Outcome take_away(cluster::Driver& driver, const DeleteOptions& options, const Target& target, DeleteSteps& steps) {
   if (const auto* damaged = std::get_if<DamagedRecord>(&target.record)) return driver.remove_damaged(*damaged, steps);
-  return driver.remove(std::get<VirtualCluster>(target.record), {options.force, options.keep_host, options.timeout},
-                       steps);
+  return driver.remove(
+      std::get<VirtualCluster>(target.record),
+      {options.force, options.keep_host, options.timeout, {options.host_kubeconfig, options.host_context, {}}}, steps);
 }
 
 nlohmann::json result_json(const Target& target, const Outcome& removed) {

@@ -1,5 +1,10 @@
 #include "cluster/host.h"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "cluster/identity.h"
 #include "cluster/owner.h"
 #include "cluster/pod_access.h"
 #include "cluster/policies.h"
@@ -21,6 +26,19 @@ Result<Host> make_host(const HostConnector& connect, kube::ClusterAccess access,
   if (!transport) return fail(transport.error());
   kube::Client client(*transport, {.user_agent = "sublet", .timeout = std::chrono::seconds(20)});
   return Host{std::move(access), std::move(context), embedded, std::move(client)};
+}
+
+// Of a list as in $KUBECONFIG: it is read again from another folder.
+std::string absolute(std::string_view list) {
+  std::string out;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(':', at), list.size());
+    std::error_code error;
+    const std::filesystem::path path = std::filesystem::absolute(list.substr(at, end - at), error);
+    if (end > at) out += (out.empty() ? "" : ":") + (error ? std::string(list.substr(at, end - at)) : path.string());
+    at = end + 1;
+  }
+  return out;
 }
 
 Document manifest(std::string_view api_version, std::string_view kind, std::string_view name) {
@@ -45,6 +63,7 @@ Result<Host> host_from_kubeconfig(const HostConnector& connect, const std::strin
   const std::string name = access->context_name;
   auto host = make_host(connect, std::move(*access), name, false);
   if (!host) return host;
+  host->kubeconfig = absolute(file);
   const auto answer = host->client.raw("GET", "/version");
   if (!answer)
     return fail(Reason::service_unavailable,
@@ -62,19 +81,71 @@ void tell_of_unverified(const Host& host, Progress& progress) {
                 "change all that crosses; name its CA there instead (certificate-authority)");
 }
 
-Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster) {
-  auto access = kube::load_kubeconfig(cluster.host_kubeconfig_path());
-  if (!access) return fail(access.error());
-  return make_host(connect, std::move(*access), cluster.host_context, cluster.embedded_host);
+Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster, const HostChoice& choice) {
+  if (choice.given()) return host_from_kubeconfig(connect, choice.kubeconfig, choice.context);
+  auto stored = kube::load_kubeconfig(cluster.host_kubeconfig_path());
+  if (!stored) return fail(stored.error());
+  // An earlier version kept the operator's access itself.
+  if (cluster.host_kubeconfig.empty())
+    return make_host(connect, std::move(*stored), cluster.host_context, cluster.embedded_host);
+  auto host = host_from_kubeconfig(connect, cluster.host_kubeconfig, cluster.host_context);
+  const std::string next = "; name the host's kubeconfig with --host-kubeconfig FILE";
+  if (!host) {
+    Status status = host.error();
+    status.message += next;
+    return fail(std::move(status));
+  }
+  if (host->access.server != stored->server)
+    return fail(Reason::conflict, "context " + cluster.host_context + " in " + cluster.host_kubeconfig + " is now of " +
+                                      host->access.server + ", and virtual cluster " + cluster.name + " stands on " +
+                                      stored->server + next);
+  return host;
 }
 
 namespace {
 
+constexpr std::string_view kEnforceLabel = "pod-security.kubernetes.io/enforce";
+constexpr std::array<std::string_view, 3> kStandards{"privileged", "baseline", "restricted"};  // from loose to strict
+
+// What its syncer holds each pod against the host holds it against too. Several virtual clusters may share a namespace
+// that sublet made: it has the loosest of their standards. In another's namespace that is its owner's to say.
+Outcome keep_standard(const Host& host, const VirtualCluster& cluster, const Value& there, const std::string& wanted,
+                      Progress& progress) {
+  const Value labels = there["metadata"]["labels"];
+  const auto rank = [](std::string_view standard) {
+    return std::ranges::find(kStandards, standard) - kStandards.begin();
+  };
+  const std::string has = labels[kEnforceLabel].string();
+  if (!has.empty() && rank(has) <= rank(wanted)) return {};
+  if (labels[kCreatedByLabel].text() != kCreatedBySublet) {
+    progress.warn("namespace " + cluster.host_namespace + " is not sublet's and " +
+                  (has.empty() ? "enforces no Pod Security Standard; to have the host refuse what the syncer must not "
+                                 "make: kubectl label namespace " +
+                                     cluster.host_namespace + " " + std::string(kEnforceLabel) + "=" + wanted
+                               : "enforces the Pod Security Standard " + has + ", stricter than the template's " +
+                                     wanted + ": the host refuses what is between them"));
+    return {};
+  }
+  Document patch = Document::object();
+  patch.root().object("metadata").object("labels").put(kEnforceLabel, wanted);
+  const auto patched =
+      host.client.patch(kNamespaces, "", cluster.host_namespace, kube::PatchType::merge, patch.to_json());
+  return patched ? Outcome() : fail(patched.error());
+}
+
 // One that is terminating takes nothing in: its end is waited for.
-Outcome make_namespace(const Host& host, const std::string& host_namespace,
-                       std::chrono::steady_clock::time_point deadline) {
+Outcome make_namespace(const Host& host, const VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline,
+                       Progress& progress) {
+  const std::string& host_namespace = cluster.host_namespace;
+  const auto context = translate_context(cluster);
+  if (!context) return fail(context.error());
+  const std::string standard = context->resolved_template
+                                   ? context->resolved_template->config().policies.pod_security_standard
+                                   : patches::Policies().pod_security_standard;
   const Document wanted = manifest("v1", "Namespace", host_namespace);
-  wanted.root().object("metadata").object("labels").put(kCreatedByLabel, kCreatedBySublet);
+  Value labels = wanted.root().object("metadata").object("labels");
+  labels.put(kCreatedByLabel, kCreatedBySublet);
+  labels.put(kEnforceLabel, standard);
   for (;;) {
     const auto created = host.client.create(kNamespaces, "", wanted.root());
     if (created) return {};
@@ -82,7 +153,8 @@ Outcome make_namespace(const Host& host, const std::string& host_namespace,
     const auto existing = host.client.get(kNamespaces, "", host_namespace);
     if (!existing && existing.error().is(Reason::not_found)) continue;
     if (!existing) return fail(existing.error());
-    if (!existing->root()["metadata"].has("deletionTimestamp")) return {};
+    if (!existing->root()["metadata"].has("deletionTimestamp"))
+      return keep_standard(host, cluster, existing->root(), standard, progress);
     if (!wait_until_namespace_is_gone(host, host_namespace, deadline))
       return fail(Reason::conflict,
                   "namespace " + host_namespace + " is being deleted on the host; wait until it is gone");
@@ -119,11 +191,13 @@ Outcome open_to_pods(const Host& host, VirtualCluster& cluster) {
 
 }  // namespace
 
-Outcome prepare_host(const Host& host, VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline) {
-  auto prepared = make_namespace(host, cluster.host_namespace, deadline);
+Outcome prepare_host(const Host& host, VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline,
+                     Progress& progress) {
+  auto prepared = make_namespace(host, cluster, deadline, progress);
   if (prepared) prepared = take_name(host, cluster);
   if (prepared) prepared = make_service_account(host, cluster);
   if (prepared) prepared = open_to_pods(host, cluster);
+  if (prepared) prepared = keep_identity(host, cluster, progress);
   if (prepared) prepared = keep_policies(host, cluster);
   if (prepared) return prepared;
   Status status = prepared.error();

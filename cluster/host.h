@@ -21,6 +21,7 @@ struct Host {
   std::string context;  // as in context names
   bool embedded = false;
   kube::Client client;
+  std::string kubeconfig{};  // the files that it came from, absolute; "": embedded
 };
 
 /// The embedded host, by the access that it gave.
@@ -29,13 +30,16 @@ Result<Host> embedded_host(const HostConnector& connect, kube::ClusterAccess acc
 Result<Host> host_from_kubeconfig(const HostConnector& connect, const std::string& path, const std::string& context);
 /// Says so when the host's certificate is not verified.
 void tell_of_unverified(const Host& host, Progress& progress);
-/// The host that a virtual cluster stands on, by its own host.kubeconfig.
-Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster);
+/// The host that a virtual cluster stands on, as its operator: by the kubeconfig that `choice` names, else the one that
+/// create was given. conflict when that one is of another host.
+Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster, const HostChoice& choice);
 
-/// Namespace, the name in it (owner.h), a service account without rights, what the template's policies keep there, and
-/// what leads pods to their API server (pod_access.h), whose address it writes into the record; all but the name may be
-/// there already. Waits for the end of a namespace of that name that is terminating.
-Outcome prepare_host(const Host& host, VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline);
+/// Namespace, the name in it (owner.h), a service account without rights, what leads pods to their API server
+/// (pod_access.h), whose address it writes into the record, the syncer's identity (identity.h), and what the template's
+/// policies keep there; all but the name may be there already. Waits for the end of a namespace of that name that is
+/// terminating.
+Outcome prepare_host(const Host& host, VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline,
+                     Progress& progress);
 /// Of the namespace when it carries the mark that sublet made it.
 std::optional<std::string> uid_of_namespace_by_sublet(const Host& host, const std::string& host_namespace);
 bool wait_until_namespace_is_gone(const Host& host, const std::string& host_namespace,

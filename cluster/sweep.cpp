@@ -7,6 +7,7 @@
 #include <span>
 #include <thread>
 
+#include "cluster/identity.h"
 #include "cluster/inhabitants.h"
 #include "cluster/owner.h"
 #include "cluster/pod_access.h"
@@ -151,6 +152,7 @@ Result<std::vector<Item>> Sweep::what_is_left(std::span<const syncer::Swept> kin
     for (const auto& selector : selectors(in_cluster)) {
       const auto listed = host_.client.list(resource, in_cluster ? "" : cluster_.host_namespace,
                                             {.label_selector = selector, .metadata_only = true});
+      if (!listed && listed.error().is(Reason::not_found)) continue;  // a host that does not serve it
       if (!listed) return fail(listed.error());
       for (const Value item : listed->root()["items"]) {
         const Value metadata = item["metadata"];
@@ -172,7 +174,7 @@ Status Sweep::out_of_patience(const std::vector<Item>& left) const {
 
 Outcome Sweep::take_away(std::span<const syncer::Swept> kinds, bool force_late) {
   const auto impatient = steady_clock::now() + (deadline_ - steady_clock::now()) / 2;
-  for (;;) {
+  for (bool asked_once = false;; asked_once = true) {
     const auto begun = steady_clock::now();
     const auto left = what_is_left(kinds);
     if (!left) return fail(left.error());
@@ -180,7 +182,8 @@ Outcome Sweep::take_away(std::span<const syncer::Swept> kinds, bool force_late) 
     const std::string text = count_text(*left) + " left";
     progress_.update(text);
     const auto looked = steady_clock::now();
-    if (looked >= deadline_) return fail(out_of_patience(*left));
+    // Whoever had to wait long for the first look asks all the same.
+    if (asked_once && looked >= deadline_) return fail(out_of_patience(*left));
     const auto grace = force_late && looked > impatient ? std::optional(0) : std::nullopt;
     if (auto asked = deletions_.ask(
             *left, grace,
@@ -231,6 +234,10 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
       if (std::ranges::find(all, resource, &syncer::Swept::resource) == all.end()) then.push_back({resource});
   if (auto gone = sweep.take_away(first, true); !gone) return gone;
   if (auto gone = sweep.take_away(then, false); !gone) return gone;
+  std::vector<syncer::Swept> identity;
+  for (const auto& [resource, in_cluster, policy] : identity_resources())
+    identity.push_back({resource, false, in_cluster});
+  if (auto gone = sweep.take_away(identity, false); !gone) return gone;
   // The name last: until then nobody else begins with it.
   if (auto given = give_name_back(host, cluster); !given) return given;
   if (!may_take_namespace) return {};

@@ -326,7 +326,7 @@ class OwnerTest : public SweepTest {
     other_.folder = "/state/two";
   }
   Outcome prepare(VirtualCluster cluster) {
-    return prepare_host(*host_, cluster, std::chrono::steady_clock::now() + seconds(5));
+    return prepare_host(*host_, cluster, std::chrono::steady_clock::now() + seconds(5), told_);
   }
   VirtualCluster other_;
 };
@@ -344,7 +344,7 @@ TEST_F(OwnerTest, TheSecondOfANameIsRefusedAndToldWhoIsThere) {
   // What the refused one takes back is not the first one's.
   ASSERT_TRUE(sweep_host(*host_, other_, true, seconds(60), told_));
   EXPECT_THAT(names(kConfigMaps), testing::ElementsAre("sublet-owner-rag"));
-  EXPECT_THAT(names(kServiceAccounts), testing::ElementsAre("sublet-workload-rag"));
+  EXPECT_THAT(names(kServiceAccounts), testing::ElementsAre("sublet-syncer-rag", "sublet-workload-rag"));
   ASSERT_TRUE(sweep());
   EXPECT_THAT(names(kConfigMaps), testing::IsEmpty());
   EXPECT_TRUE(prepare(other_));

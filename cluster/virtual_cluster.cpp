@@ -30,6 +30,7 @@ std::string VirtualCluster::to_json() const {
   root.put("uid", uid);
   root.put("hostNamespace", host_namespace);
   root.put("hostContext", host_context);
+  if (!host_kubeconfig.empty()) root.put("hostKubeconfig", host_kubeconfig);
   root.put("embeddedHost", embedded_host);
   root.put("created", created);
   root.put("listen", listen);
@@ -63,6 +64,7 @@ Result<VirtualCluster> VirtualCluster::from_json(std::string_view json) {
   cluster.uid = root["uid"].string();
   cluster.host_namespace = root["hostNamespace"].string();
   cluster.host_context = root["hostContext"].string();
+  cluster.host_kubeconfig = root["hostKubeconfig"].string();
   cluster.embedded_host = root["embeddedHost"].boolean();
   cluster.created = root["created"].string();
   cluster.listen = root["listen"].string();
@@ -128,6 +130,12 @@ Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster
   if (!resolved) return fail(resolved.error());
   context.resolved_template = *resolved;
   return context;
+}
+
+std::string syncer_account(const VirtualCluster& cluster) { return "sublet-syncer-" + cluster.name; }
+
+std::string syncer_user(const VirtualCluster& cluster) {
+  return "system:serviceaccount:" + cluster.host_namespace + ":" + syncer_account(cluster);
 }
 
 std::string host_selector(const VirtualCluster& cluster) {

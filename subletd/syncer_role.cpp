@@ -5,8 +5,10 @@
 #include "sublet/base/files.h"
 #include "sublet/base/log.h"
 #include "sublet/cluster/virtual_cluster.h"
+#include "sublet/kube/account_token.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
+#include "sublet/syncer/host_audit.h"
 #include "sublet/syncer/log_gateway.h"
 #include "sublet/syncer/syncer.h"
 #include "subletd/lockdown.h"
@@ -33,6 +35,8 @@ class SyncerRole final : public RoleProgram {
     auto access = kube::load_kubeconfig(cluster->host_kubeconfig_path());
     if (!access) return fail(access.error());
     if (auto made = make_private_folder(cluster->syncer_folder()); !made) return made;
+    const auto token = host_token(*cluster);
+    if (!token) return fail(token.error());
     confine_daemon({.own = {cluster->syncer_folder()},
                     .readable = system_files(),
                     .listened = {},
@@ -42,12 +46,18 @@ class SyncerRole final : public RoleProgram {
     net::LoopThread loop("syncer");
     auto host_transport = kube::connect(loop.loop(), *access);
     if (!host_transport) return fail(host_transport.error());
+    auto audit =
+        syncer::HostAudit::open({cluster->audit_folder(), cluster->name, cluster->uid, cluster::syncer_user(*cluster)});
+    if (!audit) return fail(audit.error());
+    const auto recorded = (*audit)->record(*host_transport);
+    kube::TokenKeeper known_by(recorded, *token, cluster->host_token_path(), cluster->host_namespace,
+                               cluster::syncer_account(*cluster));
+    known_by.start();
     net::Endpoint socket;
     socket.unix_path = cluster->socket_path();
     auto tenant_transport = net::make_http_client(loop.loop(), socket);
     kube::Client tenant(tenant_transport, {.user_agent = "sublet-syncer"});
-    kube::Client host(*host_transport,
-                      {.user_agent = "sublet-syncer/" + cluster->name, .bearer_token = access->bearer_token});
+    kube::Client host(known_by.authorize(recorded), {.user_agent = "sublet-syncer/" + cluster->name});
 
     syncer::SyncerOptions options;
     options.context = *context;
@@ -56,10 +66,11 @@ class SyncerRole final : public RoleProgram {
     auto host_streams = kube::connect(loop.loop(), *access, streams);
     if (!host_streams) return fail(host_streams.error());
     syncer::LogGateway gateway(
-        loop.loop(), net::make_http_client(loop.loop(), socket, streams), *host_streams,
+        loop.loop(), net::make_http_client(loop.loop(), socket, streams),
+        known_by.authorize((*audit)->record(*host_streams)),
         {cluster->uid,
          context->host_namespace,
-         access->bearer_token,
+         {},
          [name = cluster->name](const std::string& tenant_namespace, const std::string& tenant_pod) {
            return syncer::host_name(tenant_pod, tenant_namespace, name);
          },
@@ -79,6 +90,15 @@ class SyncerRole final : public RoleProgram {
   }
 
  private:
+  static Result<kube::AccountToken> host_token(const cluster::VirtualCluster& cluster) {
+    auto token = kube::load_account_token(cluster.host_token_path());
+    if (token && token->holds_at(Clock::system().now())) return token;
+    const std::string what = !token ? "has no token of its host" : "has a token of its host that has ended";
+    return fail(Reason::unauthorized, "virtual cluster " + cluster.name + " " + what +
+                                          "; its operator gives another: sublet create " + cluster.name + " -n " +
+                                          cluster.host_namespace + ", with the host's kubeconfig");
+  }
+
   std::string folder_;
   int workers_ = syncer::kWorkersMax;
 };

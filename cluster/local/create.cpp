@@ -1,4 +1,5 @@
 // Creating: a new one, or what an earlier create of that name made.
+#include "cluster/identity.h"
 #include "cluster/local/address.h"
 #include "cluster/local/create_claim.h"
 #include "cluster/local/local_driver.h"
@@ -26,13 +27,17 @@ Outcome write_folder(Plan& plan, const Host& host) {
   VirtualCluster& cluster = plan.cluster;
   if (auto made = make_private_folder(cluster.api_folder()); !made) return made;
   if (auto written = write_private_file(cluster.template_path(), plan.template_text); !written) return written;
-  if (auto written = write_private_file(cluster.host_kubeconfig_path(), kube::render_kubeconfig(host.access)); !written)
+  if (auto made = make_private_folder(cluster.syncer_folder()); !made) return made;
+  if (auto written =
+          write_private_file(cluster.host_kubeconfig_path(), kube::render_kubeconfig(without_credentials(host.access)));
+      !written)
     return written;
   auto address = choose_address();  // for the life of the virtual cluster: kubeconfigs outlive restarts
   if (!address) return fail(address.error());
   cluster.listen = *address;
   if (auto chosen = choose_dns_port(cluster.pod_access); !chosen) return chosen;
   cluster.host_context = host.context;
+  cluster.host_kubeconfig = host.kubeconfig;
   cluster.embedded_host = host.embedded;
   return cluster.save();
 }
@@ -73,8 +78,9 @@ Result<Created> LocalDriver::make(Plan plan, const HostChoice& choice, std::chro
   if (auto written = write_folder(plan, *host); !written) return give_up(written.error());
   progress.recorded(cluster);
   progress.begin("prepare host namespace " + cluster.host_namespace);
-  if (auto prepared = prepare_host(*host, cluster, deadline); !prepared) return give_up(prepared.error());
+  if (auto prepared = prepare_host(*host, cluster, deadline, progress); !prepared) return give_up(prepared.error());
   host_prepared = true;
+  if (auto known = renew_token(*host, cluster); !known) return give_up(known.error());
   if (auto started = start_daemons(cluster, progress, deadline); !started) return give_up(started.error());
   return Created{Created::How::created, cluster};
 }

@@ -33,6 +33,9 @@ class LocalDriver final : public Driver {
   Result<Host> host_of_existing(const VirtualCluster& existing, const HostChoice& choice, std::chrono::seconds patience,
                                 Progress& progress);
   bool embedded_host_in_place(const VirtualCluster& cluster) const;
+  enum class Renewed { nothing, token, access };
+  Result<Renewed> renew(const VirtualCluster& cluster, const HostChoice& choice, std::chrono::seconds patience,
+                        Progress& progress);
   Outcome take_quota(const Quota& wanted, VirtualCluster& existing);
   Outcome take_pod_access(const PodAccess& wanted, VirtualCluster& existing);
   Result<Created> go_on_with(const Plan& plan, VirtualCluster existing, const HostChoice& choice,

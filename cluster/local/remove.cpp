@@ -28,7 +28,8 @@ bool LocalDriver::last_on_embedded_host(const VirtualCluster& cluster) const {
 }
 
 Outcome LocalDriver::sweep(const VirtualCluster& cluster, const RemoveOptions& options, Progress& progress) {
-  auto host = cluster.embedded_host ? embedded({}, options.patience, progress) : host_of(connect_host_, cluster);
+  auto host =
+      cluster.embedded_host ? embedded({}, options.patience, progress) : host_of(connect_host_, cluster, options.host);
   auto swept =
       host ? sweep_host(*host, cluster, !others_in_namespace(cluster), options.patience, progress) : fail(host.error());
   if (swept) return swept;

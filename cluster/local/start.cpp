@@ -1,11 +1,13 @@
 // Starting and stopping what is there: the host that it stands on, then its daemons.
 #include <filesystem>
 
+#include "cluster/identity.h"
 #include "cluster/local/address.h"
 #include "cluster/local/daemon.h"
 #include "cluster/local/local_driver.h"
 #include "cluster/wait_until.h"
 #include "sublet/base/files.h"
+#include "sublet/kube/account_token.h"
 
 namespace sublet::cluster {
 namespace {
@@ -44,9 +46,14 @@ Outcome wait_for_daemon(const VirtualCluster& cluster, steady_clock::time_point 
   return {};
 }
 
-// True when what the syncer reaches the host by was another.
+// True when the syncer reached the host in another way.
 Result<bool> renew_access(const VirtualCluster& cluster, const Host& host) {
-  const std::string text = kube::render_kubeconfig(host.access);
+  if (!host.kubeconfig.empty() && host.kubeconfig != cluster.host_kubeconfig) {
+    VirtualCluster moved = cluster;
+    moved.host_kubeconfig = host.kubeconfig;
+    if (auto saved = moved.save(); !saved) return fail(saved.error());
+  }
+  const std::string text = kube::render_kubeconfig(without_credentials(host.access));
   if (read_file(cluster.host_kubeconfig_path()).value_or("") == text) return false;
   if (auto written = write_private_file(cluster.host_kubeconfig_path(), text); !written) return fail(written.error());
   return true;
@@ -96,14 +103,15 @@ Result<Host> LocalDriver::embedded(const EmbeddedHostShape& shape, std::chrono::
 bool LocalDriver::embedded_host_in_place(const VirtualCluster& cluster) const {
   const auto access = kube::load_kubeconfig(embedded_host_.kubeconfig_path());
   return embedded_host_.runs() && access &&
-         read_file(cluster.host_kubeconfig_path()).value_or("") == kube::render_kubeconfig(*access);
+         read_file(cluster.host_kubeconfig_path()).value_or("") ==
+             kube::render_kubeconfig(without_credentials(*access));
 }
 
 // The host of one that is there; one that the caller names must be the same, perhaps with renewed credentials.
 Result<Host> LocalDriver::host_of_existing(const VirtualCluster& existing, const HostChoice& choice,
                                            std::chrono::seconds patience, Progress& progress) {
   if (!choice.given())
-    return existing.embedded_host ? embedded(choice.shape, patience, progress) : host_of(connect_host_, existing);
+    return existing.embedded_host ? embedded(choice.shape, patience, progress) : host_of(connect_host_, existing, {});
   auto host = host_from_kubeconfig(connect_host_, choice.kubeconfig, choice.context);
   if (host && (existing.embedded_host || host->context != existing.host_context))
     return fail(exists_with(existing, "another host (" + existing.host_context +
@@ -113,23 +121,51 @@ Result<Host> LocalDriver::host_of_existing(const VirtualCluster& existing, const
 
 Result<bool> LocalDriver::start(const VirtualCluster& cluster, const HostChoice& choice, std::chrono::seconds patience,
                                 Progress& progress) {
-  if (!choice.given() && all_runs(cluster) && (!cluster.embedded_host || embedded_host_in_place(cluster))) return false;
+  if (!choice.given() && all_runs(cluster) && (!cluster.embedded_host || embedded_host_in_place(cluster)) &&
+      token_holds(cluster))
+    return false;
   const auto deadline = steady_clock::now() + patience;
   progress.begin(cluster.embedded_host ? "start embedded host" : "reach host");
-  auto host = host_of_existing(cluster, choice, patience, progress);
-  if (!host) return fail(host.error());
-  tell_of_unverified(*host, progress);
-  progress.begin("prepare host namespace " + cluster.host_namespace);
-  VirtualCluster prepared_cluster = cluster;
-  if (auto prepared = prepare_host(*host, prepared_cluster, deadline); !prepared) return fail(prepared.error());
-  auto renewed = renew_access(cluster, *host);
-  if (!renewed) return renewed;
-  *renewed = *renewed || !(prepared_cluster.pod_access == cluster.pod_access);
-  if (!*renewed && all_runs(cluster)) return false;
-  if (*renewed)
+  auto renewed = renew(cluster, choice, patience, progress);
+  if (!renewed) return fail(renewed.error());
+  if (*renewed != Renewed::access && all_runs(cluster)) return *renewed == Renewed::token;
+  if (*renewed == Renewed::access)
     if (auto stopped = stop(cluster); !stopped) return fail(stopped.error());
   if (auto started = start_daemons(cluster, progress, deadline); !started) return fail(started.error());
   return true;
+}
+
+// With the operator's access: what stands on the host is put in order, and the syncer gets a token when it needs one.
+Result<LocalDriver::Renewed> LocalDriver::renew(const VirtualCluster& cluster, const HostChoice& choice,
+                                                std::chrono::seconds patience, Progress& progress) {
+  const auto deadline = steady_clock::now() + patience;
+  auto host = host_of_existing(cluster, choice, patience, progress);
+  if (!host) {
+    // The syncer does without the operator for as long as its own token is good.
+    const bool away = host.error().is(Reason::service_unavailable) || host.error().is(Reason::timeout);
+    const auto token = kube::load_account_token(cluster.host_token_path());
+    if (choice.given() || cluster.embedded_host || away || !token || !token->holds_at(Clock::system().now()))
+      return fail(host.error());
+    progress.warn(host.error().message + "; going on with the syncer's own token");
+    return Renewed::nothing;
+  }
+  tell_of_unverified(*host, progress);
+  progress.begin("prepare host namespace " + cluster.host_namespace);
+  VirtualCluster there = cluster;
+  if (auto prepared = prepare_host(*host, there, deadline, progress); !prepared) return fail(prepared.error());
+  if (auto made = make_private_folder(cluster.syncer_folder()); !made) return fail(made.error());
+  const auto access = renew_access(cluster, *host);
+  if (!access) return fail(access.error());
+  // Made by another host, or for another account of that name: the one that is there is worth nothing.
+  if (*access) {
+    std::error_code ignored;
+    std::filesystem::remove(cluster.host_token_path(), ignored);
+  }
+  const auto token = renew_token(*host, cluster);
+  if (!token) return fail(token.error());
+  // Daemons read what pods are told when they start.
+  if (*access || !(there.pod_access == cluster.pod_access)) return Renewed::access;
+  return *token ? Renewed::token : Renewed::nothing;
 }
 
 Outcome LocalDriver::stop(const VirtualCluster& cluster) { return stop_daemons(cluster.folder); }

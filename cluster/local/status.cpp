@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "cluster/identity.h"
 #include "cluster/local/daemon.h"
 #include "sublet/base/files.h"
 #include "sublet/base/mutex.h"
@@ -149,7 +150,7 @@ std::vector<ClusterStatus> ask_all(std::span<const VirtualCluster> clusters, boo
     out[i].status = "Starting";
     if (!answer->good()) continue;
     const bool away = clusters[i].embedded_host ? !embedded_host_runs : hosts.is_away(clusters[i]);
-    out[i].status = away ? "HostDown" : "Running";
+    out[i].status = away ? "HostDown" : token_holds(clusters[i]) ? "Running" : "TokenExpired";
     out[i].version = answer->version();
   }
   return out;

@@ -20,10 +20,12 @@ class LeftOut(Exception):
 
 
 class Kubeconfig:
+    """YAML as sublet writes it, or JSON."""
+
     def __init__(self, path):
         text = open(path, encoding="utf-8").read()
-        self.server = urllib.parse.urlparse(re.search(r"server:\s*(\S+)", text).group(1))
-        self.parts = {key: base64.b64decode(data) for key, data in re.findall(r"([a-z-]+)-data:\s*(\S+)", text)}
+        self.server = urllib.parse.urlparse(re.search(r'"?server"?:\s*"?([^"\s]+)', text).group(1))
+        self.parts = {key: base64.b64decode(data) for key, data in re.findall(r'([a-z-]+)-data"?:\s*"?([^"\s,}]+)', text)}
 
     @property
     def address(self):

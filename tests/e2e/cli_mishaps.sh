@@ -83,6 +83,18 @@ before=$(host_server)
 # For the second one that host is a host like any other.
 check "one on a real host" "$(code sublet create far -n far --host-kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig")" 0
 check "runs" "$(status far)" Running
+check "the operator's key is not kept" "$(grep -lr "$(sed -n 's/ *client-key-data: //p' "$SUBLET_STATE_DIR/host/admin.kubeconfig")" "$SUBLET_STATE_DIR/clusters" | wc -l)" 0
+# A downtime of more than a token's life: the syncer that starts is not known to the host any more.
+far="$SUBLET_STATE_DIR/clusters/far/far"
+sed -i 's/"issued":"[^"]*"/"issued":"2020-01-01T00:00:00Z"/; s/"expires":"[^"]*"/"expires":"2020-01-01T01:00:00Z"/' "$far/syncer/host-token.json"
+kill -9 "$(pgrep -f "subletd syncer .*$far")"
+check "a token that has ended is told" "$(status far)" TokenExpired
+contains "with the next step" "$(sublet list 2>&1 >/dev/null)" "sublet create far -n far --host-kubeconfig FILE"
+until_is "its syncer says why it does not start" yes sh -c "grep -q 'has a token of its host that has ended; its operator gives another: sublet create far -n far' '$far/syncer.log' && echo yes"
+check "create renews it, by the file that it was made with" "$(code sublet create far -n far)" 0
+check "and it runs" "$(status far)" Running
+until_is "and its syncer too" 2 grep -c syncer.started "$far/syncer.log"
+check "its writes to the host are written down" "$(code sublet audit far -n far)" 0
 kill_host HostDown
 check "a real host that is away is told as well" "$(status far)" HostDown
 check "create brings the host back" "$(sublet create rag -n team 2>/dev/null)" "virtualcluster/rag unchanged"

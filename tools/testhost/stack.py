@@ -214,7 +214,7 @@ class Host:
         wait_for(what, alive_and_met, seconds)
 
     def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str], store: str = "etcd",
-           kai: bool = False, kubelet: bool = False):
+           kai: bool = False, kubelet: bool = False, audit: bool = False):
         if kubelet:  # the node is real: none is simulated beside it
             components, nodes = [c for c in components if c != "kwok"], 0
         binaries = {name: build.build(name) for name in [store, "kube-apiserver", *components, *(build.members("kai") if kai else []),
@@ -233,7 +233,8 @@ class Host:
             etcd_port, peer_port, free = free_ports(3)
             port = port or free
             self.start(store, self._store(store, binaries[store], etcd_port, peer_port))
-            self.start("kube-apiserver", self._apiserver(binaries["kube-apiserver"], port, etcd_port, kubelet))
+            self.start("kube-apiserver",
+                       self._apiserver(binaries["kube-apiserver"], port, etcd_port, kubelet) + (self._audit() if audit else []))
             write_kubeconfig(self.state / "kubeconfig", f"testhost-{self.name}", port, self.pki, address)
             if kubelet:
                 self.node.start_containerd(binaries)
@@ -280,6 +281,13 @@ class Host:
                 f"--service-account-key-file={self.pki / 'sa.key'}",
                 f"--service-account-signing-key-file={self.pki / 'sa.key'}",
                 "--enable-aggregator-routing=true", "--v=1"]
+
+    def _audit(self) -> list:
+        """Every write, with who asked for it and the id that the client gave it, in the state folder's audit.log."""
+        policy = self.state / "audit-policy.json"
+        policy.write_text(json.dumps({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+            {"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]}, {"level": "None"}]}))
+        return [f"--audit-policy-file={policy}", f"--audit-log-path={self.state / 'audit.log'}", "--audit-log-mode=blocking"]
 
     def _component(self, name: str, binary: Path, kai: bool) -> list:
         kubeconfig = self.state / "kubeconfig"

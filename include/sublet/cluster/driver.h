@@ -61,8 +61,10 @@ struct Records {
 };
 
 struct ClusterStatus {
-  std::string status = "Stopped";  // Running, Starting, HostDown (its API answers, its host does not), Stopped
-  std::string version = "-";       // Kubernetes version it serves; "-" when it does not answer
+  // Running, Starting, HostDown (its API answers, its host does not), TokenExpired (its host no longer takes what its
+  // syncer is known by), Stopped
+  std::string status = "Stopped";
+  std::string version = "-";  // Kubernetes version it serves; "-" when it does not answer
 };
 
 struct Created {
@@ -74,6 +76,7 @@ struct RemoveOptions {
   bool force = false;      // go on when the host cannot be reached or swept
   bool keep_host = false;  // leave the embedded host running when the last one goes
   std::chrono::seconds patience{120};
+  HostChoice host{};  // the operator's access, where that is no longer where create found it
 };
 
 class Driver {

@@ -3,11 +3,13 @@
 // One folder (mode 0700) a virtual cluster; every file in it 0600:
 //   virtual-cluster.json   this record, in format 1; a record of a later format is refused by name, not guessed at
 //   template.yaml          the template as it was given (empty: none)
-//   host.kubeconfig        access to the host; only the syncer reads it
+//   host.kubeconfig        where the host is and how it proves itself; no credential
 //   apiserver/             store, keys and admin.kubeconfig, the API server's own: it writes nowhere else
 //   api.sock               where the syncer, and whoever asks for the status, reaches the API server
 //   daemon.lock            held for as long as `subletd run` or a child of it lives; has its pid
 //   syncer/ready           the syncer carries; its own folder
+//   syncer/audit/          what the syncer has changed on the host (syncer/host_audit.h)
+//   syncer/host-token.json what the syncer is known by on the host (kube/account_token.h); it renews it
 //   run.log, apiserver.log, syncer.log, dns.log (where pods have access)
 // Threads: plain data and pure functions over files.
 #pragma once
@@ -50,6 +52,8 @@ struct VirtualCluster {
   std::string name, uid;
   std::string host_namespace;
   std::string host_context;  // as in context names: the host kubeconfig's context, or "embedded"
+  // Where the operator's kubeconfig was; read again to start and to delete it. "": embedded, or of an earlier version.
+  std::string host_kubeconfig{};
   bool embedded_host = false;
   std::string created;               // RFC 3339
   std::string listen;                // address:port of the API server; fixed at create, so that kubeconfigs stay true
@@ -73,6 +77,8 @@ struct VirtualCluster {
   /// Access of the DNS server to the API server, which writes it.
   std::string dns_kubeconfig_path() const { return api_folder() + "/dns.kubeconfig"; }
   std::string syncer_folder() const { return folder + "/syncer"; }
+  std::string host_token_path() const { return syncer_folder() + "/host-token.json"; }
+  std::string audit_folder() const { return syncer_folder() + "/audit"; }
   std::string syncer_ready_path() const { return syncer_folder() + "/ready"; }
   /// `daemon`: one of kDaemons.
   std::string log_path(const std::string& daemon) const { return folder + "/" + daemon + ".log"; }
@@ -89,6 +95,11 @@ struct VirtualCluster {
 
 /// The border's context: the record and its template, resolved. Errors are those of the template.
 Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster);
+
+/// The syncer's ServiceAccount in the host namespace, and its name as a user of the host
+/// ("system:serviceaccount:team:sublet-syncer-rag").
+std::string syncer_account(const VirtualCluster& cluster);
+std::string syncer_user(const VirtualCluster& cluster);
 
 /// `<label>=<uid>`: what the host objects of this virtual cluster carry.
 std::string host_selector(const VirtualCluster& cluster);

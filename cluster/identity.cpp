@@ -1,0 +1,313 @@
+#include "cluster/identity.h"
+
+#include <algorithm>
+
+#include "sublet/kube/account_token.h"
+#include "sublet/kube/selectors.h"
+#include "sublet/syncer/host_footprint.h"
+
+namespace sublet::cluster {
+namespace {
+
+using schema::Document;
+using schema::Value;
+using syncer::HostRight;
+
+constexpr const char* kRbac = "rbac.authorization.k8s.io";
+constexpr const char* kAdmission = "admissionregistration.k8s.io";
+const kube::Resource kRoles{kRbac, "v1", "roles"}, kRoleBindings{kRbac, "v1", "rolebindings"},
+    kClusterRoles{kRbac, "v1", "clusterroles"}, kClusterRoleBindings{kRbac, "v1", "clusterrolebindings"},
+    kPolicies{kAdmission, "v1", "validatingadmissionpolicies"},
+    kPolicyBindings{kAdmission, "v1", "validatingadmissionpolicybindings"};
+
+// Of what has no namespace. Neither part has a '.', so that no two virtual clusters share one.
+std::string name_in_cluster(const VirtualCluster& cluster) {
+  return "sublet." + cluster.host_namespace + "." + cluster.name;
+}
+
+IdentityObject object_of(const VirtualCluster& cluster, const kube::Resource& resource, const char* kind,
+                         std::string host_namespace) {
+  IdentityObject made{resource, std::move(host_namespace), Document::object(), resource.group == kAdmission};
+  Value root = made.object.root();
+  root.put("apiVersion", resource.group.empty() ? "v1" : resource.group + "/v1");
+  root.put("kind", kind);
+  Value metadata = root.object("metadata");
+  metadata.put("name", made.host_namespace.empty() ? name_in_cluster(cluster) : syncer_account(cluster));
+  Value labels = metadata.object("labels");
+  labels.put(syncer::kLabelManagedBy, cluster.name);
+  labels.put(syncer::kLabelTenantUid, cluster.uid);
+  return made;
+}
+
+// --- rights ----------------------------------------------------------------------------------------------------------
+
+void put_rule(Value rules, const HostRight& right) {
+  Value rule = rules.push_object();
+  rule.array("apiGroups").push(right.group);
+  rule.array("resources").push(right.resource);
+  Value verbs = rule.array("verbs");
+  for (const auto& verb : right.verbs) verbs.push(verb);
+}
+
+IdentityObject role(const VirtualCluster& cluster, const std::vector<HostRight>& rights, bool cluster_wide) {
+  IdentityObject made = cluster_wide ? object_of(cluster, kClusterRoles, "ClusterRole", "")
+                                     : object_of(cluster, kRoles, "Role", cluster.host_namespace);
+  Value rules = made.object.root().array("rules");
+  for (const HostRight& right : rights)
+    if (right.cluster_wide == cluster_wide) put_rule(rules, right);
+  if (cluster_wide) return made;
+  put_rule(rules, {"", "serviceaccounts/token", {"create"}});  // to renew its own token
+  rules.at(rules.size() - 1).array("resourceNames").push(syncer_account(cluster));
+  return made;
+}
+
+IdentityObject role_binding(const VirtualCluster& cluster, bool cluster_wide) {
+  IdentityObject made = cluster_wide ? object_of(cluster, kClusterRoleBindings, "ClusterRoleBinding", "")
+                                     : object_of(cluster, kRoleBindings, "RoleBinding", cluster.host_namespace);
+  Value root = made.object.root(), subject = root.array("subjects").push_object();
+  subject.put("kind", "ServiceAccount");
+  subject.put("name", syncer_account(cluster));
+  subject.put("namespace", cluster.host_namespace);
+  Value reference = root.object("roleRef");
+  reference.put("apiGroup", kRbac);
+  reference.put("kind", cluster_wide ? "ClusterRole" : "Role");
+  reference.put("name", root["metadata"]["name"].text());
+  return made;
+}
+
+// --- policy ----------------------------------------------------------------------------------------------------------
+
+// A text of CEL. What comes here are names, labels and uids, which have no quotes.
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string has_label(const std::string& object, std::string_view key, const std::string& value) {
+  const std::string labels = object + ".metadata.labels";
+  return "has(" + labels + ") && " + quoted(key) + " in " + labels + " && " + labels + "[" + quoted(key) +
+         "] == " + quoted(value);
+}
+
+std::string kind_is(std::string_view resource) { return "request.resource.resource == " + quoted(resource); }
+std::string created(std::string_view resource) { return kind_is(resource) + " && request.operation == 'CREATE'"; }
+
+// The one subresource that the policy is about. A member that is empty, as request.subResource mostly is, is missing.
+const std::string kTokenRequest = "request.kind.kind == 'TokenRequest'";
+
+struct Rule {
+  std::string unless, holds;  // CEL: what it is not about, and what must be
+  std::string message;
+};
+
+// A selector of pods; one that is not there, or selects by itself, is for the rules of that kind.
+Rule narrowed(const VirtualCluster& cluster, const std::string& resource, const std::string& selector) {
+  const std::string key = quoted(syncer::kLabelTenantUid), at = "object.spec." + selector;
+  return {"!(" + kind_is(resource) + " && request.operation != 'DELETE')",
+          (resource == "services" ? "!has(" + at + ") || " : "has(" + at + ") && ") + key + " in " + at + " && " + at +
+              "[" + key + "] == " + quoted(cluster.uid),
+          resource + " select the virtual cluster's own pods"};
+}
+
+std::string runs_as(const VirtualCluster& cluster, const patches::SyncConfig& config) {
+  const std::string account = "object.spec.serviceAccountName";
+  const std::string own = "has(" + account + ") && " + account;
+  const std::string no_token =
+      "has(object.spec.automountServiceAccountToken) && !object.spec.automountServiceAccountToken";
+  if (!config.service_accounts_to_host) return own + " == " + quoted(cluster.host_service_account) + " && " + no_token;
+  // Which of the others are the tenant's a policy cannot look up; by name they are its own or the workloads'.
+  return own + " != " + quoted(syncer_account(cluster)) + " && (" + account +
+         " == " + quoted(cluster.host_service_account) + " || " + account + ".contains('-')) && " + no_token;
+}
+
+std::vector<Rule> rules_of(const VirtualCluster& cluster, const patches::SyncConfig& config) {
+  const std::string& uid = cluster.uid;
+  const auto owned = [&](const std::string& object) { return has_label(object, syncer::kLabelTenantUid, uid); };
+  std::vector<Rule> rules{
+      {kTokenRequest + " || request.operation == 'DELETE'",
+       owned("object") + " && " + has_label("object", syncer::kLabelManagedBy, cluster.name),
+       "what the syncer writes carries the labels of its virtual cluster"},
+      {"request.operation == 'CREATE'", owned("oldObject"),
+       "the syncer changes and deletes only what carries its virtual cluster's uid"},
+      {"!(" + created("pods") + ")", runs_as(cluster, config),
+       "pods run under the virtual cluster's account without rights, and without its token"},
+      {"!(" + created("pods") + ")", "!has(object.spec.nodeName) || object.spec.nodeName == ''",
+       "pods are placed by the host's scheduler"},
+      {"!(" + created("secrets") + ")",
+       "!has(object.type) || !object.type.startsWith('kubernetes.io/service-account-token') && "
+       "!object.type.startsWith('bootstrap.kubernetes.io/')",
+       "the syncer asks for no tokens of other accounts"},
+      {"!(" + kTokenRequest + ")",
+       "object.spec.expirationSeconds <= " + std::to_string(kube::kAccountTokenLife.count()),
+       "the syncer's tokens are good for an hour"},
+      narrowed(cluster, "services", "selector"),
+  };
+  if (config.network_policies_to_host) rules.push_back(narrowed(cluster, "networkpolicies", "podSelector.matchLabels"));
+  if (config.disruption_budgets_to_host)
+    rules.push_back(narrowed(cluster, "poddisruptionbudgets", "selector.matchLabels"));
+  if (const auto shown = kube::LabelSelector::parse(config.nodes_selector))
+    for (const auto& label : shown->requirements())
+      rules.push_back({"!(" + created("pods") + ")",
+                       "has(object.spec.nodeSelector) && " + quoted(label.key) + " in object.spec.nodeSelector && " +
+                           "object.spec.nodeSelector[" + quoted(label.key) + "] == " + quoted(label.values.at(0)),
+                       "pods go to the virtual cluster's nodes"});
+  return rules;
+}
+
+void put_strings(Value list, std::initializer_list<std::string_view> texts) {
+  for (const auto text : texts) list.push(text);
+}
+
+void put_matched(Value rules, const HostRight& right) {
+  const bool token = right.resource == "serviceaccounts/token";
+  const auto writes = [](const std::string& verb) { return verb == "create" || verb == "patch" || verb == "delete"; };
+  if (std::ranges::none_of(right.verbs, writes) || (!token && right.resource.find('/') != std::string::npos)) return;
+  Value rule = rules.push_object();
+  rule.array("apiGroups").push(right.group);
+  rule.array("apiVersions").push("*");
+  put_strings(rule.array("operations"), {"CREATE"});
+  if (!token) put_strings(rule["operations"], {"UPDATE", "DELETE"});
+  rule.array("resources").push(right.resource);
+  rule.put("scope", right.cluster_wide ? "Cluster" : "Namespaced");
+}
+
+IdentityObject policy(const VirtualCluster& cluster, const patches::SyncConfig& config,
+                      const std::vector<HostRight>& rights) {
+  IdentityObject made = object_of(cluster, kPolicies, "ValidatingAdmissionPolicy", "");
+  Value spec = made.object.root().object("spec");
+  spec.put("failurePolicy", "Fail");
+  Value match = spec.object("matchConstraints");
+  match.put("matchPolicy", "Equivalent");
+  match.object("namespaceSelector").object("matchLabels").put("kubernetes.io/metadata.name", cluster.host_namespace);
+  match.object("objectSelector");
+  Value matched = match.array("resourceRules");
+  for (const HostRight& right : rights) put_matched(matched, right);
+  put_matched(matched, {"", "serviceaccounts/token", {"create"}});
+  Value condition = spec.array("matchConditions").push_object();
+  condition.put("name", "by-the-syncer");
+  condition.put("expression", "request.userInfo.username == " + quoted(syncer_user(cluster)));
+  Value validations = spec.array("validations");
+  for (const Rule& rule : rules_of(cluster, config)) {
+    Value validation = validations.push_object();
+    validation.put("expression", "(" + rule.unless + ") || (" + rule.holds + ")");
+    validation.put("message", "sublet: " + rule.message);
+  }
+  return made;
+}
+
+IdentityObject policy_binding(const VirtualCluster& cluster) {
+  IdentityObject made = object_of(cluster, kPolicyBindings, "ValidatingAdmissionPolicyBinding", "");
+  Value spec = made.object.root().object("spec");
+  spec.put("policyName", name_in_cluster(cluster));
+  spec.array("validationActions").push("Deny");
+  return made;
+}
+
+// --- on the host -----------------------------------------------------------------------------------------------------
+
+bool as_wanted(const Value& there, const Value& wanted) {
+  for (const char* member : {"rules", "roleRef", "subjects", "spec"})
+    if (wanted.has(member) && !there[member].equals(wanted[member])) return false;
+  return true;
+}
+
+Outcome keep(const Host& host, const VirtualCluster& cluster, const IdentityObject& wanted) {
+  const Value object = wanted.object.root();
+  const std::string name = object["metadata"]["name"].string();
+  const auto there = host.client.get(wanted.resource, wanted.host_namespace, name);
+  if (!there && !there.error().is(Reason::not_found)) return fail(there.error());
+  if (!there) {
+    const auto made = host.client.create(wanted.resource, wanted.host_namespace, object);
+    return made ? Outcome() : fail(made.error());
+  }
+  if (there->root()["metadata"]["labels"][syncer::kLabelTenantUid].text() != cluster.uid)
+    return fail(Reason::already_exists, object["kind"].string() + " " + name +
+                                            " is there, and is not of virtual cluster " + cluster.name + " (" +
+                                            host_selector(cluster) + "); remove it, or take another name");
+  if (as_wanted(there->root(), object)) return {};
+  const auto changed = host.client.apply(wanted.resource, wanted.host_namespace, name, object,
+                                         {.field_manager = "sublet", .force = true});
+  return changed ? Outcome() : fail(changed.error());
+}
+
+bool policies_are_served(const Host& host) {
+  const auto answer = host.client.raw("GET", std::string("/apis/") + kAdmission + "/v1");
+  return answer && answer->code == 200 && answer->body.find(kPolicies.resource) != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<IdentityObject> identity_objects(const VirtualCluster& cluster, const syncer::TranslateContext& context) {
+  const std::vector<HostRight> rights = syncer::host_rights(context);
+  std::vector<IdentityObject> objects;
+  objects.push_back(object_of(cluster, kServiceAccounts, "ServiceAccount", cluster.host_namespace));
+  objects.back().object.root().put("automountServiceAccountToken", false);
+  for (const bool cluster_wide : {false, true}) {
+    objects.push_back(role(cluster, rights, cluster_wide));
+    objects.push_back(role_binding(cluster, cluster_wide));
+  }
+  objects.push_back(policy(cluster, syncer::config_of(context), rights));
+  objects.push_back(policy_binding(cluster));
+  return objects;
+}
+
+// The embedded host simulates its nodes: there is nothing behind it that the policy would keep, and each write would
+// pay for it.
+Outcome keep_identity(const Host& host, const VirtualCluster& cluster, Progress& progress) {
+  const auto context = translate_context(cluster);
+  if (!context) return fail(context.error());
+  const bool with_policy = !host.embedded && policies_are_served(host);
+  if (!host.embedded && !with_policy)
+    progress.warn(
+        "the host serves no admission policies (Kubernetes 1.30 and later do): whoever steals the syncer's "
+        "token could change whatever else is in host namespace " +
+        cluster.host_namespace);
+  for (const IdentityObject& wanted : identity_objects(cluster, *context)) {
+    if (wanted.policy && !with_policy) continue;
+    auto kept = keep(host, cluster, wanted);
+    if (kept) continue;
+    Status status = kept.error();
+    if (!status.is(Reason::forbidden)) return fail(std::move(status));
+    if (!wanted.policy) {
+      status.message += "; the kubeconfig given to create must be allowed to make the syncer's account and its rights";
+      return fail(std::move(status));
+    }
+    progress.warn(status.message +
+                  "; without it, whoever steals the syncer's token could change whatever else is in "
+                  "host namespace " +
+                  cluster.host_namespace);
+  }
+  return {};
+}
+
+Result<bool> renew_token(const Host& host, const VirtualCluster& cluster) {
+  const WallTime now = Clock::system().now();
+  const auto had = kube::load_account_token(cluster.host_token_path());
+  if (had && !had->due_at(now)) return false;
+  const auto token = kube::request_account_token(host.client, cluster.host_namespace, syncer_account(cluster));
+  if (!token) return fail(token.error());
+  if (auto saved = kube::save_account_token(cluster.host_token_path(), *token); !saved) return fail(saved.error());
+  return !had || !had->holds_at(now);
+}
+
+bool token_holds(const VirtualCluster& cluster) {
+  const auto token = kube::load_account_token(cluster.host_token_path());
+  return !token || token->holds_at(Clock::system().now());
+}
+
+kube::ClusterAccess without_credentials(const kube::ClusterAccess& access) {
+  kube::ClusterAccess bare = access;
+  bare.bearer_token.clear();
+  bare.client_certificate_pem.clear();
+  bare.client_key_pem.clear();
+  return bare;
+}
+
+const std::vector<IdentityResource>& identity_resources() {
+  static const std::vector<IdentityResource> all{{kRoleBindings},
+                                                 {kRoles},
+                                                 {kClusterRoleBindings, true},
+                                                 {kClusterRoles, true},
+                                                 {kPolicyBindings, true, true},
+                                                 {kPolicies, true, true}};
+  return all;
+}
+
+}  // namespace sublet::cluster

@@ -1,0 +1,256 @@
+// keep_identity() on an API server of our own as the host, and what the syncer's token may do there.
+#include "cluster/identity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster/folder_testing.h"
+#include "cluster/sweep.h"
+#include "sublet/apiserver/server.h"
+#include "sublet/base/files.h"
+#include "sublet/kube/account_token.h"
+#include "sublet/net/tls_context.h"
+#include "sublet/store/sqlite_log.h"
+
+namespace sublet::cluster {
+namespace {
+
+using std::chrono::seconds;
+using testing::Contains;
+using testing::HasSubstr;
+
+const kube::Resource kPods{"", "v1", "pods"}, kSecrets{"", "v1", "secrets"}, kConfigMaps{"", "v1", "configmaps"},
+    kServices{"", "v1", "services"}, kNodes{"", "v1", "nodes"};
+
+net::PeerIdentity in_process() {
+  net::PeerIdentity identity;
+  identity.kind = net::PeerIdentity::Kind::in_process;
+  identity.common_name = "test";
+  return identity;
+}
+
+struct Told final : Progress {
+  std::vector<std::string> warnings;
+  void warn(const std::string& text) override { warnings.push_back(text); }
+};
+
+class IdentityTest : public testing::Test {
+ protected:
+  IdentityTest() : loop_("host") {
+    store_ = store::Store::open(store::make_memory_log()).value();
+    apiserver::ServerOptions options;
+    options.service_account_key_pem = net::make_key().value();
+    server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options), Clock::system());
+    EXPECT_TRUE(server_->start());
+    host_ = std::make_unique<Host>(Host{{}, "test", false, client(in_process())});
+    cluster_.name = "rag";
+    cluster_.uid = "11111111-2222-4333-8444-555555555555";
+    cluster_.host_namespace = "team";
+    cluster_.host_service_account = "sublet-workload-rag";
+    cluster_.listen = "127.0.0.1:1";
+    cluster_.folder = folder_.path;
+  }
+  ~IdentityTest() override {
+    host_.reset();
+    server_->stop();
+    store_->close();
+  }
+  kube::Client client(net::PeerIdentity peer, const std::string& token = "") const {
+    return kube::Client(net::make_in_process_transport(server_->handler(), std::move(peer)), {.bearer_token = token});
+  }
+  Outcome prepare() { return prepare_host(*host_, cluster_, std::chrono::steady_clock::now() + seconds(5), told_); }
+  // The syncer, by a token that it has got.
+  kube::Client syncer() const {
+    EXPECT_TRUE(make_private_folder(cluster_.syncer_folder()));
+    const auto renewed = renew_token(*host_, cluster_);
+    EXPECT_TRUE(renewed) << renewed.error().message;
+    return client({}, kube::load_account_token(cluster_.host_token_path()).value().token);
+  }
+  std::string labels(const std::string& uid) const {
+    return R"("labels":{"sublet.dev/managed-by":"rag","sublet.dev/virtual-cluster-uid":")" + uid + "\"}";
+  }
+  std::string pod(const std::string& change = "") const {
+    return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p",)" + labels(cluster_.uid) +
+           R"(},"spec":{"serviceAccountName":"sublet-workload-rag","automountServiceAccountToken":false,)" + change +
+           R"("containers":[{"name":"c","image":"i"}]}})";
+  }
+  static std::string made(const kube::Client& by, const kube::Resource& resource, const std::string& json,
+                          const std::string& host_namespace = "team") {
+    const auto document = schema::Document::parse_json(json);
+    EXPECT_TRUE(document) << json;
+    const auto answer = by.create(resource, host_namespace, document->root());
+    return answer ? "" : answer.error().message;
+  }
+
+  const testing_support::TestFolder folder_;
+  net::LoopThread loop_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<apiserver::Server> server_;
+  std::unique_ptr<Host> host_;
+  VirtualCluster cluster_;
+  Told told_;
+};
+
+TEST_F(IdentityTest, TheRightsAreThoseOfTheTableOfSyncedKinds) {
+  const auto context = translate_context(cluster_);
+  ASSERT_TRUE(context);
+  const auto objects = identity_objects(cluster_, *context);
+  std::string role, cluster_role;
+  for (const auto& made : objects) {
+    if (made.resource.resource == "roles") role = made.object.to_json();
+    if (made.resource.resource == "clusterroles") cluster_role = made.object.to_json();
+  }
+  EXPECT_THAT(
+      role,
+      HasSubstr(R"({"apiGroups":[""],"resources":["pods"],"verbs":["get","list","watch","create","patch","delete"]})"));
+  EXPECT_THAT(role, HasSubstr(R"("resources":["pods/log"],"verbs":["get"])"));
+  EXPECT_THAT(
+      role,
+      HasSubstr(R"("resources":["serviceaccounts/token"],"verbs":["create"],"resourceNames":["sublet-syncer-rag"])"));
+  EXPECT_THAT(role, testing::Not(HasSubstr(R"("resources":["ingresses"])"))) << "the template does not ask for them";
+  EXPECT_THAT(cluster_role, HasSubstr(R"({"apiGroups":[""],"resources":["nodes"],"verbs":["list","watch"]})"));
+  for (const auto* word : {"create", "patch", "delete", "update", "*"})
+    EXPECT_THAT(cluster_role, testing::Not(HasSubstr('"' + std::string(word) + '"'))) << "cluster-wide it only reads";
+}
+
+TEST_F(IdentityTest, TheSyncerMayDoItsWorkAndNothingElse) {
+  ASSERT_TRUE(prepare());
+  const kube::Client syncer = this->syncer();
+  EXPECT_EQ(made(syncer, kPods, pod()), "");
+  EXPECT_TRUE(syncer.list(kNodes, ""));
+  EXPECT_TRUE(syncer.list(kSecrets, "team"));
+  EXPECT_TRUE(kube::request_account_token(syncer, "team", syncer_account(cluster_)));
+  for (const auto& [place, resource] :
+       {std::pair("", kSecrets), std::pair("kube-system", kSecrets), std::pair("default", kPods)})
+    EXPECT_THAT(syncer.list(resource, place).error().message, HasSubstr("is forbidden")) << place;
+  EXPECT_THAT(kube::request_account_token(syncer, "team", "sublet-workload-rag").error().message,
+              HasSubstr("forbidden"));
+  EXPECT_THAT(syncer.get({"rbac.authorization.k8s.io", "v1", "roles"}, "team", "sublet-syncer-rag").error().message,
+              HasSubstr("forbidden"));
+}
+
+TEST_F(IdentityTest, ThePolicyHoldsItToItsOwnObjects) {
+  ASSERT_TRUE(prepare());
+  EXPECT_TRUE(told_.warnings.empty()) << told_.warnings[0];
+  const kube::Client syncer = this->syncer();
+  ASSERT_EQ(
+      made(host_->client, kConfigMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"platform"}})"), "");
+  // A policy comes into force a moment after it was made.
+  const auto patch_foreign = [&] {
+    return syncer.patch(kConfigMaps, "team", "platform", kube::PatchType::merge, R"({"data":{"a":"b"}})");
+  };
+  const auto deadline = std::chrono::steady_clock::now() + seconds(30);
+  while (patch_foreign() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_THAT(patch_foreign().error().message, HasSubstr("sublet: what the syncer writes carries the labels"));
+  EXPECT_THAT(syncer
+                  .patch(kConfigMaps, "team", "platform", kube::PatchType::merge,
+                         R"({"metadata":{)" + labels(cluster_.uid) + "}}")
+                  .error()
+                  .message,
+              HasSubstr("sublet: the syncer changes and deletes only what carries its virtual cluster's uid"));
+  EXPECT_THAT(syncer.remove(kConfigMaps, "team", "platform").error().message,
+              HasSubstr("sublet: the syncer changes and"));
+
+  EXPECT_EQ(made(syncer, kPods, pod()), "");
+  EXPECT_THAT(made(syncer, kPods, pod(R"("nodeName":"n",)")), HasSubstr("placed by the host's scheduler"));
+  EXPECT_THAT(made(syncer, kPods,
+                   R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"q",)" + labels(cluster_.uid) +
+                       R"(},"spec":{"containers":[{"name":"c","image":"i"}]}})"),
+              HasSubstr("account without rights"));
+  EXPECT_THAT(
+      made(
+          syncer, kSecrets,
+          R"({"apiVersion":"v1","kind":"Secret","type":"kubernetes.io/service-account-token","metadata":{"name":"t",)" +
+              labels(cluster_.uid) + R"(,"annotations":{"kubernetes.io/service-account.name":"default"}}})"),
+      HasSubstr("no tokens of other accounts"));
+  const std::string service = R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s",)" + labels(cluster_.uid) +
+                              R"(},"spec":{"ports":[{"port":80}],"selector":)";
+  EXPECT_THAT(made(syncer, kServices, service + R"({"app":"neighbour"}}})"),
+              HasSubstr("select the virtual cluster's own"));
+  EXPECT_EQ(made(syncer, kServices, service + R"({"sublet.dev/virtual-cluster-uid":")" + cluster_.uid + "\"}}}"), "");
+  const auto long_token = schema::Document::parse_json(
+      R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":86400}})");
+  EXPECT_THAT(syncer.create(kServiceAccounts, "team", long_token->root(), "sublet-syncer-rag", "token").error().message,
+              HasSubstr("good for an hour"));
+  EXPECT_EQ(made(host_->client, kConfigMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"others"}})"),
+            "")
+      << "it is about nobody else";
+}
+
+TEST_F(IdentityTest, ATokenIsRenewedWhenItIsDueAndSaysWhenItHasEnded) {
+  ASSERT_TRUE(prepare());
+  ASSERT_TRUE(make_private_folder(cluster_.syncer_folder()));
+  EXPECT_TRUE(token_holds(cluster_)) << "none is there to end";
+  EXPECT_EQ(renew_token(*host_, cluster_).value(), true);
+  const auto first = kube::load_account_token(cluster_.host_token_path()).value();
+  EXPECT_EQ(renew_token(*host_, cluster_).value(), false);
+  EXPECT_EQ(kube::load_account_token(cluster_.host_token_path())->token, first.token);
+  const auto now = Clock::system().now();
+  ASSERT_TRUE(kube::save_account_token(cluster_.host_token_path(), {"old", now - seconds(7200), now - seconds(3600)}));
+  EXPECT_FALSE(token_holds(cluster_));
+  EXPECT_EQ(renew_token(*host_, cluster_).value(), true);
+  EXPECT_TRUE(token_holds(cluster_));
+}
+
+TEST_F(IdentityTest, WhatItMadeIsKeptInOrderAndGoesAndAForeignOneStays) {
+  ASSERT_TRUE(prepare());
+  const kube::Resource roles{"rbac.authorization.k8s.io", "v1", "roles"},
+      cluster_roles{"rbac.authorization.k8s.io", "v1", "clusterroles"};
+  ASSERT_TRUE(host_->client.patch(roles, "team", "sublet-syncer-rag", kube::PatchType::merge, R"({"rules":[]})"));
+  ASSERT_TRUE(prepare());
+  EXPECT_FALSE(host_->client.get(roles, "team", "sublet-syncer-rag").value()["rules"].empty());
+  const auto before =
+      host_->client.get(roles, "team", "sublet-syncer-rag").value()["metadata"]["resourceVersion"].string();
+  ASSERT_TRUE(prepare());
+  EXPECT_EQ(host_->client.get(roles, "team", "sublet-syncer-rag").value()["metadata"]["resourceVersion"].string(),
+            before);
+  ASSERT_TRUE(sweep_host(*host_, cluster_, false, seconds(60), told_));
+  for (const auto& [resource, in_cluster, policy] : identity_resources())
+    EXPECT_TRUE(host_->client.list(resource, in_cluster ? "" : "team", {.label_selector = host_selector(cluster_)})
+                    .value()["items"]
+                    .empty())
+        << resource.resource;
+  ASSERT_EQ(
+      made(
+          host_->client, cluster_roles,
+          R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"sublet.team.rag"}})",
+          ""),
+      "");
+  const auto refused = prepare();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("ClusterRole sublet.team.rag is there, and is not of virtual cluster rag"));
+}
+
+TEST_F(IdentityTest, ANamespaceThatSubletMadeEnforcesTheLoosestStandardOfItsVirtualClusters) {
+  const auto enforced = [&](const std::string& name) {
+    return host_->client.get(kNamespaces, "", name)
+        .value()["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
+        .string();
+  };
+  const auto standard = [&](const char* wanted) {
+    ASSERT_TRUE(
+        write_private_file(cluster_.template_path(), "policies: {podSecurityStandard: " + std::string(wanted) + "}\n"));
+  };
+  standard("restricted");
+  ASSERT_TRUE(prepare());
+  EXPECT_EQ(enforced("team"), "restricted");
+  standard("baseline");
+  ASSERT_TRUE(prepare());
+  EXPECT_EQ(enforced("team"), "baseline");
+  standard("restricted");
+  ASSERT_TRUE(prepare());
+  EXPECT_EQ(enforced("team"), "baseline");
+  EXPECT_TRUE(told_.warnings.empty());
+  cluster_.host_namespace = "platform";
+  ASSERT_EQ(
+      made(host_->client, kNamespaces, R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"platform"}})", ""),
+      "");
+  ASSERT_TRUE(prepare());
+  EXPECT_EQ(enforced("platform"), "");
+  EXPECT_THAT(told_.warnings,
+              Contains(HasSubstr("namespace platform is not sublet's and enforces no Pod Security Standard")));
+}
+
+}  // namespace
+}  // namespace sublet::cluster
