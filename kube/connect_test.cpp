@@ -63,6 +63,56 @@ TEST_F(ConnectTest, SpeaksTlsWithAClientCertificateAndAPathPrefix) {
   http.stop(std::chrono::milliseconds(0));
 }
 
+// What may be wrong with a certificate of the right authority; the first is right.
+struct Flaw {
+  const char* name;
+  std::chrono::hours made, lifetime;  // from now
+  bool client, server;
+};
+constexpr std::chrono::hours kDay{24};
+constexpr Flaw kFlaws[] = {{"none", std::chrono::hours(0), kDay, true, true},
+                           {"expired", -3 * kDay, kDay, true, true},
+                           {"not yet valid", 3 * kDay, kDay, true, true},
+                           {"of no usage", std::chrono::hours(0), kDay, false, false}};
+
+net::KeyPair flawed(const Flaw& flaw, const net::KeyPair& ca, bool for_client) {
+  net::CertificateRequest request;
+  request.common_name = "jane";
+  request.ip_addresses = {"127.0.0.1"};
+  // Of the wrong usage: the other side's.
+  const bool right = flaw.client || flaw.server;
+  request.client_auth = for_client == right;
+  request.server_auth = for_client != right;
+  request.lifetime = flaw.lifetime;
+  return net::make_certificate(request, &ca, Clock::system().now() + flaw.made).value();
+}
+
+TEST_F(ConnectTest, ACertificateThatIsExpiredNotYetValidOrOfTheWrongUsageIsRefusedOnBothSides) {
+  const net::KeyPair ca = certificate("ca", nullptr);
+  for (const Flaw& of_server : kFlaws)
+    for (const Flaw& of_client : kFlaws) {
+      const net::KeyPair server = flawed(of_server, ca, false), user = flawed(of_client, ca, true);
+      net::HttpServer http(loop_.loop(), echo);
+      const auto tls =
+          net::TlsContext::server({server.certificate_pem, server.key_pem, ca.certificate_pem, {"http/1.1"}});
+      ASSERT_TRUE(tls);
+      const auto address = http.listen_tls("127.0.0.1:0", *tls);
+      ASSERT_TRUE(address) << address.error().message;
+      ClusterAccess access;
+      access.server = "https://" + *address;
+      access.ca_pem = ca.certificate_pem;
+      access.client_certificate_pem = user.certificate_pem;
+      access.client_key_pem = user.key_pem;
+      const auto transport = connect(loop_.loop(), access);
+      ASSERT_TRUE(transport) << transport.error().message;
+      const auto answer = Client(*transport).get({"", "v1", "nodes"}, "", "n");
+      const bool flawless = &of_server == kFlaws && &of_client == kFlaws;
+      EXPECT_EQ(answer.has_value(), flawless) << "server's " << of_server.name << ", client's " << of_client.name
+                                              << (answer ? "" : ": " + answer.error().message);
+      http.stop(std::chrono::milliseconds(0));
+    }
+}
+
 TEST_F(ConnectTest, SpeaksThroughAUnixSocket) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("connect-" + std::to_string(::getpid()))).string();
