@@ -56,6 +56,19 @@ bool body_clears_managed_fields(const std::string& body, const Value& decoded) {
   return raw && clears_managed_fields(raw->root());
 }
 
+// What upstream's etcd takes in one request, less what it takes beside the object itself.
+constexpr std::size_t kStoredBytesMax = 1536 * 1024 - 512;
+
+// Upstream stores protobuf, which is never longer than our JSON, and custom resources as JSON. Its words, too: clients
+// look for them.
+Outcome check_stored_size(const Value& object, const schema::ResourceFacts& facts, std::size_t json_size) {
+  if (!facts.custom && schema::encode_protobuf(object, facts.type).size() <= kStoredBytesMax) return {};
+  if (facts.custom && json_size <= kStoredBytesMax) return {};
+  Status status;
+  status.message = "etcdserver: request is too large";
+  return fail(std::move(status));
+}
+
 }  // namespace
 
 Write::Write(RequestContext& request_, const store::Snapshot& pending_)
@@ -105,6 +118,8 @@ Result<Plan> Write::put(int code, std::string key, const store::ObjectPtr& curre
   }
   const bool of_deletion = current && object["metadata"].has("deletionTimestamp") &&
                            made->bytes.size() <= current->bytes.size() + kDeletionGrowthMax;
+  if (!of_deletion && made->bytes.size() > kStoredBytesMax)
+    if (auto fits = check_stored_size(object, request.storage(), made->bytes.size()); !fits) return fail(fits.error());
   txn.guards.push_back({key, current ? current->revision : 0});
   txn.ops.push_back({std::move(key), std::move(*made), std::nullopt, of_deletion});
   plan.answer.op = txn.ops.size() - 1;

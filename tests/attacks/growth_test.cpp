@@ -264,6 +264,27 @@ std::string name_of(const ::testing::TestParamInfo<Shape>& info) {
   return name;
 }
 
+// What upstream's etcd takes, and its words for what it does not.
+TEST(StoredSize, IsLimitedAsUpstreams) {
+  const auto role = [](int groups) {
+    return post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", "Role",
+                R"(,"rules":[{"resources":["a"],"verbs":["get"],"apiGroups":[)" +
+                    each(groups, [](const std::string&) { return '"' + std::string(10'000, 'x') + '"'; }) + "]}]",
+                "rbac.authorization.k8s.io/v1");
+  };
+  for (const auto& [groups, code] :
+       {std::pair(140, 201), std::pair(156, 201), std::pair(160, 500), std::pair(290, 500)}) {
+    Cluster cluster;
+    const auto answer = cluster.send(role(groups));
+    EXPECT_EQ(answer.code, code) << groups << ": " << answer.body.substr(0, 300);
+    if (code == 500)
+      EXPECT_EQ(answer.body,
+                R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"etcdserver: request )"
+                R"(is too large","code":500})"
+                "\n");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, Growth, ::testing::ValuesIn(shapes()), name_of);
 
 }  // namespace
