@@ -56,6 +56,7 @@ class ServerObjectsController final : public Controller {
     auto stored = context_.lister(resource).get(wanted.namespace_name, wanted.name);
     if (!stored) return ensure_created(context_.client(), resource, wanted.namespace_name, wanted.object.root());
     auto current = document_of(*stored);
+    if (has_another_address(current.root(), wanted)) return replace(*stored, wanted);
     bool changed = false;
     for (const auto& watched : kWatched) {
       if (watched.resource != wanted.resource) continue;
@@ -63,6 +64,23 @@ class ServerObjectsController final : public Controller {
     }
     if (!changed) return {};
     return settled(context_.client().update(resource, wanted.namespace_name, wanted.name, current.root()));
+  }
+
+  // What the host gave may change between two starts (pods got a way to this server, a Service was lost), and no update
+  // may change a cluster IP.
+  static bool has_another_address(const Value& service, const apiserver::BootstrapObject& wanted) {
+    const Value address = wanted.object.root()["spec"]["clusterIP"];
+    return wanted.resource == "services" && !address.text().empty() &&
+           service["spec"]["clusterIP"].text() != address.text();
+  }
+
+  Outcome replace(const store::Object& stored, const apiserver::BootstrapObject& wanted) {
+    kube::DeleteOptions exactly;
+    exactly.uid = document_of(stored).root()["metadata"]["uid"].string();
+    const auto removed =
+        context_.client().remove(resource_of(wanted), wanted.namespace_name, wanted.name, std::move(exactly));
+    if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
+    return ensure_created(context_.client(), resource_of(wanted), wanted.namespace_name, wanted.object.root());
   }
 
   static bool contains(const Value& value, const Value& wanted) {
