@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "base/eventually_testing.h"
 #include "sublet/kube/kubeconfig.h"
 
 namespace sublet::subletd {
@@ -104,6 +105,20 @@ TEST_F(ApiHostTest, PodsHaveAnAddressOfTheirOwnToIt) {
     EXPECT_EQ(listed->code, 200);
     EXPECT_EQ(client.raw("GET", "/api/v1/secrets")->code, 403);
     EXPECT_EQ(client.raw("DELETE", services)->code, 403);
+  }
+}
+
+TEST_F(ApiHostTest, TheServiceKubernetesFollowsItsAddress) {
+  const auto address = [](const ApiHost& host) {
+    const kube::Client client(host.in_process_transport("system:admin"), {.user_agent = "test"});
+    const auto service = client.get({"", "v1", "services"}, "default", "kubernetes");
+    return service ? service->root()["spec"]["clusterIP"].string() : service.error().message;
+  };
+  for (const char* wanted : {"10.96.0.1", "10.43.3.4", "10.43.7.7"}) {
+    const auto host = open();
+    ASSERT_TRUE(host);
+    EXPECT_TRUE(testing_support::eventually([&] { return address(*host) == wanted; })) << address(*host);
+    config_.service_address = config_.service_address.empty() ? "10.43.3.4" : "10.43.7.7";
   }
 }
 
