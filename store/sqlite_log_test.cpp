@@ -333,7 +333,7 @@ TEST_F(SqliteLogTest, AMissingWalIsRefusedUnlessTheFileWasClosed) {
   EXPECT_FALSE(std::filesystem::exists(path() + "-wal"));
   EXPECT_TRUE(open());
   std::filesystem::rename(folder_.file("crashed.db"), path());
-  EXPECT_THAT(refused().message, HasSubstr("-wal file"));
+  EXPECT_THAT(refused().message, HasSubstr("-wal file, which holds the newest writes, is missing"));
 }
 
 TEST_F(SqliteLogTest, AFolderThatIsNotThereIsNamed) {
