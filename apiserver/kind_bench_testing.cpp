@@ -118,6 +118,7 @@ Outcome KindBench::run_create(WriteContext& context, Value object, const schema:
   std::vector<Cause> causes;
   validate_object_meta(object["metadata"], facts.namespaced, strategy.name_rule, causes);
   validate_as_verbs_do(object, type, strategy, causes);
+  if (strategy.validate_create) strategy.validate_create(object, causes);
   if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, metadata["name"].text(), causes));
   if (auto outcome = admit_validating(context, WriteVerb::create, object, {}); !outcome) return outcome;
   if (auto outcome = charge_quota(context, WriteVerb::create, object, {}); !outcome) return outcome;

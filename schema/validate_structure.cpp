@@ -33,10 +33,18 @@ constexpr std::array kMayRepeat{
     FieldName{"io.k8s.api.core.v1.Container", "ports"},
     FieldName{"io.k8s.api.core.v1.EphemeralContainerCommon", "env"},
     FieldName{"io.k8s.api.core.v1.EphemeralContainerCommon", "ports"},
+    FieldName{"io.k8s.api.core.v1.NodeSpec", "podCIDRs"},
     FieldName{"io.k8s.api.core.v1.PodSpec", "imagePullSecrets"},
     FieldName{"io.k8s.api.core.v1.PodSpec", "hostAliases"},
     FieldName{"io.k8s.api.core.v1.ResourceRequirements", "claims"},  // unique by name and request
     FieldName{"io.k8s.api.core.v1.ServiceAccount", "secrets"},
+    FieldName{"io.k8s.api.flowcontrol.v1.NonResourcePolicyRule", "nonResourceURLs"},
+    FieldName{"io.k8s.api.flowcontrol.v1.NonResourcePolicyRule", "verbs"},
+    FieldName{"io.k8s.api.flowcontrol.v1.ResourcePolicyRule", "apiGroups"},
+    FieldName{"io.k8s.api.flowcontrol.v1.ResourcePolicyRule", "namespaces"},
+    FieldName{"io.k8s.api.flowcontrol.v1.ResourcePolicyRule", "resources"},
+    FieldName{"io.k8s.api.flowcontrol.v1.ResourcePolicyRule", "verbs"},
+    FieldName{"io.k8s.api.storage.v1.CSIDriverSpec", "volumeLifecycleModes"},
     FieldName{"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "finalizers"},
     FieldName{"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "ownerReferences"},
 };

@@ -8,9 +8,9 @@ namespace sublet::apiserver {
 namespace {
 
 std::string claim_json(std::string_view members = {}, std::string_view size = "1Gi") {
-  return R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],)" + std::string(members) +
-         (members.empty() ? "" : ",") + R"("resources":{"requests":{"storage":")" + std::string(size) +
-         R"("}}},"status":{"phase":"Bound"}})";
+  return R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"volumeMode":"Filesystem",)" +
+         std::string(members) + (members.empty() ? "" : ",") + R"("resources":{"requests":{"storage":")" +
+         std::string(size) + R"("}}},"status":{"phase":"Bound"}})";
 }
 
 void add_class(KindBench& bench, const std::string& name, const std::string& made, const std::string& mark,
@@ -85,7 +85,9 @@ TEST(ClaimResize, NeedsABoundClaimOfAClassThatLetsItGrow) {
   auto pending = claim_json(gold);
   pending.replace(pending.find("Bound"), 5, "Pending");
   EXPECT_EQ(grow(pending),
-            "persistentvolumeclaims \"c\" is forbidden: Only bound persistent volume claims can be expanded");
+            "PersistentVolumeClaim \"c\" is invalid: spec: Forbidden: spec is immutable after creation except "
+            "resources.requests and volumeAttributesClassName for bound claims")
+      << "the claim's own rules come before admission";
 }
 
 TEST(PodTopologyLabels, AreThoseOfTheNode) {

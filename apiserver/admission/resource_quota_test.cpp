@@ -120,7 +120,7 @@ TEST_F(ResourceQuota, UpdatesAreChargedWhatTheyAdd) {
   EXPECT_EQ(charged(bench_.update("services", service("NodePort", one), service("NodePort", two))), "")
       << "what goes is counted by the controller";
   const auto claim = [](std::string_view size) {
-    return R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"gold","volumeName":"v",
+    return R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"gold","volumeMode":"Filesystem","volumeName":"v",
         "resources":{"requests":{"storage":")" +
            std::string(size) + R"("}}},"status":{"phase":"Bound"}})";
   };

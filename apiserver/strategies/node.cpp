@@ -1,6 +1,7 @@
 #include <set>
 
 #include "apiserver/strategies/rows.h"
+#include "apiserver/validation/field_rules.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/resources.h"
 
@@ -9,7 +10,21 @@ namespace {
 
 using schema::Value;
 
+/// The old field for one range and the new one for several say the same; the old one wins.
+void copy_pod_cidr(Value spec) {
+  const auto one = spec["podCIDR"].string();
+  const auto many = spec["podCIDRs"];
+  if (!one.empty() && (many.empty() || many.at(0).text() != one)) {
+    auto list = spec.array("podCIDRs");
+    list.clear();
+    list.push(one);
+  } else if (one.empty() && !many.empty()) {
+    spec.put("podCIDR", many.at(0).text());
+  }
+}
+
 void defaults(Value object) {
+  if (auto spec = object["spec"]) copy_pod_cidr(spec);
   auto status = object["status"];
   if (status && status["allocatable"].missing() && status.has("capacity"))
     status.put("allocatable", status["capacity"]);
@@ -36,7 +51,20 @@ void validate_taints(Causes& causes, const std::string& path, const Value& taint
   }
 }
 
+void validate_pod_cidrs(Causes& causes, const Value& ranges) {
+  bool v4 = false, v6 = false;
+  std::size_t index = 0;
+  for (auto range : ranges) {
+    const auto text = range.text();
+    invalid_each(causes, item("spec.podCIDRs", index++), text, cidr(text));
+    (text.find(':') == std::string_view::npos ? v4 : v6) = true;
+  }
+  if (ranges.size() > 2 || (ranges.size() == 2 && !(v4 && v6)))
+    invalid(causes, "spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family");
+}
+
 void validate(const Value& object, Causes& causes) {
+  validate_pod_cidrs(causes, object["spec"]["podCIDRs"]);
   // The path is upstream's: taints are reported below metadata.
   validate_taints(causes, "metadata.taints", object["spec"]["taints"]);
   for (auto list : {"capacity", "allocatable"})

@@ -40,13 +40,19 @@ void validate_update(const Value& object, const Value& old, Causes& causes) {
   immutable(causes, "preemptionPolicy", object["preemptionPolicy"], old["preemptionPolicy"]);
 }
 
+/// Upstream numbers the first generation and counts no further.
+Outcome prepare_create(WriteContext&, Value object) {
+  object.object("metadata").put("generation", 1);
+  return {};
+}
+
 }  // namespace
 
 Strategy priority_class_strategy() {
   Strategy row;
   row.group = "scheduling.k8s.io";
   row.resource = "priorityclasses";
-  row.generation = true;
+  row.prepare_create = prepare_create;
   row.defaults = defaults;
   row.validate = validate;
   row.validate_update = validate_update;

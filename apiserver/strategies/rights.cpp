@@ -38,8 +38,12 @@ void validate_role(const Value& role, Causes& causes) {
     required(causes, "aggregationRule.clusterRoleSelectors",
              "at least one clusterRoleSelector required if aggregationRule is non-nil");
   place = 0;
-  for (const Value selector : role["aggregationRule"]["clusterRoleSelectors"])
-    validate_label_selector(causes, item("aggregationRule.clusterRoleSelectors", place++), selector);
+  for (const Value selector : role["aggregationRule"]["clusterRoleSelectors"]) {
+    const auto before = causes.size();
+    const auto at = item("aggregationRule.clusterRoleSelectors", place++);
+    validate_label_selector(causes, at, selector);
+    if (causes.size() != before) invalid(causes, at, selector, "invalid label selector.");
+  }
 }
 
 // --- bindings ---

@@ -26,7 +26,15 @@ Strategy lease_strategy();
 Strategy limit_range_strategy();
 Strategy endpoints_strategy();
 Strategy endpoint_slice_strategy();
+Strategy resource_quota_strategy();
+Strategy api_service_strategy();
 std::vector<Strategy> rights_strategies();
+std::vector<Strategy> volume_strategies();
+std::vector<Strategy> storage_strategies();
+std::vector<Strategy> networking_strategies();
+std::vector<Strategy> autoscaling_strategies();
+std::vector<Strategy> flow_control_strategies();
+std::vector<Strategy> device_strategies();
 std::vector<Strategy> workload_strategies();
 std::vector<Strategy> other_strategies();
 

@@ -2,8 +2,28 @@
 
 namespace sublet::apiserver {
 
+namespace {
+
+using schema::Value;
+
+/// Of a secret only the name is kept.
+Outcome prepare_create(WriteContext&, Value object) {
+  for (auto secret : object["secrets"]) {
+    const auto name = secret["name"].string();
+    secret.clear();
+    if (!name.empty()) secret.put("name", name);
+  }
+  return {};
+}
+
+Outcome prepare_update(WriteContext& context, Value object, const Value&) { return prepare_create(context, object); }
+
+}  // namespace
+
 Strategy service_account_strategy() {
   Strategy row;
+  row.prepare_create = prepare_create;
+  row.prepare_update = prepare_update;
   row.resource = "serviceaccounts";
   row.delete_returns_object = true;
   return row;

@@ -21,8 +21,11 @@ std::vector<Strategy> make_rows() {
                                 runtime_class_strategy(),  priority_class_strategy(),
                                 lease_strategy(),          certificate_request_strategy(),
                                 limit_range_strategy(),    endpoints_strategy(),
-                                endpoint_slice_strategy(), custom_resource_definition_strategy()};
-  for (auto family : {workload_strategies(), rights_strategies(), other_strategies()})
+                                endpoint_slice_strategy(), custom_resource_definition_strategy(),
+                                resource_quota_strategy(), api_service_strategy()};
+  for (auto family :
+       {workload_strategies(), rights_strategies(), volume_strategies(), storage_strategies(), networking_strategies(),
+        autoscaling_strategies(), flow_control_strategies(), device_strategies(), other_strategies()})
     std::move(family.begin(), family.end(), std::back_inserter(rows));
   std::sort(rows.begin(), rows.end(), by_name);
   return rows;

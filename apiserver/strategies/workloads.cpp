@@ -1,11 +1,13 @@
 // Workload kinds (apps, batch, ReplicationController).
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <utility>
 
 #include "apiserver/strategies/default_facts.h"
 #include "apiserver/strategies/rows.h"
+#include "apiserver/strategies/volumes.h"
+#include "apiserver/validation/field_rules.h"
 #include "apiserver/validation/jobs.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
@@ -32,8 +34,6 @@ constexpr DefaultFact kStatefulSet[] = {
     {"spec.persistentVolumeClaimRetentionPolicy.whenScaled", "\"Retain\""},
     {"spec.replicas", "1"},
     {"spec.revisionHistoryLimit", "10"},
-    {"spec.volumeClaimTemplates[].kind", "\"PersistentVolumeClaim\""},
-    {"spec.volumeClaimTemplates[].apiVersion", "\"v1\""},
     {"spec.volumeClaimTemplates[].spec.volumeMode", "\"Filesystem\""},
     {"spec.volumeClaimTemplates[].status.phase", "\"Pending\""}};
 constexpr DefaultFact kDaemonSet[] = {
@@ -60,6 +60,15 @@ template <const auto& Facts>
 void workload_defaults(Value object) {
   defaults_from<Facts>(object);
   default_template(object["spec"]);
+}
+
+/// Claim templates are of one kind, whatever they say.
+void stateful_set_defaults(Value object) {
+  for (auto claim : object["spec"]["volumeClaimTemplates"]) {
+    claim.put("kind", "PersistentVolumeClaim");
+    claim.put("apiVersion", "v1");
+  }
+  workload_defaults<kStatefulSet>(object);
 }
 
 void copy_template_labels(Value object) {
@@ -111,9 +120,20 @@ bool selector_matches(const Value& selector, const Value& labels) {
 }
 
 void validate_counts(Causes& causes, const Value& spec) {
-  for (auto field : {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds", "parallelism",
-                     "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"})
+  for (auto field : {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"})
     if (auto value = spec[field]) nonnegative(causes, child("spec", field), value.integer());
+}
+
+/// Whether Go's LabelSelectorAsSelector makes a selector of it; it takes some values that validation refuses.
+bool is_readable_selector(const Value& selector) {
+  Causes causes;
+  for (auto label : selector["matchLabels"]) {
+    if (!qualified_name(label.key()).empty() || !label_value(label.text()).empty()) return false;
+  }
+  auto expressions = schema::Document::object();
+  expressions.root().put("matchExpressions", selector["matchExpressions"]);
+  if (selector.has("matchExpressions")) validate_label_selector(causes, "", expressions.root());
+  return causes.empty();
 }
 
 void validate_selector(Causes& causes, const Value& object, std::string_view kind) {
@@ -123,7 +143,14 @@ void validate_selector(Causes& causes, const Value& object, std::string_view kin
     required(causes, "spec.selector");
     return invalid(causes, "spec.template.metadata.labels", labels, "`selector` does not match template `labels`");
   }
+  const auto before = causes.size();
   validate_label_selector(causes, "spec.selector", selector);
+  // What cannot be read as a selector matches nothing, and the workload says so again in words of its own.
+  if (causes.size() != before && !is_readable_selector(selector)) {
+    const bool said = kind == "daemonset" || kind == "job";
+    if (!said) invalid(causes, "spec.selector", selector, kind == "statefulset" ? "" : "invalid label selector");
+    return;
+  }
   if (selector["matchLabels"].empty() && selector["matchExpressions"].empty())
     return invalid(causes, "spec.selector", selector, "empty selector is invalid for " + std::string(kind));
   if (!selector_matches(selector, labels))
@@ -148,7 +175,7 @@ schema::Document template_of_set(const Value& spec) {
   return pod_template;
 }
 
-void validate_running_template(Causes& causes, const Value& object) {
+void validate_running_template(Causes& causes, const Value& object, std::string_view kind) {
   constexpr std::string_view kAlways[] = {"Always"};
   if (object["spec"].has("volumeClaimTemplates"))
     validate_pod_template(causes, "spec.template", template_of_set(object["spec"]).root());
@@ -156,17 +183,176 @@ void validate_running_template(Causes& causes, const Value& object) {
     validate_pod_template(causes, "spec.template", object["spec"]["template"]);
   auto policy = object["spec"]["template"]["spec"]["restartPolicy"].text();
   if (policy != "Always") not_supported(causes, "spec.template.spec.restartPolicy", policy, kAlways);
+  if (object["spec"]["template"]["spec"].has("activeDeadlineSeconds"))
+    forbidden(causes, "spec.template.spec.activeDeadlineSeconds",
+              "activeDeadlineSeconds in " + std::string(kind) + " is not Supported");
 }
 
-template <const std::string_view& Kind>
-void validate_running(const Value& object, Causes& causes) {
+void validate_deployment_strategy(Causes& causes, const Value& spec) {
+  constexpr static std::string_view kTypes[] = {"Recreate", "RollingUpdate"};
+  const auto strategy = spec["strategy"], rolling = strategy["rollingUpdate"];
+  const auto type = strategy["type"].text();
+  const std::string at = "spec.strategy.rollingUpdate";
+  if (type == "Recreate") {
+    if (rolling) forbidden(causes, at, "may not be specified when strategy `type` is 'Recreate'");
+  } else if (type != "RollingUpdate") {
+    not_supported(causes, "spec.strategy", strategy, kTypes);
+  } else {
+    const auto unavailable = rolling["maxUnavailable"], surge = rolling["maxSurge"];
+    validate_int_or_percent(causes, child(at, "maxUnavailable"), unavailable);
+    validate_int_or_percent(causes, child(at, "maxSurge"), surge);
+    if (int_or_percent(unavailable) == 0 && int_or_percent(surge) == 0)
+      invalid(causes, child(at, "maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0");
+    validate_at_most_all(causes, child(at, "maxUnavailable"), unavailable);
+  }
+}
+
+void validate_daemon_set_strategy(Causes& causes, const Value& spec) {
+  constexpr static std::string_view kTypes[] = {"RollingUpdate", "OnDelete"};
+  const auto strategy = spec["updateStrategy"], rolling = strategy["rollingUpdate"];
+  const auto type = strategy["type"].text();
+  if (type == "OnDelete") return;
+  if (type != "RollingUpdate") return not_supported(causes, "spec.updateStrategy", strategy, kTypes);
+  const std::string at = "spec.updateStrategy.rollingUpdate";
+  for (auto field : {"maxUnavailable", "maxSurge"}) {
+    validate_int_or_percent(causes, child(at, field), rolling[field]);
+    validate_at_most_all(causes, child(at, field), rolling[field]);
+  }
+  const bool unavailable = int_or_percent(rolling["maxUnavailable"]) != 0,
+             surge = int_or_percent(rolling["maxSurge"]) != 0;
+  if (unavailable && surge)
+    invalid(causes, child(at, "maxSurge"), rolling["maxSurge"], "may not be set when maxUnavailable is non-zero");
+  if (!unavailable && !surge) required(causes, child(at, "maxUnavailable"), "cannot be 0 when maxSurge is 0");
+}
+
+void validate_stateful_set_strategy(Causes& causes, const Value& spec) {
+  const auto strategy = spec["updateStrategy"], rolling = strategy["rollingUpdate"];
+  const auto type = strategy["type"].text();
+  const std::string at = "spec.updateStrategy.rollingUpdate";
+  if (type == "OnDelete") {
+    if (rolling) invalid(causes, at, rolling, "only allowed for updateStrategy 'RollingUpdate'");
+  } else if (type != "RollingUpdate") {
+    invalid(causes, "spec.updateStrategy", strategy, "must be 'RollingUpdate' or 'OnDelete'");
+  } else {
+    nonnegative(causes, child(at, "partition"), rolling["partition"].integer());
+    const auto unavailable = rolling["maxUnavailable"];
+    if (!unavailable) return;
+    validate_int_or_percent(causes, child(at, "maxUnavailable"), unavailable);
+    if (int_or_percent(unavailable) == 0) invalid(causes, child(at, "maxUnavailable"), unavailable, "cannot be 0");
+    validate_at_most_all(causes, child(at, "maxUnavailable"), unavailable);
+  }
+}
+
+void validate_deployment(const Value& object, Causes& causes) {
+  const auto spec = object["spec"];
+  validate_counts(causes, spec);
+  validate_selector(causes, object, "deployment");
+  validate_running_template(causes, object, "ReplicaSet");
+  validate_deployment_strategy(causes, spec);
+  if (const auto deadline = spec["progressDeadlineSeconds"];
+      deadline && deadline.integer() <= spec["minReadySeconds"].integer())
+    invalid(causes, "spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds");
+}
+
+void validate_replica_set(const Value& object, Causes& causes) {
   validate_counts(causes, object["spec"]);
-  validate_selector(causes, object, Kind);
-  validate_running_template(causes, object);
+  validate_selector(causes, object, "deployment");
+  validate_running_template(causes, object, "ReplicaSet");
 }
 
-constexpr std::string_view kDeploymentName = "deployment", kStatefulSetName = "statefulset",
-                           kDaemonSetName = "daemonset";
+void validate_daemon_set(const Value& object, Causes& causes) {
+  validate_counts(causes, object["spec"]);
+  validate_selector(causes, object, "daemonset");
+  validate_running_template(causes, object, "DaemonSet");
+  validate_daemon_set_strategy(causes, object["spec"]);
+}
+
+constexpr std::string_view kRetentions[] = {"Retain", "Delete"};
+constexpr FieldRule kStatefulSetRules[] = {
+    {"spec.ordinals.start", is_nonnegative},
+    choice_of("spec.persistentVolumeClaimRetentionPolicy.whenDeleted", kRetentions),
+    choice_of("spec.persistentVolumeClaimRetentionPolicy.whenScaled", kRetentions)};
+
+void validate_stateful_set(const Value& object, Causes& causes) {
+  const auto spec = object["spec"];
+  for (auto field : {"replicas", "minReadySeconds"}) nonnegative(causes, child("spec", field), spec[field].integer());
+  if (const auto management = spec["podManagementPolicy"]; management.text().empty())
+    required(causes, "spec.podManagementPolicy");
+  else if (management.text() != "OrderedReady" && management.text() != "Parallel")
+    invalid(causes, "spec.podManagementPolicy", management, "must be 'OrderedReady' or 'Parallel'");
+  validate_stateful_set_strategy(causes, spec);
+  check_rules(causes, "", object, kStatefulSetRules);
+  validate_selector(causes, object, "statefulset");
+  validate_running_template(causes, object, "StatefulSet");
+}
+
+/// What no update can change, and so is judged once.
+void validate_stateful_set_create(const Value& object, Causes& causes) {
+  const auto spec = object["spec"];
+  std::size_t index = 0;
+  for (auto claim : spec["volumeClaimTemplates"])
+    validate_claim_spec(causes, child(item("spec.volumeClaimTemplates", index++), "spec"), claim["spec"]);
+  if (const auto service = spec["serviceName"].text(); !service.empty())
+    invalid_each(causes, "spec.serviceName", service, dns1123_label(service));
+}
+
+// --- status ---
+
+/// A count of a status that may not be greater than another.
+struct CountOrder {
+  std::string_view smaller, larger, words;
+};
+struct StatusFacts {
+  std::string_view resource;
+  std::span<const std::string_view> counts;  // not negative
+  std::span<const CountOrder> orders;
+};
+constexpr std::string_view kOfReplicas = "cannot be greater than status.replicas";
+constexpr std::string_view kDeploymentCounts[] = {"observedGeneration",  "replicas",          "updatedReplicas",
+                                                  "readyReplicas",       "availableReplicas", "unavailableReplicas",
+                                                  "terminatingReplicas", "collisionCount"};
+constexpr CountOrder kDeploymentOrders[] = {
+    {"updatedReplicas", "replicas", kOfReplicas},
+    {"readyReplicas", "replicas", kOfReplicas},
+    {"availableReplicas", "replicas", kOfReplicas},
+    {"availableReplicas", "readyReplicas", "cannot be greater than readyReplicas"}};
+constexpr std::string_view kReplicaSetCounts[] = {"replicas",          "fullyLabeledReplicas", "readyReplicas",
+                                                  "availableReplicas", "observedGeneration",   "terminatingReplicas"};
+constexpr CountOrder kReplicaSetOrders[] = {
+    {"fullyLabeledReplicas", "replicas", kOfReplicas},
+    {"readyReplicas", "replicas", kOfReplicas},
+    {"availableReplicas", "replicas", kOfReplicas},
+    {"availableReplicas", "readyReplicas", "cannot be greater than readyReplicas"}};
+constexpr std::string_view kStatefulSetCounts[] = {"replicas",        "readyReplicas",     "currentReplicas",
+                                                   "updatedReplicas", "availableReplicas", "observedGeneration",
+                                                   "collisionCount"};
+constexpr CountOrder kStatefulSetOrders[] = {
+    {"readyReplicas", "replicas", kOfReplicas},
+    {"currentReplicas", "replicas", kOfReplicas},
+    {"updatedReplicas", "replicas", kOfReplicas},
+    {"availableReplicas", "replicas", kOfReplicas},
+    {"availableReplicas", "readyReplicas", "cannot be greater than status.readyReplicas"}};
+constexpr std::string_view kDaemonSetCounts[] = {
+    "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",   "observedGeneration",
+    "updatedNumberScheduled", "numberAvailable",    "numberUnavailable",      "collisionCount"};
+constexpr StatusFacts kStatuses[] = {{"deployments", kDeploymentCounts, kDeploymentOrders},
+                                     {"replicasets", kReplicaSetCounts, kReplicaSetOrders},
+                                     {"replicationcontrollers", kReplicaSetCounts, kReplicaSetOrders},
+                                     {"statefulsets", kStatefulSetCounts, kStatefulSetOrders},
+                                     {"daemonsets", kDaemonSetCounts, {}}};
+
+template <std::size_t Row>
+void validate_status(const Value& object, const Value& old, Causes& causes) {
+  const StatusFacts& facts = kStatuses[Row];
+  const auto status = object["status"];
+  for (auto field : facts.counts) nonnegative(causes, child("status", field), status[field].integer());
+  for (const auto& order : facts.orders)
+    if (status[order.smaller].integer() > status[order.larger].integer())
+      invalid(causes, child("status", order.smaller), status[order.smaller].integer(), order.words);
+  if (old["status"].has("collisionCount") &&
+      status["collisionCount"].integer() < old["status"]["collisionCount"].integer())
+    invalid(causes, "status.collisionCount", status["collisionCount"].integer(), "cannot be decremented");
+}
 
 void validate_job_template(Causes& causes, const std::string& path, const Value& pod_template) {
   validate_pod_template(causes, path, pod_template);
@@ -213,14 +399,34 @@ void validate_stateful_set_update(const Value& object, const Value& old, Causes&
               "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden");
 }
 
+/// The pod spec of a suspended job with what may change put back: what its containers ask for and, before it first
+/// started, where its pods go.
+schema::Document fixed_pod_spec(const Value& spec, const Value& old, bool never_started) {
+  auto fixed = schema::Document::copy_of(spec);
+  for (auto list : {"containers", "initContainers"}) {
+    std::size_t index = 0;
+    for (auto container : fixed.root()[list]) copy_field(container, old[list].at(index++), "resources");
+  }
+  if (!never_started) return fixed;
+  for (auto field : {"nodeSelector", "tolerations", "schedulingGates"}) copy_field(fixed.root(), old, field);
+  if (fixed.root().has("affinity") || old.has("affinity")) {
+    copy_field(fixed.root().object("affinity"), old["affinity"], "nodeAffinity");
+    if (fixed["affinity"].empty()) fixed.root().erase("affinity");
+  }
+  return fixed;
+}
+
 void validate_job_update(const Value& object, const Value& old, Causes& causes) {
   for (auto field :
        {"selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"})
     immutable(causes, child("spec", field), object["spec"][field], old["spec"][field]);
   validate_completions_kept(causes, object["spec"], old["spec"]);
-  // A suspended job that never started may still change where its pods go; anyone else's template stands.
-  bool never_started = old["spec"]["suspend"].boolean() && !old["status"].has("startTime");
-  if (!never_started) immutable(causes, "spec.template", object["spec"]["template"], old["spec"]["template"]);
+  const auto now = object["spec"]["template"], before = old["spec"]["template"];
+  if (!old["spec"]["suspend"].boolean())
+    immutable(causes, "spec.template", now, before);
+  else if (!semantically_equal(fixed_pod_spec(now["spec"], before["spec"], !old["status"].has("startTime")).root(),
+                               before["spec"]))
+    invalid(causes, "spec.template.spec", now["spec"], kImmutable);
 }
 
 constexpr std::string_view kJobNameLabels[] = {"batch.kubernetes.io/job-name", "job-name"};
@@ -308,8 +514,27 @@ Strategy workload(std::string_view group, std::string_view resource, void (*defa
 }
 
 void validate_replication_controller(const Value& object, Causes& causes) {
+  const auto selector = object["spec"]["selector"], pod_template = object["spec"]["template"];
   validate_counts(causes, object["spec"]);
-  validate_running_template(causes, object);
+  if (selector.empty()) required(causes, "spec.selector");
+  if (!pod_template) return required(causes, "spec.template");
+  const auto labels = pod_template["metadata"]["labels"];
+  const bool matches = std::all_of(selector.begin(), selector.end(), [&](const Value& label) {
+    return labels.has(label.key()) && labels[label.key()].text() == label.text();
+  });
+  if (!matches)
+    invalid(causes, "spec.template.metadata.labels", labels ? BadValue(labels) : BadValue::raw("null"),
+            "`selector` does not match template `labels`");
+  validate_running_template(causes, object, "ReplicationController");
+}
+
+void validate_plain_template(const Value& object, Causes& causes) {
+  validate_pod_template(causes, "template", object["template"]);
+}
+
+template <std::size_t... Rows>
+void set_status_rules(Strategy& row, std::index_sequence<Rows...>) {
+  ((row.resource == kStatuses[Rows].resource ? void(row.validate_status_update = validate_status<Rows>) : void()), ...);
 }
 
 constexpr std::string_view kJobOrphans =
@@ -320,19 +545,18 @@ constexpr std::string_view kJobOrphans =
 
 std::vector<Strategy> workload_strategies() {
   std::vector<Strategy> rows = {
-      workload("apps", "deployments", workload_defaults<kDeployment>, validate_running<kDeploymentName>,
-               validate_selector_kept),
-      workload("apps", "replicasets", workload_defaults<kReplicaSet>, validate_running<kDeploymentName>,
-               validate_selector_kept),
-      workload("apps", "statefulsets", workload_defaults<kStatefulSet>, validate_running<kStatefulSetName>,
-               validate_stateful_set_update),
-      workload("apps", "daemonsets", daemon_set_defaults, validate_running<kDaemonSetName>, validate_selector_kept),
+      workload("apps", "deployments", workload_defaults<kDeployment>, validate_deployment, validate_selector_kept),
+      workload("apps", "replicasets", workload_defaults<kReplicaSet>, validate_replica_set, validate_selector_kept),
+      workload("apps", "statefulsets", stateful_set_defaults, validate_stateful_set, validate_stateful_set_update),
+      workload("apps", "daemonsets", daemon_set_defaults, validate_daemon_set, validate_selector_kept),
       workload("batch", "jobs", job_defaults, validate_job, validate_job_update),
       workload("batch", "cronjobs", cron_job_defaults, validate_cron_job, nullptr),
       workload("", "replicationcontrollers", replication_controller_defaults, validate_replication_controller, nullptr),
-      workload("", "podtemplates", pod_template_defaults, nullptr, nullptr)};
+      workload("", "podtemplates", pod_template_defaults, validate_plain_template, nullptr)};
   for (auto& row : rows) {
     if (row.resource == "deployments") row.prepare_status_update = keep_members_and_labels;
+    if (row.resource == "statefulsets") row.validate_create = validate_stateful_set_create;
+    set_status_rules(row, std::make_index_sequence<std::size(kStatuses)>());
     if (row.resource == "daemonsets") {
       row.prepare_create = prepare_daemon_set_create;
       row.prepare_update = prepare_daemon_set_update;

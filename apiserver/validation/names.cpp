@@ -66,6 +66,9 @@ std::string pattern_message(std::string_view what, std::string_view pattern,
   return message.append("regex used for validation is '").append(pattern).append("')");
 }
 
+/// Label keys and values are counted in bytes, all else in characters: two packages of upstream's.
+std::string too_many_bytes(std::size_t max) { return "must be no more than " + std::to_string(max) + " bytes"; }
+
 void forbid_parent_path(Messages& messages, std::string_view value) {
   if (value == ".")
     messages.push_back("must not be '.'");
@@ -171,19 +174,21 @@ Messages qualified_name(std::string_view value) {
     name = value.substr(slash + 1);
     if (prefix.empty()) messages.push_back("prefix part must be non-empty");
     if (!prefix.empty())
-      for (auto& message : dns1123_subdomain(prefix)) messages.push_back("prefix part " + message);
+      for (auto& message : dns1123_subdomain(prefix))
+        messages.push_back("prefix part " +
+                           (message == too_long_message(kSubdomainMax) ? too_many_bytes(kSubdomainMax) : message));
   }
   if (name.empty())
     messages.push_back("name part must be non-empty");
   else if (name.size() > kLabelMax)
-    messages.push_back("name part " + too_long_message(kLabelMax));
+    messages.push_back("name part " + too_many_bytes(kLabelMax));
   if (!matches_name_part(name)) messages.push_back(name_part_message("name part "));
   return messages;
 }
 
 Messages label_value(std::string_view value) {
   Messages messages;
-  if (value.size() > kLabelMax) messages.push_back(too_long_message(kLabelMax));
+  if (value.size() > kLabelMax) messages.push_back(too_many_bytes(kLabelMax));
   if (!value.empty() && !matches_name_part(value))
     messages.push_back(
         pattern_message("a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "

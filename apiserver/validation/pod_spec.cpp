@@ -261,8 +261,8 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
 }
 
 void validate_pod_template(Causes& causes, const std::string& path, const Value& pod_template) {
-  validate_labels(causes, child(path, "metadata.labels"), pod_template["metadata"]["labels"]);
-  validate_annotations(causes, child(path, "metadata.annotations"), pod_template["metadata"]["annotations"]);
+  validate_labels(causes, child(path, "labels"), pod_template["metadata"]["labels"]);
+  validate_annotations(causes, child(path, "annotations"), pod_template["metadata"]["annotations"]);
   validate_pod_spec(causes, child(path, "spec"), pod_template["spec"], false);
 }
 

@@ -29,6 +29,8 @@ void validate_node_selector(Causes& causes, const std::string& path, const schem
 void validate_affinity(Causes& causes, const std::string& path, const schema::Value& affinity);
 void validate_topology_spread(Causes& causes, const std::string& path, const schema::Value& constraints);
 void validate_volumes(Causes& causes, const std::string& path, const schema::Value& volumes);
+/// What a hostPath or a local volume says of its place on the node: path and type.
+void validate_volume_path(Causes& causes, const std::string& path, const schema::Value& source);
 /// A path that stays inside its folder ("a/b", not "/a" and not "../a").
 void validate_relative_path(Causes& causes, const std::string& path, std::string_view value);
 /// seccompProfile and appArmorProfile of a security context: a profile of the node stands below the kubelet's folder.

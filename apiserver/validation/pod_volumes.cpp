@@ -147,13 +147,7 @@ void validate_source(Causes& causes, const std::string& path, const Value& volum
     validate_mode(causes, child(child(path, kind), "defaultMode"), volume[kind]["defaultMode"]);
     validate_key_paths(causes, child(child(path, kind), "items"), volume[kind]["items"]);
   }
-  if (auto host_path = volume["hostPath"]) {
-    std::string at = child(path, "hostPath");
-    validate_no_backsteps(causes, child(at, "path"), host_path["path"].text());
-    auto type = host_path["type"].text();
-    if (std::find(std::begin(kHostPathTypes), std::end(kHostPathTypes), type) == std::end(kHostPathTypes))
-      not_supported(causes, child(at, "type"), type, kHostPathTypes);
-  }
+  if (auto host_path = volume["hostPath"]) validate_volume_path(causes, child(path, "hostPath"), host_path);
   if (auto nfs = volume["nfs"])
     if (!nfs["path"].text().starts_with('/'))
       invalid(causes, child(path, "nfs.path"), nfs["path"].text(), "must be an absolute path");
@@ -169,6 +163,13 @@ void validate_source(Causes& causes, const std::string& path, const Value& volum
 void validate_relative_path(Causes& causes, const std::string& path, std::string_view value) {
   if (value.starts_with('/')) invalid(causes, path, value, "must be a relative path");
   validate_no_backsteps(causes, path, value);
+}
+
+void validate_volume_path(Causes& causes, const std::string& path, const Value& source) {
+  validate_no_backsteps(causes, child(path, "path"), source["path"].text());
+  auto type = source["type"].text();
+  if (std::find(std::begin(kHostPathTypes), std::end(kHostPathTypes), type) == std::end(kHostPathTypes))
+    not_supported(causes, child(path, "type"), type, kHostPathTypes);
 }
 
 void validate_volumes(Causes& causes, const std::string& path, const Value& volumes) {

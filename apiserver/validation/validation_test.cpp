@@ -89,7 +89,7 @@ TEST(Names, SayWhatIsWrong) {
                      "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
                      "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"});
   EXPECT_EQ(dns1123_label("a.b"), Messages{"must not contain dots"});
-  EXPECT_EQ(label_value(std::string(64, 'a')), Messages{"must be no more than 63 characters"});
+  EXPECT_EQ(label_value(std::string(64, 'a')), Messages{"must be no more than 63 bytes"});
   EXPECT_EQ(config_map_key("..a"), Messages{"must not start with '..'"});
   EXPECT_EQ(port_number(0), Messages{"must be between 1 and 65535, inclusive"});
 }

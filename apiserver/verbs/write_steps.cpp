@@ -274,6 +274,24 @@ void apply_defaults(const RequestContext& context, Value object) {
   if (strategy_of(*context.route).defaults) strategy_of(*context.route).defaults(object);
 }
 
+namespace {
+
+/// Whether `said` is the same field named without (some of) the indexes of its lists, as upstream often names it.
+bool names_list_of(std::string_view said, std::string_view field) {
+  const auto plain = [](std::string_view path) {
+    std::string text;
+    for (bool inside = false; char c : path) {
+      inside = inside ? c != ']' : c == '[';
+      if (!inside && c != ']') text += c;
+    }
+    return text;
+  };
+  const auto lists = [](std::string_view path) { return std::count(path.begin(), path.end(), '['); };
+  return lists(said) < lists(field) && plain(said) == plain(field);
+}
+
+}  // namespace
+
 void collect_causes(const RequestContext& context, const Value& object, std::vector<Cause>& causes) {
   const Strategy& strategy = strategy_of(*context.route);
   validate_object_meta(object["metadata"], context.served().namespaced, strategy.name_rule, causes,
@@ -283,8 +301,9 @@ void collect_causes(const RequestContext& context, const Value& object, std::vec
   schema::validate_structure(object, context.route->storage_type(), "", structural);
   for (auto& cause : structural) {
     const bool said =
-        cause.field.starts_with("metadata.") ||
-        std::any_of(causes.begin(), causes.end(), [&](const Cause& other) { return other.field == cause.field; });
+        cause.field.starts_with("metadata.") || std::any_of(causes.begin(), causes.end(), [&](const Cause& other) {
+          return other.field == cause.field || names_list_of(other.field, cause.field);
+        });
     if (!said) causes.push_back(std::move(cause));
   }
 }

@@ -1,0 +1,172 @@
+// ResourceQuota: which resources and scopes may be limited, and that its scopes stay.
+
+#include <algorithm>
+#include <set>
+
+#include "apiserver/strategies/kind_facts.h"
+#include "apiserver/validation/names.h"
+#include "apiserver/validation/resources.h"
+
+namespace sublet::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr std::string_view kQuotaResources[] = {"configmaps",
+                                                "cpu",
+                                                "ephemeral-storage",
+                                                "limits.cpu",
+                                                "limits.ephemeral-storage",
+                                                "limits.memory",
+                                                "memory",
+                                                "persistentvolumeclaims",
+                                                "pods",
+                                                "replicationcontrollers",
+                                                "requests.cpu",
+                                                "requests.ephemeral-storage",
+                                                "requests.memory",
+                                                "requests.storage",
+                                                "resourcequotas",
+                                                "secrets",
+                                                "services",
+                                                "services.loadbalancers",
+                                                "services.nodeports"};
+constexpr std::string_view kCounted[] = {"configmaps",
+                                         "persistentvolumeclaims",
+                                         "pods",
+                                         "replicationcontrollers",
+                                         "resourcequotas",
+                                         "secrets",
+                                         "services",
+                                         "services.loadbalancers",
+                                         "services.nodeports"};
+constexpr std::string_view kPodResources[] = {"pods",          "cpu",          "memory",         "limits.cpu",
+                                              "limits.memory", "requests.cpu", "requests.memory"};
+constexpr std::string_view kVolumeResources[] = {"persistentvolumeclaims", "requests.storage"};
+constexpr std::string_view kScopes[] = {
+    "BestEffort",  "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass",
+    "Terminating", "VolumeAttributesClass"};
+constexpr std::string_view kExistsScopes[] = {"BestEffort", "CrossNamespacePodAffinity", "NotBestEffort",
+                                              "NotTerminating", "Terminating"};
+
+template <std::size_t N>
+bool is_known(std::string_view text, const std::string_view (&choices)[N]) {
+  return std::ranges::find(choices, text) != std::end(choices);
+}
+
+bool is_standard(std::string_view name) {
+  return is_known(name, kQuotaResources) || is_huge_page_resource(name) || name.starts_with("requests.hugepages-");
+}
+
+bool fits(std::string_view scope, std::string_view resource) {
+  if (scope == "BestEffort") return resource == "pods";
+  if (scope == "VolumeAttributesClass") return is_known(resource, kVolumeResources);
+  return !is_known(scope, kScopes) || is_known(resource, kPodResources);
+}
+
+void validate_amounts(Causes& causes, const std::string& path, const Value& amounts) {
+  constexpr __int128 kUnit = 1'000'000'000;
+  for (auto amount : amounts) {
+    const auto name = amount.key();
+    const auto field = keyed(path, name);
+    validate_resource_name(causes, field, name);
+    if (name.find('/') == std::string_view::npos && !is_standard(name))
+      invalid(causes, field, name, "must be a standard resource for quota");
+    const auto nanos = quantity_nanos_of(amount);
+    if (nanos < 0) invalid(causes, field, amount, "must be greater than or equal to 0");
+    if ((is_known(name, kCounted) || is_extended_resource(name)) && nanos % kUnit != 0)
+      invalid(causes, field, amount, "must be an integer");
+  }
+}
+
+void validate_scope_resources(Causes& causes, const std::string& field, const Value& spec, std::string_view scope,
+                              const BadValue& shown) {
+  for (auto amount : spec["hard"])
+    if (is_standard(amount.key()) && !fits(scope, amount.key()))
+      invalid(causes, field, shown, "unsupported scope applied to resource");
+}
+
+void validate_conflicts(Causes& causes, const std::string& field, const std::set<std::string>& scopes,
+                        const Value& shown) {
+  for (const auto& [one, other] :
+       {std::pair{"BestEffort", "NotBestEffort"}, std::pair{"Terminating", "NotTerminating"}})
+    if (scopes.contains(one) && scopes.contains(other))
+      invalid(causes, field, shown ? BadValue(shown) : BadValue::raw("null"), "conflicting scopes");
+}
+
+void validate_scopes(Causes& causes, const Value& spec) {
+  const auto scopes = spec["scopes"];
+  std::set<std::string> seen;
+  for (auto scope : scopes) {
+    if (!is_known(scope.text(), kScopes)) invalid(causes, "spec.scopes", scopes, "unsupported scope");
+    validate_scope_resources(causes, "spec.scopes", spec, scope.text(), scopes);
+    seen.insert(scope.string());
+  }
+  validate_conflicts(causes, "spec.scopes", seen, scopes);
+}
+
+void validate_scope_selector(Causes& causes, const Value& spec) {
+  const std::string at = "spec.scopeSelector.matchExpressions";  // upstream does not say which of them
+  std::set<std::string> seen;
+  for (auto expression : spec["scopeSelector"]["matchExpressions"]) {
+    const auto scope = expression["scopeName"].text(), op = expression["operator"].text();
+    if (!is_known(scope, kScopes)) invalid(causes, child(at, "scopeName"), scope, "unsupported scope");
+    validate_scope_resources(causes, at, spec, scope, spec["scopeSelector"]);
+    if (is_known(scope, kExistsScopes) && op != "Exists")
+      invalid(causes, child(at, "operator"), op,
+              "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
+              "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
+              "ResourceQuotaScopeCrossNamespacePodAffinity");
+    const auto values = expression["values"];
+    if (op == "In" || op == "NotIn") {
+      if (values.empty())
+        required(causes, child(at, "values"),
+                 "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector");
+    } else if (op == "Exists" || op == "DoesNotExist") {
+      if (!values.empty())
+        invalid(causes, child(at, "values"), values,
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector");
+    } else {
+      invalid(causes, child(at, "operator"), op, "not a valid selector operator");
+    }
+    seen.insert(std::string(scope));
+  }
+  validate_conflicts(causes, at, seen, spec["scopes"]);
+}
+
+void validate_quota(const Value& object, Causes& causes) {
+  const auto spec = object["spec"];
+  validate_amounts(causes, "spec.hard", spec["hard"]);
+  validate_scopes(causes, spec);
+  validate_scope_selector(causes, spec);
+}
+
+void validate_quota_update(const Value& object, const Value& old, Causes& causes) {
+  const auto set_of = [](const Value& scopes) {
+    std::set<std::string> texts;
+    for (auto scope : scopes) texts.insert(scope.string());
+    return texts;
+  };
+  const auto scopes = object["spec"]["scopes"];
+  if (set_of(scopes) != set_of(old["spec"]["scopes"]))
+    invalid(causes, "spec.scopes", scopes ? BadValue(scopes) : BadValue::raw("null"), kImmutable);
+}
+
+void validate_quota_status(const Value& object, const Value&, Causes& causes) {
+  for (auto list : {"hard", "used"}) validate_amounts(causes, child("status", list), object["status"][list]);
+}
+
+constexpr KindFacts kQuota = {"",
+                              "resourcequotas",
+                              nullptr,
+                              kReturnsDeleted,
+                              NameRule::dns_subdomain,
+                              validate_quota,
+                              validate_quota_update,
+                              validate_quota_status};
+
+}  // namespace
+
+Strategy resource_quota_strategy() { return row_of(kQuota); }
+
+}  // namespace sublet::apiserver
