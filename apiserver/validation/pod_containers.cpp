@@ -284,14 +284,14 @@ void validate_user_ids(Causes& causes, const std::string& path, const Value& con
 void validate_profile(Causes& causes, const std::string& path, const Value& profile, const std::string& what) {
   const Value name = profile["localhostProfile"];
   const std::string at = child(path, "localhostProfile");
+  const bool is_path = what == "seccomp";
+  const bool is_blank = name.text().find_first_not_of(" \t\n\v\f\r") == std::string_view::npos;
   if (profile["type"].text() != "Localhost") {
     if (name) invalid(causes, at, profile, "can only be set when " + what + " type is Localhost");
-  } else if (!name) {
+  } else if (!name || (!is_path && is_blank)) {
     required(causes, at, "must be set when " + what + " type is Localhost");
-  } else if (what == "seccomp") {
+  } else if (is_path) {
     validate_relative_path(causes, at, name.text());
-  } else if (name.text().find_first_not_of(" \t\n\v\f\r") == std::string_view::npos) {
-    required(causes, at, "must be set when " + what + " type is Localhost");
   }
 }
 
