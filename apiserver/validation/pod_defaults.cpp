@@ -1,3 +1,4 @@
+#include "apiserver/validation/members.h"
 #include "apiserver/validation/pod_spec.h"
 
 namespace sublet::apiserver {
@@ -124,8 +125,9 @@ void default_requests(schema::Value container) {
   auto limits = container["resources"]["limits"];
   if (limits.empty()) return;
   auto requests = container["resources"].object("requests");
+  const Members requested(requests, limits.size());
   for (auto limit : limits)
-    if (!requests.has(limit.key())) requests.put(limit.key(), limit);
+    if (requested[limit.key()].missing()) requests.add_member(limit.key()).set(limit);
   requests.sort_keys();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apiserver/validation/members.h"
 #include "apiserver/validation/names.h"
 #include "sublet/schema/engine.h"
 
@@ -130,8 +131,9 @@ void validate_container_resources(Causes& causes, const std::string& path, const
       cpu_or_memory |= quantity.key() == "cpu" || quantity.key() == "memory";
     }
   }
+  const Members limits(resources["limits"], resources["requests"].size());
   for (auto request : resources["requests"])
-    validate_request_against_limit(causes, path, request, resources["limits"][request.key()]);
+    validate_request_against_limit(causes, path, request, limits[request.key()]);
   if (huge_pages && !cpu_or_memory) forbidden(causes, path, "HugePages require cpu or memory");
 }
 

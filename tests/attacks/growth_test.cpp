@@ -169,6 +169,12 @@ std::vector<Shape> pod_shapes() {
                             each(n, text(R"({"labelSelector":{"matchLabels":{"a":"b"}},"topologyKey":"k)", "\"}")) +
                             "]}}");
        }},
+      {"resources", 2500,
+       [](int n) {
+         return pod(",\"resources\":{\"limits\":{" +
+                        each(n, [](const std::string& i) { return "\"x.io/r" + i + "\":\"1\""; }) + "}}",
+                    "");
+       }},
   };
 }
 
