@@ -10,6 +10,7 @@
 #include "sublet/base/mutex.h"
 #include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
+#include "sublet/net/duplex.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::apiserver {
@@ -23,8 +24,31 @@ constexpr std::size_t kBacklogHigh = 256 * 1024;  // a piece is acknowledged onc
 struct Job {
   std::string id;
   PodLogRequest log;
-  bool close = false;                                 // of that id: nobody reads it any more
-  std::shared_ptr<const ServiceCall> call = nullptr;  // instead of a log
+  bool close = false;                                                // of that id: nobody reads it any more
+  std::shared_ptr<const ServiceCall> call = nullptr;                 // instead of a log
+  std::shared_ptr<const kube::PodConnectRequest> connect = nullptr;  // the same
+};
+
+// Two connections that are to become one: each comes when its 101 is on its way. Whoever waits for one that never comes
+// is closed with this.
+class Meeting {
+ public:
+  explicit Meeting(std::shared_ptr<net::ResponseSink> client) : client_(std::move(client)) {}
+  void come(std::shared_ptr<net::Duplex> connection) {
+    std::shared_ptr<net::Duplex> first;
+    {
+      const MutexLock lock(mutex_);
+      first = std::move(first_);
+      if (!first) first_ = connection;
+    }
+    // The client's exchange lasts as long as both: who revokes its right aborts it there.
+    if (first) net::splice(first, connection, [client = client_] {});
+  }
+
+ private:
+  const std::shared_ptr<net::ResponseSink> client_;
+  Mutex mutex_;
+  std::shared_ptr<net::Duplex> first_ SUBLET_GUARDED_BY(mutex_);
 };
 
 struct Stream {
@@ -44,6 +68,25 @@ void put_call(schema::Value out, const ServiceCall& call) {
   out.put("timeout", static_cast<std::int64_t>(call.timeout.count()));
 }
 
+void put_connect(schema::Value out, const kube::PodConnectRequest& connect) {
+  out.put("subresource", connect.subresource);
+  out.put("method", connect.method);
+  schema::Value headers = out.array("headers");  // a name may come several times
+  for (const auto& [name, value] : connect.headers) {
+    schema::Value header = headers.push_object();
+    header.put("name", name);
+    header.put("value", value);
+  }
+}
+
+// What the host has said, as the syncer brings it.
+net::Headers host_headers(const net::Headers& headers) {
+  net::Headers said;
+  for (const auto& [name, value] : headers)
+    if (name.starts_with(kTunnelHostHeader)) said.add(name.substr(kTunnelHostHeader.size()), value);
+  return kube::allowed_upgraded_headers(said);
+}
+
 std::string job_json(const Job& job) {
   schema::Document document = schema::Document::object();
   schema::Value root = document.root();
@@ -57,6 +100,7 @@ std::string job_json(const Job& job) {
   root.put("uid", job.log.pod_uid);
   root.put("query", job.log.query);
   if (job.call) put_call(root.object("call"), *job.call);
+  if (job.connect) put_connect(root.object("connect"), *job.connect);
   return document.to_json();
 }
 
@@ -121,7 +165,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     const auto end = std::make_shared<TunnelCall>(loop, std::move(done));
     const auto timeout = call.timeout;
     PodLogRequest pod{call.pod_namespace, call.pod_name, call.pod_uid, ""};
-    Job job{"", std::move(pod), false, std::make_shared<const ServiceCall>(std::move(call))};
+    Job job{"", std::move(pod), false, std::make_shared<const ServiceCall>(std::move(call)), nullptr};
     // On the loop, so that nothing is answered before this has returned.
     loop.post([self = shared_from_this(), job = std::move(job), end] { self->open(job, end); });
     loop.after(timeout, [weak = std::weak_ptr(end)] {
@@ -172,7 +216,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       streams.erase(found);
       // A log that says nothing has no piece that could be answered by 410: the syncer is told.
       if (std::erase_if(waiting, [&](const Job& job) { return job.id == id; }) == 0 && !post)
-        waiting.push_back({id, {}, true, nullptr});
+        waiting.push_back({id, {}, true, nullptr, nullptr});
     }
     if (post) answer_empty(*post, 410);
     hand_out();
@@ -265,9 +309,35 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       client_drained(id);  // drained between the look and the note
   }
 
+  // The host has said 101: so does the client hear, and the syncer.
+  void meet(const net::Request& request, const std::string& id, const std::shared_ptr<net::ResponseSink>& syncer) {
+    Stream stream;
+    {
+      const MutexLock lock(mutex);
+      const auto found = streams.find(id);
+      if (found != streams.end() && !found->second.started) {
+        stream = std::move(found->second);
+        streams.erase(found);
+      }
+    }
+    if (!stream.client) return answer_empty(*syncer, 410);
+    auto* to_client = net::upgradable(*stream.client);
+    auto* to_syncer = net::upgradable(*syncer);
+    const net::Headers said = host_headers(request.headers);
+    if (!to_client || !to_syncer || !kube::asks_for_upgrade(said)) {
+      answer_status(*stream.client, Reason::internal_error, "the syncer passed on no answer of the host; try again");
+      return answer_status(*syncer, Reason::bad_request, "this is no upgrade that a client could be told of");
+    }
+    const auto meeting = std::make_shared<Meeting>(stream.client);
+    const auto come = [meeting](std::shared_ptr<net::Duplex> connection) { meeting->come(std::move(connection)); };
+    to_client->upgrade(said, come);
+    to_syncer->upgrade({{"Connection", "Upgrade"}, {"Upgrade", std::string(kTunnelProtocol)}}, come);
+  }
+
   void serve(const net::Request& request, std::shared_ptr<net::ResponseSink> sink) {
     const std::string_view rest = request.path().substr(kPath.size());
     if (rest.empty() && request.method == "GET") return poll(sink);
+    if (rest.starts_with("/") && request.method == "GET") return meet(request, std::string(rest.substr(1)), sink);
     if (rest.starts_with("/") && request.method == "POST")
       return piece(request, std::string(rest.substr(1)), std::move(sink));
     answer_status(*sink, Reason::method_not_allowed, "the tunnel knows GET for jobs and POST for their answers");
@@ -286,7 +356,14 @@ Tunnel::~Tunnel() = default;
 
 PodLogs Tunnel::pod_logs() {
   return [impl = impl_](const PodLogRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
-    impl->open({"", request, false, nullptr}, sink);
+    impl->open({"", request, false, nullptr, nullptr}, sink);
+  };
+}
+
+kube::PodConnections Tunnel::pod_connections() {
+  return [impl = impl_](const kube::PodConnectRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
+    PodLogRequest pod{request.namespace_name, request.pod_name, request.pod_uid, request.query};
+    impl->open({"", std::move(pod), false, nullptr, std::make_shared<const kube::PodConnectRequest>(request)}, sink);
   };
 }
 

@@ -128,6 +128,7 @@ void Kubelet::pod_removed(const std::string& uid) {
   cancel_timers(run);
   addresses_.erase(run.ip);
   followers_.end(uid);
+  end_sessions(uid, "", kKilled);
   for (const std::string& key : run.missing)
     if (const auto waiting = waiting_for_.find(key); waiting != waiting_for_.end()) waiting->second.erase(uid);
   runs_.erase(found);
@@ -308,6 +309,7 @@ void Kubelet::ended(PodRun& run, ContainerRun& container, int exit_code) {
   container.state = State::terminated;
   container.ended = ContainerRun::Ended{container.id, container.started, clock_.now(), exit_code};
   followers_.flush(run, clock_.now());
+  end_sessions(run.uid, container.name, kKilled);
   if (runs_again(run, container)) plan_restart(run, container);
   const schema::Document pod = run.pod->document();
   advance(run, pod.root());

@@ -15,6 +15,7 @@
 #include "simhost/event_recorder.h"
 #include "simhost/pod_dependencies.h"
 #include "simhost/pod_run.h"
+#include "simhost/session/container_session.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/random.h"
 #include "sublet/kube/client.h"
@@ -45,8 +46,17 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   void dependency_changed(Dependency::Kind kind, const kube::CachedObject& object);
   void answer_log(const std::string& namespace_name, const std::string& name, const std::string& query,
                   const std::shared_ptr<net::ResponseSink>& sink);
+  /// exec, attach, port-forward: an upgrade, or why not.
+  void connect(const kube::PodConnectRequest& request, const std::shared_ptr<net::ResponseSink>& sink);
 
  private:
+  Result<session::Protocol> check_session(const kube::PodConnectRequest& request, PodRun*& run,
+                                          ContainerRun*& container);
+  std::shared_ptr<session::Session> begin_session(const kube::PodConnectRequest& request,
+                                                  session::Protocol::Kind protocol, const PodRun& run,
+                                                  const ContainerRun& container, std::shared_ptr<session::Out> out);
+  void end_sessions(const std::string& uid, std::string_view container, int exit_code);
+
   void adopt(PodRun& run, const schema::Value& object);
   void update(PodRun& run, const schema::Value& object);
   void restart_changed_images(PodRun& run, const schema::Value& object);
@@ -116,6 +126,11 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   std::unordered_set<std::string> addresses_;
   std::uint32_t last_address_ = 0;
   LogFollowers followers_;
+  struct OpenSession {
+    std::string uid, container;
+    std::weak_ptr<session::ContainerSession> session;
+  };
+  std::vector<OpenSession> sessions_;
 };
 
 }  // namespace sublet::simhost

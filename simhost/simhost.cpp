@@ -17,6 +17,11 @@ namespace {
 constexpr std::chrono::seconds kSyncTimeout{30};
 constexpr std::size_t kInFlight = 128;
 
+void not_running(net::ResponseSink& to) {
+  const Status status = fail(Reason::service_unavailable, "the simulated kubelet is not running").value();
+  to.respond(status.http_code(), {{"Content-Type", "application/json"}}, status_json(status));
+}
+
 kube::InformerOptions all_of(std::string resource) { return {.resource = {"", "v1", std::move(resource)}}; }
 
 }  // namespace
@@ -143,16 +148,25 @@ Outcome SimHost::start() {
 apiserver::PodLogs SimHost::pod_logs() const {
   return
       [weak = std::weak_ptr(impl_)](const apiserver::PodLogRequest& request, std::shared_ptr<net::ResponseSink> sink) {
-        const auto unavailable = [](const std::shared_ptr<net::ResponseSink>& to) {
-          const Status status = fail(Reason::service_unavailable, "the simulated kubelet is not running").value();
-          to->respond(status.http_code(), {{"Content-Type", "application/json"}}, status_json(status));
-        };
         const auto impl = weak.lock();
-        if (!impl) return unavailable(sink);
-        impl->loop.post([weak, request, sink = std::move(sink), unavailable] {
+        if (!impl) return not_running(*sink);
+        impl->loop.post([weak, request, sink = std::move(sink)] {
           const auto alive = weak.lock();
-          if (!alive || !alive->kubelet) return unavailable(sink);
+          if (!alive || !alive->kubelet) return not_running(*sink);
           alive->kubelet->answer_log(request.namespace_name, request.pod_name, request.query, sink);
+        });
+      };
+}
+
+kube::PodConnections SimHost::pod_connections() const {
+  return
+      [weak = std::weak_ptr(impl_)](const kube::PodConnectRequest& request, std::shared_ptr<net::ResponseSink> sink) {
+        const auto impl = weak.lock();
+        if (!impl) return not_running(*sink);
+        impl->loop.post([weak, request, sink = std::move(sink)] {
+          const auto alive = weak.lock();
+          if (!alive || !alive->kubelet) return not_running(*sink);
+          alive->kubelet->connect(request, sink);
         });
       };
 }

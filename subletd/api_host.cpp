@@ -227,6 +227,7 @@ Outcome ApiHost::start_server() {
   if (!config_.unix_socket.empty()) {
     tunnel_ = std::make_unique<apiserver::Tunnel>(loop_.loop());
     if (!config_.server.pod_logs) config_.server.pod_logs = tunnel_->pod_logs();
+    if (!config_.server.pod_connections) config_.server.pod_connections = tunnel_->pod_connections();
     // Addresses in a tenant's EndpointSlices are the tenant's word: whose pod it is, the syncer finds out.
     if (!config_.server.outbound.services) config_.server.outbound.services = tunnel_->service_calls();
   }

@@ -32,6 +32,11 @@ class SimhostRole final : public RoleProgram {
       if (simulated) return simulated->pod_logs()(request, std::move(sink));
       sink->respond(503, {{"Retry-After", "1"}}, "the simulated nodes are starting\n");
     };
+    config_.server.pod_connections = [&simulated](const kube::PodConnectRequest& request,
+                                                  std::shared_ptr<net::ResponseSink> sink) {
+      if (simulated) return simulated->pod_connections()(request, std::move(sink));
+      sink->respond(503, {{"Retry-After", "1"}}, "the simulated nodes are starting\n");
+    };
     config_.before_ready = [&](ApiHost& host) -> Outcome {
       client = std::make_unique<kube::Client>(host.in_process_transport("system:sublet:simhost"),
                                               kube::ClientOptions{.user_agent = "simhost"});

@@ -79,7 +79,8 @@ std::vector<SyncedKind> all_kinds() {
           .status = "by the rows of PodStatus; binding and deletion by the host come back too",
           .host_copy = HostCopy::ours,
           .host_verbs = kAllVerbs,
-          .host_subresource = "pods/log get",
+          .host_subresources = {"pods/log get", "pods/exec get create", "pods/attach get create",
+                                "pods/portforward get create"},
           .swept = true,
           .ends_with_grace = true,
           .watch_tenant = watch_tenant_pods,
@@ -471,9 +472,10 @@ std::vector<HostRight> host_rights(const TranslateContext& context) {
       return right.group == kind.resource.group && right.resource == kind.resource.resource;
     });
     if (!known) rights.push_back({kind.resource.group, kind.resource.resource, words(kind.host_verbs), cluster_wide});
-    if (kind.host_subresource.empty()) continue;
-    std::vector<std::string> below = words(kind.host_subresource);
-    rights.push_back({kind.resource.group, below.front(), {below.begin() + 1, below.end()}, cluster_wide});
+    for (const std::string_view subresource : kind.host_subresources) {
+      std::vector<std::string> below = words(subresource);
+      rights.push_back({kind.resource.group, below.front(), {below.begin() + 1, below.end()}, cluster_wide});
+    }
   }
   return rights;
 }

@@ -49,9 +49,9 @@ struct SyncedKind {
 
   // On the host.
   HostCopy host_copy = HostCopy::none;
-  std::string_view host_verbs;          // space-separated
-  std::string_view host_subresource{};  // "pods/log get": with its own verbs
-  bool swept = false;                   // found by our label and removed with the virtual cluster
+  std::string_view host_verbs;                        // space-separated
+  std::vector<std::string_view> host_subresources{};  // "pods/log get": each with its own verbs
+  bool swept = false;                                 // found by our label and removed with the virtual cluster
   bool ends_with_grace = false;
 
   // At work. No function, no part: no informer without its watch, no resync without its function.

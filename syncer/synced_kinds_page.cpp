@@ -58,12 +58,9 @@ void append_kinds(std::string& page) {
                                                : "nothing: nothing of it is made on the host");
     std::string rights = "`" + kind.resource.resource + "`: " + std::string(kind.host_verbs) + " (" +
                          std::string(where_on_host(kind)) + ")";
-    if (!kind.host_subresource.empty()) {
-      const std::size_t space = kind.host_subresource.find(' ');
-      rights.append("; `")
-          .append(kind.host_subresource.substr(0, space))
-          .append("`:")
-          .append(kind.host_subresource.substr(space));
+    for (const std::string_view subresource : kind.host_subresources) {
+      const std::size_t space = subresource.find(' ');
+      rights.append("; `").append(subresource.substr(0, space)).append("`:").append(subresource.substr(space));
     }
     line("rights on the host", rights);
     page += "\n";

@@ -80,6 +80,9 @@ TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
   EXPECT_EQ(text,
             "/pods get list watch create patch delete\n"
             "/pods/log get\n"
+            "/pods/exec get create\n"
+            "/pods/attach get create\n"
+            "/pods/portforward get create\n"
             "/services get list watch create patch delete\n"
             "/configmaps get list watch create patch delete\n"
             "/secrets get list watch create patch delete\n"

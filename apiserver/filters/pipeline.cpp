@@ -118,9 +118,9 @@ struct StreamRow {
   void (*run)(const ContextPtr& context);
 };
 constexpr StreamRow kStreams[] = {{"log", pod_log},
-                                  {"exec", not_implemented},
-                                  {"attach", not_implemented},
-                                  {"portforward", not_implemented},
+                                  {"exec", pod_connect},
+                                  {"attach", pod_connect},
+                                  {"portforward", pod_connect},
                                   {"proxy", not_implemented}};
 
 constexpr VerbRow kScaleVerbs[] = {{Verb::get, get_object}, {Verb::update, update_scale}, {Verb::patch, patch_scale}};

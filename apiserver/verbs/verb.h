@@ -54,5 +54,6 @@ void remove_collection(const ContextPtr& context);
 void post_to_subresource(const ContextPtr& context);
 void answer_review(const ContextPtr& context);
 void pod_log(const ContextPtr& context);
+void pod_connect(const ContextPtr& context);  // exec, attach, portforward
 
 }  // namespace sublet::apiserver

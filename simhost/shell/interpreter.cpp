@@ -45,6 +45,21 @@ Trace Interpreter::run_handler(const Trace::Leftover& before, const Script& hand
   return finish(run(handler));
 }
 
+Trace Interpreter::run_line(const Script& script) {
+  now_ = {};
+  steps_ = 0;
+  const Flow flow = run(script);
+  if (flow == Flow::for_ever) {
+    complain("simhost", "this would go on for ever");
+    status_ = 130;
+  }
+  flush_line();
+  Trace out;
+  out.lines = std::exchange(lines_, {});
+  if (flow == Flow::exited) out.end = End{now_, status_};
+  return out;
+}
+
 Trace Interpreter::finish(Flow flow) {
   flush_line();
   Trace out;
@@ -256,7 +271,8 @@ Flow Interpreter::run_command(const Words& words) {
     if (!parsed) {
       // Said where a person looks; the container then runs on, as one whose program is not known.
       complain("simhost", "the simulated shell does not understand this script: " + parsed.error().message);
-      return context_ == Context::probe ? Flow::next : Flow::for_ever;
+      if (context_ == Context::session) status_ = 2;
+      return context_ == Context::main_process ? Flow::for_ever : Flow::next;
     }
     Words arguments(words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), script + 2)), words.end());
     const bool before = std::exchange(ends_on_failure_, words[1].find('e') < words[1].size() && script == 2);
@@ -271,6 +287,10 @@ Flow Interpreter::run_command(const Words& words) {
   if (const auto flow = run_known(*this, words)) return *flow;
   if (context_ == Context::main_process) return Flow::for_ever;
   status_ = 0;
+  if (context_ == Context::session) {
+    complain("sh", words[0] + ": not found");
+    status_ = 127;
+  }
   return Flow::next;
 }
 
@@ -438,6 +458,17 @@ std::string Interpreter::expand_to_pattern(const Word& word) {
 // --- what others see ---
 
 Trace run(const Words& words, World& world, Context context) { return Interpreter(world, context).run_words(words); }
+
+Conversation::Conversation(World& world) : shell_(std::make_unique<Interpreter>(world, Context::session)) {}
+Conversation::~Conversation() = default;
+int Conversation::status() const { return shell_->status(); }
+
+Trace Conversation::say(const std::string& line) {
+  const auto parsed = parse(line);
+  if (parsed) return shell_->run_line(*parsed);
+  shell_->set_status(2);
+  return {.lines = {{{}, "sh: " + parsed.error().message}}, .end = {}, .background = false, .leftover = {}};
+}
 
 std::optional<Trace> run_handler(const Trace& before, const std::string& signal, World& world) {
   if (!before.leftover || !before.leftover->traps.contains(signal)) return std::nullopt;

@@ -12,11 +12,14 @@ enum class Flow { next, exited, for_ever, broke, continued, returned };
 
 class Interpreter {
  public:
-  Interpreter(World& world, Context context) : world_(world), context_(context), variables_(world.variables) {}
+  Interpreter(World& world, Context context)
+      : world_(world), context_(context), variables_(world.variables), input_(world.input) {}
 
   Trace run_script(const Script& script);
   Trace run_words(const Words& words);
   Trace run_handler(const Trace::Leftover& before, const Script& handler);
+  /// One of several: the shell's state stays.
+  Trace run_line(const Script& script);
 
   // --- for commands ---
 

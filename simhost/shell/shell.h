@@ -2,8 +2,9 @@
 //
 // Time is simulated: `sleep 5` moves the script's own clock. What runs for ever (`sleep infinity`, a loop without an
 // end, a program that the simulation does not know, `wait` for one) ends the run with an open end. Commands are a table
-// in commands.cpp; a name that is not there is a program of the image: it runs for ever as the main process, and
-// succeeds at once as a probe or hook (`Context`). Threads: the loop's. Pure but for the files it writes.
+// in commands.cpp; a name that is not there is a program of the image: it runs for ever as the main process, succeeds
+// at once as a probe or hook, and is not found by who enters the container (`Context`). Threads: the loop's. Pure but
+// for the files it writes.
 #pragma once
 
 #include <chrono>
@@ -31,6 +32,7 @@ struct World {
   WallTime start{};
   Random* random = nullptr;  // never null in a run
   std::string hostname{};
+  std::string input{};  // what stands on standard input, whole
 };
 
 struct Line {
@@ -56,10 +58,26 @@ struct Trace {
   std::shared_ptr<const Leftover> leftover{};
 };
 
-enum class Context { main_process, probe };
+class Interpreter;
+
+enum class Context { main_process, probe, session };
 
 /// Runs `words` as a process: `sh -c SCRIPT` as a script, otherwise one command. `world.files` is written to.
 Trace run(const Words& words, World& world, Context context = Context::main_process);
+/// A shell that somebody talks to: what a line sets, the next one sees. `world` must outlive it.
+class Conversation {
+ public:
+  explicit Conversation(World& world);
+  ~Conversation();
+  /// What the line said; with an end, when it ended the shell. What would run for ever is broken off.
+  Trace say(const std::string& line);
+  /// $? after the last line.
+  int status() const;
+
+ private:
+  std::unique_ptr<Interpreter> shell_;
+};
+
 /// Runs the handler that `before` set for `signal` ("TERM"); nullopt when there is none: the signal kills.
 std::optional<Trace> run_handler(const Trace& before, const std::string& signal, World& world);
 

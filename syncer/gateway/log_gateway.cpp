@@ -7,6 +7,8 @@
 #include "sublet/base/log.h"
 #include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
+#include "sublet/kube/pod_connect.h"
+#include "sublet/net/duplex.h"
 #include "sublet/net/outbound.h"
 #include "sublet/schema/document.h"
 #include "sublet/syncer/translate.h"
@@ -25,7 +27,7 @@ constexpr std::array<std::string_view, 10> kLogOptions = {"container", "follow",
                                                           "tailLines", "timestamps"};
 
 // What is not a log's option (insecureSkipTLSVerifyBackend among them) is not the host's business.
-std::string allowed_query(const std::string& query) {
+std::string allowed_log_query(const std::string& query) {
   std::string allowed;
   for (const auto& [key, value] : net::parse_query(query))
     if (std::ranges::find(kLogOptions, key) != kLogOptions.end())
@@ -54,6 +56,9 @@ class Collector final : public net::ResponseObserver {
 
 // Content type of an answer that says why there is none (sublet/apiserver/tunnel.h).
 constexpr const char* kCallFailed = "application/vnd.sublet.call-failed";
+// How an upgrade comes back (the same).
+constexpr const char* kTunnelProtocol = "sublet-tunnel";
+constexpr const char* kTunnelHostHeader = "Sublet-Host-";
 
 // A request to the pod itself.
 struct PodCall {
@@ -75,13 +80,40 @@ PodCall read_call(const schema::Value& job) {
   return call;
 }
 
+// An upgrade that is asked of the host, and its answer.
+struct PodConnect {
+  std::string subresource, method;
+  net::Headers headers, answer;
+};
+
+// What crosses is decided here: the API server is the tenant's side.
+PodConnect read_connect(const schema::Value& job) {
+  PodConnect connect;
+  connect.subresource = job["subresource"].string();
+  connect.method = job["method"].text() == "GET" ? "GET" : "POST";
+  net::Headers asked;
+  for (const schema::Value header : job["headers"]) asked.add(header["name"].string(), header["value"].string());
+  connect.headers = kube::allowed_upgrade_headers(asked);
+  return connect;
+}
+
 // One log being carried. Everything happens on the loop's thread.
 struct LogStream : std::enable_shared_from_this<LogStream> {
+  LogStream() = default;
+  LogStream(const LogStream&) = delete;
+  LogStream& operator=(const LogStream&) = delete;
+  ~LogStream() {
+    if (host_connection) host_connection->close();
+    if (tenant_connection) tenant_connection->close();
+  }
+
   std::string id, tenant_pod, tenant_pod_uid, host_pod, query;
   net::Loop* loop = nullptr;
   net::Transport* tenant = nullptr;
   std::function<void(LogStream*)> finished;
-  std::optional<PodCall> call;  // instead of a log
+  std::optional<PodCall> call;        // instead of a log
+  std::optional<PodConnect> connect;  // the same
+  std::shared_ptr<net::Duplex> host_connection, tenant_connection;
   std::shared_ptr<void> call_exchange;
 
   std::unique_ptr<net::Exchange> host_exchange, tenant_exchange;
@@ -104,11 +136,13 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   void host_ends(const Outcome& outcome) {
     host_ended = true;
     if (!outcome && !sent_any && buffer.empty())
-      return answer(status_of(Reason::service_unavailable, "the host did not answer for the log of pod " + tenant_pod +
-                                                               ": " + outcome.error().message));
+      return answer(status_of(Reason::service_unavailable, "the host did not answer for the " + what() + " of pod " +
+                                                               tenant_pod + ": " + outcome.error().message));
     if (!outcome) broken = true;
     push();
   }
+
+  std::string what() const { return connect ? connect->subresource : call ? "webhook" : "log"; }
 
   // Instead of a log.
   void answer(const Status& status) {
@@ -133,6 +167,49 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     for (auto at = buffer.find(host_pod); at != std::string::npos; at = buffer.find(host_pod, at + tenant_pod.size()))
       buffer.replace(at, host_pod.size(), tenant_pod);
   }
+
+  // The host has upgraded: the tenant is to meet it.
+  void meet(std::shared_ptr<net::Duplex> host) {
+    host_connection = std::move(host);
+    net::Request request;
+    request.method = "GET";
+    request.target = std::string(kPath) + "/" + id;
+    request.headers = {{"Connection", "Upgrade"}, {"Upgrade", kTunnelProtocol}};
+    for (const auto& [name, value] : connect->answer) request.headers.add(std::string(kTunnelHostHeader) + name, value);
+    tenant_exchange = tenant->start(std::move(request), std::make_shared<TenantMeeting>(shared_from_this()),
+                                    std::chrono::milliseconds(0));
+  }
+
+  void met(std::shared_ptr<net::Duplex> connection) {
+    tenant_connection = std::move(connection);
+    net::splice(tenant_connection, host_connection, [weak = weak_from_this(), to = loop] {
+      to->post([weak] {
+        if (const auto stream = weak.lock()) stream->finish();
+      });
+    });
+  }
+
+  // The tenant's side of an upgrade.
+  class TenantMeeting final : public net::UpgradeObserver {
+   public:
+    explicit TenantMeeting(const std::shared_ptr<LogStream>& stream) : stream_(stream), loop_(stream->loop) {}
+    void on_head(int, const net::Headers&) override {}
+    void on_body(std::string_view) override {}
+    void on_end(Outcome) override {  // no 101: the client has gone
+      loop_->post([weak = stream_] {
+        if (const auto stream = weak.lock()) stream->finish();
+      });
+    }
+    void on_upgrade(std::shared_ptr<net::Duplex> connection) override {
+      loop_->post([weak = stream_, connection = std::move(connection)] {
+        if (const auto stream = weak.lock(); stream && !stream->over) stream->met(connection);
+      });
+    }
+
+   private:
+    const std::weak_ptr<LogStream> stream_;
+    net::Loop* const loop_;
+  };
 
   // Sends the next piece when none is on its way.
   void push() {
@@ -173,6 +250,12 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     finished(this);
   }
 };
+
+std::string allowed_query(const LogStream& stream, const std::string& query) {
+  if (!stream.connect) return allowed_log_query(query);
+  const std::string allowed = kube::allowed_connect_query(stream.connect->subresource, query);
+  return allowed.empty() ? "" : "?" + allowed;
+}
 
 struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   Impl(net::Loop& loop_, std::shared_ptr<net::Transport> tenant_, std::shared_ptr<net::Transport> host_,
@@ -224,15 +307,16 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     stream->tenant_pod = job->root()["pod"].string();
     stream->tenant_pod_uid = job->root()["uid"].string();
     stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
-    stream->query = allowed_query(job->root()["query"].string());
     if (job->root().has("call")) stream->call = read_call(job->root()["call"]);
+    if (job->root().has("connect")) stream->connect = read_connect(job->root()["connect"]);
+    stream->query = allowed_query(*stream, job->root()["query"].string());
     const bool too_many = streams.size() >= options.streams_max;
     streams.insert(stream);
     if (too_many)
       return stream->answer(
           status_of(Reason::too_many_requests,
                     std::to_string(options.streams_max) +
-                        " logs of this virtual cluster are being read already; end one, or try again"));
+                        " logs and sessions of this virtual cluster are open already; end one, or try again"));
     ask_whose(stream);
   }
 
@@ -283,7 +367,21 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
           status_of(Reason::not_found,
                     "pods \"" + stream->tenant_pod + "\" not found on the host: another object has its name there"));
     if (stream->call) return call_pod(stream, pod->root());
+    if (stream->connect) return connect_pod(stream);
     stream->host_exchange = ask_host(*stream, "log", stream->query, std::make_shared<HostObserver>(stream));
+  }
+
+  void connect_pod(const std::shared_ptr<LogStream>& stream) {
+    if (!kube::is_connect_subresource(stream->connect->subresource))
+      return stream->answer(status_of(Reason::not_found, "pods have no sessions of that kind"));
+    const kube::Resource pods{"", "v1", "pods"};
+    net::Request request;
+    request.method = stream->connect->method;
+    request.target = pods.path(options.host_namespace, stream->host_pod, stream->connect->subresource) + stream->query;
+    request.headers = stream->connect->headers;
+    if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
+    stream->host_exchange =
+        host->start(std::move(request), std::make_shared<HostUpgrade>(stream), std::chrono::milliseconds(0));
   }
 
   void call_pod(const std::shared_ptr<LogStream>& stream, const schema::Value& pod) {
@@ -311,9 +409,10 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   }
 
   // Feeds a stream; holds it weakly, because the stream owns the exchange that owns this.
-  class HostObserver final : public net::ResponseObserver {
+  template <class Base>
+  class Feeder : public Base {
    public:
-    explicit HostObserver(const std::shared_ptr<LogStream>& stream) : stream_(stream), loop_(stream->loop) {}
+    explicit Feeder(const std::shared_ptr<LogStream>& stream) : stream_(stream), loop_(stream->loop) {}
     void on_head(int code, const net::Headers& headers) override {
       on_loop([code, type = std::string(headers.get("Content-Type"))](LogStream& stream) {
         stream.code = code;
@@ -328,15 +427,32 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
       on_loop([result = std::move(outcome)](LogStream& stream) { stream.host_ends(result); });
     }
 
-   private:
+   protected:
     template <class Task>
     void on_loop(Task task) {
       loop_->post([weak = stream_, task = std::move(task)] {
         if (const auto stream = weak.lock()) task(*stream);
       });
     }
+
+   private:
     std::weak_ptr<LogStream> stream_;
     net::Loop* loop_;
+  };
+  using HostObserver = Feeder<net::ResponseObserver>;
+
+  class HostUpgrade final : public Feeder<net::UpgradeObserver> {
+   public:
+    using Feeder::Feeder;
+    void on_head(int code, const net::Headers& headers) override {
+      if (code != 101) return Feeder::on_head(code, headers);
+      on_loop([said = kube::allowed_upgraded_headers(headers)](LogStream& stream) { stream.connect->answer = said; });
+    }
+    void on_upgrade(std::shared_ptr<net::Duplex> connection) override {
+      on_loop([connection = std::move(connection)](LogStream& stream) {
+        if (!stream.over) stream.meet(connection);
+      });
+    }
   };
 
   net::Loop& loop;

@@ -232,7 +232,7 @@ check "wait for jsonpath" "pod/one condition met" kn wait pod/one --for=jsonpath
 check "pod by phase" "^one" kn get pod --field-selector status.phase=Running --no-headers
 check "all namespaces" "$tour +one" k get pod -A
 refuse "logs need a kubelet" "not available|not implemented|NotImplemented" kn logs one
-refuse "exec says so" "not implemented|unable to upgrade|NotImplemented" kn exec one -- true
+refuse "exec says so" "does not have a host assigned|not available|unable to upgrade|NotImplemented" kn exec one -- true
 
 # --- watch ---------------------------------------------------------------------------------------------------------
 "$kubectl_bin" --kubeconfig "$kubeconfig" -n "$tour" get pod -w --no-headers >"$work/watch" 2>/dev/null &

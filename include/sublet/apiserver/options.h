@@ -14,6 +14,7 @@
 #include "sublet/apiserver/cluster_facts.h"
 #include "sublet/apiserver/outbound.h"
 #include "sublet/base/status.h"
+#include "sublet/kube/pod_connect.h"
 #include "sublet/net/http.h"
 #include "sublet/podsecurity/policy.h"
 #include "sublet/schema/document.h"
@@ -99,6 +100,7 @@ struct ServerOptions : ClusterFacts {
   OutboundOptions outbound;  // how webhooks are reached
   std::chrono::milliseconds request_timeout{60'000};  // for a write, with all that it asks outside
   PodLogs pod_logs;                                   // empty: 501 with the reason
+  kube::PodConnections pod_connections;               // the same of exec, attach and port-forward
   std::size_t kept_items_bytes = 32u << 20;  // of protobuf lists, encoded to say their length first, in all; the rest
                                              // is encoded twice
   /// The kinds that the server begins with; Server::install_kinds() changes them.

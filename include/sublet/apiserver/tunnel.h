@@ -10,18 +10,26 @@
 // A call has a member more in its job: "call":{"port","serverName","ca","method","target","headers","body","timeout"},
 // time in milliseconds; the syncer makes it an HTTPS request to the address that the host has given the tenant's pod,
 // and brings the answer as it brings a log. Where there is none, the piece says why, with the content type
-// application/vnd.sublet.call-failed. exec, attach and port-forward will ride on the same jobs. Threads: any. The
-// Tunnel must outlive the handler that it wraps.
+// application/vnd.sublet.call-failed.
+// exec, attach and port-forward have another member: "connect":{"subresource","method","headers"}. The syncer asks the
+// host for the upgrade; when the host answers 101, it comes back with GET /sublet.dev/v1/tunnel/<id>, Upgrade:
+// sublet-tunnel, and the host's headers, each name behind "Sublet-Host-". Both, the client and the syncer, are then
+// answered 101, and bytes go between the two unread (net::splice) until one of them leaves. Any other answer of the
+// host comes in pieces as a log does. Threads: any. The Tunnel must outlive the handler that it wraps.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "sublet/apiserver/options.h"
+#include "sublet/kube/pod_connect.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 
 namespace sublet::apiserver {
+
+inline constexpr std::string_view kTunnelProtocol = "sublet-tunnel";  // Upgrade
+inline constexpr std::string_view kTunnelHostHeader = "Sublet-Host-";
 
 class Tunnel {
  public:
@@ -30,6 +38,8 @@ class Tunnel {
 
   /// For ServerOptions::pod_logs.
   PodLogs pod_logs();
+  /// For ServerOptions::pod_connections.
+  kube::PodConnections pod_connections();
   /// For OutboundOptions::services.
   ServiceCaller service_calls();
   /// Serves the tunnel's own paths and passes everything else on.

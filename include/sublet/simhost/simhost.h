@@ -48,6 +48,8 @@ class SimHost {
   /// Logs of the simulated containers, for ServerOptions::pod_logs. May be taken before start() and outlive the
   /// SimHost.
   apiserver::PodLogs pod_logs() const;
+  /// exec, attach and port-forward of them, for ServerOptions::pod_connections. The same.
+  kube::PodConnections pod_connections() const;
   /// What KAI's webhook refuses at pod creation (a share together with whole GPUs, malformed shares), for
   /// ServerOptions::border. Pure.
   static apiserver::BorderAdmission admission();

@@ -2,8 +2,11 @@
 // API server and answers them with the host's log of the translated pod, once the host has said that this pod is the
 // tenant's (its uid): another's object may have its name. Of the query only PodLogOptions cross. A job that is a call
 // becomes an HTTPS request to that pod's own address, which the host says; never to a pod on the host's network.
+// exec, attach and port-forward become the same request of the host's pod, with what sublet/kube/pod_connect.h
+// lets through; when the host answers 101, its connection and one to the tenant are spliced. Anything else that it
+// says, redirects too, is its answer.
 //
-// At most `streams_max` logs are carried at a time; further ones are answered 429. A log that is followed holds a
+// At most `streams_max` of them are carried at a time; further ones are answered 429. A log that is followed holds a
 // connection to each side for as long as somebody reads it, so the transports are to be the gateway's own, with as many
 // connections: what syncs must not wait for them.
 //

@@ -1,0 +1,303 @@
+// exec and its like, from a client of the tenant's API server through tunnel and gateway to a host: real sockets, as
+// only those can be upgraded.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <filesystem>
+#include <vector>
+
+#include "base/eventually_testing.h"
+#include "sublet/apiserver/tunnel.h"
+#include "sublet/base/mutex.h"
+#include "sublet/net/duplex.h"
+#include "sublet/net/http_client.h"
+#include "sublet/net/http_server.h"
+#include "sublet/syncer/log_gateway.h"
+
+namespace sublet::syncer {
+namespace {
+
+using namespace std::chrono_literals;
+using testing_support::eventually;
+
+constexpr std::string_view kOurs =
+    R"({"metadata":{"labels":{"sublet.dev/virtual-cluster-uid":"vc-uid"},"annotations":{"sublet.dev/tenant-uid":"pod-uid"}}})";
+
+/// Sends back what it hears, in capitals.
+class Shouter final : public net::Duplex::Observer {
+ public:
+  Shouter(std::shared_ptr<net::Duplex> connection, std::atomic<int>& over)
+      : connection_(std::move(connection)), over_(over) {}
+  void on_bytes(std::string_view bytes) override {
+    std::string text(bytes);
+    for (char& c : text) c = static_cast<char>(std::toupper(c));
+    connection_->write(text);
+  }
+  void on_drain() override {}
+  void on_end() override { connection_->end(); }
+  void on_over() override { ++over_; }
+
+ private:
+  const std::shared_ptr<net::Duplex> connection_;
+  std::atomic<int>& over_;
+};
+
+class Client final : public net::UpgradeObserver, public net::Duplex::Observer {
+ public:
+  void on_head(int code, const net::Headers& headers) override {
+    code_ = code;
+    protocol_ = headers.get("Sec-WebSocket-Protocol");
+    cookie_ = headers.get("Set-Cookie");
+  }
+  void on_body(std::string_view chunk) override { append(chunk); }
+  void on_end(Outcome) override { over = true; }
+  void on_upgrade(std::shared_ptr<net::Duplex> made) override {
+    {
+      const MutexLock lock(mutex_);
+      connection_ = made;
+    }
+    connected = true;
+  }
+  void on_bytes(std::string_view bytes) override { append(bytes); }
+  void on_drain() override {}
+  void on_end() override { over = true; }
+  void on_over() override { over = true; }
+  std::shared_ptr<net::Duplex> connection() const {
+    const MutexLock lock(mutex_);
+    return connection_;
+  }
+  void leave() const { connection()->close(); }
+  std::string text() const {
+    const MutexLock lock(mutex_);
+    return text_;
+  }
+  std::atomic<bool> connected{false}, over{false};
+  std::atomic<int> code_{0};
+  std::string protocol_, cookie_;
+
+ private:
+  void append(std::string_view bytes) {
+    const MutexLock lock(mutex_);
+    text_ += bytes;
+  }
+  mutable Mutex mutex_;
+  std::shared_ptr<net::Duplex> connection_ SUBLET_GUARDED_BY(mutex_);
+  std::string text_ SUBLET_GUARDED_BY(mutex_);
+};
+
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/tmp/sublet-sessions-XXXXXX";
+    path_ = ::mkdtemp(name);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+class PodSessionsTest : public testing::Test {
+ protected:
+  PodSessionsTest() {
+    EXPECT_TRUE(tenant_.listen_unix(folder_.file("tenant")));
+    EXPECT_TRUE(host_.listen_unix(folder_.file("host")));
+  }
+  ~PodSessionsTest() override {
+    gateway_.reset();
+    // On their loop: an observer holds its connection until that is over.
+    loop_.loop().run_sync([this] {
+      for (const auto& client : all_)
+        if (client->connected) client->leave();
+    });
+    tenant_.stop(0ms);
+    host_.stop(0ms);
+  }
+  std::shared_ptr<net::Transport> to(const std::string& name) {
+    net::Endpoint endpoint;
+    endpoint.unix_path = folder_.file(name);
+    return net::make_http_client(loop_.loop(), endpoint);
+  }
+  void begin(std::size_t streams_max = kLogStreamsMax) {
+    LogGatewayOptions options;
+    options.virtual_cluster_uid = "vc-uid";
+    options.host_namespace = "host";
+    options.host_bearer_token = "hosts-token";
+    options.host_name = [](const std::string&, const std::string& pod) { return pod + "-x"; };
+    options.streams_max = streams_max;
+    gateway_ = std::make_unique<LogGateway>(loop_.loop(), to("tenant"), to("host"), std::move(options));
+    gateway_->start();
+  }
+  /// As kubectl asks, but for what does not cross.
+  std::shared_ptr<Client> ask(const std::string& subresource = "exec") {
+    subresource_ = subresource;
+    auto client = std::make_shared<Client>();
+    all_.push_back(client);
+    net::Request request{"GET",
+                         "/session",
+                         {{"Connection", "Upgrade"},
+                          {"Upgrade", "websocket"},
+                          {"Authorization", "Bearer tenants-token"},
+                          {"Sec-WebSocket-Key", "k"},
+                          {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"}},
+                         {},
+                         {}};
+    exchanges_.push_back(clients_->start(std::move(request), client, 0ms));
+    return client;
+  }
+  std::shared_ptr<Client> joined() {
+    auto client = ask();
+    EXPECT_TRUE(eventually([&] { return client->connected || client->over; }));
+    EXPECT_EQ(client->code_, 101) << client->text();
+    if (client->connected) client->connection()->start(client);
+    return client;
+  }
+  void serve_host(const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) {
+    if (request.path().ends_with("/web-x")) return sink->respond(200, {}, std::string(pod_));
+    {
+      const MutexLock lock(mutex_);
+      asked_ = request;
+    }
+    ++sessions_;
+    if (refusal_ != 0) return sink->respond(refusal_, {{"Content-Type", "text/plain"}}, "pod web-x says no");
+    net::upgradable(*sink)->upgrade({{"Connection", "Upgrade"},
+                                     {"Upgrade", "websocket"},
+                                     {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"},
+                                     {"Set-Cookie", "the-hosts"}},
+                                    [this](const std::shared_ptr<net::Duplex>& made) {
+                                      made->start(std::make_shared<Shouter>(made, hosts_over_));
+                                    });
+  }
+  net::Request asked() {
+    const MutexLock lock(mutex_);
+    return asked_;
+  }
+
+  std::string_view pod_ = kOurs;
+  int refusal_ = 0;
+  std::string subresource_ = "exec";
+  std::atomic<int> sessions_{0}, hosts_over_{0};
+  Folder folder_;
+  Mutex mutex_;
+  net::Request asked_ SUBLET_GUARDED_BY(mutex_);
+  std::weak_ptr<net::ResponseSink> last_client_ SUBLET_GUARDED_BY(mutex_);
+  net::LoopThread loop_{"gateway"}, tenant_loop_{"tenant"}, host_loop_{"host"};
+  apiserver::Tunnel tunnel_{tenant_loop_.loop()};
+  net::HttpServer host_{host_loop_.loop(),
+                        [this](const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) {
+                          serve_host(request, sink);
+                        }};
+  net::HttpServer tenant_{tenant_loop_.loop(), tunnel_.wrap([this](const net::Request& request,
+                                                                   const std::shared_ptr<net::ResponseSink>& sink) {
+                            {
+                              const MutexLock lock(mutex_);
+                              last_client_ = sink;
+                            }
+                            tunnel_.pod_connections()({"default", "web", "pod-uid", subresource_, request.method,
+                                                       "command=sh&container=c&stdin=true&path=%2F", request.headers},
+                                                      sink);
+                          })};
+  std::shared_ptr<net::Transport> clients_ = to("tenant");
+  std::vector<std::unique_ptr<net::Exchange>> exchanges_;
+  std::vector<std::shared_ptr<Client>> all_;
+  std::unique_ptr<LogGateway> gateway_;
+};
+
+TEST_F(PodSessionsTest, BytesGoThroughAndOnlyTheHandshakeCrosses) {
+  begin();
+  const auto client = joined();
+  EXPECT_EQ(client->protocol_, "v5.channel.k8s.io");
+  EXPECT_EQ(client->cookie_, "");
+  EXPECT_EQ(asked().target, "/api/v1/namespaces/host/pods/web-x/exec?command=sh&container=c&stdin=true");
+  EXPECT_EQ(asked().headers.get("Authorization"), "Bearer hosts-token");
+  EXPECT_EQ(asked().headers.get("Sec-WebSocket-Key"), "k");
+  const std::string large(4'000'000, 'a');
+  client->connection()->write(large + "end");
+  EXPECT_TRUE(eventually([&] { return client->text().size() == large.size() + 3; }));
+  EXPECT_EQ(client->text().substr(large.size()), "END");
+  client->connection()->end();
+  EXPECT_TRUE(eventually([&] { return client->over && hosts_over_ == 1; }));
+}
+
+TEST_F(PodSessionsTest, TheHostsRefusalIsTheAnswerWithTheTenantsName) {
+  refusal_ = 403;
+  begin();
+  const auto client = ask();
+  EXPECT_TRUE(eventually([&] { return client->over.load(); }));
+  EXPECT_EQ(client->code_, 403);
+  EXPECT_EQ(client->text(), "pod web says no");
+}
+
+TEST_F(PodSessionsTest, AnotherPodOfTheNameIsNotEntered) {
+  pod_ =
+      R"({"metadata":{"labels":{"sublet.dev/virtual-cluster-uid":"vc-uid"},"annotations":{"sublet.dev/tenant-uid":"x"}}})";
+  begin();
+  const auto client = ask();
+  EXPECT_TRUE(eventually([&] { return client->over.load(); }));
+  EXPECT_EQ(client->code_, 404);
+  EXPECT_EQ(sessions_, 0);
+}
+
+TEST_F(PodSessionsTest, NothingElseOfThePodIsReached) {
+  begin();
+  for (const char* subresource : {"eviction", "proxy", "../../../../api/v1/secrets", "exec/../eviction", ""}) {
+    const auto client = ask(subresource);
+    EXPECT_TRUE(eventually([&] { return client->over.load(); }));
+    EXPECT_EQ(client->code_, 404) << subresource;
+  }
+  EXPECT_EQ(sessions_, 0);
+}
+
+TEST_F(PodSessionsTest, WhenTheClientLeavesTheHostsSideEndsWithinASecond) {
+  begin();
+  const auto client = joined();
+  client->connection()->write("hello");
+  EXPECT_TRUE(eventually([&] { return client->text() == "HELLO"; }));
+  const auto left = std::chrono::steady_clock::now();
+  client->leave();
+  EXPECT_TRUE(eventually([&] { return hosts_over_ == 1; }));
+  EXPECT_LT(std::chrono::steady_clock::now() - left, 5s);  // one second, on a machine that has time
+}
+
+TEST_F(PodSessionsTest, ARevokedRightEndsBothSides) {
+  begin();
+  const auto client = joined();
+  std::shared_ptr<net::ResponseSink> sink;
+  {
+    const MutexLock lock(mutex_);
+    sink = last_client_.lock();
+  }
+  ASSERT_TRUE(sink) << "whoever is to abort it must still find it";
+  sink->abort();
+  EXPECT_TRUE(eventually([&] { return client->over && hosts_over_ == 1; }));
+}
+
+TEST_F(PodSessionsTest, MoreThanAllowedAreRefusedUntilOneLeaves) {
+  begin(2);
+  const auto first = joined(), second = joined();
+  const auto third = ask();
+  EXPECT_TRUE(eventually([&] { return third->over.load(); }));
+  EXPECT_EQ(third->code_, 429);
+  first->leave();
+  EXPECT_TRUE(eventually([&] { return hosts_over_ == 1; }));
+  EXPECT_TRUE(eventually([&] {
+    const auto again = ask();
+    eventually([&] { return again->connected || again->over; });
+    return again->code_ == 101;
+  }));
+}
+
+TEST_F(PodSessionsTest, TheGatewaysEndEndsItsSessions) {
+  begin();
+  const auto client = joined();
+  gateway_.reset();
+  EXPECT_TRUE(eventually([&] { return client->over && hosts_over_ == 1; }));
+}
+
+}  // namespace
+}  // namespace sublet::syncer
