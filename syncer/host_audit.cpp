@@ -20,6 +20,7 @@
 #include "sublet/base/random.h"
 #include "sublet/kube/json_scan.h"
 #include "sublet/net/digest.h"
+#include "sublet/net/duplex.h"
 #include "sublet/schema/document.h"
 #include "sublet/syncer/translate.h"
 
@@ -33,11 +34,15 @@ constexpr const char* kPrefix = "host-writes.";
 constexpr const char* kSuffix = ".jsonl";
 constexpr std::size_t kHeadOfAnswer = 64 * 1024;  // metadata stands at the beginning of an object
 
-bool writes(const std::string& method) { return method != "GET" && method != "HEAD"; }
+// A session in a pod (exec, port-forward) begins with either method, and is more than reading.
+bool writes(const net::Request& request) {
+  return (request.method != "GET" && request.method != "HEAD") || request.headers.has("upgrade");
+}
 
 std::string verb_of(const std::string& method) {
   if (method == "POST") return "create";
   if (method == "PUT") return "update";
+  if (method == "GET") return "get";
   return method == "PATCH" ? "patch" : "delete";
 }
 
@@ -136,15 +141,13 @@ struct HostAudit::Impl : std::enable_shared_from_this<HostAudit::Impl> {
 
 namespace {
 
-// Listens to one answer on its way.
-class Witness final : public net::ResponseObserver {
+// Listens to one answer on its way, or to a connection that leaves HTTP.
+class Witness final : public net::UpgradeObserver {
  public:
   Witness(std::shared_ptr<net::ResponseObserver> observer, Write write, std::function<void(Write)> answered)
       : observer_(std::move(observer)), write_(std::move(write)), answered_(std::move(answered)) {}
   // A call that is given up has perhaps been carried out.
-  ~Witness() override {
-    if (answered_) answered_(std::move(write_));
-  }
+  ~Witness() override { tell(); }
   void on_head(int code, const net::Headers& headers) override {
     write_.code = code;
     observer_->on_head(code, headers);
@@ -154,11 +157,22 @@ class Witness final : public net::ResponseObserver {
     observer_->on_body(chunk);
   }
   void on_end(Outcome outcome) override {
-    if (auto answered = std::exchange(answered_, nullptr)) answered(std::move(write_));
+    tell();
     observer_->on_end(std::move(outcome));
+  }
+  void on_upgrade(std::shared_ptr<net::Duplex> connection) override {
+    tell();
+    if (auto* asker = dynamic_cast<net::UpgradeObserver*>(observer_.get()))
+      return asker->on_upgrade(std::move(connection));
+    connection->close();
+    observer_->on_end(internal_error("the peer left HTTP, which was not asked for"));
   }
 
  private:
+  void tell() {
+    if (auto answered = std::exchange(answered_, nullptr)) answered(std::move(write_));
+  }
+
   const std::shared_ptr<net::ResponseObserver> observer_;
   Write write_;
   std::function<void(Write)> answered_;
@@ -170,7 +184,7 @@ class Recorded final : public net::Transport {
       : host_(std::move(host)), clock_(clock), answered_(std::move(answered)) {}
   std::unique_ptr<net::Exchange> start(net::Request request, std::shared_ptr<net::ResponseObserver> observer,
                                        std::chrono::milliseconds timeout) override {
-    if (!writes(request.method)) return host_->start(std::move(request), std::move(observer), timeout);
+    if (!writes(request)) return host_->start(std::move(request), std::move(observer), timeout);
     Write write{clock_.now(), uuid_v4(Random::system()), request.method, std::string(request.path()), 0, {}};
     request.headers.set("Audit-ID", write.id);
     return host_->start(std::move(request), std::make_shared<Witness>(std::move(observer), std::move(write), answered_),

@@ -8,9 +8,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "sublet/base/files.h"
 #include "sublet/kube/client.h"
+#include "sublet/net/duplex.h"
+#include "sublet/net/http_client.h"
+#include "sublet/net/http_server.h"
+#include "sublet/net/loop.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::syncer {
@@ -211,6 +216,40 @@ TEST_F(HostAuditTest, WhatADiskDidNotTakeIsCountedAndTheChainGoesOn) {
   write_pods(1);
   EXPECT_THAT(lines()[3], testing::Not(HasSubstr("lost")));
   EXPECT_EQ(wrong(), "");
+}
+
+class Asker final : public net::UpgradeObserver {
+ public:
+  void on_head(int, const net::Headers&) override {}
+  void on_body(std::string_view) override {}
+  void on_end(Outcome) override { asked_.set_value(nullptr); }
+  void on_upgrade(std::shared_ptr<net::Duplex> connection) override { asked_.set_value(std::move(connection)); }
+  std::promise<std::shared_ptr<net::Duplex>> asked_;
+};
+
+TEST_F(HostAuditTest, ASessionInAPodIsARecordWhateverItsMethod) {
+  net::LoopThread loop("test");
+  const std::string socket = std::filesystem::path(folder_).parent_path() / "host.sock";
+  net::HttpServer server(loop.loop(), [](const net::Request&, const std::shared_ptr<net::ResponseSink>& sink) {
+    net::upgradable(*sink)->upgrade({{"Connection", "Upgrade"}, {"Upgrade", "bytes"}},
+                                    [](const std::shared_ptr<net::Duplex>& given) { given->end(); });
+  });
+  ASSERT_TRUE(server.listen_unix(socket));
+  net::Endpoint endpoint;
+  endpoint.unix_path = socket;
+  const auto host = audit_->record(net::make_http_client(loop.loop(), endpoint));
+  for (const char* method : {"GET", "POST"}) {
+    const auto asker = std::make_shared<Asker>();
+    auto connection = asker->asked_.get_future();
+    const auto exchange = host->start(
+        {method, "/api/v1/namespaces/team/pods/a/exec", {{"Connection", "Upgrade"}, {"Upgrade", "bytes"}}, {}, {}},
+        asker, std::chrono::milliseconds(0));
+    EXPECT_NE(connection.get(), nullptr) << method;
+  }
+  audit_->flush();
+  ASSERT_EQ(lines().size(), 2u);
+  EXPECT_THAT(lines()[0], HasSubstr(R"("verb":"get","path":"/api/v1/namespaces/team/pods/a/exec","code":101)"));
+  EXPECT_THAT(lines()[1], HasSubstr(R"("verb":"create","path":"/api/v1/namespaces/team/pods/a/exec","code":101)"));
 }
 
 }  // namespace

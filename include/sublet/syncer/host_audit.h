@@ -1,5 +1,5 @@
-// HostAudit: what a virtual cluster has changed on its host: a record of every write that went through a transport,
-// whatever in the syncer sent it, in a log that cannot be edited unnoticed.
+// HostAudit: what a virtual cluster has changed on its host: a record of every write, and of every session in a pod,
+// that went through a transport, whatever in the syncer sent it, in a log that cannot be edited unnoticed.
 //
 // Each write carries an Audit-ID of ours, which the host writes into its own audit log: the two can be held against
 // each other. A record is one line of JSON: {"seq", "time", "virtualCluster", "uid", "user" (who the host knows us as),
