@@ -77,8 +77,7 @@ class ServerObjectsController final : public Controller {
   Outcome replace(const store::Object& stored, const apiserver::BootstrapObject& wanted) {
     kube::DeleteOptions exactly;
     exactly.uid = document_of(stored).root()["metadata"]["uid"].string();
-    const auto removed =
-        context_.client().remove(resource_of(wanted), wanted.namespace_name, wanted.name, std::move(exactly));
+    const auto removed = context_.client().remove(resource_of(wanted), wanted.namespace_name, wanted.name, exactly);
     if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
     return ensure_created(context_.client(), resource_of(wanted), wanted.namespace_name, wanted.object.root());
   }
