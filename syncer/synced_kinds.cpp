@@ -466,7 +466,7 @@ std::vector<Swept> swept_from_host(const TranslateContext& context) {
 std::vector<HostRight> host_rights(const TranslateContext& context) {
   std::vector<HostRight> rights;
   for (const SyncedKind& kind : synced_kinds()) {
-    if (!is_wanted(kind, context)) continue;
+    if (!is_wanted(kind, context) && !kind.tidied_unwanted) continue;  // as the copies are kept (border.cpp)
     const bool cluster_wide = kind.in_cluster();
     const bool known = std::ranges::any_of(rights, [&](const HostRight& right) {
       return right.group == kind.resource.group && right.resource == kind.resource.resource;
