@@ -311,7 +311,7 @@ TEST_F(KindsSync, ClassesOfTheHostComeBySelectorAndFollowIt) {
       R"({"metadata":{"name":"fast","labels":{"for":"tenants"},"annotations":)"
       R"({"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"csi.x","parameters":{"secret":"s"}})");
   host.create(kStorageClasses, R"({"metadata":{"name":"hidden"},"provisioner":"csi.x"})");
-  host.create(kIngressClasses, R"({"metadata":{"name":"nginx"},"spec":{"controller":"c"}})");
+  host.create(kIngressClasses, R"({"metadata":{"name":"nginx"},"spec":{"controller":"example.com/c"}})");
   host.create(kPriorityClasses, R"({"metadata":{"name":"batch"},"value":-5})");
   start_syncer();
   const Document fast = tenant.get(kStorageClasses, "", "fast");

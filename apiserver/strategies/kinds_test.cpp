@@ -413,7 +413,7 @@ TEST(Generic, StatusChangesMetadataOfMostKinds) {
       {"ingresses", R"({"defaultBackend":{"service":{"name":"s","port":{"number":80}}}})", "new", "new"},
       {"servicecidrs", R"({"cidrs":["10.0.0.0/24"]})", "old", "old"},
       {"deployments",
-       R"({"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Always","dnsPolicy":"ClusterFirst","containers":[{"name":"c","image":"i","imagePullPolicy":"Always","terminationMessagePolicy":"File"}]}}})",
+       R"({"selector":{"matchLabels":{"a":"b"}},"strategy":{"type":"Recreate"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Always","dnsPolicy":"ClusterFirst","containers":[{"name":"c","image":"i","imagePullPolicy":"Always","terminationMessagePolicy":"File"}]}}})",
        "old", "new"}};
   for (const auto& one : cases) {
     auto object = [&](const std::string& value) {
