@@ -319,7 +319,7 @@ INSTANTIATE_TEST_SUITE_P(
             [](const Value& request) {
               return answer_with(request, [](Value o) { o["metadata"].object("labels").put("x", "a b"); });
             }}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& one) { return std::string(one.param.name); });
 
 TEST_F(ConversionWebhook, OfTheMetadataOnlyLabelsAndAnnotationsAreTheirs) {
   define("/meta");

@@ -286,14 +286,20 @@ std::vector<std::string> all_lines() {
     for (const Case& one : cases.of(kind.kind)) {
       const std::string outcome = sent_to_host(context, kind.kind, one);
       lines.push_back(line(kind.kind, one, outcome));
-      if (keeps_back(one.row->action)) EXPECT_NE(outcome.substr(0, 16), "crosses as it is") << lines.back();
-      if (one.row->action == Action::deny) EXPECT_EQ(outcome.substr(0, 8), "refused:") << lines.back();
+      if (keeps_back(one.row->action)) {
+        EXPECT_NE(outcome.substr(0, 16), "crosses as it is") << lines.back();
+      }
+      if (one.row->action == Action::deny) {
+        EXPECT_EQ(outcome.substr(0, 8), "refused:") << lines.back();
+      }
     }
   for (const std::string_view root : from_host_roots())
     for (const Case& one : cases.of(root)) {
       const std::string outcome = brought_back(root, one);
       lines.push_back("from host: " + line(root, one, outcome));
-      if (keeps_back(one.row->action)) EXPECT_NE(outcome, "crosses as it is") << lines.back();
+      if (keeps_back(one.row->action)) {
+        EXPECT_NE(outcome, "crosses as it is") << lines.back();
+      }
     }
   return lines;
 }

@@ -283,11 +283,12 @@ TEST(StoredSize, IsLimitedAsUpstreams) {
     Cluster cluster;
     const auto answer = cluster.send(role(groups));
     EXPECT_EQ(answer.code, code) << groups << ": " << answer.body.substr(0, 300);
-    if (code == 500)
+    if (code == 500) {
       EXPECT_EQ(answer.body,
                 R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"etcdserver: request )"
                 R"(is too large","code":500})"
                 "\n");
+    }
   }
 }
 
