@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 
 check "create" "$(code sublet create rag -n team --nodes 1)" 0
 check "connect" "$(code sublet connect rag)" 0
+# In the background `"$kubectl" ... &`, so that what is killed is kubectl and not a shell around it.
 k() { "$kubectl" --request-timeout=120s "$@"; }
 kubectl=$KUBECTL
 k run web --image=busybox --restart=Never --command -- sh -c 'echo from the main process; echo of the pod >/tmp/file; sleep 1h' >/dev/null
@@ -37,14 +38,14 @@ sessions() { # sessions WHICH
   # A terminal: typed lines are shown, with a prompt.
   contains "$1: a terminal" "$(printf 'echo typed\nexit 4\n' | script -qec "$kubectl exec -it web -- sh" /dev/null; echo "code $?")" "code 4"
   # Attach shows the log and goes on until the client leaves.
-  k attach web >"$work/attached" 2>/dev/null &
+  "$kubectl" attach web >"$work/attached" 2>/dev/null &
   local attached=$!
   until_true "$1: attach shows what the main process says" grep -q "from the main process" "$work/attached"
   kill "$attached" 2>/dev/null
   wait "$attached" 2>/dev/null
   # Port-forward: several connections over one session.
   : >"$work/forwarded"
-  k port-forward pod/web :8080 >"$work/forwarded" 2>&1 &
+  "$kubectl" port-forward pod/web :8080 >"$work/forwarded" 2>&1 &
   local forwards=$!
   until_true "$1: port-forward listens" grep -q "Forwarding from 127.0.0.1" "$work/forwarded"
   local port
@@ -70,7 +71,7 @@ kubectl=$KUBECTL
 syncer=$(pgrep -f "subletd syncer.*$SUBLET_STATE_DIR/clusters/team/rag")
 sockets() { find "/proc/$syncer/fd" -lname 'socket:*' 2>/dev/null | wc -l; }
 before=$(sockets)
-for i in 1 2 3 4 5; do k exec web -- sh -c 'sleep 1h' & done
+for i in 1 2 3 4 5; do "$kubectl" exec web -- sh -c 'sleep 1h' & done
 more_sockets() { [ "$(sockets)" -ge $((before + 10)) ]; }
 until_true "five sessions are open" more_sockets
 kill $(jobs -p)
