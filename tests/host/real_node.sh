@@ -146,7 +146,7 @@ trap - EXIT
 started=$SECONDS
 testhost down --name "$node_name"
 echo "the node went within $((SECONDS - started)) s"
-check "the node leaves nothing" "$(footprint)" "$before"
+until_is "the node leaves nothing" 20 "$before" footprint
 rm -rf "$work"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

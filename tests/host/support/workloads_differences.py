@@ -72,7 +72,8 @@ def lines(path):
             line = event(item)
         else:
             metadata = item["metadata"]
-            labels = {key: plain(value) for key, value in metadata.get("labels", {}).items()}
+            # Pods bear the region of their node, and nodes of one side only have one.
+            labels = {key: plain(value) for key, value in metadata.get("labels", {}).items() if not key.startswith("topology.kubernetes.io/")}
             line = [item["kind"], plain(metadata["name"]), labels, owners(metadata)]
             line += pod(item) if item["kind"] == "Pod" else workload(item)
         if line:
