@@ -105,7 +105,9 @@ again() { [ "$(field pod/broken-0 .metadata.uid)" != "$before" ] && count app=br
 until_is 1 again
 workload StatefulSet claiming 'serviceName: claiming, replicas: 1, volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]'
 until_is 1 count app=claiming
-workload ReplicaSet adopts 'replicas: 2'; until_is 2 count app=adopts; bare loose 'app: adopts'; until_is 2 count app=adopts
+# The cost says which of three goes: of pods of one second it would be up to their uids.
+workload ReplicaSet adopts 'replicas: 2'; until_is 2 count app=adopts
+bare loose 'app: adopts}, annotations: {controller.kubernetes.io/pod-deletion-cost: "-1"'; until_is 2 count app=adopts
 workload ReplicaSet lets 'replicas: 1'; until_is 1 count app=lets; k label "$(pods app=lets)" app=free --overwrite; until_is 1 count app=lets
 workload ReplicaSet costs 'replicas: 2'; until_is 2 count app=costs
 k annotate "$(pods app=costs | head -n 1)" controller.kubernetes.io/pod-deletion-cost=100; k scale rs costs --replicas=1; until_is 1 count app=costs
