@@ -34,7 +34,7 @@ struct Job {
 class Meeting {
  public:
   explicit Meeting(std::shared_ptr<net::ResponseSink> client) : client_(std::move(client)) {}
-  void come(std::shared_ptr<net::Duplex> connection) {
+  void come(const std::shared_ptr<net::Duplex>& connection) {
     std::shared_ptr<net::Duplex> first;
     {
       const MutexLock lock(mutex_);
@@ -329,7 +329,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       return answer_status(*syncer, Reason::bad_request, "this is no upgrade that a client could be told of");
     }
     const auto meeting = std::make_shared<Meeting>(stream.client);
-    const auto come = [meeting](std::shared_ptr<net::Duplex> connection) { meeting->come(std::move(connection)); };
+    const auto come = [meeting](const std::shared_ptr<net::Duplex>& connection) { meeting->come(connection); };
     to_client->upgrade(said, come);
     to_syncer->upgrade({{"Connection", "Upgrade"}, {"Upgrade", std::string(kTunnelProtocol)}}, come);
   }

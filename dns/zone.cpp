@@ -98,8 +98,8 @@ std::optional<Address> dashed_address(std::string_view label) {
 
 // Feeding -------------------------------------------------------------------------------------------------------------
 
-Zone::Zone(std::string domain, std::optional<Address> own)
-    : domain_(lower(domain)), suffix_("." + domain_), own_(std::move(own)) {}
+Zone::Zone(std::string_view domain, std::optional<Address> own)
+    : domain_(lower(domain)), suffix_("." + domain_), own_(own) {}
 
 void Zone::put_namespace(const std::string& name) { namespaces_.insert(name); }
 void Zone::remove_namespace(const std::string& name) { namespaces_.erase(name); }

@@ -30,7 +30,7 @@ namespace sublet::dns {
 class Zone {
  public:
   /// `domain`: "cluster.local". `own`: where this server is asked, of ns.dns.DOMAIN; none: it has no address.
-  explicit Zone(std::string domain, std::optional<Address> own = std::nullopt);
+  explicit Zone(std::string_view domain, std::optional<Address> own = std::nullopt);
 
   void put_namespace(const std::string& name);
   void remove_namespace(const std::string& name);

@@ -171,7 +171,7 @@ Outcome TokenKeeper::look() {
             "the host's kubeconfig");
   auto fresh = request_account_token(impl_->client, impl_->account_namespace, impl_->account, impl_->clock);
   if (!fresh) return fail(fresh.error());
-  const auto saved = save_account_token(impl_->file, *fresh);
+  auto saved = save_account_token(impl_->file, *fresh);
   impl_->take(std::move(*fresh), "the host");
   return saved;  // it is used all the same; a restart needs the file
 }

@@ -196,7 +196,8 @@ void H1Answer::on_connection(std::function<void(ServerConnection&)> task) {
 }
 
 void H1Answer::read_body(std::function<void(std::string)> then) {
-  on_connection([then = std::move(then)](ServerConnection& connection) { connection.read_body(then); });
+  on_connection(
+      [then = std::move(then)](ServerConnection& connection) mutable { connection.read_body(std::move(then)); });
 }
 
 void H1Answer::peer_is_known() {

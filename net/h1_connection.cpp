@@ -56,7 +56,7 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
 
   void start();
   void flush_answers() override;
-  void read_body(std::function<void(std::string)> then) override;
+  void read_body(std::function<void(std::string)>&& then) override;
   void peer_is_known() override;
   void finish() override;
   void close() override;
@@ -268,7 +268,7 @@ void H1Connection::dispatch_head() {
   flush_answers();
 }
 
-void H1Connection::read_body(std::function<void(std::string)> then) {
+void H1Connection::read_body(std::function<void(std::string)>&& then) {
   if (closed_ || !body_unread_ || on_body_ || !parser_) return;
   on_body_ = std::move(then);
   ++turn_;

@@ -27,7 +27,7 @@ class ServerConnection {
   /// Sends what answers have been given since the last call.
   virtual void flush_answers() {}
   /// For the request that is being answered: ResponseSink.
-  virtual void read_body(std::function<void(std::string)> then) { (void)then; }
+  virtual void read_body(std::function<void(std::string)>&& /*then*/) {}
   virtual void peer_is_known() {}
   /// Ends the connection when it is idle, else after the answer that is under way.
   virtual void finish() = 0;

@@ -58,11 +58,11 @@ bool WebSocket::take_frame() {
     payload[i] = static_cast<char>(byte_at(payload, i) ^ byte_at(in, at + i % kMaskSize));
   const bool final = (byte_at(in, 0) & kFinal) != 0;
   in_.erase(0, at + kMaskSize + size);
-  on_frame(opcode, final, std::move(payload));
+  on_frame(opcode, final, payload);
   return true;
 }
 
-void WebSocket::on_frame(Opcode opcode, bool final, std::string payload) {
+void WebSocket::on_frame(Opcode opcode, bool final, const std::string& payload) {
   switch (opcode) {
     case Opcode::ping:
       return send_frame(Opcode::pong, payload);

@@ -33,7 +33,7 @@ class WebSocket {
  private:
   enum class Opcode : unsigned char { continuation = 0, text = 1, binary = 2, close = 8, ping = 9, pong = 10 };
   bool take_frame();
-  void on_frame(Opcode opcode, bool final, std::string payload);
+  void on_frame(Opcode opcode, bool final, const std::string& payload);
   void send_frame(Opcode opcode, std::string_view payload);
   void end();
 

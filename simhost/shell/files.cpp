@@ -61,8 +61,8 @@ std::vector<std::string> FileTree::list(std::string_view folder, WallTime at) co
   return out;
 }
 
-void Files::mount(std::string path, std::shared_ptr<FileTree> tree, std::string file) {
-  mounts_.push_back({clean(path), file.empty() ? file : clean(file), std::move(tree)});
+void Files::mount(std::string_view path, std::shared_ptr<FileTree> tree, std::string_view file) {
+  mounts_.push_back({clean(path), file.empty() ? std::string() : clean(file), std::move(tree)});
   std::ranges::stable_sort(mounts_, std::ranges::greater(), [](const Mount& m) { return m.path.size(); });
 }
 

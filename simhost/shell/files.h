@@ -44,7 +44,7 @@ class Files {
  public:
   Files() : root_(std::make_shared<FileTree>()) {}
   /// Shows `tree` at `path`; with `file`, only that file of it, as a subPath does.
-  void mount(std::string path, std::shared_ptr<FileTree> tree, std::string file = "");
+  void mount(std::string_view path, std::shared_ptr<FileTree> tree, std::string_view file = "");
 
   std::optional<std::string> read(std::string_view path, WallTime at) const;
   void write(std::string_view path, std::string content, WallTime at);
