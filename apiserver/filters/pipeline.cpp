@@ -126,8 +126,10 @@ constexpr StreamRow kStreams[] = {{"log", pod_log},
 constexpr VerbRow kScaleVerbs[] = {{Verb::get, get_object}, {Verb::update, update_scale}, {Verb::patch, patch_scale}};
 
 // Views of the object itself: the generic verbs serve them.
-bool is_view(std::string_view subresource) {
-  return subresource.empty() || subresource == "status" || subresource == "finalize" || subresource == "approval";
+bool is_view(const RequestContext& context) {
+  const std::string_view subresource = context.info.subresource;
+  return subresource.empty() || subresource == "status" || subresource == "finalize" ||
+         find_view(strategy_of(*context.route), subresource);
 }
 
 void dispatch_subresource(const ContextPtr& context) {
@@ -163,7 +165,7 @@ void run_verb(const ContextPtr& context, void (*run)(const ContextPtr&)) {
 
 void dispatch_verb(const ContextPtr& context) {
   const auto& info = context->info;
-  if (!is_view(info.subresource)) return dispatch_subresource(context);
+  if (!is_view(*context)) return dispatch_subresource(context);
   if (!info.subresource.empty() && !find_subresource(*context->route, info.subresource))
     return reply_status(*context, no_such_resource());
   if (!allows_verb(*context->route, info.subresource, verb_name(info.verb)))

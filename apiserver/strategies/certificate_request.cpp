@@ -196,10 +196,9 @@ Strategy certificate_request_strategy() {
   row.prepare_create = prepare_create;
   row.prepare_update = prepare_update;
   row.prepare_status_update = prepare_status;
-  row.prepare_approval_update = prepare_approval;
   row.validate = validate;
   row.validate_status_update = validate_status;
-  row.validate_approval_update = validate_approval;
+  row.views = {{"approval", prepare_approval, validate_approval}};
   row.selectable_fields = {{"spec.signerName", "spec.signerName"}};
   return row;
 }

@@ -15,10 +15,11 @@ void defaults(Value object) {
   default_text(object.object("status"), "phase", "Pending");
 }
 
-void add_gated_condition(Value status) {
+void add_gated_condition(Value status, WallTime now) {
   auto condition = status.array("conditions").push_object();
   condition.put("type", "PodScheduled");
   condition.put("status", "False");
+  condition.put("lastTransitionTime", format_time(now));
   condition.put("reason", "SchedulingGated");
   condition.put("message", "Scheduling is blocked due to non-empty scheduling gates");
 }
@@ -49,7 +50,7 @@ Outcome prepare_create(WriteContext& context, Value object) {
   auto status = object.object("status");
   status.clear();
   status.put("phase", "Pending");
-  if (!object["spec"]["schedulingGates"].empty()) add_gated_condition(status);
+  if (!object["spec"]["schedulingGates"].empty()) add_gated_condition(status, context.clock.now());
   status.put("qosClass", qos_class(object["spec"]));
   warn_about_name(context, object["metadata"]["name"].text());
   return check_create(object);
@@ -67,6 +68,46 @@ Outcome prepare_status_update(WriteContext&, Value object, const Value& old) {
   if (status["qosClass"].text().empty()) copy_field(status, old["status"], "qosClass");
   if (status["observedGeneration"].integer() == 0) copy_field(status, old["status"], "observedGeneration");
   return {};
+}
+
+Outcome prepare_ephemeral_containers(WriteContext&, Value object, const Value& old) {
+  const auto sent = schema::Document::copy_of(object["spec"]);
+  copy_field(object, old, "spec");
+  copy_field(object, old, "status");
+  keep_own_metadata(object, old);
+  copy_field(object.object("spec"), sent.root(), "ephemeralContainers");
+  return {};
+}
+
+// Resources and resize policies by the containers' places. Containers that came, went or moved stay as they were sent,
+// for validation to refuse.
+bool take_resources(Value containers, const Value& sent) {
+  if (containers.size() != sent.size()) return false;
+  for (std::size_t i = 0; i < sent.size(); ++i)
+    if (!containers.at(i)["name"].equals(sent.at(i)["name"])) return false;
+  for (std::size_t i = 0; i < sent.size(); ++i)
+    for (const auto field : {"resources", "resizePolicy"}) copy_field(containers.at(i), sent.at(i), field);
+  return true;
+}
+
+Outcome prepare_resize(WriteContext&, Value object, const Value& old) {
+  const Value sent = object["spec"];
+  auto kept = schema::Document::copy_of(old["spec"]);
+  for (const auto list : {"containers", "initContainers"})
+    if (!take_resources(kept[list], sent[list])) return {};
+  copy_field(kept.root(), sent, "resources");
+  object.put("spec", kept.root());
+  copy_field(object, old, "status");
+  keep_own_metadata(object, old);
+  return {};
+}
+
+void validate_ephemeral_containers(const Value& object, const Value& old, Causes& causes) {
+  validate_ephemeral_containers_update(causes, "spec", object["spec"], old["spec"]);
+}
+
+void validate_resize(const Value& object, const Value& old, Causes& causes) {
+  validate_pod_resize(causes, object, old);
 }
 
 void validate(const Value& object, Causes& causes) { validate_pod_spec(causes, "spec", object["spec"], true); }
@@ -95,6 +136,8 @@ Strategy pod_strategy() {
   row.prepare_status_update = prepare_status_update;
   row.validate = validate;
   row.validate_update = validate_update;
+  row.views = {{"ephemeralcontainers", prepare_ephemeral_containers, validate_ephemeral_containers, true},
+               {"resize", prepare_resize, validate_resize, true}};
   row.grace_seconds = grace_seconds;
   row.selectable_fields = {{"spec.nodeName", "spec.nodeName"},
                            {"spec.host", "spec.nodeName"},

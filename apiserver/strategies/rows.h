@@ -44,6 +44,8 @@ Outcome drop_status(WriteContext& context, schema::Value object);
 Outcome keep_status(WriteContext& context, schema::Value object, const schema::Value& old);
 /// A writer of /status cannot change the other members; metadata is theirs to change, as with most of upstream's kinds.
 Outcome keep_other_members(WriteContext& context, schema::Value object, const schema::Value& old);
+/// Labels, annotations, finalizers and owners are as they were.
+void keep_own_metadata(schema::Value object, const schema::Value& old);
 /// The same for kinds that also keep labels, annotations and the like.
 Outcome keep_all_but_status(WriteContext& context, schema::Value object, const schema::Value& old);
 /// The same for kinds whose /status may also change metadata (Pod, Node, Namespace, Service).

@@ -59,9 +59,15 @@ const Strategy* Strategy::row_of(const schema::ResourceFacts& facts) {
   return facts.custom ? &custom_strategy() : &strategy_for(facts.storage_group, facts.resource);
 }
 
+const View* find_view(const Strategy& strategy, std::string_view subresource) {
+  for (const View& view : strategy.views)
+    if (view.subresource == subresource) return &view;
+  return nullptr;
+}
+
 UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource) {
   if (subresource == "status") return {strategy.prepare_status_update, strategy.validate_status_update};
-  if (subresource == "approval") return {strategy.prepare_approval_update, strategy.validate_approval_update};
+  if (const View* view = find_view(strategy, subresource)) return {view->prepare, view->validate};
   return {strategy.prepare_update, strategy.validate_update, strategy.claim_update};
 }
 
@@ -98,10 +104,14 @@ Outcome keep_status(WriteContext& context, schema::Value object, const schema::V
   return {};
 }
 
-Outcome keep_all_but_status(WriteContext& context, schema::Value object, const schema::Value& old) {
+void keep_own_metadata(schema::Value object, const schema::Value& old) {
   auto metadata = object.object("metadata");
   for (auto field : {"labels", "annotations", "finalizers", "ownerReferences"})
     copy_field(metadata, old["metadata"], field);
+}
+
+Outcome keep_all_but_status(WriteContext& context, schema::Value object, const schema::Value& old) {
+  keep_own_metadata(object, old);
   return keep_other_members(context, object, old);
 }
 

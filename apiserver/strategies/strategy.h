@@ -70,6 +70,14 @@ struct ScalePaths {
   std::vector<std::string> spec_replicas{"spec", "replicas"}, status_replicas{"status", "replicas"}, selector{};
 };
 
+/// A subresource that shows the object and changes only part of it: pods/resize.
+struct View {
+  std::string_view subresource;
+  Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare;
+  Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate;
+  bool changes_spec = false;  // else what is beside status and metadata is as it was before `prepare` is called
+};
+
 struct Strategy {
   std::string_view group, resource;
   NameRule name_rule = NameRule::dns_subdomain;
@@ -96,10 +104,7 @@ struct Strategy {
   /// After validate_update or validate_status_update: what may also warn.
   Hook<void(WriteContext& context, const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)>
       judge_update;
-  // /approval, which only CertificateSigningRequest has.
-  Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_approval_update;
-  Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)>
-      validate_approval_update;
+  std::vector<View> views = {};  // beyond /status, /scale and /finalize
   /// Grace in seconds for a delete, 0 for at once; null: the kind has no graceful deletion.
   Hook<std::int64_t(const schema::Value& object, std::optional<std::int64_t> requested)> grace_seconds;
   /// Something beyond metadata.finalizers still holds the object (Namespace: spec.finalizers): a delete only marks it,
@@ -138,6 +143,8 @@ struct UpdateSteps {
   Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> claim = nullptr;
 };
 UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource);
+/// Null: the kind has no view of that name.
+const View* find_view(const Strategy& strategy, std::string_view subresource);
 
 /// The row of a built-in resource; the generic row for kinds without one. `group` and `resource` of the storage form.
 const Strategy& strategy_for(std::string_view group, std::string_view resource);

@@ -333,6 +333,24 @@ void validate_host_ports(Causes& causes, const std::string& path, const Value& c
   }
 }
 
+// What serves a pod's own work is nothing for a container that looks into it.
+constexpr std::string_view kNotEphemeral[] = {"ports",          "resources",          "resizePolicy",
+                                              "restartPolicy",  "restartPolicyRules", "livenessProbe",
+                                              "readinessProbe", "startupProbe",       "lifecycle"};
+
+void validate_ephemeral(Causes& causes, const std::string& path, const Value& container) {
+  // Defaults fill an empty object in.
+  for (const auto field : kNotEphemeral)
+    if (container.has(field) && !container[field].empty())
+      forbidden(causes, child(path, field), "cannot be set for an Ephemeral Container");
+  std::size_t index = 0;
+  for (auto mount : container["volumeMounts"]) {
+    const std::string at = item(child(path, "volumeMounts"), index++);
+    for (const auto field : {"subPath", "subPathExpr"})
+      if (!mount[field].text().empty()) forbidden(causes, child(at, field), "cannot be set for an Ephemeral Container");
+  }
+}
+
 }  // namespace
 
 void validate_node_profiles(Causes& causes, const std::string& path, const Value& security_context) {
@@ -363,6 +381,16 @@ void validate_containers(Causes& causes, const std::string& path, const Value& s
     }
   }
   validate_host_ports(causes, containers_path, spec["containers"]);
+  const std::set<std::string_view> lasting = names;
+  std::size_t index = 0;
+  for (auto container : spec["ephemeralContainers"]) {
+    const std::string at = item(child(path, "ephemeralContainers"), index++);
+    validate_common(causes, at, container, volumes);
+    const auto name = container["name"].text(), target = container["targetContainerName"].text();
+    if (!name.empty() && !names.insert(name).second) duplicate(causes, child(at, "name"), name);
+    if (!target.empty() && !lasting.contains(target)) not_found(causes, child(at, "targetContainerName"), target);
+    validate_ephemeral(causes, at, container);
+  }
 }
 
 }  // namespace sublet::apiserver

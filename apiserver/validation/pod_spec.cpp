@@ -264,6 +264,8 @@ void validate_pod_template(Causes& causes, const std::string& path, const Value&
   validate_labels(causes, child(path, "labels"), pod_template["metadata"]["labels"]);
   validate_annotations(causes, child(path, "annotations"), pod_template["metadata"]["annotations"]);
   validate_pod_spec(causes, child(path, "spec"), pod_template["spec"], false);
+  if (!pod_template["spec"]["ephemeralContainers"].empty())
+    forbidden(causes, child(path, "spec.ephemeralContainers"), "ephemeral containers not allowed in pod template");
 }
 
 void validate_pod_spec_update(Causes& causes, const std::string& path, const Value& spec, const Value& old_spec) {

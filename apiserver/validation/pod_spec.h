@@ -23,6 +23,11 @@ void validate_pod_template(Causes& causes, const std::string& path, const schema
 void validate_pod_spec_update(Causes& causes, const std::string& path, const schema::Value& spec,
                               const schema::Value& old_spec);
 
+/// What /ephemeralcontainers may change of a spec, and /resize of a Pod.
+void validate_ephemeral_containers_update(Causes& causes, const std::string& path, const schema::Value& spec,
+                                          const schema::Value& old_spec);
+void validate_pod_resize(Causes& causes, const schema::Value& pod, const schema::Value& old_pod);
+
 void validate_tolerations(Causes& causes, const std::string& path, const schema::Value& tolerations);
 /// required...: NodeSelector with terms.
 void validate_node_selector(Causes& causes, const std::string& path, const schema::Value& selector);

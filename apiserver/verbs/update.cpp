@@ -39,11 +39,12 @@ Outcome check_preconditions(const RequestContext& context, const store::Object& 
   return fail(conflict_status(context.served().group, context.served().resource, context.info.name, kObjectModified));
 }
 
-// /status and /approval change status (and metadata); the main endpoint changes everything else, which is its
-// strategy's to see to (prepare_update).
+// /status and /approval change status (and metadata), as other views may; the main endpoint changes everything else,
+// which is its strategy's to see to (prepare_update).
 void keep_other_endpoints_fields(const RequestContext& context, Value object, const Value& old) {
   const auto& sub = context.info.subresource;
   if (sub.empty() || sub == "scale") return;
+  if (const View* view = find_view(strategy_of(*context.route), sub); view && view->changes_spec) return;
   if (brings_host_addresses(context.core->options, context.user, context.storage())) return;
   const auto is_foreign = [](std::string_view key) {
     return key != "metadata" && key != "status" && key != "kind" && key != "apiVersion";
