@@ -1,4 +1,4 @@
-"""Container images of static binaries, as archives that `ctr images import` reads; kept in the cache by their content's key.
+"""Container images of static binaries (and dig with its libraries), as archives that `ctr images import` reads; kept in the cache by their content's key.
 
 No registry is reachable from where this runs: what upstream's manifests name is packed under the same name.
 """
@@ -7,6 +7,8 @@ import hashlib
 import io
 import json
 import os
+import re
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -25,11 +27,18 @@ ACCOUNTS = {"etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nuser:x:65532:65532::/
 FORMAT = "3"
 
 
-def agnhost() -> str:
-    """Upstream's name of it, with the version that the pinned release's tests want."""
-    release = build.pins()["release"]["kubernetes"]
-    folder = build.module_dir("k8s.io/kubernetes", release)
-    return "registry.k8s.io/e2e-test-images/agnhost:" + (folder / "test/images/agnhost/VERSION").read_text().strip()
+REGISTRIES = {"PromoterE2eRegistry": "registry.k8s.io/e2e-test-images", "GcRegistry": "registry.k8s.io"}
+
+
+def _of_upstreams_tests(constant: str) -> str:
+    """The name and version of an image that the pinned release's tests want, by upstream's constant for it."""
+    folder = build.module_dir("k8s.io/kubernetes", build.pins()["release"]["kubernetes"])
+    source = (folder / "test/utils/image/manifest.go").read_text()
+    found = re.search(rf'configs\[{constant}\] *= Config{{list\.(\w+), "([^"]+)", "([^"]+)"}}', source)
+    if not found:
+        raise SystemExit(f"testhost: upstream's manifest.go names no image {constant}")
+    registry, name, version = found.groups()
+    return f"{REGISTRIES[registry]}/{name}:{version}"
 
 
 def _layer(binaries: dict[str, Path], shell: bool) -> bytes:
@@ -63,15 +72,17 @@ def _layer(binaries: dict[str, Path], shell: bool) -> bytes:
         if shell:
             put("bin/busybox", BUSYBOX.read_bytes(), 0o755)
             for tool in TOOLS:
+                if f"bin/{tool}" in binaries:
+                    continue
                 info = tarfile.TarInfo(f"bin/{tool}")
                 info.type, info.linkname = tarfile.SYMTYPE, "busybox"
                 tar.addfile(info)
     return buffer.getvalue()
 
 
-def _archive(tag: str, entry: list[str], binaries: dict[str, Path], shell: bool) -> Path:
+def _archive(tag: str, entry: list[str], binaries: dict[str, Path], shell: bool, command: list[str] | None = None) -> Path:
     """The archive of one image, packed when the cache has none of these bytes."""
-    facts = [FORMAT, tag, *entry, str(shell)] + [f"{n}={p}:{p.stat().st_size}:{p.stat().st_mtime_ns}" for n, p in binaries.items()]
+    facts = [FORMAT, tag, *entry, str(shell), *(command or [])] + [f"{n}={p}:{p.stat().st_size}:{p.stat().st_mtime_ns}" for n, p in binaries.items()]
     key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     path = build.cache_dir() / "images" / f"{tag.rsplit('/', 1)[1].replace(':', '-')}-{key}.tar"
     if path.is_file():
@@ -81,7 +92,7 @@ def _archive(tag: str, entry: list[str], binaries: dict[str, Path], shell: bool)
     config = json.dumps({
         "architecture": "amd64", "os": "linux", "history": [{}],
         "config": {"Env": ["PATH=/bin:/usr/bin", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"], 
-                   **({"Entrypoint": entry} if entry else {"Cmd": ["sh"]})},
+                   **({"Entrypoint": entry} if entry else {"Cmd": ["sh"]}), **({"Cmd": command} if command else {})},
         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]}}).encode()
     name = hashlib.sha256(config).hexdigest() + ".json"
     manifest = json.dumps([{"Config": name, "RepoTags": [tag], "Layers": ["layer.tar"]}]).encode()
@@ -95,14 +106,35 @@ def _archive(tag: str, entry: list[str], binaries: dict[str, Path], shell: bool)
     return path
 
 
+def _with_libraries(*programs: Path) -> dict[str, Path]:
+    """Dynamic programs of this machine, each with the libraries that its loader would take, by their places in an image."""
+    files = {}
+    for program in programs:
+        if not program.is_file():
+            raise SystemExit(f"testhost: {program} is not there; run tools/install-deps")
+        files[str(program).lstrip("/")] = program
+        for line in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.splitlines():
+            found = re.search(r"(/\S+) \(0x", line)
+            if found:
+                files[found.group(1).lstrip("/")] = Path(found.group(1)).resolve()
+    return files
+
+
 def archives(binaries: dict[str, Path]) -> list[Path]:
     """What every node has, the smallest first: pods wait for pause before all."""
     if not BUSYBOX.is_file():
         raise SystemExit("testhost: /bin/busybox is not there; install busybox-static")
+    resolvers = _with_libraries(Path("/usr/bin/dig"), Path("/usr/bin/getent"))
+    # As upstream packs it: a second name of the program, and what its tests call beside it.
+    callers = _with_libraries(Path("/usr/bin/dig"), Path("/usr/bin/curl"), Path("/usr/bin/nc.openbsd"))
+    callers["bin/nc"] = callers.pop("usr/bin/nc.openbsd")
     return [
         _archive(PAUSE, ["/bin/busybox", "sleep", "2147483647"], {}, True),
         _archive(COREDNS, ["/coredns"], {"coredns": binaries["coredns"]}, False),
         _archive(SHELL, [], {}, True),
         _archive(KUBECTL, ["/bin/kubectl"], {"bin/kubectl": binaries["kubectl"]}, True),
-        _archive(agnhost(), ["/agnhost"], {"agnhost": binaries["agnhost"]}, True),
+        _archive(_of_upstreams_tests("Agnhost"), ["/agnhost"], {"agnhost": binaries["agnhost"], "agnhost-2": binaries["agnhost"], **callers}, True, ["pause"]),
+        _archive(_of_upstreams_tests("GlibcDnsTesting"), [], resolvers, True),
+        _archive(_of_upstreams_tests("BusyBox"), [], {}, True),
+        _archive(_of_upstreams_tests("Pause"), ["/bin/busybox", "sleep", "2147483647"], {}, True),
     ]
