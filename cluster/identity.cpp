@@ -151,19 +151,19 @@ std::vector<Rule> rules_of(const VirtualCluster& cluster, const patches::SyncCon
   return rules;
 }
 
-void put_strings(Value list, std::initializer_list<std::string_view> texts) {
-  for (const auto text : texts) list.push(text);
-}
-
+// Subresources: those that change the object. What the others do (exec) no policy sees as a write.
 void put_matched(Value rules, const HostRight& right) {
   const bool token = right.resource == "serviceaccounts/token";
-  const auto writes = [](const std::string& verb) { return verb == "create" || verb == "patch" || verb == "delete"; };
-  if (std::ranges::none_of(right.verbs, writes) || (!token && right.resource.find('/') != std::string::npos)) return;
+  const bool view = !token && right.resource.find('/') != std::string::npos;
+  const auto may = [&](std::string_view verb) { return std::ranges::find(right.verbs, verb) != right.verbs.end(); };
+  if (!may("patch") && (view || (!may("create") && !may("delete")))) return;
   Value rule = rules.push_object();
   rule.array("apiGroups").push(right.group);
   rule.array("apiVersions").push("*");
-  put_strings(rule.array("operations"), {"CREATE"});
-  if (!token) put_strings(rule["operations"], {"UPDATE", "DELETE"});
+  Value operations = rule.array("operations");
+  if (!view) operations.push("CREATE");
+  if (!token) operations.push("UPDATE");
+  if (!token && !view) operations.push("DELETE");
   rule.array("resources").push(right.resource);
   rule.put("scope", right.cluster_wide ? "Cluster" : "Namespaced");
 }

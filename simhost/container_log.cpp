@@ -58,7 +58,7 @@ Result<LogQuery> read_log_query(const std::string& query, WallTime now) {
 }
 
 Result<const ContainerRun*> log_container(const PodRun& run, const LogQuery& query) {
-  const auto regular = [](const ContainerRun& c) { return !c.init; };
+  const auto regular = [](const ContainerRun& c) { return !c.init && !c.ephemeral; };
   std::string wanted = query.container;
   if (wanted.empty()) {
     std::string names;

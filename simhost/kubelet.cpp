@@ -29,6 +29,7 @@ std::string waiting_key(Dependency::Kind kind, std::string_view namespace_name, 
 
 bool runs_again(const PodRun& run, const ContainerRun& container) {
   if (container.sidecar) return true;
+  if (container.ephemeral) return false;
   const bool failed = !container.done_well();
   if (container.init || run.restart_policy == "OnFailure") return failed && run.restart_policy != "Never";
   return run.restart_policy == "Always";
@@ -93,6 +94,7 @@ void Kubelet::update(PodRun& run, const schema::Value& object) {
   if (object["metadata"].has("deletionTimestamp")) return stop(run, object);
   if (run.finished()) return;
   restart_changed_images(run, object);
+  if (take_up_ephemeral(run, object)) advance(run, object);
   plan_deadline(run, object);
   const bool seen = object["status"]["observedGeneration"].integer() == object["metadata"]["generation"].integer();
   if (!seen || !object["spec"]["readinessGates"].empty()) write_status(run, object);
@@ -156,7 +158,9 @@ void Kubelet::advance(PodRun& run, const schema::Value& object) {
     if (run.ip.empty()) run.ip = object["spec"]["hostNetwork"].boolean() ? run.host_ip : take_address();
     bool open = true;  // everything before has come far enough
     for (ContainerRun& container : run.containers) {
-      if (container.init) {
+      if (container.ephemeral) {
+        if (container.state == State::waiting && container.timer == 0) start(run, container, object);
+      } else if (container.init) {
         open = open && advance_init(run, container, object);
       } else if (open && container.state == State::waiting && container.timer == 0) {
         start(run, container, object);
@@ -462,7 +466,10 @@ void Kubelet::event(const PodRun& run, const ContainerRun* container, EventRecor
                         .uid = run.uid,
                         .resource_version = run.pod->resource_version};
   if (container)
-    about.field_path = (container->init ? "spec.initContainers{" : "spec.containers{") + container->name + "}";
+    about.field_path = (container->init        ? "spec.initContainers{"
+                        : container->ephemeral ? "spec.ephemeralContainers{"
+                                               : "spec.containers{") +
+                       container->name + "}";
   events_.record(about, {"kubelet", run.node}, type, reason, message);
 }
 

@@ -41,25 +41,39 @@ void take_over(ContainerRun& container, const schema::Value& status) {
   }
 }
 
-void add_containers(PodRun& run, const schema::Value& object, const char* spec_list, const char* status_list,
-                    bool init) {
-  for (const schema::Value spec : object["spec"][spec_list]) {
-    ContainerRun container;
-    container.name = spec["name"].string();
-    container.image = spec["image"].string();
-    container.init = init;
-    container.sidecar = init && spec["restartPolicy"].text() == "Always";
-    container.reason = init || object["spec"]["initContainers"].empty() ? "ContainerCreating" : "PodInitializing";
-    for (const schema::Value status : object["status"][status_list])
-      if (status["name"].text() == container.name) take_over(container, status);
-    run.containers.push_back(std::move(container));
-  }
+enum class Role { init, regular, ephemeral };
+struct RoleFacts {
+  const char *spec_list, *status_list;
+};
+RoleFacts facts_of(Role role) {
+  if (role == Role::init) return {"initContainers", "initContainerStatuses"};
+  if (role == Role::ephemeral) return {"ephemeralContainers", "ephemeralContainerStatuses"};
+  return {"containers", "containerStatuses"};
+}
+
+void add_container(PodRun& run, const schema::Value& object, const schema::Value& spec, Role role) {
+  ContainerRun container;
+  container.name = spec["name"].string();
+  container.image = spec["image"].string();
+  container.init = role == Role::init;
+  container.ephemeral = role == Role::ephemeral;
+  container.sidecar = container.init && spec["restartPolicy"].text() == "Always";
+  const bool waits = role == Role::regular && !object["spec"]["initContainers"].empty();
+  container.reason = waits ? "PodInitializing" : "ContainerCreating";
+  for (const schema::Value status : object["status"][facts_of(role).status_list])
+    if (status["name"].text() == container.name) take_over(container, status);
+  run.containers.push_back(std::move(container));
+}
+
+void add_containers(PodRun& run, const schema::Value& object, Role role) {
+  for (const schema::Value spec : object["spec"][facts_of(role).spec_list]) add_container(run, object, spec, role);
 }
 
 }  // namespace
 
 schema::Value container_spec(const schema::Value& pod, const ContainerRun& container) {
-  for (const schema::Value spec : pod["spec"][container.init ? "initContainers" : "containers"])
+  const Role role = container.init ? Role::init : container.ephemeral ? Role::ephemeral : Role::regular;
+  for (const schema::Value spec : pod["spec"][facts_of(role).spec_list])
     if (spec["name"].text() == container.name) return spec;
   return {};
 }
@@ -82,9 +96,15 @@ PodRun make_run(const kube::CachedPtr& pod, const schema::Value& object, const s
   for (const schema::Value condition : status["conditions"])
     run.conditions[condition["type"].string()] = {condition["status"].string(),
                                                   condition["lastTransitionTime"].string()};
-  add_containers(run, object, "initContainers", "initContainerStatuses", true);
-  add_containers(run, object, "containers", "containerStatuses", false);
+  for (const Role role : {Role::init, Role::regular, Role::ephemeral}) add_containers(run, object, role);
   return run;
+}
+
+bool take_up_ephemeral(PodRun& run, const schema::Value& object) {
+  const std::size_t before = run.containers.size();
+  for (const schema::Value spec : object["spec"]["ephemeralContainers"])
+    if (run.find(spec["name"].text()) == nullptr) add_container(run, object, spec, Role::ephemeral);
+  return run.containers.size() != before;
 }
 
 void settle_phase(PodRun& run) {
@@ -92,6 +112,7 @@ void settle_phase(PodRun& run) {
   using State = ContainerRun::State;
   bool any_started = false, all_ended = true, all_well = true;
   for (const ContainerRun& container : run.containers) {
+    if (container.ephemeral) continue;
     const bool ended = container.state == State::terminated;
     if (container.init) {
       // Under the policy Never a failed init container ends the pod; otherwise it will be run again.

@@ -30,6 +30,7 @@ struct ContainerRun {
 
   std::string name, image;
   bool init = false, sidecar = false;
+  bool ephemeral = false;               // came later, to look into the pod, which does not depend on it
   shell::Trace program;                 // of the run that is on, or was last; an image's own program runs for ever
   std::shared_ptr<shell::World> world;  // what its processes see; null when it has no command of its own
 
@@ -83,6 +84,8 @@ schema::Value container_spec(const schema::Value& pod, const ContainerRun& conta
 
 /// A run for a pod just seen: from its spec, and from its status when it has run before (a restart of simhost).
 PodRun make_run(const kube::CachedPtr& pod, const schema::Value& object, const std::string& host_ip);
+/// Takes up the ephemeral containers that have come; whether some did.
+bool take_up_ephemeral(PodRun& run, const schema::Value& object);
 /// Sets `phase` from the containers.
 void settle_phase(PodRun& run);
 /// A strategic merge patch for the status subresource: everything the kubelet owns. Updates run.conditions.

@@ -57,7 +57,15 @@ void put_state(schema::Value status, const ContainerRun& container) {
   if (container.last) put_ended(last, *container.last);
 }
 
-void put_container(schema::Value list, const PodRun& run, const ContainerRun& container) {
+// What a running container has is what its spec says, at once.
+void put_resources(schema::Value status, const schema::Value& resources) {
+  schema::Value actual = status.object("resources");
+  for (const char* list : {"limits", "requests"})
+    if (const schema::Value amounts = resources[list]) actual.put(list, amounts);
+  if (const schema::Value requests = resources["requests"]) status.put("allocatedResources", requests);
+}
+
+void put_container(schema::Value list, const PodRun& run, const ContainerRun& container, const schema::Value& object) {
   schema::Value status = list.push_object();
   status.put("name", container.name);
   put_state(status, container);
@@ -68,6 +76,8 @@ void put_container(schema::Value list, const PodRun& run, const ContainerRun& co
   status.put("imageID", pulled ? image_id(container.image) : "");
   if (pulled) status.put("containerID", container.id);
   status.put("started", container.state == State::running && container.started_up);
+  if (container.state == State::running && !container.ephemeral)
+    put_resources(status, container_spec(object, container)["resources"]);
 }
 
 /// "[a b]": the containers that `is_bad` picks; empty when none.
@@ -96,7 +106,7 @@ Verdict judge_containers(const PodRun& run) {
   if (run.phase == "Succeeded") return {false, "PodCompleted"};
   if (run.phase == "Failed") return {false, "PodFailed"};
   const std::string unready =
-      names_of(run, [&](const ContainerRun& c) { return (!c.init || c.sidecar) && !is_ready(run, c); });
+      names_of(run, [&](const ContainerRun& c) { return (!c.init || c.sidecar) && !c.ephemeral && !is_ready(run, c); });
   if (unready.empty()) return {};
   return {false, "ContainersNotReady", "containers with unready status: " + unready};
 }
@@ -162,8 +172,12 @@ std::string status_patch(PodRun& run, const schema::Value& object, WallTime now)
 
   put_addresses(status, run);
   status.put("startTime", format_time(run.started));
-  for (const ContainerRun& container : run.containers)
-    put_container(status.array(container.init ? "initContainerStatuses" : "containerStatuses"), run, container);
+  for (const ContainerRun& container : run.containers) {
+    const char* const list = container.init        ? "initContainerStatuses"
+                             : container.ephemeral ? "ephemeralContainerStatuses"
+                                                   : "containerStatuses";
+    put_container(status.array(list), run, container, object);
+  }
   return patch.to_json();
 }
 

@@ -73,14 +73,14 @@ std::vector<SyncedKind> all_kinds() {
           .direction = Direction::to_host,
           .crosses = "every pod that admission lets in",
           .host_allocates = "node, addresses, status, records of host components such as runai-gpu-group",
-          .wins =
-              "the tenant on image, deadline, tolerations and its labels under t.sublet.dev; the host on all that its "
-              "webhooks, schedulers and kubelets write, also on keys that a template lets cross as they are",
+          .wins = "the tenant on image, resources, deadline, tolerations and its labels under t.sublet.dev; the host "
+                  "on all that its "
+                  "webhooks, schedulers and kubelets write, also on keys that a template lets cross as they are",
           .status = "by the rows of PodStatus; binding and deletion by the host come back too",
           .host_copy = HostCopy::ours,
           .host_verbs = kAllVerbs,
           .host_subresources = {"pods/log get", "pods/exec get create", "pods/attach get create",
-                                "pods/portforward get create"},
+                                "pods/portforward get create", "pods/ephemeralcontainers patch", "pods/resize patch"},
           .swept = true,
           .ends_with_grace = true,
           .watch_tenant = watch_tenant_pods,
@@ -91,6 +91,7 @@ std::vector<SyncedKind> all_kinds() {
           .uses_others = true,
           .judged = true,
           .patch_content = patch_pod_spec,
+          .host_views = {{"ephemeralcontainers", patch_ephemeral_containers}, {"resize", patch_resources}},
       },
       {
           .kind = "Service",

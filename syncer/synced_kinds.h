@@ -36,6 +36,12 @@ enum class Direction { to_host, from_host };
 // or ours of such a kind.
 enum class HostCopy { none, ours, host_namespace, cluster, ours_in_cluster };
 
+/// A subresource of a host object through which part of it changes.
+struct HostView {
+  std::string_view subresource;
+  void (*patch_content)(const schema::Value& host_object, const schema::Value& desired, schema::Value patch);
+};
+
 struct SyncedKind {
   std::string_view kind;  // of the row, and the first part of its keys
   kube::Resource resource;
@@ -79,6 +85,8 @@ struct SyncedKind {
   bool judged = false;
   /// What of the content differs from what is desired and is ours to change, put into a merge patch.
   void (*patch_content)(const schema::Value& host_object, const schema::Value& desired, schema::Value patch) = nullptr;
+  /// What changes through subresources of the host object: before `patch_content` is asked.
+  std::vector<HostView> host_views{};
   bool made_anew = false;          // when the host refuses a change as invalid: only a new object can carry it
   std::string_view status_rows{};  // rows (fields_from_host.cpp) by which reconcile_copied() brings status back
   /// Fields of the spec that the host fills where the tenant's has none, and annotations in which it says how that

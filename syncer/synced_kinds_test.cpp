@@ -83,6 +83,8 @@ TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
             "/pods/exec get create\n"
             "/pods/attach get create\n"
             "/pods/portforward get create\n"
+            "/pods/ephemeralcontainers patch\n"
+            "/pods/resize patch\n"
             "/services get list watch create patch delete\n"
             "/configmaps get list watch create patch delete\n"
             "/secrets get list watch create patch delete\n"

@@ -37,6 +37,29 @@ Status foreign_status(Border& border, const SyncedKind& kind, const std::string&
   return status;
 }
 
+// Only this very object: by now another may have its name. The host refuses the patch then, and the next look sees it.
+Result<Document> send_patch(Border& border, const SyncedKind& kind, const Value& host_object, const Document& patch,
+                            std::string_view subresource = {}) {
+  const Value metadata = host_object["metadata"];
+  patch.root().object("metadata").put("uid", metadata["uid"].text());
+  ++border.host_writes;
+  return border.host.patch(kind.resource, border.host_place(kind), metadata["name"].text(), kube::PatchType::merge,
+                           patch.to_json(), subresource);
+}
+
+// What changes through subresources; how long to wait when too much has been written.
+Result<Requeue> patch_views(Border& border, const SyncedKind& kind, const Value& host_object, const Value& desired) {
+  for (const HostView& view : kind.host_views) {
+    const Document patch = Document::object();
+    view.patch_content(host_object, desired, patch.root());
+    if (patch.root().empty()) continue;
+    if (const auto wait = border.host_changes.take()) return Requeue(*wait);
+    if (const auto patched = send_patch(border, kind, host_object, patch, view.subresource); !patched)
+      return fail(patched.error());
+  }
+  return Requeue();
+}
+
 // The host object is there and ours: brings it to the desired form.
 Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& host_object, const Value& desired) {
   const std::string name = desired["metadata"]["name"].string();
@@ -51,17 +74,14 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   }
   const EarlierLabels earlier = earlier_labels(border, kind.kind, host_object);
   if (earlier == EarlierLabels::wait) return kEarlierLabelsWait;
+  // First: what the next patch writes down of the resources is as they are by then.
+  if (auto viewed = patch_views(border, kind, host_object, desired); !viewed || *viewed) return viewed;
   const bool keep = earlier == EarlierLabels::keep;
   const Requeue again = keep ? Requeue(kEarlierLabelsWait) : Requeue();
   Document patch = make_host_patch(kind.patch_content, host_object, desired, keep);
   if (patch.root().empty()) return again;
   if (const auto wait = border.host_changes.take()) return *wait;
-  // Only this very object: by now another may have its name. The host refuses the patch then, and the next look sees
-  // it.
-  patch.root().object("metadata").put("uid", host_object["metadata"]["uid"].text());
-  ++border.host_writes;
-  const auto patched =
-      border.host.patch(kind.resource, border.host_place(kind), name, kube::PatchType::merge, patch.to_json());
+  const auto patched = send_patch(border, kind, host_object, patch);
   if (patched) return again;
   if (patched.error().is(Reason::invalid) && kind.made_anew) {
     // An immutable part changed (Secret type, immutable data): only a new object can carry it.

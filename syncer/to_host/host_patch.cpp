@@ -117,6 +117,67 @@ void patch_gates(const Value& host_spec, const Value& desired_spec, const Writte
   if (gates.root().size() != there) spec_patch.put("schedulingGates", gates.root());
 }
 
+// Sets what is wanted of the two resources; whether it did.
+bool take_resources(Value owner, const Value& wanted) {
+  bool changed = false;
+  for (const std::string_view list : {"requests", "limits"})
+    for (const std::string_view resource : {"cpu", "memory"}) {
+      const Value amount = wanted["resources"][list][resource];
+      if (!amount || amount.equals(owner["resources"][list][resource])) continue;
+      owner.object("resources").object(list).put(resource, amount);
+      changed = true;
+    }
+  const Value policies = wanted["resizePolicy"];
+  if (!policies || policies.equals(owner["resizePolicy"])) return changed;
+  owner.put("resizePolicy", policies);
+  return true;
+}
+
+bool resized(const Written& before, std::string_view name, const Value& wanted) {
+  const std::string now = resources_digest(wanted);
+  const auto known = before.resources.find(name);
+  if (now.empty()) return false;
+  // What an earlier version wrote says nothing of resources: until that is written down, they are the host's.
+  return known != before.resources.end() ? known->second != now : before.generation > 0;
+}
+
+bool resize_containers(Value host_containers, const Value& wanted, const Written& before) {
+  bool changed = false;
+  for (Value container : host_containers)
+    for (const Value one : wanted)
+      if (one["name"].equals(container["name"]) && resized(before, one["name"].text(), one))
+        changed = take_resources(container, one) || changed;
+  return changed;
+}
+
+Document resources_patch(const Value& host_pod, const Value& desired) {
+  Document patch = Document::object();
+  const Written before = Written::on(host_pod);
+  for (const std::string_view list : {"initContainers", "containers"}) {
+    const Document containers = Document::copy_of(host_pod["spec"][list]);
+    if (resize_containers(containers.root(), desired["spec"][list], before)) patch.root().put(list, containers.root());
+  }
+  if (!resized(before, "", desired["spec"])) return patch;
+  const Document spec = Document::object();
+  if (const Value now = host_pod["spec"]["resources"]) spec.root().put("resources", now);
+  if (take_resources(spec.root(), desired["spec"])) patch.root().put("resources", spec["resources"]);
+  return patch;
+}
+
+Document ephemeral_containers_patch(const Value& host_pod, const Value& desired) {
+  Document patch = Document::object();
+  const std::string_view list = "ephemeralContainers";
+  Document containers = Document::copy_of(host_pod["spec"][list]);
+  if (!containers.root().is_array()) containers.root().make_array();
+  const std::size_t there = containers.root().size();
+  for (const Value wanted : desired["spec"][list])
+    if (std::none_of(containers.root().begin(), containers.root().end(),
+                     [&](const Value& container) { return container["name"].equals(wanted["name"]); }))
+      containers.root().push(wanted);
+  if (containers.root().size() != there) patch.root().put(list, containers.root());
+  return patch;
+}
+
 Document pod_spec_patch(const Value& host_pod, const Value& desired) {
   Document patch = Document::object();
   const Value host_spec = host_pod["spec"], desired_spec = desired["spec"];
@@ -190,6 +251,14 @@ void put_spec(const Document& spec, Value patch) {
 
 void patch_pod_spec(const Value& host_pod, const Value& desired, Value patch) {
   put_spec(pod_spec_patch(host_pod, desired), patch);
+}
+
+void patch_ephemeral_containers(const Value& host_pod, const Value& desired, Value patch) {
+  put_spec(ephemeral_containers_patch(host_pod, desired), patch);
+}
+
+void patch_resources(const Value& host_pod, const Value& desired, Value patch) {
+  put_spec(resources_patch(host_pod, desired), patch);
 }
 
 void patch_service_spec(const Value& host_service, const Value& desired, Value patch) {

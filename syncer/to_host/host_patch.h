@@ -25,6 +25,11 @@ schema::Document make_host_patch(PatchContent patch_content, const schema::Value
 
 /// Pods: the few spec fields that Kubernetes lets change.
 void patch_pod_spec(const schema::Value& host_pod, const schema::Value& desired, schema::Value patch);
+/// Pods, through /ephemeralcontainers: those that the tenant has added; the host's own stay.
+void patch_ephemeral_containers(const schema::Value& host_pod, const schema::Value& desired, schema::Value patch);
+/// Pods, through /resize: the CPU and memory that the tenant has changed since they were last written, and only they: a
+/// host may have filled in or capped the others.
+void patch_resources(const schema::Value& host_pod, const schema::Value& desired, schema::Value patch);
 /// Services: the spec fields that the tenant's sets; the host fills the others (addresses, families, node ports).
 void patch_service_spec(const schema::Value& host_service, const schema::Value& desired, schema::Value patch);
 /// ConfigMaps and Secrets: all of their content.

@@ -128,6 +128,14 @@ void look_at_uses(const PodPair& pair) {
     pair.border.queue.add(key);
 }
 
+void tell_refusal(PodPair& pair, const Value& tenant_pod, std::string_view what, const Status& error) {
+  if (!error.is(Reason::invalid) && !error.is(Reason::forbidden) && !error.is(Reason::bad_request)) return;
+  record_tenant_event(
+      pair.border, tenant_pod, "Warning", "SyncFailed",
+      "the host refused " + std::string(what) + ": " +
+          in_tenant_words(pair.border, error.message, pair.host_name, {pair.tenant_namespace, pair.tenant_name, {}}));
+}
+
 // No host pod in the cache.
 Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
@@ -148,12 +156,7 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   if (!translated) return Requeue();
   look_at_uses(pair);
   auto applied = apply_to_host(border, pair.sides.kind, nullptr, std::move(translated->host_object), tenant_pod);
-  if (applied) return applied;
-  const Status& error = applied.error();
-  if (error.is(Reason::invalid) || error.is(Reason::forbidden) || error.is(Reason::bad_request))
-    record_tenant_event(border, tenant_pod, "Warning", "SyncFailed",
-                        "the host refused the pod: " + in_tenant_words(border, error.message, pair.host_name,
-                                                                       {pair.tenant_namespace, pair.tenant_name, {}}));
+  if (!applied) tell_refusal(pair, tenant_pod, "the pod", applied.error());
   return applied;
 }
 
@@ -230,6 +233,7 @@ Result<Requeue> bring_wishes_down(PodPair& pair, const Value& tenant_pod) {
   if (!translated) return Requeue();
   auto applied =
       apply_to_host(border, pair.sides.kind, pair.host_cached, std::move(translated->host_object), tenant_pod);
+  if (!applied) tell_refusal(pair, tenant_pod, "what has changed of the pod", applied.error());
   // What was written now comes back as a change of the host pod, and is looked at then.
   if (applied && !*applied) border.settled_pods.settle(pair.tenant_cached->uid, seen);
   return applied;

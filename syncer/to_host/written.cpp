@@ -1,5 +1,6 @@
 #include "syncer/to_host/written.h"
 
+#include <charconv>
 #include <vector>
 
 #include "sublet/net/digest.h"
@@ -14,6 +15,7 @@ using schema::Value;
 constexpr std::string_view kEarlierImages = "sublet.dev/tenant-images", kEarlierGates = "sublet.dev/tenant-gates",
                            kEarlierHash = "sublet.dev/desired-hash";
 constexpr std::size_t kDigestChars = 8;
+constexpr const char* kResizable[] = {"cpu", "memory"};
 constexpr const char* kContainerLists[] = {"initContainers", "containers"};
 
 template <class Take>
@@ -49,6 +51,12 @@ Written read_present(std::string_view text) {
         return;
       case 'i':
         written.images.emplace(name, digest);
+        return;
+      case 'r':
+        written.resources.emplace(name, digest);
+        return;
+      case 'n':
+        std::from_chars(rest.data(), rest.data() + rest.size(), written.generation);
         return;
       case 'g':
         written.gates.emplace(rest);
@@ -86,6 +94,17 @@ void append(std::string& text, char what, std::string_view name, std::string_vie
 
 }  // namespace
 
+std::string resources_digest(const Value& owner) {
+  std::string said;
+  for (const char* list : {"requests", "limits"})
+    for (const char* resource : kResizable)
+      if (const Value amount = owner["resources"][list][resource])
+        said += std::string(list) + resource + amount.to_json();
+  for (const Value policy : owner["resizePolicy"])
+    if (policy["restartPolicy"].text() != "NotRequired") said += policy.to_json();
+  return said.empty() ? said : value_digest(said);
+}
+
 std::string value_digest(std::string_view value) { return net::sha256_hex(value, kDigestChars); }
 
 bool unchanged(const Written::Digests& written, std::string_view key, std::string_view now) {
@@ -120,8 +139,13 @@ Written Written::of(const Value& desired) {
     if (!of_sublet(annotation.key()))
       written.annotations[std::string(annotation.key())] = value_digest(annotation.text());
   for (const char* list : kContainerLists)
-    for (const Value container : desired["spec"][list])
+    for (const Value container : desired["spec"][list]) {
       written.images[container["name"].string()] = value_digest(container["image"].text());
+      if (std::string digest = resources_digest(container); !digest.empty())
+        written.resources[container["name"].string()] = std::move(digest);
+    }
+  if (std::string digest = resources_digest(desired["spec"]); !digest.empty())
+    written.resources[""] = std::move(digest);
   for (const Value gate : desired["spec"]["schedulingGates"]) written.gates.insert(gate["name"].string());
   return written;
 }
@@ -129,9 +153,11 @@ Written Written::of(const Value& desired) {
 std::string Written::text() const {
   std::string text;
   if (!hash.empty()) append(text, 'h', hash);
+  if (generation > 0) append(text, 'n', std::to_string(generation));
   for (const auto& [key, digest] : labels) append(text, 'l', key, digest);
   for (const auto& [key, digest] : annotations) append(text, 'a', key, digest);
   for (const auto& [container, digest] : images) append(text, 'i', container, digest);
+  for (const auto& [container, digest] : resources) append(text, 'r', container, digest);
   for (const std::string& gate : gates) append(text, 'g', gate);
   return text;
 }

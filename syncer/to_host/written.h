@@ -4,11 +4,13 @@
 //
 // Told are: the hash of the desired object ("h:<hash>"); of labels and annotations under keys that are not sublet's the
 // digest of the value ("l:<key>=<digest>", "a:..."); the images that the tenant wants ("i:<container>=<digest>"), since
-// hosts rewrite images to their mirrors; and the tenant's scheduling gates ("g:<gate>"). Keys of sublet.dev need no
-// record: nobody else writes them. Objects of earlier versions say the same in several annotations: those are read,
-// and go with the next write. Pure; any thread.
+// hosts rewrite images to their mirrors; resources and resize policies likewise ("r:<container>=<digest>", without a
+// name those of the whole pod); the tenant's scheduling gates ("g:<gate>"); and the generation of the tenant's object
+// that was written ("n:<generation>"). Keys of sublet.dev need no record: nobody else writes them. Objects of earlier
+// versions say the same in several annotations: those are read, and go with the next write. Pure; any thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -23,7 +25,8 @@ struct Written {
   using Digests = std::map<std::string, std::string, std::less<>>;  // value "": not known, the value is taken for ours
 
   std::string hash;
-  Digests labels, annotations, images;
+  std::int64_t generation = 0;  // 0: not told
+  Digests labels, annotations, images, resources;
   std::set<std::string, std::less<>> gates;
 
   /// What stands on a host object.
@@ -34,6 +37,8 @@ struct Written {
   std::string text() const;
 };
 
+/// What a resize may change of a container, or of a pod's spec ("" when it says nothing of it).
+std::string resources_digest(const schema::Value& owner);
 std::string value_digest(std::string_view value);
 /// Whether the value that stands there is the one that was written.
 bool unchanged(const Written::Digests& written, std::string_view key, std::string_view now);

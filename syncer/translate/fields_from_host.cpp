@@ -23,7 +23,7 @@ std::vector<TypeRows> pod_status() {
            force("qosClass", "what the tenant's API server made of the tenant's pod"),
            walk("resources", "StatusResources"),
            drop("resourceClaimStatuses extendedResourceClaimStatus nodeAllocatableResourceClaimStatuses", kHostNames),
-           drop("observedGeneration", "counts the host pod's changes"),
+           force("observedGeneration", "the tenant pod's generation, once the kubelet has seen what became of it"),
        }},
       {"PodCondition",
        {copy("type status lastProbeTime lastTransitionTime reason message"),

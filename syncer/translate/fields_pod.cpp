@@ -22,7 +22,7 @@ std::vector<TypeRows> pods() {
        {
            walk("volumes", "Volume"),
            walk("initContainers containers", "Container"),
-           drop("ephemeralContainers", "they come through their own subresource, never at create"),
+           walk("ephemeralContainers", "EphemeralContainer"),
            copy("restartPolicy"),
            clamp("terminationGracePeriodSeconds", clamp_grace_period),
            copy("activeDeadlineSeconds"),
@@ -87,6 +87,26 @@ std::vector<TypeRows> containers() {
            walk("securityContext", "SecurityContext"),
            copy("stdin stdinOnce tty"),
        }},
+      {"EphemeralContainer",
+       {
+           copy("name image command args workingDir targetContainerName"),
+           deny("ports resizePolicy restartPolicy restartPolicyRules livenessProbe readinessProbe "
+                "startupProbe "
+                "lifecycle",
+                "an ephemeral container has none"),
+           walk("resources", "NoResources"),
+           walk("envFrom", "EnvFromSource"),
+           clamp("env", leave_out_steering_variables, "EnvVar"),
+           walk("volumeMounts", "VolumeMount"),
+           walk("volumeDevices", "VolumeDevice"),
+           copy("terminationMessagePath terminationMessagePolicy imagePullPolicy"),
+           walk("securityContext", "SecurityContext"),
+           copy("stdin stdinOnce tty"),
+       }},
+      // It is sent empty, as all clients in Go do.
+      {"NoResources",
+       {deny("limits requests claims", "an ephemeral container has none")},
+       "io.k8s.api.core.v1.ResourceRequirements"},
       {"ContainerPort",
        {copy("name containerPort protocol"),
         deny("hostPort", "ports of the node are not offered to tenants; expose the pod by a Service"),

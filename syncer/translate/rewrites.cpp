@@ -533,6 +533,8 @@ void set_pod_network(const Translation& translation, Value host_pod_spec) {
 }  // namespace
 
 void finish_pod(const Translation& translation, Value host_pod) {
+  // They come through their own subresource, once the host pod is there.
+  if (translation.operation() == Operation::create) host_pod["spec"].erase("ephemeralContainers");
   overrule(translation, "Pod", host_pod);
   set_pod_network(translation, host_pod["spec"]);
 }
@@ -554,7 +556,7 @@ void add_service_environment(const Translation& translation, Value host_pod) {
   };
   if (translation.tenant().path("spec.enableServiceLinks").boolean(true))
     variables.insert(variables.end(), context.service_environment.begin(), context.service_environment.end());
-  for (const std::string_view list : {"initContainers", "containers"}) {
+  for (const std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
     for (Value container : host_pod_spec[list]) {
       const schema::Document own = schema::Document::copy_of(container["env"]);
       Value env = container.array("env");

@@ -99,7 +99,11 @@ tl::expected<Translated, Denied> translate(const TranslateContext& context, std:
   if (kind->kind == "Pod" && context.patched) check_pod_security(translation, host);
   if (!translation.causes.empty()) return tl::unexpected(Denied{std::move(translation.causes)});
   out.desired_hash = hash_of(host);
-  host.object("metadata").object("annotations").put(kAnnotationWritten, "h:" + out.desired_hash);
+  std::string written = "h:" + out.desired_hash;
+  // The kubelet counts the host pod's generations; what the tenant is told is in its own.
+  if (const auto generation = tenant_object["metadata"]["generation"].integer(); kind->kind == "Pod" && generation > 0)
+    written += " n:" + std::to_string(generation);
+  host.object("metadata").object("annotations").put(kAnnotationWritten, written);
   if (kind->after_hash) kind->after_hash(translation, host);
   out.references = std::move(translation.references);
   out.tokens = std::move(translation.tokens);
