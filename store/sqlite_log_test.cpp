@@ -1,16 +1,34 @@
 #include "sublet/store/sqlite_log.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "store/store_testing.h"
+
+namespace {
+
+/// What the kernel is asked to make durable with fsync: told while it is being asked. Set and called by the test's
+/// thread.
+std::function<void(int file)> on_fsync;
+
+}  // namespace
+
+// In the place of the C library's, for the whole program.
+extern "C" int fsync(int file) {
+  if (on_fsync) on_fsync(file);
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
 
 namespace sublet::store {
 namespace {
@@ -50,17 +68,23 @@ class SqliteLogTest : public testing::Test {
     if (beside_) options.check_beside_bytes = 0;
     return options;
   }
-  /// What SQLite itself says to another process that reads.
-  int code_elsewhere() const {
+  /// Whether another process, be it of another program, may read the database: what the kernel says of the locks that
+  /// SQLite's reading would take. (SQLite itself, in a forked child, would believe what it remembers of its parent.)
+  bool readable_elsewhere() const {
+    constexpr off_t kSharedFirst = 0x40000002, kSharedSize = 510;  // https://sqlite.org/src: os.h
     const pid_t child = ::fork();
     if (child == 0) {
-      sqlite3* db = nullptr;
-      sqlite3_open(path().c_str(), &db);
-      ::_exit(sqlite3_exec(db, "SELECT count(*) FROM log", nullptr, nullptr, nullptr));
+      struct flock wanted {};
+      wanted.l_type = F_RDLCK;
+      wanted.l_start = kSharedFirst;
+      wanted.l_len = kSharedSize;
+      const int file = ::open(path().c_str(), O_RDONLY | O_CLOEXEC);
+      ::_exit(file >= 0 && ::fcntl(file, F_GETLK, &wanted) == 0 ? (wanted.l_type == F_UNLCK ? 1 : 0) : 2);
     }
     int status = 0;
     ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 1;
   }
   TempFolder folder_;
   bool beside_ = false;  // the file is checked beside the reading of its rows, as a large one is
@@ -165,6 +189,32 @@ TEST_F(SqliteLogTest, ASecondProcessIsRefused) {
   EXPECT_TRUE(put(*store, "k", "1"));
 }
 
+// SQLite's own lock would refuse it too, but later: after what the last process left was looked at, and mended.
+TEST_F(SqliteLogTest, WhoeverHoldsTheLockFileKeepsOthersOut) {
+  const int held = ::open((path() + "-lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  for (const int how : {LOCK_EX, LOCK_SH}) {
+    ASSERT_EQ(::flock(held, how | LOCK_NB), 0);
+    EXPECT_EQ(refused().reason, Reason::conflict);
+  }
+  ::close(held);
+  EXPECT_TRUE(open());
+}
+
+TEST_F(SqliteLogTest, ANewStoresNameIsDurableBeforeAnythingIsWrittenToIt) {
+  int synced = 0;
+  on_fsync = [&](int file) {
+    struct stat asked {
+    }, folder{};
+    if (::fstat(file, &asked) != 0 || ::stat(folder_.path().c_str(), &folder) != 0 || asked.st_ino != folder.st_ino)
+      return;
+    if (std::filesystem::exists(path()) && !std::filesystem::exists(path() + "-wal")) ++synced;
+  };
+  const auto log = open_sqlite_log(log_options());
+  on_fsync = nullptr;
+  ASSERT_TRUE(log) << log.error().message;
+  EXPECT_EQ(synced, 1) << "the folder, once the name is in it";
+}
+
 TEST_F(SqliteLogTest, ForeignFilesAreRefusedAndNotTouched) {
   const auto refused_untouched = [&](const char* why) {
     const std::string before = content();
@@ -262,7 +312,7 @@ TEST_F(SqliteLogTest, ACheckBesideTheReadingLeavesTheLocksAndTheWalAlone) {
   {
     auto store = open();
     EXPECT_TRUE(put(*store, "a", "1"));
-    EXPECT_EQ(code_elsewhere(), SQLITE_BUSY);
+    EXPECT_FALSE(readable_elsewhere());
     for (const char* suffix : {"", "-wal"})
       std::filesystem::copy_file(path() + suffix, folder_.file("killed.db") + suffix);
   }
@@ -270,10 +320,10 @@ TEST_F(SqliteLogTest, ACheckBesideTheReadingLeavesTheLocksAndTheWalAlone) {
   for (const char* suffix : {"", "-wal"}) std::filesystem::rename(folder_.file("killed.db") + suffix, path() + suffix);
   auto store = open();
   EXPECT_EQ(store->snapshot().get("a")->bytes, "1") << "which only the WAL has";
-  EXPECT_EQ(code_elsewhere(), SQLITE_BUSY);
+  EXPECT_FALSE(readable_elsewhere());
   EXPECT_TRUE(put(*store, "b", "2"));
   store.reset();
-  EXPECT_EQ(code_elsewhere(), SQLITE_OK);
+  EXPECT_TRUE(readable_elsewhere());
   EXPECT_EQ(open()->stats().objects, 2u);
 }
 

@@ -288,6 +288,31 @@ TEST(Store, WatchGetsHistoryThenLiveWithoutGapOrRepetition) {
   EXPECT_EQ(store->watch("", 99, recorder).error().reason, Reason::timeout);
 }
 
+TEST(Store, AWatcherGetsAllChunksOfALongHistory) {
+  constexpr std::size_t kEvents = 2'000;  // several times what is read at once
+  auto store = open_memory();
+  Txn txn;
+  for (std::size_t i = 0; i < kEvents; ++i) txn.ops.push_back({"pods/" + std::to_string(i), Put{"x", 0, {}}, {}});
+  ASSERT_TRUE(store->commit(std::move(txn)));
+  auto recorder = std::make_shared<Recorder>();
+  auto watching = store->watch("pods/", 1, recorder);
+  ASSERT_TRUE(watching);
+  EXPECT_EQ(recorder->events().size(), kEvents);
+  EXPECT_EQ(recorder->violation(), "");
+  EXPECT_EQ(recorder->progress(), store->snapshot().revision());
+}
+
+TEST(Store, AWatchOfASnapshotBeginsBehindIt) {
+  auto store = open_memory();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(put(*store, "pods/" + std::to_string(i), "x"));
+  auto recorder = std::make_shared<Recorder>();
+  const auto [snapshot, watching] = store->snapshot_and_watch("pods/", recorder);
+  EXPECT_EQ(snapshot.revision(), 4);
+  ASSERT_TRUE(put(*store, "pods/3", "x"));
+  EXPECT_TRUE(eventually([&] { return recorder->progress() == 5; }));
+  EXPECT_THAT(recorder->revisions(), ElementsAre(5));
+}
+
 TEST(Store, ChangesAreReadInChunksOfWhatWasLookedAt) {
   auto store = open_memory();
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(put(*store, i % 3 == 0 ? "pods/a" : "secrets/s", "x"));  // revisions 2 to 7

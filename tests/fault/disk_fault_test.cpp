@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/fault/trace.h"
@@ -11,6 +12,13 @@ namespace sublet::store::fault {
 namespace {
 
 constexpr std::size_t kLast = 60;  // n-th operation that fails; by then the load has committed, checkpointed, compacted
+
+Row row(Revision revision) {
+  Row out;
+  out.revision = out.create_revision = revision;
+  out.key = "k" + std::to_string(revision);
+  return out;
+}
 
 /// The files as they are, as another process would find them; and after a power cut.
 void expect_sound(const Bench& bench, const Model& model, Revision acknowledged, std::size_t n) {
@@ -70,12 +78,6 @@ TEST(DiskFull, DeletesPassOnAFullDisk) {
 TEST(DiskFull, TheLogsLastRevisionIsTheNewestThatWasEverDurable) {
   const testing_support::TempFolder folder;
   FaultVfs vfs;
-  const auto row = [](Revision revision) {
-    Row out;
-    out.revision = out.create_revision = revision;
-    out.key = "k" + std::to_string(revision);
-    return out;
-  };
   std::string error;
   auto log = std::move(*open_sqlite_log({folder.file("state.db"), vfs.name()}));
   ASSERT_TRUE(log->replay([](Row&&) { return Outcome(); }));
@@ -89,6 +91,25 @@ TEST(DiskFull, TheLogsLastRevisionIsTheNewestThatWasEverDurable) {
   EXPECT_EQ(log->last(), 7) << "also without its row";
   log.reset();
   EXPECT_EQ((*open_sqlite_log({folder.file("state.db"), vfs.name()}))->last(), 7);
+}
+
+// Until the file says that it is in use, a write-ahead file that is gone is none that ever was.
+TEST(DiskFull, AfterAStartWithoutSpaceTheFirstWriteBeginsTheSession) {
+  const testing_support::TempFolder folder;
+  const std::string path = folder.file("state.db");
+  create_store(path);
+  FaultVfs vfs;
+  vfs.fail(1, 1'000'000, SQLITE_FULL);
+  std::string error;
+  auto log = std::move(*open_sqlite_log({path, vfs.name()}));
+  ASSERT_TRUE(log->replay([](Row&&) { return Outcome(); })) << "what there is is served";
+  EXPECT_EQ(log->append({row(2)}, error), Log::AppendError::full);
+  vfs.fail(0, 0, SQLITE_OK);
+  ASSERT_EQ(log->append({row(2)}, error), Log::AppendError::none) << error;
+  std::filesystem::copy_file(path, folder.file("cut.db"));
+  const auto cut = open_sqlite_log({folder.file("cut.db")});
+  ASSERT_FALSE(cut);
+  EXPECT_THAT(cut.error().message, testing::HasSubstr("-wal file, which holds the newest writes, is missing"));
 }
 
 void fail_every_nth(int code) {
@@ -117,6 +138,73 @@ void fail_every_nth(int code) {
 
 TEST(IoError, AtEveryOperationStopsTheStoreAndLosesNothing) { fail_every_nth(SQLITE_IOERR_WRITE); }
 TEST(IoError, AtEverySyncStopsTheStoreAndLosesNothing) { fail_every_nth(SQLITE_IOERR_FSYNC); }
+
+/// A log that met an I/O error: whatever it is asked, it says why it does nothing, and does nothing.
+void expect_stopped(Log& log, const FaultVfs& vfs, const std::string& why) {
+  const std::size_t before = vfs.operations();
+  std::string error;
+  EXPECT_EQ(log.append({row(8)}, error), Log::AppendError::io);
+  EXPECT_THAT(error, testing::HasSubstr(why));
+  EXPECT_EQ(log.compact({2}, 2, error), Log::AppendError::io);
+  log.idle();
+  EXPECT_EQ(vfs.operations(), before) << "it went on writing";
+}
+
+/// A log of its own that has two rows in its WAL, and is about to make a checkpoint.
+struct BeforeACheckpoint {
+  const testing_support::TempFolder folder;
+  FaultVfs vfs;
+  SqliteLogOptions options{folder.file("state.db"), vfs.name()};
+  std::unique_ptr<Log> log;
+
+  BeforeACheckpoint() {
+    options.checkpoint_pages_idle = 1;
+    log = std::move(*open_sqlite_log(options));
+    std::string error;
+    EXPECT_TRUE(log->replay([](Row&&) { return Outcome(); }));
+    EXPECT_EQ(log->append({row(2), row(3)}, error), Log::AppendError::none) << error;
+  }
+  std::size_t checkpoint() {
+    const std::size_t before = vfs.operations();
+    log->idle();
+    return vfs.operations() - before;
+  }
+};
+
+TEST(IoError, AtAnyMomentOfACheckpointStopsTheLog) {
+  const std::size_t operations = BeforeACheckpoint().checkpoint();
+  ASSERT_GE(operations, 3u) << "a checkpoint syncs the WAL, writes the pages and syncs them";
+  for (std::size_t nth = 1; nth <= operations; ++nth) {
+    BeforeACheckpoint at;
+    at.vfs.fail(nth, 1, SQLITE_IOERR);
+    at.checkpoint();
+    expect_stopped(*at.log, at.vfs, at.options.path + ": checkpoint failed");
+    const std::size_t stopped = at.vfs.operations();
+    at.log.reset();
+    EXPECT_EQ(at.vfs.operations(), stopped) << "it said of a file that nobody knows that it was closed";
+    auto again = open_sqlite_log(at.options);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ((*again)->last(), 3) << nth;
+  }
+}
+
+TEST(IoError, AtACommitStopsTheLogForGood) {
+  for (const int code : {SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC}) {
+    const testing_support::TempFolder folder;
+    FaultVfs vfs;
+    std::string error;
+    auto log = std::move(*open_sqlite_log({folder.file("state.db"), vfs.name()}));
+    ASSERT_TRUE(log->replay([](Row&&) { return Outcome(); }));
+    ASSERT_EQ(log->append({row(2)}, error), Log::AppendError::none);
+    vfs.fail(1, 1, code);
+    ASSERT_EQ(log->append({row(3)}, error), Log::AppendError::io);
+    const std::string why = error;
+    expect_stopped(*log, vfs, why);
+    const std::size_t stopped = vfs.operations();
+    log.reset();
+    EXPECT_EQ(vfs.operations(), stopped) << "it said of a file that nobody knows that it was closed";
+  }
+}
 
 TEST(IoError, WhileOpeningIsToldByNameAndHarmless) {
   for (const int code : {SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_IOERR_NOMEM}) {
