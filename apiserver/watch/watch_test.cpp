@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "apiserver/server_testing.h"
@@ -70,6 +71,27 @@ TEST(Watch, SelectorEdgesAreAddedAndDeleted) {  // 26
   rig.patch(kConfigMaps + "/x", "merge-patch", R"({"data":{"k":"unseen"}})");
   rig.patch(kConfigMaps + "/x", "merge-patch", R"({"metadata":{"labels":{"a":"1"}}})");
   EXPECT_EQ(type_of(watching->event(2)), "ADDED");
+}
+
+TEST(Watch, OneChangeIsToldToEachAsItsSelectionSeesIt) {
+  Rig rig;
+  rig.make_config_map("x", "v", R"({"a":"1"})");
+  rig.make_config_map("y", "v", R"({"a":"2"})");
+  auto everything = rig.watch(kConfigMaps + "?watch=1");
+  auto ones = rig.watch(kConfigMaps + "?watch=1&labelSelector=a%3D1");
+  auto twos = rig.watch(kConfigMaps + "?watch=1&labelSelector=a%3D2");
+  EXPECT_EQ(name_of(everything->event(1)), "y");
+  EXPECT_EQ(name_of(ones->event(0)), "x");
+  EXPECT_EQ(name_of(twos->event(0)), "y");
+  rig.patch(kConfigMaps + "/x", "merge-patch", R"({"metadata":{"labels":{"a":"2"}}})");
+  EXPECT_EQ(type_of(everything->event(2)), "MODIFIED");
+  EXPECT_EQ(type_of(ones->event(1)), "DELETED");
+  EXPECT_EQ(type_of(twos->event(1)), "ADDED");
+  rig.remove(kConfigMaps + "/x");
+  rig.make_config_map("z", "v", R"({"a":"1"})");
+  EXPECT_EQ(type_of(everything->event(3)), "DELETED");
+  EXPECT_EQ(type_of(twos->event(2)), "DELETED");
+  EXPECT_EQ(name_of(ones->event(2)), "z") << "of what it does not see no deletion is told";
 }
 
 TEST(Watch, OneNameOnly) {
@@ -196,6 +218,49 @@ TEST(Watch, CancelledWatchesLeaveTheStore) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (running() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_FALSE(running());
+}
+
+TEST(WatchHub, WhatItHasToldIsWhatTheLastOfItsWatchesGot) {
+  constexpr std::size_t kWatches = 200;  // more than a turn of the loop tells
+  struct Shared {
+    WatchHub* hub = nullptr;
+    std::size_t given = 0;
+    bool ahead = false;
+    std::promise<void> all_live, all_given;
+    std::size_t live = 0;
+  };
+  struct Session final : WatchSession {
+    explicit Session(Shared& shared_) : shared(shared_) {}
+    Shared& shared;
+    void run(FrameCache&) override {
+      shared.hub->went_live(1);
+      if (++shared.live == kWatches) shared.all_live.set_value();
+    }
+    void deliver(const std::vector<store::EventPtr>&, store::Revision, store::Revision up_to, FrameCache&) override {
+      shared.ahead = shared.ahead || shared.hub->told() >= up_to;  // a bookmark would say so
+      if (++shared.given == kWatches) shared.all_given.set_value();
+    }
+    void fall_behind() override {}
+    void finish() override {}
+    void finish_after(store::Revision) override {}
+  };
+  const auto store = *store::Store::open(store::make_memory_log());
+  Shared shared;
+  net::LoopThread loop("hub");
+  WatchHub hub(loop.loop(), *store);
+  shared.hub = &hub;
+  std::vector<std::shared_ptr<Session>> sessions;
+  for (std::size_t i = 0; i < kWatches; ++i)
+    hub.add(sessions.emplace_back(std::make_shared<Session>(shared)), "things/");
+  shared.all_live.get_future().wait();
+  const auto written = store->commit(store::Txn{{}, {{"things/a", store::Put{"x", 0, {}}, {}}}});
+  ASSERT_TRUE(written);
+  shared.all_given.get_future().wait();
+  loop.loop().run_sync([&] {  // behind the turn that gave it to the last
+    EXPECT_FALSE(shared.ahead);
+    EXPECT_EQ(hub.told(), written->revisions[0]);
+    for (const auto& session : sessions) hub.remove(session.get(), "things/");
+  });
 }
 
 TEST(WatchHub, ALoopThatEndsLetsGoOfTheWoken) {

@@ -237,16 +237,18 @@ TEST(Metadata, ASelectorFindsOnTheHostWhatItFindsInTheTenant) {
 TEST(Metadata, ATemplateLetsKeysCrossAsTheyAreButNoneOfTheHostsOrOfSublets) {
   const TranslateContext context =
       context_of_rag("allow: {pods: {labels: ['kai.scheduler/*', '*'], annotations: [gpu-*, received-*, '*']}}\n");
-  const Document pod = host_pod(
-      pod_with(
-          {{"kai.scheduler/topology", "rack"}, {"runai-gpu-group", "mine"}, {"sublet.dev/virtual-cluster-uid", "x"}},
-          "gpu-fraction"),
-      context);
+  const Document pod = host_pod(pod_with({{"kai.scheduler/topology", "rack"},
+                                          {"runai-gpu-group", "mine"},
+                                          {"sublet.dev/virtual-cluster-uid", "x"},
+                                          {"sublet.dev/of-a-later-version", "x"}},
+                                         "gpu-fraction"),
+                                context);
   const Value labels = pod["metadata"]["labels"];
   EXPECT_EQ(labels["kai.scheduler/topology"].text(), "rack");
   EXPECT_EQ(labels["tp.sublet.dev/kai.scheduler_topology"].text(), "rack");
   EXPECT_EQ(labels["sublet.dev/virtual-cluster-uid"].text(), "vc-uid");
   EXPECT_FALSE(labels.has("runai-gpu-group"));
+  EXPECT_FALSE(labels.has("sublet.dev/of-a-later-version"));
   EXPECT_EQ(pod["metadata"]["annotations"]["gpu-fraction"].text(), "v");
   EXPECT_FALSE(host_pod(pod_with({}, "received-resource-type"), context)["metadata"]["annotations"].has(
       "received-resource-type"));
