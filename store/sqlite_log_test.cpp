@@ -6,29 +6,14 @@
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
 
+#include "base/durable_writes_testing.h"
 #include "store/store_testing.h"
-
-namespace {
-
-/// What the kernel is asked to make durable with fsync: told while it is being asked. Set and called by the test's
-/// thread.
-std::function<void(int file)> on_fsync;
-
-}  // namespace
-
-// In the place of the C library's, for the whole program.
-extern "C" int fsync(int file) {
-  if (on_fsync) on_fsync(file);
-  return static_cast<int>(::syscall(SYS_fsync, file));
-}
 
 namespace sublet::store {
 namespace {
@@ -201,18 +186,15 @@ TEST_F(SqliteLogTest, WhoeverHoldsTheLockFileKeepsOthersOut) {
 }
 
 TEST_F(SqliteLogTest, ANewStoresNameIsDurableBeforeAnythingIsWrittenToIt) {
-  int synced = 0;
-  on_fsync = [&](int file) {
-    struct stat asked {
-    }, folder{};
-    if (::fstat(file, &asked) != 0 || ::stat(folder_.path().c_str(), &folder) != 0 || asked.st_ino != folder.st_ino)
-      return;
-    if (std::filesystem::exists(path()) && !std::filesystem::exists(path() + "-wal")) ++synced;
-  };
-  const auto log = open_sqlite_log(log_options());
-  on_fsync = nullptr;
-  ASSERT_TRUE(log) << log.error().message;
-  EXPECT_EQ(synced, 1) << "the folder, once the name is in it";
+  sublet::testing_support::DurableWrites writes;  // but SQLite's own, which are fdatasync
+  writes.fail_sync_of(folder_.path());
+  const auto refused = open_sqlite_log(log_options());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("cannot be made durable"));
+  std::filesystem::remove(path());
+  writes.fail_sync_of("");
+  ASSERT_TRUE(open_sqlite_log(log_options()));
+  EXPECT_THAT(writes.calls(), testing::ElementsAre("sync " + folder_.path(), "sync " + folder_.path()));
 }
 
 TEST_F(SqliteLogTest, ForeignFilesAreRefusedAndNotTouched) {
