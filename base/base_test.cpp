@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "sublet/base/clock.h"
+#include "sublet/base/descriptor.h"
 #include "sublet/base/random.h"
 #include "sublet/base/status.h"
 
@@ -29,6 +32,9 @@ TEST(Status, SpellsUpstreamMessages) {
   EXPECT_EQ(reason_from_name("Expired"), Reason::expired);
   EXPECT_EQ(reason_from_http_code(409), Reason::conflict);
 }
+
+static_assert(!std::is_copy_constructible_v<Descriptor> && !std::is_copy_assignable_v<Descriptor>,
+              "two would close it");
 
 TEST(Random, MakesUuidsAndSuffixes) {
   SeededRandom random(1);

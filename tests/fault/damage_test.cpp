@@ -171,6 +171,28 @@ TEST_F(Damage, GarbageThatSaysCommitInATransactionThatWasBeingWrittenIsNoCommit)
   EXPECT_FALSE(refused) << "a power cut leaves this";
 }
 
+/// Whether a commit of the WAL's current generation has the database's first page.
+bool has_first_page(const std::string& wal) {
+  constexpr std::size_t kHeader = 32, kFrame = 24 + 4096;
+  const Extent there = extent(wal);
+  for (std::size_t frame = 0; frame < there.frames; ++frame)
+    if (wal.compare(kHeader + frame * kFrame, 4, std::string("\0\0\0\1", 4)) == 0) return true;
+  return false;
+}
+
+// A checkpoint was writing the first page when the power went; the write-ahead file has it whole.
+TEST_F(Damage, GarbageInAFirstPageThatTheWriteAheadFileHasIsNoForeignFile) {
+  Image image = now();
+  while (!has_first_page(image.at("state.db-wal"))) {
+    bench_.run(load_, 1);
+    image = now();
+  }
+  image["state.db"].replace(0, 512, std::string(512, '\x5a'));
+  bool refused = false;
+  EXPECT_EQ(judge(image, *bench_.model, bench_.acknowledged(), refused), "");
+  EXPECT_FALSE(refused) << "nobody is told to move away a good store";
+}
+
 TEST_F(Damage, OfTheFileUnderAWriteAheadFileIsFoundOrHarmless) { flip(now(), "state.db", 300, bench_.acknowledged()); }
 
 }  // namespace
