@@ -1,11 +1,104 @@
 #include "sublet/kube/json_scan.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "sublet/schema/document.h"
 
 namespace sublet::kube {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+#ifdef __SSE2__
+constexpr std::size_t kBlock = 64;
+
+/// One bit for each of 64 bytes.
+struct Marks {
+  std::uint64_t quotes = 0, escapes = 0, opening = 0, closing = 0;
+
+  explicit Marks(const char* bytes) {
+    for (unsigned part = 0; part < 4; ++part) {
+      const __m128i chunk = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + 16 * part));
+      const auto add = [part](std::uint64_t& marks, __m128i equal) {
+        marks |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(equal))) << (16 * part);
+      };
+      add(quotes, _mm_cmpeq_epi8(chunk, _mm_set1_epi8('"')));
+      add(escapes, _mm_cmpeq_epi8(chunk, _mm_set1_epi8('\\')));
+      const __m128i folded = _mm_or_si128(chunk, _mm_set1_epi8(0x20));  // [ is {, ] is }
+      add(opening, _mm_cmpeq_epi8(folded, _mm_set1_epi8('{')));
+      add(closing, _mm_cmpeq_epi8(folded, _mm_set1_epi8('}')));
+    }
+  }
+};
+
+/// Goes over a container's text in blocks, as long as whole ones are left and it does not end.
+class BlockSkip {
+ public:
+  /// Where the container that begins at `at` ends, behind its bracket; else 0, and at() is where to go on by bytes.
+  std::size_t end_of(std::string_view text, std::size_t at) {
+    for (at_ = at; text.size() - at_ >= kBlock; at_ += kBlock) {
+      Marks marks(text.data() + at_);
+      const std::uint64_t inside = strings(marks);
+      marks.opening &= ~inside;
+      marks.closing &= ~inside;
+      if (const auto end = count(marks)) return at_ + end;
+    }
+    return 0;
+  }
+  std::size_t at() const { return at_ + (escaped_ ? 1 : 0); }
+  bool in_string() const { return in_string_ != 0; }
+  std::size_t depth() const { return depth_; }
+
+ private:
+  /// The bytes that are inside of strings, opening quotes too.
+  std::uint64_t strings(const Marks& marks) {
+    std::uint64_t quotes = marks.quotes & ~escaped_bytes(marks.escapes);
+    for (unsigned shift = 1; shift < 64; shift *= 2) quotes ^= quotes << shift;
+    quotes ^= in_string_;
+    in_string_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(quotes) >> 63);
+    return quotes;
+  }
+
+  std::uint64_t escaped_bytes(std::uint64_t escapes) {
+    std::uint64_t escaped = escaped_ ? 1 : 0;
+    escapes &= ~escaped;
+    escaped_ = false;
+    while (escapes != 0) {
+      const std::uint64_t first = escapes & (~escapes + 1);
+      escaped_ = first >> 63 != 0;
+      escaped |= first << 1;
+      escapes &= ~(first | first << 1);
+    }
+    return escaped;
+  }
+
+  /// Behind the bracket that closes the container, if it is in this block.
+  std::size_t count(const Marks& marks) {
+    const auto closing = static_cast<std::size_t>(std::popcount(marks.closing));
+    if (closing < depth_) {
+      depth_ += static_cast<std::size_t>(std::popcount(marks.opening)) - closing;
+      return 0;
+    }
+    for (std::uint64_t both = marks.opening | marks.closing; both != 0; both &= both - 1) {
+      const std::uint64_t first = both & (~both + 1);
+      if ((first & marks.opening) != 0)
+        ++depth_;
+      else if (--depth_ == 0)
+        return static_cast<std::size_t>(std::countr_zero(first)) + 1;
+    }
+    return 0;
+  }
+
+  std::size_t at_ = 0, depth_ = 0;
+  std::uint64_t in_string_ = 0;  // all bits or none
+  bool escaped_ = false;         // the block's first byte is
+};
+#endif
 
 }  // namespace
 
@@ -22,6 +115,12 @@ void JsonScanner::skip_space() {
 }
 
 bool JsonScanner::next(std::string_view& key, std::string_view& value) {
+  if (!next_key(key)) return false;
+  value = take_value();
+  return !value.empty();
+}
+
+bool JsonScanner::next_key(std::string_view& key) {
   if (close_ == 0 || complete_) return false;
   skip_space();
   if (at_ < text_.size() && text_[at_] == close_) {
@@ -43,23 +142,27 @@ bool JsonScanner::next(std::string_view& key, std::string_view& value) {
     ++at_;
     skip_space();
   }
-  value = take_value();
-  return !value.empty();
+  return true;
 }
 
 std::string_view JsonScanner::take_string() {
   if (at_ >= text_.size() || text_[at_] != '"') return {};
-  const std::size_t start = at_;
-  for (std::size_t i = at_ + 1; i < text_.size(); ++i) {
-    if (text_[i] == '\\') {
-      ++i;
-    } else if (text_[i] == '"') {
-      at_ = i + 1;
-      return text_.substr(start, at_ - start);
+  const std::size_t start = at_++;
+  return leave_string() ? text_.substr(start, at_ - start) : std::string_view();
+}
+
+// To behind the quote that ends the string in which it is.
+bool JsonScanner::leave_string() {
+  for (; at_ < text_.size(); ++at_) {
+    if (text_[at_] == '\\') {
+      ++at_;
+    } else if (text_[at_] == '"') {
+      ++at_;
+      return true;
     }
   }
   at_ = text_.size();
-  return {};
+  return false;
 }
 
 std::string_view JsonScanner::take_value() {
@@ -75,6 +178,16 @@ std::string_view JsonScanner::take_value() {
 std::string_view JsonScanner::take_container() {
   const std::size_t start = at_;
   std::size_t depth = 0;
+#ifdef __SSE2__
+  BlockSkip skip;
+  if (const std::size_t end = skip.end_of(text_, start)) {
+    at_ = end;
+    return text_.substr(start, end - start);
+  }
+  at_ = std::min(skip.at(), text_.size());
+  depth = skip.depth();
+  if (skip.in_string() && !leave_string()) return {};
+#endif
   while (at_ < text_.size()) {
     const char c = text_[at_];
     if (c == '"') {
@@ -84,6 +197,16 @@ std::string_view JsonScanner::take_container() {
     ++at_;
     if (c == '{' || c == '[') ++depth;
     if ((c == '}' || c == ']') && --depth == 0) return text_.substr(start, at_ - start);
+  }
+  return {};
+}
+
+std::string_view json_from(std::string_view object, std::string_view key) {
+  JsonScanner scanner(object);
+  std::string_view name;
+  while (scanner.next_key(name)) {
+    if (name == key) return object.substr(scanner.at_);
+    if (scanner.take_value().empty()) break;
   }
   return {};
 }

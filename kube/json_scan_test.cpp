@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <string>
 #include <vector>
 
 namespace sublet::kube {
@@ -35,6 +37,35 @@ TEST(JsonScan, ReadsObjectMeta) {
   EXPECT_EQ(meta->resource_version, "7");
   EXPECT_FALSE(read_object_meta(R"({"spec":{}})"));
   EXPECT_FALSE(read_object_meta(R"({"metadata":3})"));
+}
+
+/// Containers are skipped in blocks: whatever stands where one ends.
+TEST(JsonScan, SkipsLongValuesAsItReadsThem) {
+  const std::string pieces[] = {R"("\\")",     R"("\"{[")", R"({"a":[{}]})",         "[]", R"("plain")",
+                                R"("]}\\\"")", "12",        R"([["}"],{"\"":"\\"}])"};
+  std::minstd_rand dice(7);
+  for (int round = 0; round < 3000; ++round) {
+    std::string list = "[";
+    std::vector<std::string> wanted;
+    const std::size_t count = dice() % 40;
+    for (std::size_t i = 0; i < count; ++i) {
+      wanted.push_back(pieces[dice() % std::size(pieces)]);
+      list += (i > 0 ? "," : "") + wanted.back();
+    }
+    list += "]";
+    const std::string whole = R"({"skipped":)" + list + R"(,"after":)" + list + "}";
+    ASSERT_EQ(json_member(whole, "skipped"), list);
+    ASSERT_EQ(json_member(whole, "after"), list);
+    ASSERT_EQ(json_from(whole, "after"), list + "}");
+    ASSERT_EQ(json_member(json_from(R"({"x":)" + whole + "}", "x"), "after"), list);
+    std::vector<std::string> items;
+    std::string_view key, value;
+    JsonScanner scanner(list);
+    while (scanner.next(key, value)) items.emplace_back(value);
+    ASSERT_EQ(items, wanted);
+    for (std::size_t cut = 0; cut < list.size(); cut += 7)
+      ASSERT_EQ(json_member(R"({"a":)" + list.substr(0, cut), "a"), std::nullopt) << list.substr(0, cut);
+  }
 }
 
 TEST(JsonScan, SurvivesDamage) {

@@ -108,7 +108,8 @@ std::string_view namespace_of(const store::Object& object) {
 
 std::string_view raw_of(const store::Object& object, std::initializer_list<std::string_view> path) {
   std::string_view at = object.bytes;
-  for (auto key : path) at = kube::json_member(at, key).value_or("");
+  for (auto key = path.begin(); key != path.end(); ++key)
+    at = key + 1 == path.end() ? kube::json_member(at, *key).value_or("") : kube::json_from(at, *key);
   return at;
 }
 

@@ -24,8 +24,12 @@ class JsonScanner {
   bool complete() const { return complete_; }
 
  private:
+  friend std::string_view json_from(std::string_view object, std::string_view key);
+
+  bool next_key(std::string_view& key);
   void skip_space();
   std::string_view take_string();
+  bool leave_string();
   std::string_view take_value();
   std::string_view take_container();
 
@@ -38,6 +42,8 @@ class JsonScanner {
 
 /// The value of an object's member; nullopt when there is none. Stops reading once found.
 std::optional<std::string_view> json_member(std::string_view object, std::string_view key);
+/// The text from the value of an object's member on, whose end is not looked for; empty when there is no such member.
+std::string_view json_from(std::string_view object, std::string_view key);
 /// The text of a JSON string literal; "" when it is none.
 std::string json_unquote(std::string_view literal);
 
