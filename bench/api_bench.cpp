@@ -244,6 +244,14 @@ void measure_changes(Connection& connection, const ClientTls& tls, const Process
   connection.expect({.method = "DELETE", .path = "/api/v1/namespaces/" + objects + "/pods?gracePeriodSeconds=0"});
 }
 
+void make_config_maps(Connection& connection, const std::string& namespace_name) {
+  std::minstd_rand random(1);
+  for (int i = 0; i < kListSize; ++i) {
+    const std::string name = "cm-" + std::to_string(i);
+    connection.expect({.method = "POST", .path = config_maps_path(namespace_name), .body = config_map(name, random)});
+  }
+}
+
 }  // namespace
 
 double quantile(std::vector<double> values, double q) {
@@ -265,11 +273,7 @@ Figures measure_api(const kube::ClusterAccess& access, const ProcessUsage& serve
     empty_namespace(connection, namespace_name);
   }
   const std::string objects = make_namespace(connection, "bench-objects");
-  std::minstd_rand random(1);
-  for (int i = 0; i < kListSize; ++i) {
-    const std::string name = "cm-" + std::to_string(i);
-    connection.expect({.method = "POST", .path = config_maps_path(objects), .body = config_map(name, random)});
-  }
+  make_config_maps(connection, objects);
   // The namespace also has kube-root-ca.crt where a controller makes it: the limit keeps the list at exactly 500.
   const std::string list = config_maps_path(objects) + "?limit=" + std::to_string(kListSize);
   run_closed_loop(
@@ -292,6 +296,17 @@ Figures measure_api(const kube::ClusterAccess& access, const ProcessUsage& serve
                        .content_type = "application/merge-patch+json"};
       },
       figures);
+  measure_changes(connection, tls, server, seconds, objects, figures);
+  empty_namespace(connection, objects);
+  return figures;
+}
+
+Figures measure_changes(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds) {
+  const ClientTls tls(access);
+  Connection connection(tls);
+  Figures figures;
+  const std::string objects = make_namespace(connection, "bench-changes");
+  make_config_maps(connection, objects);
   measure_changes(connection, tls, server, seconds, objects, figures);
   empty_namespace(connection, objects);
   return figures;

@@ -14,7 +14,7 @@ using namespace sublet;
 using namespace sublet::bench;
 
 constexpr char kUsage[] =
-    "usage: sublet_bench api|watch|objects|neighbours --kubeconfig F --pids PID,... [--seconds S] [--count N] "
+    "usage: sublet_bench api|changes|watch|objects|neighbours --kubeconfig F --pids PID,... [--seconds S] [--count N] "
     "[--events N]\n"
     "       sublet_bench slow-watches --kubeconfig F --pids PID,... [--count N] [--rate WRITES_PER_SECOND]\n"
     "                         [--bytes PER_SECOND_AND_READER] [--seconds S]\n"
@@ -81,6 +81,7 @@ Figures run(const std::string& scenario, const Flags& flags) {
   const auto access = flags.cluster("kubeconfig");
   const ProcessUsage server(flags.pids());
   if (scenario == "api") return measure_api(access, server, flags.number("seconds", 3));
+  if (scenario == "changes") return measure_changes(access, server, flags.number("seconds", 3));
   if (scenario == "watch")
     return measure_watches(access, server, flags.count("count", 1000), flags.count("events", 30));
   if (scenario == "slow-watches")

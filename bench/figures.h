@@ -20,6 +20,8 @@ double quantile(std::vector<double> values, double q);
 
 /// create with 1, 16 and 64 writers, GET, LIST, merge-patch; `seconds` each.
 Figures measure_api(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds);
+/// Of these the PUTs and the applies of pods that exist alone.
+Figures measure_changes(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds);
 /// `count` watchers on TLS connections of their own: memory of each while idle, CPU and latency of each delivery.
 Figures measure_watches(const kube::ClusterAccess& access, const ProcessUsage& server, int count, int events);
 

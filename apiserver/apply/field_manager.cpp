@@ -4,6 +4,7 @@
 #include "apiserver/apply/last_applied.h"
 #include "apiserver/request/object_key.h"
 #include "sublet/base/log.h"
+#include "sublet/patches/overlay.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -112,8 +113,36 @@ class FieldManager::Work {
     return {};
   }
 
+  Outcome check_config(const Value& config) const {
+    const std::string given = kind_text(config["apiVersion"].text(), config["kind"].text());
+    if (given != kind_text(api_version(endpoint_.group, endpoint_.version), endpoint_.kind))
+      return bad_request("invalid object type: " + given);
+    if (config["metadata"]["managedFields"].is_array()) return bad_request("metadata.managedFields must be nil");
+    return {};
+  }
+
+  /// What most applies are, done in place (patches::Overlay); false: it is not, and nothing has changed.
+  Result<bool> apply_over(Value live, const Value& config, std::string_view name) const {
+    if (!endpoint_.facts || config["metadata"]["managedFields"].is_array()) return false;
+    const TypedObject typed_live = versions_.own(live);
+    const auto sets = sets_of(live, manager(name, kApply), *typed_live.type);
+    if (!sets) return false;
+    const auto overlay = patches::Overlay::of(live, config, *typed_live.type, sets->of_fields);
+    if (!overlay) return false;
+    // Of its own kinds the server has stored nothing else.
+    if (endpoint_.facts->custom && !check_type(live, *typed_live.type, patches::Duplicates::allowed).empty())
+      return false;
+    overlay->write();
+    if (overlay->changes()) {
+      Value(sets->own).put("time", format_time(now_));
+      sort_managed(live["metadata"]["managedFields"]);
+    }
+    if (name == kKubectl) update_last_applied(live["metadata"], config);
+    if (auto fits = conform(live, config); !fits) return fail(fits.error());
+    return true;
+  }
+
   Result<Document> apply(const Value& live, const Value& config, std::string_view name, bool force) const {
-    if (auto valid = check_config(config); !valid) return fail(valid.error());
     const TypedObject typed_live = live ? versions_.own(live) : with_kind(versions_.empty());
     auto managed = read_managed(typed_live.value["metadata"]["managedFields"]);
     if (!managed) return plain_failure("failed to decode managed fields: " + managed.error().message);
@@ -132,17 +161,41 @@ class FieldManager::Work {
   }
 
  private:
+  struct Sets {
+    Value own;  // its entry
+    patches::OverlaySets of_fields;
+  };
+
+  /// Of an object that this manager has applied before, and others in this version alone.
+  std::optional<Sets> sets_of(const Value& live, const Manager& writer, const patches::MergeType& type) const {
+    Sets sets{{}, {.last = {}, .others = {}, .untracked = &never_tracked(), .not_ours = &versions_.reset()}};
+    for (const Value entry : live["metadata"]["managedFields"]) {
+      if (entry["apiVersion"].text() != writer.api_version) return std::nullopt;
+      const Value fields = entry["fieldsV1"];
+      const bool own = entry["operation"].text() == kApply && entry["manager"].text() == writer.name &&
+                       entry["subresource"].text() == writer.subresource;
+      if (own) {
+        sets.own = entry;
+        sets.of_fields.last = fields;
+      } else {
+        if (patches::is_reconcilable(fields, type)) return std::nullopt;
+        sets.of_fields.others.push_back(fields);
+      }
+    }
+    if (!sets.own) return std::nullopt;
+    return sets;
+  }
+
+  Outcome conform(Value object, const Value& config) const {
+    if (auto fits = schema::conform(object, endpoint_.type); !fits)
+      return plain_failure("failed to convert new object (" + object_text(config) + ") to proper version (" +
+                           api_version(endpoint_.group, endpoint_.version) + "): " + fits.error().message);
+    return {};
+  }
+
   Manager manager(std::string_view name, std::string_view operation) const {
     return {std::string(name.empty() ? "unknown" : name), std::string(operation),
             api_version(endpoint_.group, endpoint_.version), std::string(endpoint_.subresource)};
-  }
-
-  Outcome check_config(const Value& config) const {
-    const std::string given = kind_text(config["apiVersion"].text(), config["kind"].text());
-    if (given != kind_text(api_version(endpoint_.group, endpoint_.version), endpoint_.kind))
-      return bad_request("invalid object type: " + given);
-    if (config["metadata"]["managedFields"].is_array()) return bad_request("metadata.managedFields must be nil");
-    return {};
   }
 
   Outcome check_types(const TypedObject& live, const TypedObject& config) const {
@@ -186,9 +239,7 @@ class FieldManager::Work {
     Document made = Document::copy_of(object);
     Value meta = made.root().object("metadata");
     if (name == kKubectl) update_last_applied(meta, config);
-    if (auto fits = schema::conform(made.root(), endpoint_.type); !fits)
-      return plain_failure("failed to convert new object (" + object_text(config) + ") to proper version (" +
-                           api_version(endpoint_.group, endpoint_.version) + "): " + fits.error().message);
+    if (auto fits = conform(made.root(), config); !fits) return fail(fits.error());
     const Document entries = write_managed(managed);
     if (entries.root().is_null())
       meta.erase("managedFields");
@@ -229,9 +280,21 @@ Document FieldManager::update(const Value& live, Value object, std::string_view 
   return write_managed(managed);
 }
 
-Result<Document> FieldManager::apply(const Value& live, const Value& config, std::string_view manager, bool force,
+Result<Document> FieldManager::apply(Document live, const Value& config, std::string_view manager, bool force,
                                      WallTime now) const {
-  return Work(endpoint_, now).apply(live, config, manager, force);
+  const Work work(endpoint_, now);
+  if (auto valid = work.check_config(config); !valid) return fail(valid.error());
+  auto applied = work.apply_over(live.root(), config, manager);
+  if (!applied) return fail(applied.error());
+  if (*applied) return live;
+  return work.apply(live.root(), config, manager, force);
+}
+
+Result<Document> FieldManager::apply_by_sets(const Value& live, const Value& config, std::string_view manager,
+                                             bool force, WallTime now) const {
+  const Work work(endpoint_, now);
+  if (auto valid = work.check_config(config); !valid) return fail(valid.error());
+  return work.apply(live, config, manager, force);
 }
 
 std::string manager_name(std::string_view asked, std::string_view user_agent) {

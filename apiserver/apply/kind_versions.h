@@ -16,6 +16,8 @@ class KindVersions final : public patches::Versions {
 
   Result<patches::TypedObject> convert(const patches::TypedObject& object, const std::string& version) const override;
   void filter(patches::FieldSet& fields, const std::string& version) const override;
+  /// What filter() drops.
+  const patches::FieldSet& reset() const { return reset_; }
   /// An object of the endpoint's own version.
   patches::TypedObject own(const schema::Value& object) const;
   /// What a new object of the kind is before anybody has set anything.

@@ -30,11 +30,15 @@ struct Entry {
   }
 };
 
-std::int64_t seconds_of(const Managed& managed, const std::string& identifier) {
-  const auto known = managed.times.find(identifier);
-  const auto time = known == managed.times.end() ? std::nullopt : parse_time(known->second);
+std::int64_t seconds_of(std::string_view text) {
+  const auto time = text.empty() ? std::nullopt : parse_time(text);
   if (!time) return 0;
   return std::chrono::duration_cast<std::chrono::seconds>(time->time_since_epoch()).count();
+}
+
+std::int64_t seconds_of(const Managed& managed, const std::string& identifier) {
+  const auto known = managed.times.find(identifier);
+  return known == managed.times.end() ? 0 : seconds_of(known->second);
 }
 
 Outcome check_entry(const Value& entry, std::size_t place) {
@@ -165,6 +169,23 @@ Document write_managed(const Managed& managed) {
   list.root().make_array();
   for (const Entry& entry : entries) write_entry(entry, list.root().push(false));
   return list;
+}
+
+void sort_managed(Value managed_fields) {
+  struct Row {
+    Value value;
+    std::int64_t seconds;
+    auto text(std::string_view key) const { return value[key].text(); }
+    auto order() const {
+      return std::tuple(text("operation"), seconds, text("manager"), text("apiVersion"), text("subresource"));
+    }
+  };
+  std::vector<Row> rows;
+  for (const Value entry : managed_fields) rows.push_back({entry, seconds_of(entry["time"].text())});
+  std::ranges::stable_sort(rows, {}, &Row::order);
+  std::vector<Value> sorted;
+  for (const Row& row : rows) sorted.push_back(row.value);
+  managed_fields.reorder(sorted);
 }
 
 }  // namespace sublet::apiserver

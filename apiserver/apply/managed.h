@@ -38,5 +38,7 @@ struct Managed {
 Result<Managed> read_managed(const schema::Value& managed_fields);
 /// In upstream's order; a missing or null list when nobody manages anything.
 schema::Document write_managed(const Managed& managed);
+/// Brings a list of which an entry has another time now into that order.
+void sort_managed(schema::Value managed_fields);
 
 }  // namespace sublet::apiserver

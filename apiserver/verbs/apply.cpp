@@ -1,6 +1,7 @@
 #include "apiserver/verbs/apply.h"
 
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/conversion/conversion.h"
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/verbs/manage_fields.h"
 #include "sublet/schema/engine.h"
@@ -49,23 +50,38 @@ class ApplyRun final : public WriteRun {
     RequestContext& request = write.request;
     auto current = find_current(request, write.pending);
     if (!current && !request.info.subresource.empty()) return fail(current.error());
-    std::optional<Document> live;
+    std::optional<Document> live, old;
     if (current) {
       auto served = served_document(**current, *request.route);
       if (!served) return fail(served.error());
+      if (!conversion_of(*request.route)) old = stored_form(*served);
       live = std::move(*served);
     }
-    auto object = apply_config(write, apply_, managed_endpoint(request), live ? live->root() : Value());
+    auto object = apply_config(write, apply_, managed_endpoint(request), std::move(live));
     if (!object) return fail(object.error());
-    if (const auto uid = (*object)["metadata"]["uid"].text(); !live && !uid.empty())
+    if (const auto uid = (*object)["metadata"]["uid"].text(); !current && !uid.empty())
       return fail(uid_mismatch(request, uid));
-    Document managed_fields = Document::copy_of((*object)["metadata"]["managedFields"]);
+    // Where nothing comes between, they stay where they are.
+    const bool stay = request.info.subresource.empty() && !conversion_of(*request.route);
+    std::optional<Document> managed_fields;
+    if (!stay) managed_fields = Document::copy_of((*object)["metadata"]["managedFields"]);
     to_storage(*request.route, object->root());
     if (auto matched = match_url(request, object->root()); !matched) return fail(matched.error());
-    auto made = current ? draft_of_change(*request.route, std::move(*current), std::move(*object))
-                        : Result<Draft>(draft_of_new(request, std::move(*object)));
-    if (made) made->managed_fields = std::move(managed_fields);
+    auto made = !current ? Result<Draft>(draft_of_new(request, std::move(*object)))
+                : old    ? draft_of_change(std::move(*current), std::move(*old), std::move(*object))
+                         : draft_of_change(*request.route, std::move(*current), std::move(*object));
+    if (!made) return made;
+    made->managed_fields = std::move(managed_fields);
+    made->is_managed = stay;
     return made;
+  }
+
+  // What is served in the version that is stored has two members more: it need not be parsed once more.
+  static Document stored_form(const Document& served) {
+    Document stored = served.clone();
+    stored.root().erase("kind");
+    stored.root().erase("apiVersion");
+    return stored;
   }
 
   // When somebody else makes it meanwhile, that is what is applied to.
@@ -93,9 +109,13 @@ Result<ApplyRequest> read_apply(const RequestContext& context) {
 }
 
 Result<Document> apply_config(Write& write, const ApplyRequest& request, const ManagedEndpoint& endpoint,
-                              const Value& live) {
-  auto applied = FieldManager(endpoint).apply(live, request.config.root(), field_manager(write.request), request.force,
-                                              write.context.clock.now());
+                              std::optional<Document> live) {
+  const FieldManager manager(endpoint);
+  const std::string name = field_manager(write.request);
+  const WallTime now = write.context.clock.now();
+  const Value config = request.config.root();
+  auto applied = live ? manager.apply(std::move(*live), config, name, request.force, now)
+                      : manager.apply_by_sets(Value(), config, name, request.force, now);
   if (!applied) return applied;
   if (auto judged = judge_duplicates(write.request, request); !judged) return fail(judged.error());
   return applied;

@@ -16,10 +16,10 @@ struct ApplyRequest {
 
 /// Options and body.
 Result<ApplyRequest> read_apply(const RequestContext& context);
-/// What `live` (missing: it is made) becomes; both as the endpoint has them. Fields that the config has twice are
+/// What `live` (nothing: it is made) becomes; both as the endpoint has them. Fields that the config has twice are
 /// judged by the request.
 Result<schema::Document> apply_config(Write& write, const ApplyRequest& request, const ManagedEndpoint& endpoint,
-                                      const schema::Value& live);
+                                      std::optional<schema::Document> live);
 void apply_object(const ContextPtr& context);
 
 }  // namespace sublet::apiserver

@@ -81,6 +81,7 @@ void put_managed_fields(Value object, const Value& managed_fields) {
 }
 
 void manage_fields(Write& write, Draft& draft) {
+  if (draft.is_managed) return;
   const Document managed_fields = managed_fields_of(write, draft);
   put_managed_fields(draft.object.root(), managed_fields.root());
 }

@@ -37,6 +37,7 @@ struct Draft {
   schema::Document object;   // storage version; unused by remove
   /// What metadata.managedFields becomes (null: none), when a verb says so itself; else the run finds out.
   std::optional<schema::Document> managed_fields = {};
+  bool is_managed = false;  // the object has its managedFields already, and nothing that would be put in their place
   std::string absent_key = {};  // there must be no object of this key: made anew when there is one
   bool named_here = false;      // its name was generated: it may have another one
   bool spent = false;           // plan() has changed it, so a further one makes it again
@@ -99,6 +100,8 @@ Result<Plan> plan_at_once(Write& write, Draft& draft);
 
 /// `object` as the new state of `current`.
 Result<Draft> draft_of_change(const Route& route, store::ObjectPtr current, schema::Document object);
+/// The same when `current` has been read already; `old` is what stored_document() gives.
+Draft draft_of_change(store::ObjectPtr current, schema::Document old, schema::Document object);
 
 Outcome mutate_new(Write& write, Draft& draft);
 Outcome validate_new(Write& write, Draft& draft);

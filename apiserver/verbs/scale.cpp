@@ -184,7 +184,7 @@ class ScaleApply final : public ScaleRun {
 
  private:
   Outcome change(Write& write, Document& scale) override {
-    auto applied = apply_config(write, apply_, scale_endpoint(write.request), scale.root());
+    auto applied = apply_config(write, apply_, scale_endpoint(write.request), std::move(scale));
     if (!applied) return fail(applied.error());
     scale = std::move(*applied);
     return {};

@@ -120,10 +120,14 @@ class UpdateRun final : public WriteRun {
 Result<Draft> draft_of_change(const Route& route, store::ObjectPtr current, schema::Document object) {
   auto old = working_document(*current, route);
   if (!old) return fail(old.error());
+  return draft_of_change(std::move(current), std::move(*old), std::move(object));
+}
+
+Draft draft_of_change(store::ObjectPtr current, schema::Document old, schema::Document object) {
   Draft draft;
   draft.verb = WriteVerb::update;
   draft.current = std::move(current);
-  draft.old = std::move(*old);
+  draft.old = std::move(old);
   draft.object = std::move(object);
   return draft;
 }
@@ -136,13 +140,14 @@ Outcome mutate_change(Write& write, Draft& draft) {
     if (const auto* reading = conversion_of(*request.route)) reading->from_storage(old);
   if (auto allowed = check_preconditions(request, *draft.current, object); !allowed) return allowed;
   apply_defaults(request, object);
-  const schema::Document managed_fields = managed_fields_of(write, draft);
+  std::optional<schema::Document> managed_fields;
+  if (!draft.is_managed) managed_fields = managed_fields_of(write, draft);
   if (request.info.subresource == "finalize")
     keep_all_but_spec_finalizers(object, old);
   else
     keep_other_endpoints_fields(request, object, old);
   keep_metadata(object, old);
-  put_managed_fields(object, managed_fields.root());
+  if (managed_fields) put_managed_fields(object, managed_fields->root());
   return admit_mutating(write.context, WriteVerb::update, object, old, &draft.rounds);
 }
 

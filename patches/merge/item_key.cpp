@@ -21,45 +21,57 @@ std::string_view default_of(const MergeList& list, std::string_view key) {
   return field ? std::string_view(field->default_json) : std::string_view();
 }
 
-struct KeyField {
-  std::string_view name;
-  std::string json;
-};
-
-Result<PathElement> keyed(const MergeList& list, const Value& item) {
-  if (item.is_null()) return bad_request("associative list with keys may not have a null element");
-  if (!item.is_object()) return bad_request("associative list with keys may not have non-map elements");
-  std::vector<KeyField> fields;
-  for (const auto& key : list.keys) {
-    if (const Value value = item[key])
-      fields.push_back({key, value.to_json()});
-    else if (const auto said = default_of(list, key); !said.empty())
-      fields.push_back({key, std::string(said)});
-  }
-  if (fields.empty())
-    return bad_request("associative list with keys has an element that omits all key fields " + quoted_list(list.keys) +
-                       " (and doesn't have default values for any key fields)");
-  std::ranges::sort(fields, {}, &KeyField::name);
-  std::string json;
-  for (const auto& field : fields) {
-    json += json.empty() ? '{' : ',';
-    schema::append_json_string(json, field.name);
-    json.append(":").append(field.json);
-  }
-  return PathElement::of_json(PathElement::Kind::key, json + "}");
+/// One `"name":value` of the key; nothing when the item has none and there is no default.
+void append_key_field(std::string& text, const MergeList& list, const Value& item, std::string_view name) {
+  const Value value = item[name];
+  const auto said = value ? std::string_view() : default_of(list, name);
+  if (!value && said.empty()) return;
+  if (text.back() != '{') text += ',';
+  schema::append_json_string(text, name);
+  text += ':';
+  if (value)
+    value.append_json(text);
+  else
+    text += said;
 }
 
-Result<PathElement> by_value(const Value& item) {
+Outcome append_keyed(std::string& text, const MergeList& list, const Value& item) {
+  if (item.is_null()) return bad_request("associative list with keys may not have a null element");
+  if (!item.is_object()) return bad_request("associative list with keys may not have non-map elements");
+  const std::size_t begin = text.size();
+  text += '{';
+  if (list.keys.size() == 1) {
+    append_key_field(text, list, item, list.keys.front());
+  } else {
+    std::vector<std::string_view> names(list.keys.begin(), list.keys.end());
+    std::ranges::sort(names);
+    for (const auto name : names) append_key_field(text, list, item, name);
+  }
+  if (text.size() == begin + 1)
+    return bad_request("associative list with keys has an element that omits all key fields " + quoted_list(list.keys) +
+                       " (and doesn't have default values for any key fields)");
+  text += '}';
+  return {};
+}
+
+Outcome append_value(std::string& text, const Value& item) {
   if (item.is_object()) return bad_request("associative list without keys has an element that's a map type");
   if (item.is_array()) return bad_request("not supported: associative list with lists as elements");
   if (item.is_null()) return bad_request("associative list without keys has an element that's an explicit null");
-  return PathElement::value(item);
+  item.append_json(text);
+  return {};
 }
 
 }  // namespace
 
+Outcome append_item_key(std::string& text, const MergeList& list, const Value& item) {
+  return list.keys.empty() ? append_value(text, item) : append_keyed(text, list, item);
+}
+
 Result<PathElement> item_key(const MergeList& list, const Value& item) {
-  return list.keys.empty() ? by_value(item) : keyed(list, item);
+  std::string text;
+  if (auto known = append_item_key(text, list, item); !known) return fail(known.error());
+  return PathElement::of_json(list.keys.empty() ? PathElement::Kind::value : PathElement::Kind::key, std::move(text));
 }
 
 TypeChoice choice_of(const MergeType* type, const Value& value) {

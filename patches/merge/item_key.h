@@ -9,6 +9,9 @@ namespace sublet::patches {
 /// The item's keys, with defaults for those that it leaves out, or its own value. The error is a message alone.
 Result<PathElement> item_key(const MergeList& list, const schema::Value& item);
 
+/// The same as the text of the element, at the end of `text`.
+Outcome append_item_key(std::string& text, const MergeList& list, const schema::Value& item);
+
 /// Which of map, scalar and list a value of this type is.
 struct TypeChoice {
   const MergeMap* map = nullptr;
