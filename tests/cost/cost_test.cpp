@@ -1,5 +1,5 @@
-// What one create, GET and LIST costs in allocations and syncs, beside what was recorded in costs.txt: they may not
-// grow.
+// What one create, GET, LIST and apply costs in allocations and syncs, beside what was recorded in costs.txt: they may
+// not grow.
 //
 // The server is whole (filters, verbs, store, SQLite on disk) and is asked in process, one request at a time. A figure
 // is the least of five averages, so that what a thread does now and then (a checkpoint, a compaction) does not count.
@@ -66,12 +66,25 @@ class Cluster {
            R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + R"("},"data":{"k":")" + payload_ +
                "\"}}");
   }
-  void expect(int code, std::string method, std::string target, std::string body = {}) {
+  /// A value of a Deployment's with forty variables; all else is applied as it was.
+  void apply(int code, int turn) {
+    std::string variables;
+    for (int i = 0; i < 40; ++i)
+      variables += R"({"name":"VARIABLE_)" + std::to_string(i) + R"(","value":"something"},)";
+    expect(code, "PATCH", "/apis/apps/v1/namespaces/made/deployments/applied?fieldManager=tester",
+           R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"applied"},"spec":{"selector":{)"
+           R"("matchLabels":{"app":"bench"}},"template":{"metadata":{"labels":{"app":"bench"}},"spec":{"containers":[)"
+           R"({"name":"main","image":"example/main:1","env":[)" +
+               variables + R"({"name":"TURN","value":")" + std::to_string(turn) + R"("}]}]}}}})",
+           "application/apply-patch+yaml");
+  }
+  void expect(int code, std::string method, std::string target, std::string body = {},
+              const std::string& type = "application/json") {
     net::Request request;
     request.method = std::move(method);
     request.target = std::move(target);
     request.body = std::move(body);
-    if (!request.body.empty()) request.headers.add("Content-Type", "application/json");
+    if (!request.body.empty()) request.headers.add("Content-Type", type);
     const auto response = net::fetch(*transport_, std::move(request), std::chrono::seconds(60));
     ASSERT_TRUE(response) << response.error().message;
     ASSERT_EQ(response->code, code) << response->body;
@@ -115,6 +128,9 @@ Figures measured() {
   measure(figures, "create", [&] { cluster.create("made", "map-" + std::to_string(made++)); });
   measure(figures, "get", [&] { cluster.expect(200, "GET", "/api/v1/namespaces/listed/configmaps/map-7"); });
   measure(figures, "list_of_100", [&] { cluster.expect(200, "GET", "/api/v1/namespaces/listed/configmaps"); });
+  int turn = 0;
+  cluster.apply(201, turn);
+  measure(figures, "apply", [&] { cluster.apply(200, ++turn); });
   return figures;
 }
 
