@@ -120,4 +120,10 @@ std::optional<WallTime> certificate_not_after(std::string_view pem) {
   return std::chrono::system_clock::from_time_t(::timegm(&fields));
 }
 
+std::string certificate_sha256(std::string_view pem) {
+  const X509Ptr certificate(PEM_read_bio_X509(pem_reader(pem).get(), nullptr, nullptr, nullptr));
+  ERR_clear_error();
+  return certificate ? sha256_hex(certificate.get()) : std::string();
+}
+
 }  // namespace sublet::net

@@ -1,10 +1,11 @@
-// Certificate parts: what a certificate gets whoever makes it. Private to net/; threads: any.
+// Certificate parts: what a certificate gets whoever makes it, and what it is known by. Private to net/; threads: any.
 #pragma once
 
 #include <openssl/rand.h>
 
 #include <string>
 
+#include "sublet/net/digest.h"
 #include "sublet/net/openssl_ptr.h"
 
 namespace sublet::net {
@@ -23,6 +24,14 @@ inline bool add_extension(X509* certificate, X509V3_CTX* context, int nid, const
   if (value.empty()) return true;
   const ExtensionPtr extension(X509V3_EXT_conf_nid(nullptr, context, nid, value.c_str()));
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
+/// Hex; "" when it cannot be had.
+inline std::string sha256_hex(const X509* certificate) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  if (X509_digest(certificate, EVP_sha256(), digest, &size) != 1) return {};
+  return hex({digest, size});
 }
 
 }  // namespace sublet::net

@@ -135,6 +135,21 @@ TEST_F(DuplexTest, TheServersStopEndsIt) {
   EXPECT_TRUE(client.sees_end());
 }
 
+TEST_F(DuplexTest, ItIsStillThePeersWhoBeganIt) {
+  const auto transport =
+      make_http_client(loop_.loop(), server_.tls_endpoint(client_tls(TestCertificates::get().client)));
+  const auto client = ask(*transport);
+  const auto client_ear = hear(*client);
+  const auto server = given_.wait().value();
+  const auto server_ear = hear(*server);
+  server_.server().close_peers([](const PeerIdentity& peer) { return peer.common_name == "somebody else"; });
+  server->write("still there");
+  EXPECT_TRUE(eventually([&] { return client_ear->text() == "still there"; }));
+  server_.server().close_peers([](const PeerIdentity& peer) { return peer.common_name == "admin"; });
+  EXPECT_TRUE(eventually([&] { return client_ear->over.load() || client_ear->ended.load(); }));
+  EXPECT_TRUE(eventually([&] { return server_ear->over && server_.server().connections() == 0; }));
+}
+
 TEST(Upgrade, AnythingBut101IsAnAnswerAsEver) {
   TestServer server(echo);
   LoopThread loop("client");

@@ -31,7 +31,7 @@ constexpr std::size_t kUnreadBodyMax =
 /// What stands in the loop's table for a connection that has been given away.
 class Upgraded final : public ServerConnection {
  public:
-  explicit Upgraded(std::shared_ptr<H1Answer> answer) : answer_(std::move(answer)) {}
+  Upgraded(std::shared_ptr<H1Answer> answer, PeerIdentity peer) : answer_(std::move(answer)), peer_(std::move(peer)) {}
   void is(const std::shared_ptr<Duplex>& connection) { connection_ = connection; }
   void flush_answers() override {
     OutputQueue nothing;
@@ -41,9 +41,11 @@ class Upgraded final : public ServerConnection {
   void close() override {
     if (const auto connection = connection_.lock()) connection->close();
   }
+  const PeerIdentity* peer() const override { return &peer_; }
 
  private:
   const std::shared_ptr<H1Answer> answer_;
+  const PeerIdentity peer_;
   std::weak_ptr<Duplex> connection_;  // whoever got it keeps it
 };
 
@@ -60,6 +62,7 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
   void peer_is_known() override;
   void finish() override;
   void close() override;
+  const PeerIdentity* peer() const override { return &peer_; }
 
  private:
   /// What a time limit is for.
@@ -371,7 +374,7 @@ void H1Connection::hand_over() {
   core_->loop.cancel(timer_);
   const auto answer = std::move(answer_);
   const auto then = std::exchange(upgraded_, nullptr);
-  const auto place = std::make_shared<Upgraded>(answer);
+  const auto place = std::make_shared<Upgraded>(answer, peer_);
   core_->add(place);
   answer->move_to(place);
   const auto connection =

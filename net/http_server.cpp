@@ -19,6 +19,7 @@
 #include "net/stream.h"
 #include "sublet/base/descriptor.h"
 #include "sublet/base/log.h"
+#include "sublet/base/mutex.h"
 
 namespace sublet::net {
 namespace {
@@ -182,9 +183,27 @@ class PendingHandshake final : public ServerConnection, public std::enable_share
   bool failed_ = false;
 };
 
+/// The TLS of those who are accepted: another one from one moment to the next.
+class TlsInUse {
+ public:
+  explicit TlsInUse(std::shared_ptr<TlsContext> context) : context_(std::move(context)) {}
+  void use(std::shared_ptr<TlsContext> context) {
+    const MutexLock lock(mutex_);
+    context_.swap(context);
+  }
+  std::shared_ptr<TlsContext> get() const {
+    const MutexLock lock(mutex_);
+    return context_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::shared_ptr<TlsContext> context_ SUBLET_GUARDED_BY(mutex_);
+};
+
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
-  Listener(std::shared_ptr<ServingLoops> loops, Descriptor fd, std::shared_ptr<TlsContext> tls, std::string unix_path)
+  Listener(std::shared_ptr<ServingLoops> loops, Descriptor fd, std::shared_ptr<TlsInUse> tls, std::string unix_path)
       : loops_(std::move(loops)),
         core_(loops_->first()),
         fd_(std::move(fd)),
@@ -237,7 +256,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
       ::setsockopt(fd.get(), option.level, option.name, &option.value, sizeof(option.value));
     auto stranger = loops_->strangers()->admit(fd.get(), address, full);
     if (!stranger) return nullptr;
-    auto stream = make_tls_server_stream(std::move(fd), tls_);
+    auto stream = make_tls_server_stream(std::move(fd), tls_->get());
     stream->count_as(std::move(stranger));
     return stream;
   }
@@ -262,7 +281,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   const std::shared_ptr<ServingLoops> loops_;
   const std::shared_ptr<ServingLoop> core_;  // of the loop that accepts
   Descriptor fd_;
-  const std::shared_ptr<TlsContext> tls_;  // null: plain
+  const std::shared_ptr<TlsInUse> tls_;  // null: plain
   const std::string unix_path_;
 };
 
@@ -272,8 +291,13 @@ struct HttpServer::Impl {
   Impl(Loop& loop, Handler handler, HttpServerLimits limits)
       : loops(std::make_shared<ServingLoops>(loop, std::move(handler), limits)), core(loops->first()) {}
 
-  void listen(Descriptor fd, std::shared_ptr<TlsContext> tls, std::string unix_path) {
-    auto listener = std::make_shared<Listener>(loops, std::move(fd), std::move(tls), std::move(unix_path));
+  void listen(Descriptor fd, const std::shared_ptr<TlsContext>& tls, std::string unix_path) {
+    auto in_use = tls ? std::make_shared<TlsInUse>(tls) : nullptr;
+    if (in_use) {
+      const MutexLock lock(mutex);
+      tls_in_use.push_back(in_use);
+    }
+    auto listener = std::make_shared<Listener>(loops, std::move(fd), std::move(in_use), std::move(unix_path));
     core->loop.run_sync([&] {
       if (core->stopping) return listener->close();
       listener->open();
@@ -284,7 +308,9 @@ struct HttpServer::Impl {
   const std::shared_ptr<ServingLoops> loops;
   const std::shared_ptr<ServingLoop> core;           // of the first loop
   std::vector<std::shared_ptr<Listener>> listeners;  // the loop's thread only
-  bool stopped = false;                              // stop() and the destructor only
+  Mutex mutex;
+  std::vector<std::shared_ptr<TlsInUse>> tls_in_use SUBLET_GUARDED_BY(mutex);  // of each TLS address
+  bool stopped = false;                                                        // stop() and the destructor only
 };
 
 HttpServer::HttpServer(Loop& loop, Handler handler, HttpServerLimits limits)
@@ -296,7 +322,7 @@ Result<std::string> HttpServer::listen_tls(const std::string& address, std::shar
   auto fd = bind_tcp(address);
   if (!fd) return fail(fd.error());
   auto bound = bound_address(fd->get());
-  impl_->listen(std::move(*fd), std::move(tls), {});
+  impl_->listen(std::move(*fd), tls, {});
   return bound;
 }
 
@@ -311,6 +337,15 @@ Outcome HttpServer::listen_unix(Descriptor bound, const std::string& path) {
   if (::listen(bound.get(), kListenBacklog) != 0) return system_failure("cannot listen on " + path);
   impl_->listen(std::move(bound), nullptr, path);
   return {};
+}
+
+void HttpServer::use_tls(std::shared_ptr<TlsContext> tls) {
+  const MutexLock lock(impl_->mutex);
+  for (const auto& in_use : impl_->tls_in_use) in_use->use(tls);
+}
+
+void HttpServer::close_peers(std::function<bool(const PeerIdentity&)> meant) {
+  for (const auto& core : impl_->loops->cores()) core->courier->post([core, meant] { core->close_peers(meant); });
 }
 
 std::size_t HttpServer::connections() const { return impl_->loops->connections(); }

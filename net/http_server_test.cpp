@@ -123,6 +123,74 @@ TEST(HttpServer, OneWhoseCertificateHasExpiredIsRefusedByClients) {
   server.stop(0ms);
 }
 
+TEST(HttpServer, AnotherCertificateIsShownFromOneConnectionToTheNext) {
+  TestServer server(echo);
+  LoopThread loop("client");
+  // Whoever trusts the other authority alone can say which certificate was shown.
+  CertificateRequest request;
+  request.common_name = "apiserver";
+  request.server_auth = true;
+  request.ip_addresses = {"127.0.0.1"};
+  const KeyPair& other = TestCertificates::get().other_authority;
+  const KeyPair renewed = make_certificate(request, &other).value();
+  const auto trusting = [&](const KeyPair& authority) {
+    return make_http_client(loop.loop(), server.tls_endpoint(TlsContext::client({.ca_pem = authority.certificate_pem,
+                                                                                 .certificate_pem = {},
+                                                                                 .key_pem = {},
+                                                                                 .server_name = {}})
+                                                                 .value()));
+  };
+  const auto standing = trusting(TestCertificates::get().authority);
+  ASSERT_TRUE(fetch(*standing, get("/"), 10s));
+  EXPECT_FALSE(fetch(*trusting(other), get("/"), 10s));
+  server.server().use_tls(TlsContext::server({.certificate_pem = renewed.certificate_pem,
+                                              .key_pem = renewed.key_pem,
+                                              .client_ca_pem = TestCertificates::get().authority.certificate_pem})
+                              .value());
+  EXPECT_TRUE(fetch(*trusting(other), get("/"), 10s));
+  EXPECT_FALSE(fetch(*trusting(TestCertificates::get().authority), get("/"), 10s));
+  EXPECT_TRUE(fetch(*standing, get("/again"), 10s)) << "what stands goes on";
+}
+
+TEST(HttpServer, ThePeersThatAreMeantAreCutOffInTheMidstOfAnAnswer) {
+  HttpServerLimits limits;
+  limits.loops_max = 3;
+  std::vector<std::shared_ptr<ResponseSink>> answers;  // under way
+  Mutex mutex;
+  TestServer server(
+      [&](const Request& request, const std::shared_ptr<ResponseSink>& sink) {
+        sink->start(200, {});
+        sink->write(shared(request.peer.sha256.substr(0, 8)));
+        const MutexLock lock(mutex);
+        answers.push_back(sink);
+      },
+      limits);
+  LoopThread loop("client");
+  const KeyPair& revoked = TestCertificates::get().client;
+  CertificateRequest request;
+  request.common_name = "bob";
+  request.client_auth = true;
+  const KeyPair bob = make_certificate(request, &TestCertificates::get().authority).value();
+  struct Watch {
+    std::shared_ptr<Transport> transport;
+    std::shared_ptr<Recorder> heard = std::make_shared<Recorder>();
+    std::unique_ptr<Exchange> exchange;
+  };
+  std::vector<Watch> watches(6);  // on all loops
+  for (std::size_t i = 0; i < watches.size(); ++i) {
+    auto& watch = watches[i];
+    watch.transport = make_http_client(loop.loop(), server.tls_endpoint(client_tls(i % 2 == 0 ? revoked : bob)));
+    watch.exchange = watch.transport->start(get("/watch"), watch.heard, 0ms);
+    ASSERT_TRUE(watch.heard->wait_for_body(8));
+  }
+  const std::string digest = certificate_sha256(revoked.certificate_pem);
+  EXPECT_EQ(watches[0].heard->body(), digest.substr(0, 8));
+  server.server().close_peers([digest](const PeerIdentity& peer) { return peer.sha256 == digest; });
+  for (std::size_t i = 0; i < watches.size(); i += 2) EXPECT_TRUE(watches[i].heard->wait_for_end()) << i;
+  EXPECT_TRUE(eventually([&] { return server.server().connections() == 3; }));
+  for (std::size_t i = 1; i < watches.size(); i += 2) EXPECT_FALSE(watches[i].heard->ended()) << i;
+}
+
 TEST(HttpServer, UnixPeerIsKnownByItsUid) {
   TestServer server(echo);
   struct stat info {};

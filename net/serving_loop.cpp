@@ -26,6 +26,13 @@ void ServingLoop::close_all() {
   for (const auto& connection : all) connection->close();
 }
 
+void ServingLoop::close_peers(const std::function<bool(const PeerIdentity&)>& meant) {
+  std::vector<std::shared_ptr<ServerConnection>> all;
+  for (const auto& connection : connections_)
+    if (const PeerIdentity* peer = connection->peer(); peer && meant(*peer)) all.push_back(connection);
+  for (const auto& connection : all) connection->close();
+}
+
 void ServingLoop::wants_flush(std::shared_ptr<ServerConnection> connection) {
   {
     const MutexLock lock(mutex_);

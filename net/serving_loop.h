@@ -33,6 +33,8 @@ class ServerConnection {
   virtual void finish() = 0;
   /// Ends it now.
   virtual void close() = 0;
+  /// Null while nobody knows.
+  virtual const PeerIdentity* peer() const { return nullptr; }
 };
 
 class ServingLoop : public std::enable_shared_from_this<ServingLoop> {
@@ -54,6 +56,7 @@ class ServingLoop : public std::enable_shared_from_this<ServingLoop> {
   void remove(const std::shared_ptr<ServerConnection>& connection);
   void finish_all();
   void close_all();
+  void close_peers(const std::function<bool(const PeerIdentity&)>& meant);
 
   // any thread
   std::atomic<bool> stopping{false};

@@ -96,6 +96,13 @@ std::size_t ServingLoops::loops() const {
   return places_.size();
 }
 
+std::vector<std::shared_ptr<ServingLoop>> ServingLoops::cores() const {
+  const MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<ServingLoop>> cores;
+  for (const auto& place : places_) cores.push_back(place->core);
+  return cores;
+}
+
 std::vector<std::shared_ptr<ServingLoop>> ServingLoops::freeze() {
   const MutexLock lock(mutex_);
   frozen_ = true;

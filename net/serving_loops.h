@@ -38,6 +38,8 @@ class ServingLoops : public std::enable_shared_from_this<ServingLoops> {
   const std::shared_ptr<ServingLoop>& first() const { return first_; }
   std::size_t connections() const;
   std::size_t loops() const;
+  /// All that there are.
+  std::vector<std::shared_ptr<ServingLoop>> cores() const;
   /// All cores, once and for all.
   std::vector<std::shared_ptr<ServingLoop>> freeze();
 

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "net/certificate_parts.h"
 #include "net/stream.h"
-#include "sublet/net/digest.h"
 #include "sublet/net/openssl_ptr.h"
 
 namespace sublet::net {
@@ -73,13 +73,6 @@ void read_subject(X509* certificate, PeerIdentity& identity) {
     identity.organizations.push_back(text_of(X509_NAME_get_entry(subject, at)));
   for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;)
     identity.common_name = text_of(X509_NAME_get_entry(subject, at));  // the last one counts, as in Go
-}
-
-std::string sha256_hex(X509* certificate) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  if (X509_digest(certificate, EVP_sha256(), digest, &size) != 1) return {};
-  return hex({digest, size});
 }
 
 /// Gives back what a verified certificate holds in memory, about 3 of its 4 KiB. OpenSSL keeps the object in the

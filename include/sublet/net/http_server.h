@@ -10,6 +10,7 @@
 // loops the server must not be destroyed by its handler.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -58,6 +59,12 @@ class HttpServer {
   /// between is refused.
   static Result<Descriptor> bind_unix(const std::string& path);
   Outcome listen_unix(Descriptor bound, const std::string& path);
+  /// The material of connections that are accepted from now on, on every TLS address; those that stand keep theirs. Any
+  /// thread.
+  void use_tls(std::shared_ptr<TlsContext> tls);
+  /// Soon ends every connection to such a peer, whatever it is in the midst of: watches, and what has been upgraded.
+  /// `meant` is called on the loops' threads. Any thread.
+  void close_peers(std::function<bool(const PeerIdentity&)> meant);
   std::size_t connections() const;
   /// How many loops serve now.
   std::size_t loops() const;

@@ -75,5 +75,7 @@ Result<KeyPair> make_certificate(const CertificateRequest& request, const KeyPai
 Result<std::string> make_key();
 /// When the (first) certificate in the text ends.
 std::optional<WallTime> certificate_not_after(std::string_view pem);
+/// What PeerIdentity::sha256 is of whoever shows the (first) certificate in the text; "" when there is none.
+std::string certificate_sha256(std::string_view pem);
 
 }  // namespace sublet::net
