@@ -27,6 +27,7 @@ struct Parsed {
   DisconnectOptions disconnect;
   DeleteOptions remove;
   AuditOptions audit;
+  CertsOptions certs;
   BootOptions boot;
   VersionOptions version;
   int create_timeout = 60, delete_timeout = 120, boot_timeout = 600;
@@ -166,6 +167,33 @@ void declare_audit(CLI::App& app, Parsed& parsed) {
       "  sublet audit rag -o json");
 }
 
+void declare_certs(CLI::App& app, Parsed& parsed) {
+  auto* command =
+      app.add_subcommand("certs", "See when certificates end, or have others made and the old ones refused");
+  command->require_subcommand(1);
+  auto& options = parsed.certs;
+  auto* check = command->add_subcommand("check", "When the certificates of virtual clusters end");
+  check->add_option("NAME", options.name, "its name, also as `sublet list -o name` prints it (default: all)");
+  auto* rotate = command->add_subcommand("rotate", "Others in their place at once; kubeconfigs with the old ones end");
+  rotate->add_option("NAME", options.name, "its name, also as `sublet list -o name` prints it")->required();
+  for (CLI::App* each : {check, rotate}) {
+    each->add_option("-n,--namespace", options.host_namespace, "its namespace on the host");
+    declare_output(each, options.output);
+  }
+  command->footer(
+      "Examples:\n"
+      "  sublet certs check\n"
+      "  sublet certs rotate rag                  # somebody has a kubeconfig who should not");
+  check->footer(
+      "Examples:\n"
+      "  sublet certs check                       # exit code 1 when one has ended\n"
+      "  sublet certs check rag -o json");
+  rotate->footer(
+      "Examples:\n"
+      "  sublet certs rotate rag && sublet connect rag");
+  rotate->callback([&parsed] { parsed.certs.rotate = true; });
+}
+
 void declare_boot(CLI::App& app, Parsed& parsed) {
   auto* command = app.add_subcommand("boot", "Have the virtual clusters come back when the machine starts");
   command->require_subcommand(1);
@@ -213,6 +241,7 @@ int run(const CLI::App& app, Parsed& parsed, cluster::Driver& driver) {
   if (app.got_subcommand("disconnect")) return disconnect(parsed.disconnect);
   if (app.got_subcommand("delete")) return remove(driver, parsed.remove);
   if (app.got_subcommand("audit")) return audit(driver, parsed.audit);
+  if (app.got_subcommand("certs")) return certs(driver, parsed.certs);
   if (app.got_subcommand("boot")) return boot(driver, *make_systemd(), default_boot_place(), parsed.boot);
   return version(parsed.version, kubernetes_release());
 }
@@ -270,6 +299,7 @@ int run_command_line(int argc, char** argv, const DriverMaker& make_driver) {
   declare_disconnect(app, parsed);
   declare_delete(app, parsed);
   declare_audit(app, parsed);
+  declare_certs(app, parsed);
   declare_boot(app, parsed);
   declare_version(app, parsed);
   const auto command = take_command(argc, argv);

@@ -69,6 +69,12 @@ class CommandLine : public testing::Test {
     }
     Outcome stop(const VirtualCluster& cluster) override { return fake_->stop(cluster); }
     Result<kube::ClusterAccess> access(const VirtualCluster& cluster) const override { return fake_->access(cluster); }
+    Result<std::vector<cluster::Certificate>> certificates(const VirtualCluster& cluster) const override {
+      return fake_->certificates(cluster);
+    }
+    Result<bool> rotate_certificates(const VirtualCluster& cluster) override {
+      return fake_->rotate_certificates(cluster);
+    }
     Outcome remove(const VirtualCluster& cluster, const cluster::RemoveOptions& options,
                    cluster::Progress& progress) override {
       return fake_->remove(cluster, options, progress);
@@ -91,6 +97,14 @@ class CommandLine : public testing::Test {
   std::chrono::seconds patience_{};
   std::string out_, err_;
 };
+
+TEST_F(CommandLine, CertsHasTwoCommands) {
+  EXPECT_EQ(run({"certs", "check"}), kOk) << err_;
+  EXPECT_EQ(run({"certs", "rotate"}), kUsage) << "of which?";
+  EXPECT_EQ(run({"certs"}), kUsage);
+  EXPECT_EQ(run({"certs", "rotate", "rag", "-n", "team-a"}), kOk) << err_;
+  EXPECT_THAT(calls_, ElementsAre("rotate rag"));
+}
 
 TEST_F(CommandLine, CreatesFlagsReachThePlan) {
   ASSERT_EQ(run({"create", "new", "-n", "team-n", "--context", "prod", "--timeout", "2m", "--quota-objects", "500",

@@ -78,6 +78,18 @@ struct AuditOptions {
 /// Checks the log of what the virtual cluster has written to its host (sublet/syncer/host_audit.h).
 int audit(const cluster::Driver& driver, const AuditOptions& options);
 
+struct CertsOptions {
+  bool rotate = false;
+  std::string name{}, host_namespace{};  // check: no name: all
+  std::string output = "text";
+};
+enum class CertificateState { good, ends_soon, ended };
+CertificateState state_of(const cluster::Certificate& certificate, WallTime now);
+std::string certificate_warning(const std::string& reference, const cluster::Certificate& certificate,
+                                CertificateState state);
+/// When certificates end (a failure when one has); or others in their place, at once.
+int certs(cluster::Driver& driver, const CertsOptions& options);
+
 class ServiceManager;
 struct BootPlace;
 enum class BootAction { enable, disable, start };

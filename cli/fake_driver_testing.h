@@ -58,6 +58,17 @@ class FakeDriver final : public Driver {
     access.client_key_pem = "KEY";
     return access;
   }
+  std::vector<cluster::Certificate> certificates_of_all;
+  bool rotates_now = true;
+  Result<std::vector<cluster::Certificate>> certificates(const VirtualCluster&) const override {
+    if (failure) return fail(*failure);
+    return certificates_of_all;
+  }
+  Result<bool> rotate_certificates(const VirtualCluster& cluster) override {
+    calls.push_back("rotate " + cluster.name);
+    if (failure) return fail(*failure);
+    return rotates_now;
+  }
   Outcome remove(const VirtualCluster& cluster, const cluster::RemoveOptions& options,
                  cluster::Progress& progress) override {
     calls.push_back("remove " + cluster.name);

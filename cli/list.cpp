@@ -65,6 +65,16 @@ void print_table(const std::vector<Row>& rows, bool wide) {
   std::fputs(table.text().c_str(), stdout);
 }
 
+// One that runs makes others in time: what ends soon all the same is a fault that grows.
+void warn_of_certificates(const cluster::Driver& driver, const Row& row) {
+  if (row.status.status == "Stopped") return;
+  const auto certificates = driver.certificates(row.cluster);
+  if (!certificates) return;
+  for (const auto& certificate : *certificates)
+    if (const auto state = state_of(certificate, Clock::system().now()); state != CertificateState::good)
+      std::fprintf(stderr, "sublet: %s\n", certificate_warning(row.reference, certificate, state).c_str());
+}
+
 // Those in the namespace that is asked for; what is wrong with one is told.
 std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_namespace) {
   cluster::Records records = driver.list();
@@ -89,6 +99,7 @@ std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_
           "sublet: %s no longer reaches its host: what its syncer is known by there has ended; renew it: sublet "
           "create %s -n %s --host-kubeconfig FILE\n",
           row.reference.c_str(), row.cluster.name.c_str(), row.cluster.host_namespace.c_str());
+  for (const Row& row : rows) warn_of_certificates(driver, row);
   for (const auto& damaged : records.damaged) {
     rows.push_back({damaged_row(damaged), reference_of(all, damaged.name, damaged.host_namespace), {"Damaged", "-"}});
     std::fprintf(stderr, "sublet: %s\n", printable(damaged.why).c_str());

@@ -7,6 +7,8 @@
 
 #include "sublet/base/files.h"
 #include "sublet/base/log.h"
+#include "sublet/base/status_json.h"
+#include "sublet/cluster/certificates.h"
 #include "sublet/cluster/plan.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/store/sqlite_log.h"
@@ -19,6 +21,7 @@ namespace {
 constexpr std::chrono::milliseconds kStopGrace{2000};
 constexpr int kControllerWorkers = 8;  // they mostly wait for writes, which share an fsync; idle ones end
 constexpr std::size_t kServingLoopsMax = 4;
+constexpr std::chrono::hours kRereadEvery{1};
 
 struct HostPort {
   std::string host;
@@ -143,15 +146,18 @@ Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
   std::vector<std::string> names = host->config_.extra_names;
   for (const auto& name : {host->config_.pod_listen, host->config_.advertise_address, host->config_.service_address})
     if (!name.empty()) names.push_back(name);
-  auto pki = load_or_make_pki(host->config_.data_dir, certificate_names(parts->host, names), Clock::system());
-  if (!pki) return fail(pki.error());
-  host->pki_ = std::move(*pki);
+  auto certificates = ServedCertificates::open(
+      {host->config_.data_dir, certificate_names(parts->host, names), !host->config_.controllers_kubeconfig.empty()},
+      Clock::system());
+  if (!certificates) return fail(certificates.error());
+  host->certificates_ = std::move(*certificates);
   using Step = Outcome (ApiHost::*)();
   for (const Step step : {&ApiHost::open_store, &ApiHost::listen, &ApiHost::start_server, &ApiHost::start_controllers})
     if (auto done = (host.get()->*step)(); !done) return fail(done.error());
   if (host->config_.before_ready)
     if (auto done = host->config_.before_ready(*host); !done) return fail(done.error());
   if (auto written = host->write_kubeconfig(); !written) return fail(written.error());
+  host->reread_later();
   log::info("apiserver.started", {{"address", host->address_}, {"data", host->config_.data_dir}});
   return host;
 }
@@ -179,11 +185,7 @@ Outcome ApiHost::open_store() {
 
 // The port is known only after listening, and clients may come at once: until the server stands they get 503.
 Outcome ApiHost::listen() {
-  net::TlsServerConfig tls;
-  tls.certificate_pem = pki_.server.certificate_pem;
-  tls.key_pem = pki_.server.key_pem;
-  tls.client_ca_pem = pki_.ca.certificate_pem;
-  auto context = net::TlsContext::server(tls);
+  auto context = certificates_->tls();
   if (!context) return fail(context.error());
   net::HttpServerLimits limits;
   limits.heads_first = true;
@@ -192,8 +194,7 @@ Outcome ApiHost::listen() {
   http_ = std::make_unique<net::HttpServer>(
       loop_.loop(),
       [this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
-        if (serving_) return handler_(std::move(request), std::move(sink));
-        sink->respond(503, {{"Retry-After", "1"}}, "the API server is starting\n");
+        serve(std::move(request), std::move(sink));
       },
       limits);
   auto address = http_->listen_tls(config_.listen, *context);
@@ -207,7 +208,57 @@ Outcome ApiHost::listen() {
   return for_pods ? Outcome() : fail(for_pods.error());
 }
 
+void ApiHost::serve(net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+  if (!serving_) return sink->respond(503, {{"Retry-After", "1"}}, "the API server is starting\n");
+  if (certificates_->refuses(request.peer)) {
+    const Status refused = fail(Reason::unauthorized, "Unauthorized").value();
+    return sink->respond(401, {{"Content-Type", "application/json"}}, status_json(refused));
+  }
+  // Whoever may open the socket may also write the files.
+  if (request.peer.kind == net::PeerIdentity::Kind::unix_socket && request.method == "POST" &&
+      request.path() == cluster::kRereadCertificates)
+    return reread_for(std::move(sink));
+  handler_(std::move(request), std::move(sink));
+}
+
+void ApiHost::reread_for(std::shared_ptr<net::ResponseSink> sink) {
+  controllers_loop_->loop().post([this, sink = std::move(sink)] {
+    const auto reread = reread_certificates();
+    const Status status = reread ? Status{} : reread.error();
+    sink->respond(reread ? 200 : 500, {{"Content-Type", "application/json"}}, reread ? "{}" : status_json(status));
+  });
+}
+
+void ApiHost::reread_later() {
+  controllers_loop_->loop().after(kRereadEvery, [this] {
+    if (const auto reread = reread_certificates(); !reread)
+      log::error("certificates.not_renewed", {{"why", reread.error().message}});
+    reread_later();
+  });
+}
+
+// On the controllers' loop.
+Outcome ApiHost::reread_certificates() {
+  const auto changes = certificates_->reread();
+  if (!changes) return fail(changes.error());
+  if (changes->server) {
+    auto context = certificates_->tls();
+    if (!context) return fail(context.error());
+    http_->use_tls(std::move(*context));
+  }
+  if (changes->revoked)
+    http_->close_peers([this](const net::PeerIdentity& peer) { return certificates_->refuses(peer); });
+  if (changes->admin)
+    if (auto written = write_kubeconfig(); !written) return written;
+  if (changes->server || changes->admin || changes->revoked)
+    log::info("certificates.renewed",
+              {{"server", changes->server}, {"admin", changes->admin}, {"revoked", changes->revoked}});
+  return {};
+}
+
 Outcome ApiHost::start_server() {
+  controllers_loop_ = std::make_unique<net::LoopThread>("controllers-io");
+  const Pki pki = certificates_->pki();
   auto parts = split_address(address_);
   if (!parts) return fail(parts.error());
   config_.server.outbound.calls_out = config_.calls_out;
@@ -216,9 +267,9 @@ Outcome ApiHost::start_server() {
     return read;
   if (auto read = read_ranges("--outbound-deny", config_.outbound_deny, rules, &net::AddressRules::deny); !read)
     return read;
-  config_.server.ca_certificate_pem = pki_.ca.certificate_pem;
-  config_.server.service_account_key_pem = pki_.service_account_key_pem;
-  for (const auto& old : pki_.old_service_account_keys_pem) config_.server.service_account_key_pem += old;
+  config_.server.ca_certificate_pem = pki.ca.certificate_pem;
+  config_.server.service_account_key_pem = pki.service_account_key_pem;
+  for (const auto& old : pki.old_service_account_keys_pem) config_.server.service_account_key_pem += old;
   config_.server.advertise_address = config_.advertise_address.empty() ? parts->host : config_.advertise_address;
   // A range of that one address: the others are the host's to give.
   if (const std::string& own = config_.service_address; !own.empty())
@@ -255,13 +306,12 @@ std::unique_ptr<kube::Client> ApiHost::controller_client(const std::string& user
 Outcome ApiHost::start_controllers() {
   const auto managed_by = controllers::managed_by(config_.controllers);
   if (!managed_by) return fail(managed_by.error());
-  controllers_loop_ = std::make_unique<net::LoopThread>("controllers-io");
   controllers_client_ = controller_client("system:sublet:controllers", {});
   executor_ = controllers::make_pool_executor(loop_.loop(), kControllerWorkers);
   controllers::ControllersOptions options;
   options.managed_by = *managed_by;
   options.cluster = config_.server;
-  options.authority = pki_.ca;
+  options.authority = certificates_->pki().ca;
   for (const apiserver::CarriedKind& kind : config_.server.carried_to_host)
     options.carried_to_host.push_back(kind.resource);
   options.kinds = [server = server_.get()] { return server->kinds(); };
@@ -275,13 +325,18 @@ Outcome ApiHost::start_controllers() {
 }
 
 Outcome ApiHost::write_kubeconfig() const {
+  const Pki pki = certificates_->pki();
   if (!config_.dns_kubeconfig.empty()) {
-    const auto dns = load_or_make_client(config_.data_dir, "dns", kDnsUser, pki_.ca, Clock::system());
+    const auto dns = load_or_make_client(config_.data_dir, "dns", kDnsUser, pki.ca, Clock::system());
     if (!dns) return fail(dns.error());
     if (auto written = write_access(config_.dns_kubeconfig, kDnsUser, *dns); !written) return written;
   }
+  if (pki.controllers)
+    if (auto written = write_access(config_.controllers_kubeconfig, "kubernetes-controllers", *pki.controllers);
+        !written)
+      return written;
   if (config_.admin_kubeconfig.empty()) return {};
-  return write_access(config_.admin_kubeconfig, config_.context_name + "-admin", pki_.admin);
+  return write_access(config_.admin_kubeconfig, config_.context_name + "-admin", pki.admin);
 }
 
 Outcome ApiHost::write_access(const std::string& path, const std::string& user, const net::KeyPair& identity) const {
@@ -289,7 +344,7 @@ Outcome ApiHost::write_access(const std::string& path, const std::string& user, 
   access.context_name = access.cluster_name = config_.context_name;
   access.user_name = user;
   access.server = "https://" + address_;
-  access.ca_pem = pki_.ca.certificate_pem;
+  access.ca_pem = certificates_->pki().ca.certificate_pem;
   access.client_certificate_pem = identity.certificate_pem;
   access.client_key_pem = identity.key_pem;
   return write_private_file(path, kube::render_kubeconfig(access));

@@ -19,8 +19,8 @@
 #include "sublet/net/http_server.h"
 #include "sublet/net/loop.h"
 #include "sublet/store/store.h"
-#include "subletd/pki.h"
 #include "subletd/role.h"
+#include "subletd/served_certificates.h"
 
 namespace sublet::subletd {
 
@@ -38,6 +38,7 @@ struct ApiHostConfig {
   std::string advertise_address;              // where pods reach it; empty: where it listens
   std::string service_address;                // of the Service `kubernetes`; empty: the first of the range
   std::string dns_kubeconfig;                 // file to write the DNS server's access to; empty: none
+  std::string controllers_kubeconfig;         // the same for upstream's controllers
   std::vector<std::string> extra_names;       // further names of the server's certificate
   std::string durability = "FULL";            // for the power-cut test only
   int compaction_seconds = 300;               // history is kept at least this long
@@ -75,7 +76,9 @@ class ApiHost {
   net::Loop& loop() { return loop_.loop(); }
   store::Store& store() { return *store_; }
   const std::string& address() const { return address_; }  // "127.0.0.1:6443"
-  const Pki& pki() const { return pki_; }
+  Pki pki() const { return certificates_->pki(); }
+  /// Renews and revokes as the files say; also on a request of its socket (cluster/certificates.h), and every hour.
+  Outcome reread_certificates();
   /// True when the store failed underneath: the process should end with an error.
   bool poisoned() const { return store_->stats().poisoned; }
 
@@ -86,11 +89,14 @@ class ApiHost {
   Outcome start_controllers();
   std::unique_ptr<kube::Client> controller_client(const std::string& user, std::vector<std::string> groups) const;
   Outcome listen();
+  void serve(net::Request request, std::shared_ptr<net::ResponseSink> sink);
+  void reread_for(std::shared_ptr<net::ResponseSink> sink);
+  void reread_later();
   Outcome write_kubeconfig() const;
   Outcome write_access(const std::string& path, const std::string& user, const net::KeyPair& identity) const;
 
   ApiHostConfig config_;
-  Pki pki_;
+  std::unique_ptr<ServedCertificates> certificates_;
   std::string address_;
   std::unique_ptr<store::Store> store_;
   net::LoopThread loop_;
@@ -99,8 +105,9 @@ class ApiHost {
   std::atomic<bool> serving_{false};
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<apiserver::Tunnel> tunnel_;
-  std::unique_ptr<net::LoopThread> controllers_loop_;  // where their requests begin and are answered
-  std::unique_ptr<kube::Client> controllers_client_;   // the controllers refer to it
+  // Where their requests begin and are answered, and certificates are read again.
+  std::unique_ptr<net::LoopThread> controllers_loop_;
+  std::unique_ptr<kube::Client> controllers_client_;  // the controllers refer to it
   std::unique_ptr<controllers::Executor> executor_;
   std::unique_ptr<controllers::Controllers> controllers_;
   bool stopped_ = false;

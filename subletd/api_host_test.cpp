@@ -6,10 +6,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "base/eventually_testing.h"
+#include "sublet/cluster/certificates.h"
+#include "sublet/kube/client.h"
 #include "sublet/kube/kubeconfig.h"
+#include "sublet/net/http_client.h"
 
 namespace sublet::subletd {
 namespace {
@@ -136,6 +140,96 @@ TEST_F(ApiHostTest, HasTheNextTimeWhatItHad) {
   ASSERT_TRUE(host);
   EXPECT_EQ(host->pki().ca.certificate_pem, ca);
   EXPECT_EQ(code(*host, "GET", kConfigMaps + "/kept"), 200);
+}
+
+// Who has a copy of the administrator's kubeconfig: one connection with a watch on it, others anew each time.
+class Administrator {
+ public:
+  explicit Administrator(const std::string& kubeconfig) : access_(kube::load_kubeconfig(kubeconfig).value()) {
+    transport_ = kube::connect(loop_.loop(), access_).value();
+  }
+  int code(bool anew) {
+    const auto transport = anew ? kube::connect(loop_.loop(), access_).value() : transport_;
+    const auto answer = kube::Client(transport, {}).raw("GET", kConfigMaps);
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer ? answer->code : 0;
+  }
+  void watch() {
+    watching_ = kube::Client(transport_, {}).watch({"", "v1", "configmaps"}, "default", {}, watch_);
+    EXPECT_TRUE(testing_support::eventually([&] { return watch_->events > 0; }));
+  }
+  bool is_cut_off() {
+    return testing_support::eventually([&] { return watch_->ended.load(); });
+  }
+  const kube::ClusterAccess& access() const { return access_; }
+
+ private:
+  struct Watch final : kube::WatchObserver {
+    void on_event(kube::WatchEventType, std::string_view) override { ++events; }
+    void on_end(Outcome) override { ended = true; }
+    std::atomic<int> events{0};
+    std::atomic<bool> ended{false};
+  };
+  const kube::ClusterAccess access_;
+  net::LoopThread loop_{"administrator"};
+  std::shared_ptr<net::Transport> transport_;
+  const std::shared_ptr<Watch> watch_ = std::make_shared<Watch>();
+  std::unique_ptr<net::Exchange> watching_;
+};
+
+TEST_F(ApiHostTest, WhatIsTakenAwayIsMadeAnewAndTheOldIsRefusedWithoutARestart) {
+  config_.unix_socket = folder_ + "/api.sock";
+  const auto host = open();
+  ASSERT_TRUE(host);
+  EXPECT_EQ(code(*host, "POST", kConfigMaps, config_map("seen")), 201);
+  Administrator before(config_.admin_kubeconfig);
+  EXPECT_EQ(before.code(true), 200);
+  before.watch();
+  const std::string shown = host->pki().server.certificate_pem;
+
+  // Nothing has changed: nobody is bothered.
+  net::LoopThread loop("socket");
+  const kube::Client socket(net::make_http_client(loop.loop(), {{}, 0, config_.unix_socket, nullptr}), {});
+  const std::string reread(cluster::kRereadCertificates);
+  EXPECT_EQ(socket.raw("POST", reread)->code, 200);
+  EXPECT_EQ(before.code(false), 200);
+  EXPECT_EQ(host->pki().server.certificate_pem, shown);
+
+  ASSERT_TRUE(cluster::forget_certificates(config_.data_dir));
+  EXPECT_EQ(socket.raw("POST", reread)->code, 200);
+  EXPECT_NE(host->pki().server.certificate_pem, shown);
+  Administrator after(config_.admin_kubeconfig);
+  EXPECT_EQ(after.code(true), 200);
+  EXPECT_TRUE(before.is_cut_off());
+  EXPECT_EQ(before.code(false), 401);
+  EXPECT_EQ(before.code(true), 401);
+  EXPECT_NE(before.access().client_certificate_pem, after.access().client_certificate_pem);
+
+  // Only the socket's peers may ask for it; for others it is a path that is not there.
+  const auto remote = kube::Client(kube::connect(loop.loop(), after.access()).value(), {}).raw("POST", reread);
+  ASSERT_TRUE(remote);
+  EXPECT_EQ(remote->code, 404);
+}
+
+TEST_F(ApiHostTest, AnAdministratorThatTheAuthoritySignedElsewhereIsRefused) {
+  const auto host = open();
+  ASSERT_TRUE(host);
+  auto access = kube::load_kubeconfig(config_.admin_kubeconfig).value();
+  net::LoopThread loop("client");
+  const auto code_as = [&](const std::string& group) {
+    net::CertificateRequest request;
+    request.common_name = "mallory";
+    request.organizations = {group};
+    request.client_auth = true;
+    const auto ca = host->pki().ca;
+    const auto made = net::make_certificate(request, &ca).value();
+    access.client_certificate_pem = made.certificate_pem;
+    access.client_key_pem = made.key_pem;
+    const auto answer = kube::Client(kube::connect(loop.loop(), access).value(), {}).raw("GET", kConfigMaps);
+    return answer ? answer->code : 0;
+  };
+  EXPECT_EQ(code_as("system:masters"), 401);
+  EXPECT_EQ(code_as("team"), 403) << "known, without rights";
 }
 
 TEST_F(ApiHostTest, OneFolderHasOneServer) {

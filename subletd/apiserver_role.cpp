@@ -56,6 +56,7 @@ class ApiServerRole final : public RoleProgram {
     if (cluster->quota.objects) config_.quota_objects = static_cast<int>(*cluster->quota.objects);
     if (cluster->quota.bytes) config_.quota_bytes = std::to_string(*cluster->quota.bytes);
     if (context->resolved_template) take_config(context->resolved_template->config());
+    if (config_.controllers == "upstream") config_.controllers_kubeconfig = cluster->controllers_kubeconfig_path();
     config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.carried_to_host = carried_to_host(*context);
     if (cluster->pod_access.given()) serve_pods(*cluster);

@@ -26,7 +26,7 @@ constexpr std::string_view kControllers =
     "-persistentvolume-attach-detach-controller,-pod-garbage-collector-controller,-serviceaccount-token-controller";
 
 std::vector<std::string> command_for(const cluster::VirtualCluster& cluster, const std::string& program) {
-  const auto kubeconfig = cluster.admin_kubeconfig_path();
+  const auto kubeconfig = cluster.controllers_kubeconfig_path();
   const auto folder = cluster.api_folder();
   std::string controllers(kControllers);
   const auto context = cluster::translate_context(cluster);
@@ -53,8 +53,9 @@ class ControllersRole final : public RoleProgram {
     auto program = find_controller_manager();
     if (!program) return fail(program.error());
     std::error_code error;
-    if (!std::filesystem::exists(cluster->admin_kubeconfig_path(), error))
-      return fail(Reason::service_unavailable, "the API server has not written " + cluster->admin_kubeconfig_path() +
+    if (!std::filesystem::exists(cluster->controllers_kubeconfig_path(), error))
+      return fail(Reason::service_unavailable, "the API server has not written " +
+                                                   cluster->controllers_kubeconfig_path() +
                                                    " yet; `subletd run` starts this again");
     auto words = command_for(*cluster, *program);
     std::vector<char*> argv;

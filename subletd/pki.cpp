@@ -1,9 +1,12 @@
 #include "subletd/pki.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <map>
 
 #include "sublet/base/files.h"
+#include "sublet/cluster/certificates.h"
 
 namespace sublet::subletd {
 namespace {
@@ -12,8 +15,11 @@ using net::CertificateRequest;
 using net::KeyPair;
 
 constexpr std::chrono::hours kCaLifetime{24 * 3650};
-constexpr std::chrono::hours kLeafLifetime{24 * 365};
-constexpr std::chrono::hours kRenewBefore{24 * 30};
+constexpr std::chrono::hours kServerLifetime{24 * 90};
+constexpr std::chrono::hours kAdminLifetime{24 * 30};  // it is handed out, by `sublet connect`
+// Those of programs that read theirs once; they never leave the folder.
+constexpr std::chrono::hours kProgramLifetime{24 * 365};
+constexpr int kRenewInLast = 3;  // of its life, a third
 
 Result<std::optional<std::string>> read_if_there(const std::string& path) {
   auto text = read_file(path);
@@ -45,9 +51,9 @@ Result<KeyPair> make_pair(const std::string& base, const CertificateRequest& req
   return pair;
 }
 
-bool ends_soon(const KeyPair& pair, Clock& clock) {
+bool ends_soon(const KeyPair& pair, std::chrono::hours lifetime, Clock& clock) {
   const auto end = net::certificate_not_after(pair.certificate_pem);
-  return !end || *end < clock.now() + kRenewBefore;
+  return !end || *end < clock.now() + lifetime / kRenewInLast;
 }
 
 Result<KeyPair> load_or_make_ca(const std::string& folder, Clock& clock) {
@@ -66,16 +72,16 @@ Result<KeyPair> load_or_make_leaf(const std::string& base, const CertificateRequ
                                   bool always, Clock& clock) {
   auto pair = load_pair(base);
   if (!pair) return fail(pair.error());
-  if (*pair && !always && !ends_soon(**pair, clock)) return std::move(**pair);
+  if (*pair && !always && !ends_soon(**pair, request.lifetime, clock)) return std::move(**pair);
   return make_pair(base, request, &ca, clock);
 }
 
-CertificateRequest admin_request() {
+CertificateRequest administrators_request(const std::string& user, std::chrono::hours lifetime) {
   CertificateRequest request;
-  request.common_name = "kubernetes-admin";
-  request.organizations = {"system:masters"};
+  request.common_name = user;
+  request.organizations = {std::string(kAdministrators)};
   request.client_auth = true;
-  request.lifetime = kLeafLifetime;
+  request.lifetime = lifetime;
   return request;
 }
 
@@ -87,7 +93,7 @@ CertificateRequest server_request(const std::vector<std::string>& names) {
   CertificateRequest request;
   request.common_name = "apiserver";
   request.server_auth = true;
-  request.lifetime = kLeafLifetime;
+  request.lifetime = kServerLifetime;
   for (const auto& name : names) (is_address(name) ? request.ip_addresses : request.dns_names).push_back(name);
   return request;
 }
@@ -129,6 +135,46 @@ Result<bool> names_changed(const std::string& path, const std::vector<std::strin
   return true;
 }
 
+using Administrators = std::map<std::string, std::int64_t>;  // by digest; when they end
+
+Administrators parse_administrators(std::string_view text) {
+  Administrators all;
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const auto space = line.find(' ');
+    if (space == std::string_view::npos) continue;
+    std::int64_t end = 0;
+    std::from_chars(line.data() + space + 1, line.data() + line.size(), end);
+    all.emplace(line.substr(0, space), end);
+  }
+  return all;
+}
+
+// Those that are known and have not ended, with the present ones.
+Result<std::vector<std::string>> note_administrators(const std::string& path, const Pki& pki, Clock& clock) {
+  auto known = read_if_there(path);
+  if (!known) return fail(known.error());
+  Administrators all = parse_administrators(known->value_or(""));
+  const auto now = std::chrono::system_clock::to_time_t(clock.now());
+  std::erase_if(all, [now](const auto& one) { return one.second < now; });
+  const auto add = [&](const KeyPair& pair) {
+    if (const auto end = net::certificate_not_after(pair.certificate_pem))
+      all.emplace(net::certificate_sha256(pair.certificate_pem), std::chrono::system_clock::to_time_t(*end));
+  };
+  add(pki.admin);
+  if (pki.controllers) add(*pki.controllers);
+  std::string text;
+  std::vector<std::string> digests;
+  for (const auto& [digest, end] : all) {
+    text += digest + " " + std::to_string(end) + "\n";
+    digests.push_back(digest);
+  }
+  if (known->value_or("") != text)
+    if (auto saved = write_private_file(path, text); !saved) return fail(saved.error());
+  return digests;
+}
+
 }  // namespace
 
 Result<KeyPair> load_or_make_client(const std::string& folder, const std::string& name, const std::string& user,
@@ -136,11 +182,12 @@ Result<KeyPair> load_or_make_client(const std::string& folder, const std::string
   CertificateRequest request;
   request.common_name = user;
   request.client_auth = true;
-  request.lifetime = kLeafLifetime;
+  request.lifetime = kProgramLifetime;
   return load_or_make_leaf(folder + "/" + name, request, ca, false, clock);
 }
 
-Result<Pki> load_or_make_pki(const std::string& folder, const std::vector<std::string>& names, Clock& clock) {
+Result<Pki> load_or_make_pki(const PkiRequest& request, Clock& clock) {
+  const auto& [folder, names, controllers] = request;
   Pki pki;
   auto ca = load_or_make_ca(folder, clock);
   if (!ca) return fail(ca.error());
@@ -150,9 +197,20 @@ Result<Pki> load_or_make_pki(const std::string& folder, const std::vector<std::s
   auto server = load_or_make_leaf(folder + "/apiserver", server_request(names), pki.ca, *changed, clock);
   if (!server) return fail(server.error());
   pki.server = std::move(*server);
-  auto admin = load_or_make_leaf(folder + "/admin", admin_request(), pki.ca, false, clock);
+  auto admin = load_or_make_leaf(folder + "/admin", administrators_request("kubernetes-admin", kAdminLifetime), pki.ca,
+                                 false, clock);
   if (!admin) return fail(admin.error());
   pki.admin = std::move(*admin);
+  if (controllers) {
+    auto own =
+        load_or_make_leaf(folder + "/controllers", administrators_request("kubernetes-controllers", kProgramLifetime),
+                          pki.ca, false, clock);
+    if (!own) return fail(own.error());
+    pki.controllers = std::move(*own);
+  }
+  auto administrators = note_administrators(cluster::administrators_path(folder), pki, clock);
+  if (!administrators) return fail(administrators.error());
+  pki.administrators = std::move(*administrators);
   auto key = load_or_make_key(folder + "/sa.key");
   if (!key) return fail(key.error());
   pki.service_account_key_pem = std::move(*key);

@@ -1,12 +1,19 @@
 // Pki: the keys and certificates of one API server, made at its first start and kept in its data folder.
 //
-// Files: ca.crt, ca.key, apiserver.crt/.key, admin.crt/.key, sa.key, and one pair each that load_or_make_client() was
-// asked for. The CA and the service-account key stay for ever, unless somebody renames sa.key to sa-ANYTHING.key: then
-// a new one is made at the next start, and tokens of the old one are good as long as that file is there. The two leaf
-// certificates are made anew when they end soon or when the server's names changed.
+// Files: ca.crt, ca.key, apiserver.crt/.key, admin.crt/.key, sa.key, administrators, and one pair each that
+// load_or_make_client() was asked for. The CA and the service-account key stay for ever, unless somebody renames sa.key
+// to sa-ANYTHING.key: then a new one is made at the next start, and tokens of the old one are good as long as that file
+// is there. The two leaf certificates (90 and 30 days) are made anew in the last third of their life, or when the
+// server's names changed, or when they are not there.
+//
+// `administrators` has a line "DIGEST END" for each administrator's certificate that was made and has not ended. One
+// that is not in it is refused, whoever signed it: who takes the file away (cluster::forget_certificates()) revokes all
+// but the one that is made next.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sublet/base/clock.h"
@@ -14,8 +21,13 @@
 
 namespace sublet::subletd {
 
+/// Members of this group may do everything.
+inline constexpr std::string_view kAdministrators = "system:masters";
+
 struct Pki {
   net::KeyPair ca, server, admin;
+  std::optional<net::KeyPair> controllers;  // upstream's kube-controller-manager's, an administrator of its own
+  std::vector<std::string> administrators;  // net::PeerIdentity::sha256 of those that count
   std::string service_account_key_pem;
   std::vector<std::string> old_service_account_keys_pem;
 };
@@ -23,7 +35,11 @@ struct Pki {
 /// A client's certificate for `user`, kept as NAME.crt and NAME.key.
 Result<net::KeyPair> load_or_make_client(const std::string& folder, const std::string& name, const std::string& user,
                                          const net::KeyPair& ca, Clock& clock);
-/// `names`: DNS names and addresses that the server's certificate must cover.
-Result<Pki> load_or_make_pki(const std::string& folder, const std::vector<std::string>& names, Clock& clock);
+struct PkiRequest {
+  std::string folder;
+  std::vector<std::string> names;  // DNS names and addresses that the server's certificate must cover
+  bool controllers = false;        // whether Pki::controllers is wanted
+};
+Result<Pki> load_or_make_pki(const PkiRequest& request, Clock& clock);
 
 }  // namespace sublet::subletd

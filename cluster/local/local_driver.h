@@ -22,6 +22,8 @@ class LocalDriver final : public Driver {
                      Progress& progress) override;
   Outcome stop(const VirtualCluster& cluster) override;
   Result<kube::ClusterAccess> access(const VirtualCluster& cluster) const override;
+  Result<std::vector<Certificate>> certificates(const VirtualCluster& cluster) const override;
+  Result<bool> rotate_certificates(const VirtualCluster& cluster) override;
   Outcome remove(const VirtualCluster& cluster, const RemoveOptions& options, Progress& progress) override;
   Outcome remove_damaged(const DamagedRecord& record, Progress& progress) override;
 

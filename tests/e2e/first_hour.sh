@@ -129,6 +129,9 @@ shown "$k delete pod web"
 says "what is there can go" 0 'pod "web" deleted'
 shown "sublet disconnect"
 says "disconnect" 0
+note "Somebody has a copy of that kubeconfig who should not: it is worth nothing from now on."
+shown "sublet certs rotate rag"
+says "rotate" 0 "new certificates" "sublet connect rag"
 
 part "Who writes the platform's template" "A template, with the mistakes that one makes."
 cat >"$work/gpu.yaml" <<'Y'

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sublet/base/status.h"
+#include "sublet/cluster/certificates.h"
 #include "sublet/cluster/plan.h"
 #include "sublet/cluster/virtual_cluster.h"
 #include "sublet/kube/kubeconfig.h"
@@ -100,6 +101,12 @@ class Driver {
   virtual Outcome stop(const VirtualCluster& cluster) = 0;
   /// An administrator's access. service_unavailable, with what to do, when it is stopped.
   virtual Result<kube::ClusterAccess> access(const VirtualCluster& cluster) const = 0;
+
+  /// Those of its API server.
+  virtual Result<std::vector<Certificate>> certificates(const VirtualCluster& cluster) const = 0;
+  /// Has the API server make what it shows and what administrators have anew; what was handed out before counts no
+  /// longer, and who is connected by it is cut off. False: it is stopped, and does so when it starts.
+  virtual Result<bool> rotate_certificates(const VirtualCluster& cluster) = 0;
 
   /// Stops it, takes its objects from the host, and forgets it.
   virtual Outcome remove(const VirtualCluster& cluster, const RemoveOptions& options, Progress& progress) = 0;

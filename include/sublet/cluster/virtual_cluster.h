@@ -76,6 +76,8 @@ struct VirtualCluster {
   int listen_port() const;
   /// Access of the DNS server to the API server, which writes it.
   std::string dns_kubeconfig_path() const { return api_folder() + "/dns.kubeconfig"; }
+  /// Access of upstream's controllers, where the template wants them; written by the same.
+  std::string controllers_kubeconfig_path() const { return api_folder() + "/controllers.kubeconfig"; }
   std::string syncer_folder() const { return folder + "/syncer"; }
   std::string host_token_path() const { return syncer_folder() + "/host-token.json"; }
   std::string audit_folder() const { return syncer_folder() + "/audit"; }
