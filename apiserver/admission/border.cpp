@@ -8,6 +8,9 @@ namespace {
 
 using schema::Value;
 
+// More help nobody, and a pod of megabytes can be wrong in a hundred thousand places: an answer of ten times its size.
+constexpr std::size_t kReasonsMax = 50;
+
 // A status and a binding may carry metadata as well; a spec is never theirs, but for the node.
 bool leaves_the_spec(std::string_view subresource) { return subresource == "status" || subresource == "binding"; }
 
@@ -23,7 +26,6 @@ bool changes_what_crosses(const Attempt& attempt) {
 std::string_view judged_kind(const WriteContext& context) {
   const auto& resource = context.resource;
   if (resource.group.empty() && resource.resource == "pods") return "Pod";
-  if (!context.subresource.empty() && resource.resource == "services") return {};  // its status is the syncer's word
   const CarriedKind* const carried = find_carried(context.options, resource.group, resource.resource);
   if (carried && carried->judged) return carried->kind;
   return {};
@@ -48,12 +50,15 @@ Outcome border(const Attempt& attempt) {
   auto verdict = context.options.border(kind, attempt.object, attempt.old);
   for (auto& warning : verdict.warnings) context.warnings.push_back(std::move(warning));
   if (verdict.denials.empty()) return {};
+  const std::size_t all = verdict.denials.size();
+  verdict.denials.resize(std::min(all, kReasonsMax));
   std::string why;
   for (const auto& cause : verdict.denials) {
     if (!why.empty()) why += "; ";
     if (!cause.field.empty()) why += cause.field + ": ";
     why += cause.message;
   }
+  if (all > kReasonsMax) why += "; and " + std::to_string(all - kReasonsMax) + " more";
   auto refusal = attempt.forbid(why);
   refusal.value().causes = std::move(verdict.denials);
   return refusal;

@@ -1,4 +1,5 @@
 // The border on every way into a pod: no endpoint lets through what another refuses.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "apiserver/server_testing.h"
@@ -8,6 +9,7 @@ namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
+using testing::EndsWith;
 
 constexpr std::string_view kFrozen = "gpu-fraction";
 const std::string kPods = "/api/v1/namespaces/default/pods";
@@ -106,6 +108,50 @@ TEST(BorderPaths, WhatCrossesNothingPasses) {
   EXPECT_EQ(annotation(now.json.root(), "a").text(), "b");
   EXPECT_EQ(annotation(now.json.root(), "c").text(), "d");
   EXPECT_EQ(now.text("status.message"), "m");
+}
+
+// What the syncer says of its addresses is its own word; what a tenant changes beside that is not.
+TEST(BorderPaths, AServicesStatusIsNoWayRound) {
+  ServerOptions options = with_frozen_share();
+  options.carried_to_host = {{"", "services", "Service", true}};
+  Rig rig({}, options);
+  const std::string services = "/api/v1/namespaces/default/services";
+  ASSERT_EQ(
+      rig.post(
+             services,
+             R"({"metadata":{"name":"p","annotations":{"gpu-fraction":"0.1"}},"spec":{"type":"LoadBalancer","ports":[{"port":80}]}})")
+          .code,
+      201);
+  for (const Attack& attack : kAttacks) {
+    const std::string merge = R"({"metadata":{"annotations":{)" + attack.annotations + "}}}";
+    for (const auto* subresource : {"", "/status"}) {
+      EXPECT_EQ(rig.patch(services + "/p" + subresource, "merge-patch", merge).code, 403) << subresource << merge;
+      EXPECT_EQ(annotation(rig.get(services + "/p").json.root(), attack.key).text(), attack.kept) << subresource;
+    }
+  }
+  const std::string addresses = R"({"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}})";
+  EXPECT_EQ(rig.patch(services + "/p/status", "merge-patch", addresses).code, 200);
+}
+
+TEST(Border, SaysFiftyReasonsAndHowManyMoreThereAre) {
+  std::size_t reasons = 0;
+  ServerOptions options;
+  options.border = [&](std::string_view, const Value&, const Value&) {
+    AdmissionVerdict verdict;
+    for (std::size_t i = 0; i < reasons; ++i)
+      verdict.denials.push_back({"FieldValueForbidden", "reason " + std::to_string(i), "spec"});
+    return verdict;
+  };
+  Rig rig({}, options);
+  const auto refused = [&](std::size_t count) {
+    reasons = count;
+    return rig.post(kPods, pod_with(""));
+  };
+  EXPECT_THAT(refused(50).text("message"), EndsWith("; spec: reason 49"));
+  const auto many = refused(100'000);
+  EXPECT_EQ(many.code, 403);
+  EXPECT_THAT(many.text("message"), EndsWith("; spec: reason 49; and 99950 more"));
+  EXPECT_EQ(many.json.root()["details"]["causes"].size(), 50u);
 }
 
 TEST(Border, IsAskedOfPodsAndOfTheKindsThatItJudges) {
