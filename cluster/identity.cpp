@@ -4,6 +4,7 @@
 
 #include "sublet/kube/account_token.h"
 #include "sublet/kube/selectors.h"
+#include "sublet/syncer/custom_kinds.h"
 #include "sublet/syncer/host_footprint.h"
 
 namespace sublet::cluster {
@@ -47,6 +48,7 @@ void put_rule(Value rules, const HostRight& right) {
   rule.array("resources").push(right.resource);
   Value verbs = rule.array("verbs");
   for (const auto& verb : right.verbs) verbs.push(verb);
+  for (const auto& name : right.names) rule.array("resourceNames").push(name);
 }
 
 IdentityObject role(const VirtualCluster& cluster, const std::vector<HostRight>& rights, bool cluster_wide) {
@@ -56,7 +58,7 @@ IdentityObject role(const VirtualCluster& cluster, const std::vector<HostRight>&
   for (const HostRight& right : rights)
     if (right.cluster_wide == cluster_wide) put_rule(rules, right);
   if (cluster_wide) return made;
-  put_rule(rules, {"", "serviceaccounts/token", {"create"}});  // to renew its own token
+  put_rule(rules, {"", "serviceaccounts/token", {"create"}, false, {}});  // to renew its own token
   rules.at(rules.size() - 1).array("resourceNames").push(syncer_account(cluster));
   return made;
 }
@@ -179,7 +181,7 @@ IdentityObject policy(const VirtualCluster& cluster, const patches::SyncConfig& 
   match.object("objectSelector");
   Value matched = match.array("resourceRules");
   for (const HostRight& right : rights) put_matched(matched, right);
-  put_matched(matched, {"", "serviceaccounts/token", {"create"}});
+  put_matched(matched, {"", "serviceaccounts/token", {"create"}, false, {}});
   Value condition = spec.array("matchConditions").push_object();
   condition.put("name", "by-the-syncer");
   condition.put("expression", "request.userInfo.username == " + quoted(syncer_user(cluster)));
@@ -251,8 +253,12 @@ std::vector<IdentityObject> identity_objects(const VirtualCluster& cluster, cons
 // The embedded host simulates its nodes: there is nothing behind it that the policy would keep, and each write would
 // pay for it.
 Outcome keep_identity(const Host& host, const VirtualCluster& cluster, Progress& progress) {
-  const auto context = translate_context(cluster);
+  auto context = translate_context(cluster);
   if (!context) return fail(context.error());
+  if (auto learnt = syncer::learn_custom_kinds(host.client, *context); !learnt) return learnt;
+  for (const std::string& name : syncer::unserved_kinds(*context))
+    progress.warn("the host has no CustomResourceDefinition " + name +
+                  " that could cross; once it has, the syncer carries such objects");
   const bool with_policy = !host.embedded && policies_are_served(host);
   if (!host.embedded && !with_policy)
     progress.warn(

@@ -15,6 +15,7 @@
 #include "cluster/wait_until.h"
 #include "sublet/base/mutex.h"
 #include "sublet/kube/pipeline.h"
+#include "sublet/syncer/custom_kinds.h"
 #include "sublet/syncer/host_footprint.h"
 
 namespace sublet::cluster {
@@ -220,8 +221,9 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
   const auto deadline = steady_clock::now() + patience;
   Sweep sweep(host, cluster, deadline, progress);
   // First what has to end, so that nothing runs without what it uses; then all else at once.
-  const auto context = translate_context(cluster);
+  auto context = translate_context(cluster);
   if (!context) return fail(context.error());
+  if (auto learnt = syncer::learn_custom_kinds(host.client, *context); !learnt) return learnt;
   const std::vector<syncer::Swept> all = syncer::swept_from_host(*context);
   std::vector<syncer::Swept> first, then;
   for (const syncer::Swept& swept : all) (swept.ends_with_grace ? first : then).push_back(swept);

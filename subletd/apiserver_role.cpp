@@ -27,7 +27,7 @@ class ApiServerRole final : public RoleProgram {
     config_.calls_out = folder_.empty();
     if (!folder_.empty())
       if (auto taken = take_virtual_cluster(); !taken) return taken;
-    if (!config_.unix_socket.empty() && config_.server.house_rights.empty()) serve_a_syncer();
+    if (!config_.unix_socket.empty() && config_.server.house_rights.empty()) serve_a_syncer({});
     if (config_.compaction_seconds < 1)
       return bad_request("--compaction-interval " + std::to_string(config_.compaction_seconds) +
                          ": must be at least 1 second");
@@ -60,7 +60,7 @@ class ApiServerRole final : public RoleProgram {
     config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.carried_to_host = carried_to_host(*context);
     if (cluster->pod_access.given()) serve_pods(*cluster);
-    serve_a_syncer();
+    serve_a_syncer(*context);
     config_.server.border = border_admission(std::move(*context));
     return {};
   }
@@ -76,10 +76,10 @@ class ApiServerRole final : public RoleProgram {
   }
 
   // Who connects on the socket is one, with a host behind it.
-  void serve_a_syncer() {
+  void serve_a_syncer(const syncer::TranslateContext& context) {
     config_.server.runtime_classes_of_host = true;
     config_.server.service_addresses_of_host = true;
-    config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights()});
+    config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights(context)});
   }
 
   void take_config(const patches::SyncConfig& config) {

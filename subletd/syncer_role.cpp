@@ -8,6 +8,7 @@
 #include "sublet/kube/account_token.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
+#include "sublet/syncer/custom_kinds.h"
 #include "sublet/syncer/host_audit.h"
 #include "sublet/syncer/log_gateway.h"
 #include "sublet/syncer/syncer.h"
@@ -59,8 +60,10 @@ class SyncerRole final : public RoleProgram {
     kube::Client tenant(tenant_transport, {.user_agent = "sublet-syncer"});
     kube::Client host(known_by.authorize(recorded), {.user_agent = "sublet-syncer/" + cluster->name});
 
+    if (auto learnt = syncer::learn_custom_kinds(host, *context); !learnt) return learnt;
     syncer::SyncerOptions options;
     options.context = *context;
+    options.kinds_changed = request_stop;  // begun anew by whoever runs it
     net::HttpClientOptions streams;
     streams.connections_max = syncer::kLogStreamsMax + kAnswersBesideStreams;
     auto host_streams = kube::connect(loop.loop(), *access, streams);

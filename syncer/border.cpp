@@ -32,12 +32,15 @@ kube::InformerOptions copy_of_host(const SyncedKind& kind, const Border& border)
     copy.label_selector = std::string(kLabelTenantUid) + "=" + border.context().virtual_cluster_uid;
   if (kind.shown && border.context().resolved_template)
     copy.label_selector = border.context().resolved_template->config().*kind.shown;
+  if (kind.custom && kind.direction == Direction::from_host && kind.only.empty())
+    copy.label_selector = kind.custom->selector;
   return copy;
 }
 
 std::unique_ptr<kube::Informer> informer(Strand& strand, const kube::Client& client, const SyncedKind& kind,
                                          kube::InformerOptions options, Clock& clock) {
   options.resource = kind.resource;
+  if (!kind.only.empty()) options.field_selector = "metadata.name=" + std::string(kind.only);
   options.clock = &clock;
   return std::make_unique<kube::Informer>(strand, client, std::move(options));
 }
@@ -49,9 +52,11 @@ Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_
       host(std::move(host_client)),
       options(std::move(syncer_options)),
       uses(options.context) {
-  for (const SyncedKind& kind : synced_kinds()) {
+  kinds.reserve(table.size());
+  for (const SyncedKind& kind : table) {
     Sides& sides = kinds.emplace_back(Sides{kind, nullptr, nullptr});
     if (!is_wanted(kind, context()) && !kind.tidied_unwanted) continue;
+    if (kind.resource.version.empty()) continue;  // the host serves no such custom resource
     kube::InformerOptions selected;
     selected.label_selector = kind.tenant_selector;
     if (kind.watch_tenant) sides.tenant = informer(informers, tenant, kind, selected, clock);

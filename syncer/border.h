@@ -65,6 +65,7 @@ struct Border {
   Mutex owners_mutex;
   std::unordered_map<std::string, TenantIdentity> host_pod_owners SUBLET_GUARDED_BY(owners_mutex);
 
+  const std::vector<SyncedKind> table{synced_kinds(options.context)};
   std::vector<Sides> kinds;  // in the order of the table; ended first, for its handlers use all of the above
   std::unique_ptr<kube::Informer> tenant_namespaces;  // where a kind that crosses selects them by their labels
   std::vector<kube::Informer*> copies() const;        // all of them

@@ -435,30 +435,37 @@ std::span<const SyncedKind> synced_kinds() {
   return kinds;
 }
 
+std::vector<SyncedKind> synced_kinds(const TranslateContext& context) {
+  std::vector<SyncedKind> kinds = custom_kinds(context);
+  kinds.insert(kinds.end(), synced_kinds().begin(), synced_kinds().end());
+  return kinds;
+}
+
 bool is_wanted(const SyncedKind& kind, const TranslateContext& context) {
   return !kind.wanted || kind.wanted(config_of(context));
 }
 
 std::vector<MirroredKind> mirrored_kinds(const TranslateContext& context) {
   std::vector<MirroredKind> mirrored;
-  for (const SyncedKind& kind : synced_kinds())
-    if (kind.reconcile == reconcile_mirror && is_wanted(kind, context))
+  for (const SyncedKind& kind : synced_kinds(context))
+    if (!kind.next_step.empty() && is_wanted(kind, context) &&
+        std::ranges::find(mirrored, kind.resource, &MirroredKind::resource) == mirrored.end())
       mirrored.push_back({kind.resource, std::string(kind.next_step)});
   return mirrored;
 }
 
 std::vector<CarriedKind> carried_kinds(const TranslateContext& context) {
   std::vector<CarriedKind> carried;
-  for (const SyncedKind& kind : synced_kinds())
+  for (const SyncedKind& kind : synced_kinds(context))
     if (kind.direction == Direction::to_host && kind.watch_tenant && is_wanted(kind, context))
-      carried.push_back({kind.resource, std::string(kind.kubernetes_kind()), kind.judged});
+      carried.push_back({kind.resource, std::string(kind.translated_as()), kind.judged});
   return carried;
 }
 
 std::vector<Swept> swept_from_host(const TranslateContext& context) {
   std::vector<Swept> swept;
-  for (const SyncedKind& kind : synced_kinds())
-    if (kind.swept && is_wanted(kind, context) &&
+  for (const SyncedKind& kind : synced_kinds(context))
+    if (kind.swept && !kind.resource.version.empty() && is_wanted(kind, context) &&
         std::ranges::find(swept, kind.resource, &Swept::resource) == swept.end())
       swept.push_back({kind.resource, kind.ends_with_grace, kind.in_cluster()});
   return swept;
@@ -466,16 +473,20 @@ std::vector<Swept> swept_from_host(const TranslateContext& context) {
 
 std::vector<HostRight> host_rights(const TranslateContext& context) {
   std::vector<HostRight> rights;
-  for (const SyncedKind& kind : synced_kinds()) {
+  for (const SyncedKind& kind : synced_kinds(context)) {
     if (!is_wanted(kind, context) && !kind.tidied_unwanted) continue;  // as the copies are kept (border.cpp)
     const bool cluster_wide = kind.in_cluster();
-    const bool known = std::ranges::any_of(rights, [&](const HostRight& right) {
+    const auto known = std::ranges::find_if(rights, [&](const HostRight& right) {
       return right.group == kind.resource.group && right.resource == kind.resource.resource;
     });
-    if (!known) rights.push_back({kind.resource.group, kind.resource.resource, words(kind.host_verbs), cluster_wide});
+    if (known == rights.end())
+      rights.push_back(
+          {kind.resource.group, kind.resource.resource, words(kind.host_verbs), cluster_wide, words(kind.only)});
+    else if (!kind.only.empty())
+      known->names.emplace_back(kind.only);
     for (const std::string_view subresource : kind.host_subresources) {
       std::vector<std::string> below = words(subresource);
-      rights.push_back({kind.resource.group, below.front(), {below.begin() + 1, below.end()}, cluster_wide});
+      rights.push_back({kind.resource.group, below.front(), {below.begin() + 1, below.end()}, cluster_wide, {}});
     }
   }
   return rights;

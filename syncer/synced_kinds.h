@@ -104,7 +104,14 @@ struct SyncedKind {
   std::string_view next_step{};    // for a tenant that may not change what came: what to do instead
   std::string_view object_kind{};  // Kubernetes' name of the kind, where the row has another
 
+  // Custom resources (custom_kinds.cpp), and their definitions.
+  const patches::CustomResource* custom = nullptr;
+  /// The one object of the kind that is meant, on both sides: a definition.
+  std::string_view only{};
+
   std::string_view kubernetes_kind() const { return object_kind.empty() ? kind : object_kind; }
+  /// The name by which translate() knows the kind.
+  std::string_view translated_as() const { return custom ? kind : kubernetes_kind(); }
   /// On the host its objects have no namespace.
   bool in_cluster() const { return host_copy == HostCopy::cluster || host_copy == HostCopy::ours_in_cluster; }
   std::string api_version() const {
@@ -115,8 +122,12 @@ struct SyncedKind {
 /// Whether a kind crosses at all, by the template's configuration, or the default one.
 bool is_wanted(const SyncedKind& kind, const TranslateContext& context);
 
-/// In the order in which a sweep goes: what runs before what it uses.
+/// Those of Kubernetes itself, in the order in which a sweep goes: what runs before what it uses.
 std::span<const SyncedKind> synced_kinds();
+/// And the custom resources of the template (custom_kinds.cpp), before them. What they point to, the template and the
+/// context's served kinds, must outlive them. One that the host does not serve has no version.
+std::vector<SyncedKind> synced_kinds(const TranslateContext& context);
+std::vector<SyncedKind> custom_kinds(const TranslateContext& context);
 
 // --- what serves many kinds ------------------------------------------------------------------------------------------
 
@@ -187,6 +198,11 @@ void watch_tenant_policies(Border& border, Sides& sides);
 /// Only of nodes that are shown (from_host/mirror.cpp).
 void watch_host_nodes_drivers(Border& border, Sides& sides);
 bool is_of_shown_node(const Border& border, std::string_view name);
+
+/// The host's definition of a custom resource, with the one version that crosses; it stays when the host's goes, for
+/// the tenant's objects would go with it. One that the tenant has made itself is left alone (from_host/definition.cpp).
+Result<Requeue> reconcile_definition(Border& border, const Sides& sides, const std::string& unused,
+                                     const std::string& name);
 
 void watch_host_events(Border& border, Sides& sides);
 Result<Requeue> reconcile_event(Border& border, const Sides& sides, const std::string& host_namespace,

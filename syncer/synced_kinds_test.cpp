@@ -114,6 +114,42 @@ TEST(SyncedKinds, AKindThatTheTemplateSwitchesOffIsNotMirrored) {
   EXPECT_EQ(from_host("{storageClasses: {enabled: true}}"), (Resources{"nodes", "runtimeclasses", "storageclasses"}));
 }
 
+TEST(SyncedKinds, CustomResourcesOfTheTemplateAreRowsAsOthers) {
+  TranslateContext context = by_template(
+      "{toHost: {customResources: {widgets.example.com: {enabled: true}, gone.example.com: {enabled: false}}}, "
+      "fromHost: {gatewayClasses: {enabled: true}}}");
+  std::string rights;
+  for (const HostRight& right : host_rights(context)) {
+    if (right.group != "example.com" && right.group != "apiextensions.k8s.io" &&
+        right.group != "gateway.networking.k8s.io")
+      continue;
+    rights += right.group + "/" + right.resource + (right.cluster_wide ? " everywhere" : "");
+    for (const std::string& verb : right.verbs) rights += " " + verb;
+    for (const std::string& name : right.names) rights += " =" + name;
+    rights += "\n";
+  }
+  EXPECT_EQ(rights,
+            "apiextensions.k8s.io/customresourcedefinitions everywhere get list watch =widgets.example.com "
+            "=gatewayclasses.gateway.networking.k8s.io\n"
+            "example.com/widgets get list watch create patch delete\n"
+            "gateway.networking.k8s.io/gatewayclasses everywhere list watch\n");
+  const auto carried = carried_kinds(context);
+  const auto widgets = std::ranges::find(carried, "widgets.example.com", &CarriedKind::kind);
+  ASSERT_NE(widgets, carried.end());
+  EXPECT_TRUE(widgets->judged) << "its tenant is told at once";
+  EXPECT_EQ(widgets->resource.resource, "widgets");
+  using Resources = std::vector<std::string>;
+  EXPECT_EQ(mirrored_resources(context),
+            (Resources{"customresourcedefinitions", "gatewayclasses", "nodes", "runtimeclasses"}));
+  const auto sweeps = [&] {
+    return std::ranges::any_of(swept_from_host(context),
+                               [](const Swept& one) { return one.resource.resource == "widgets"; });
+  };
+  EXPECT_FALSE(sweeps()) << "the host does not serve it";
+  context.served_kinds["widgets.example.com"] = {"v2", "Widget", true};
+  EXPECT_TRUE(sweeps());
+}
+
 TEST(SyncedKinds, TheDocumentationIsTheTables) {
   const auto page = read_file(std::string(SUBLET_SOURCE_DIR) + "/docs/synced-kinds.md");
   ASSERT_TRUE(page) << page.error().message;

@@ -1,5 +1,6 @@
 #include "sublet/syncer/syncer.h"
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -45,6 +46,12 @@ struct Syncer::Impl {
     duration.observe(std::chrono::duration<double>(border.clock.steady_now() - started).count());
   }
 
+  bool is_custom(const Informer& copy) const {
+    return std::ranges::any_of(border.kinds, [&](const Sides& one) {
+      return one.kind.custom && one.kind.only.empty() && (one.tenant.get() == &copy || one.host.get() == &copy);
+    });
+  }
+
   void begin() {
     for (Informer* copy : copies()) copy->start();
   }
@@ -52,6 +59,7 @@ struct Syncer::Impl {
   Outcome await_copies() {
     const auto deadline = Clock::system().steady_now() + border.options.sync_timeout;
     for (const Informer* copy : copies()) {
+      if (is_custom(*copy)) continue;  // the tenant has its definition only once the syncer is at work
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::system().steady_now());
       if (copy->wait_synced(std::max(left, std::chrono::milliseconds(1)))) continue;
       const kube::InformerOptions& options = copy->options();
@@ -107,7 +115,7 @@ void Syncer::begin() { impl_->begin(); }
 
 bool Syncer::synced() const {
   for (const Informer* copy : impl_->copies())
-    if (!copy->synced()) return false;
+    if (!impl_->is_custom(*copy) && !copy->synced()) return false;
   return true;
 }
 

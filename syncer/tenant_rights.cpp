@@ -29,10 +29,10 @@ std::string_view verbs_of(const SyncedKind& kind) {
 
 }  // namespace
 
-std::string tenant_rights() {
+std::string tenant_rights(const TranslateContext& context) {
   auto rules = Document::parse_json("[]");
   if (!rules) return "[]";
-  for (const SyncedKind& kind : synced_kinds()) {
+  for (const SyncedKind& kind : synced_kinds(context)) {
     if (!kind.watch_tenant && kind.direction != Direction::from_host) continue;
     add_rule(rules->root(), kind.resource.group, kind.resource.resource, verbs_of(kind));
     add_rule(rules->root(), kind.resource.group, kind.resource.resource + "/status", "patch");

@@ -4,6 +4,7 @@
 
 #include "sublet/net/tls_context.h"
 #include "sublet/syncer/carried_kinds.h"
+#include "sublet/syncer/custom_kinds.h"
 #include "sublet/syncer/mirrored_kinds.h"
 #include "sublet/syncer/tenant_rights.h"
 
@@ -39,20 +40,29 @@ net::PeerIdentity the_syncer() {
 }
 
 // As subletd has it: what comes from the host is the syncer's alone.
-apiserver::ServerOptions tenant_options() {
+apiserver::ServerOptions tenant_options(const TranslateContext& context) {
   apiserver::ServerOptions options;
   options.unix_socket_user = kSyncerUser;
   options.service_addresses_of_host = true;
-  options.house_rights.push_back({kSyncerUser, tenant_rights()});
-  for (const MirroredKind& kind : mirrored_kinds({}))
+  options.house_rights.push_back({kSyncerUser, tenant_rights(context)});
+  for (const MirroredKind& kind : mirrored_kinds(context))
     options.mirrored_from_host.push_back(
         {kind.resource.group, kind.resource.resource, std::string(kLabelFromHost), kind.next_step});
-  for (const auto& [resource, kind, judged] : carried_kinds({}))
+  for (const auto& [resource, kind, judged] : carried_kinds(context))
     options.carried_to_host.push_back({resource.group, resource.resource, kind, judged});
   return options;
 }
 
 bool is_watch(const net::Request& request) { return request.query().find("watch=") != std::string_view::npos; }
+
+TranslateContext by_template(const std::string& yaml) {
+  TranslateContext context;
+  if (yaml.empty()) return context;
+  const auto loaded = patches::Template::load(yaml, "t.yaml");
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  if (loaded) context.resolved_template = loaded->resolve({}, "rag", "team").value();
+  return context;
+}
 
 Document parsed(std::string_view json) {
   auto document = Document::parse_json(json);
@@ -225,9 +235,10 @@ void Cluster::bind(const std::string& namespace_name, const std::string& pod) {
   EXPECT_TRUE(bound) << bound.error().message;
 }
 
-TwoServers::TwoServers()
-    : tenant(
-          "tenant", clock, [this] { ring(); }, tenant_options()),
+TwoServers::TwoServers(const std::string& template_yaml)
+    : resolved_template(by_template(template_yaml).resolved_template),
+      tenant(
+          "tenant", clock, [this] { ring(); }, tenant_options(by_template(template_yaml))),
       host("host", clock, [this] { ring(); }),
       syncer_loop("syncer") {
   host.create(kNamespaces, R"({"metadata":{"name":"team"}})");
@@ -252,6 +263,8 @@ SyncerOptions TwoServers::syncer_options() {
   options.context.api_server_host = "10.1.2.3";
   options.context.api_server_port = "443";
   options.context.resolved_template = resolved_template;
+  EXPECT_TRUE(learn_custom_kinds(host.client(), options.context));
+  options.kinds_changed = kinds_changed;
   options.clock = &clock;
   options.host_changes_at_once = host_changes_at_once;
   options.host_changes_per_second = host_changes_per_second;

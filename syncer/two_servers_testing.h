@@ -129,12 +129,14 @@ class TwoServers : public testing::Test {
   static constexpr const char* kTenantNamespace = "default";
   static constexpr const char* kHostNamespace = "team";
 
-  TwoServers();
+  /// With a template, the tenant's server and the syncer are as it wants them.
+  explicit TwoServers(const std::string& template_yaml = {});
   ~TwoServers() override;
 
   /// What start_syncer() takes; none unless the test gives one.
   std::shared_ptr<const patches::ResolvedTemplate> resolved_template;
   SyncerOptions syncer_options();
+  std::function<void()> kinds_changed;
   int host_changes_at_once = SyncerOptions().host_changes_at_once;
   int host_changes_per_second = SyncerOptions().host_changes_per_second;
   void start_syncer();

@@ -46,7 +46,7 @@ void watch_tenant_using(Border& border, Sides& sides) {
   const auto used = [&border, &sides](const CachedObject& object) {
     std::vector<std::string> keys;
     const auto translated =
-        translate(border.context(), sides.kind.kubernetes_kind(), whole(object, sides.kind).root(), Operation::update);
+        translate(border.context(), sides.kind.translated_as(), whole(object, sides.kind).root(), Operation::update);
     if (translated)
       for (const Reference& reference : translated->references)
         keys.push_back(queue_key(reference.kind, object.namespace_name, reference.tenant_name));

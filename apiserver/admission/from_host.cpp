@@ -12,6 +12,9 @@ const Kind* find_kind(const std::vector<Kind>& kinds, std::string_view group, st
   return found == kinds.end() ? nullptr : &*found;
 }
 
+// The API server itself says in the status of a definition that it serves it.
+constexpr std::string_view kOurselves = "system:apiserver";
+
 bool bears(const schema::Value& object, std::string_view label) { return object["metadata"]["labels"].has(label); }
 
 }  // namespace
@@ -29,7 +32,8 @@ Outcome from_host(const Attempt& attempt) {
   // By the resource alone: what /status of it stores is the host's too.
   const auto& resource = attempt.context.resource;
   const MirroredKind* const kind = find_mirrored(attempt.context.options, resource.group, resource.resource);
-  if (!kind || attempt.context.user.name == attempt.context.options.unix_socket_user) return {};
+  const std::string& user = attempt.context.user.name;
+  if (!kind || user == attempt.context.options.unix_socket_user || user == kOurselves) return {};
   if (bears(attempt.old, kind->label))
     return attempt.forbid("it comes from the host cluster, and only there it can be changed: " + kind->next_step);
   // The syncer would take it for its own, and remove it.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "patches/template/custom_keys.h"
+#include "patches/template/known_resources.h"
 #include "sublet/base/nearest.h"
 #include "sublet/schema/engine.h"
 
@@ -23,6 +25,7 @@ enum class Takes : std::uint8_t {
   choice,      // one of the words in `reason`, honoured
   count,       // a whole number from 1 to 1,000,000, honoured
   quantities,  // a map of resources to quantities, honoured
+  custom,      // custom resources (custom_keys.h)
   nothing,     // refused with all below it, but for what asks for nothing
 };
 
@@ -105,7 +108,18 @@ constexpr KeyRow kRows[] = {
      "a volume names disks, servers and paths of the host; claims cross, and the host binds its own volumes to them"},
     {"sync.toHost.ingresses.enabled", Takes::boolean, "", &SyncConfig::ingresses_to_host},
     {"sync.toHost.ingresses.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.gatewayApi", Takes::nothing, kNotCarried},
+    {"sync.toHost.gatewayApi.enabled", Takes::boolean, "", &SyncConfig::gateway_api_to_host},
+    {"sync.toHost.gatewayApi.httpRoutes.enabled", Takes::boolean, "", &SyncConfig::http_routes_to_host},
+    {"sync.toHost.gatewayApi.httpRoutes.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.gatewayApi.gateways.enabled", Takes::boolean, "", &SyncConfig::gateways_to_host},
+    {"sync.toHost.gatewayApi.gateways.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.gatewayApi.tlsRoutes.enabled", Takes::boolean, "", &SyncConfig::tls_routes_to_host},
+    {"sync.toHost.gatewayApi.tlsRoutes.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.gatewayApi.backendTLSPolicies.enabled", Takes::boolean, "", &SyncConfig::backend_tls_to_host},
+    {"sync.toHost.gatewayApi.backendTLSPolicies.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.gatewayApi.referenceGrants.enabled", Takes::only_false,
+     "routes and gateways name objects of their own namespace only, which needs no grant"},
+    {"sync.toHost.gatewayApi.referenceGrants.patches", Takes::only_empty, kOurPatches},
     {"sync.toHost.priorityClasses.enabled", Takes::boolean, "", &SyncConfig::priority_classes_to_host},
     {"sync.toHost.priorityClasses.minValue", Takes::integer, "", nullptr, nullptr, &SyncConfig::priority_min},
     {"sync.toHost.priorityClasses.maxValue", Takes::integer, "", nullptr, nullptr, &SyncConfig::priority_max},
@@ -115,14 +129,16 @@ constexpr KeyRow kRows[] = {
      "sync.fromHost.storageClasses"},
     {"sync.toHost.networkPolicies.enabled", Takes::boolean, "", &SyncConfig::network_policies_to_host},
     {"sync.toHost.networkPolicies.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.volumeSnapshots", Takes::nothing, kNotCarried},
-    {"sync.toHost.volumeSnapshotContents", Takes::nothing, kNotCarried},
+    {"sync.toHost.volumeSnapshots.enabled", Takes::boolean, "", &SyncConfig::snapshots_to_host},
+    {"sync.toHost.volumeSnapshots.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.volumeSnapshotContents", Takes::nothing,
+     "a content names a snapshot of the host's storage, of any tenant; snapshots cross, and the host makes contents"},
     {"sync.toHost.podDisruptionBudgets.enabled", Takes::boolean, "", &SyncConfig::disruption_budgets_to_host},
     {"sync.toHost.podDisruptionBudgets.patches", Takes::only_empty, kOurPatches},
     {"sync.toHost.resourceClaims", Takes::nothing, kNotCarried},
     {"sync.toHost.resourceClaimTemplates", Takes::nothing, kNotCarried},
     {"sync.toHost.namespaces", Takes::nothing, "all of a virtual cluster lives in one host namespace"},
-    {"sync.toHost.customResources", Takes::only_empty, "sublet carries no custom resources yet"},
+    {"sync.toHost.customResources", Takes::custom, "toHost"},
     // From the host.
     {"sync.fromHost.nodes.enabled", Takes::boolean, "", &SyncConfig::nodes_from_host},
     {"sync.fromHost.nodes.syncBackChanges", Takes::only_false, "a tenant must not change nodes of the host"},
@@ -168,7 +184,12 @@ constexpr KeyRow kRows[] = {
     {"sync.fromHost.priorityClasses.selector.matchExpressions", Takes::selector, "", nullptr,
      &SyncConfig::priority_classes_selector},
     {"sync.fromHost.priorityClasses.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.gatewayClasses", Takes::nothing, kNotShown},
+    {"sync.fromHost.gatewayClasses.enabled", Takes::boolean, "", &SyncConfig::gateway_classes_from_host},
+    {"sync.fromHost.gatewayClasses.selector.matchLabels", Takes::labels, "", nullptr,
+     &SyncConfig::gateway_classes_selector},
+    {"sync.fromHost.gatewayClasses.selector.matchExpressions", Takes::selector, "", nullptr,
+     &SyncConfig::gateway_classes_selector},
+    {"sync.fromHost.gatewayClasses.patches", Takes::only_empty, kShownAsTheyAre},
     {"sync.fromHost.gateways", Takes::nothing, kNotShown},
     {"sync.fromHost.deviceClasses.enabled", Takes::boolean, "", &SyncConfig::device_classes_from_host},
     {"sync.fromHost.deviceClasses.selector.matchLabels", Takes::labels, "", nullptr,
@@ -176,10 +197,15 @@ constexpr KeyRow kRows[] = {
     {"sync.fromHost.deviceClasses.selector.matchExpressions", Takes::selector, "", nullptr,
      &SyncConfig::device_classes_selector},
     {"sync.fromHost.deviceClasses.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.volumeSnapshotClasses", Takes::nothing, kNotShown},
+    {"sync.fromHost.volumeSnapshotClasses.enabled", Takes::boolean, "", &SyncConfig::snapshot_classes_from_host},
+    {"sync.fromHost.volumeSnapshotClasses.selector.matchLabels", Takes::labels, "", nullptr,
+     &SyncConfig::snapshot_classes_selector},
+    {"sync.fromHost.volumeSnapshotClasses.selector.matchExpressions", Takes::selector, "", nullptr,
+     &SyncConfig::snapshot_classes_selector},
+    {"sync.fromHost.volumeSnapshotClasses.patches", Takes::only_empty, kShownAsTheyAre},
     {"sync.fromHost.configMaps", Takes::nothing, kNotShown},
     {"sync.fromHost.secrets", Takes::nothing, kNotShown},
-    {"sync.fromHost.customResources", Takes::only_empty, kNotShown},
+    {"sync.fromHost.customResources", Takes::custom, "fromHost"},
     // The rest.
     {"controllers", Takes::choice, "builtin upstream none", nullptr, &SyncConfig::controllers},
     counted("unauthenticated.connections", &SyncConfig::unauthenticated_connections),
@@ -287,6 +313,7 @@ class ConfigReader {
     std::vector<std::string_view> path;
     walk(root, path, "");
     check_together();
+    add_known_resources();
     return std::move(config_);
   }
 
@@ -352,6 +379,8 @@ class ConfigReader {
         return choice(row, node, key);
       case Takes::count:
         return count(row, node, key);
+      case Takes::custom:
+        return read_custom_resources(node, key, row.reason == "toHost", config_.custom_resources, problems_, refused_);
       case Takes::nothing:
         return refuse_wishes(row, node, key);
     }
@@ -415,6 +444,17 @@ class ConfigReader {
       problems_.add(
           priority_band_->mark, "sync.toHost.priorityClasses",
           "minValue must not be above maxValue, nor maxValue above 1000000000: what is above is Kubernetes' own");
+  }
+
+  // Those behind keys of their own, unless the template says more of one in its customResources.
+  void add_known_resources() {
+    for (const KnownResource& known : known_resources()) {
+      const bool asked = config_.*known.asked || (known.also && config_.*known.also);
+      auto& all = config_.custom_resources;
+      if (!asked || std::ranges::find(all, known.resource.name, &CustomResource::name) != all.end()) continue;
+      all.push_back(known.resource);
+      if (known.selector) all.back().selector = config_.*known.selector;
+    }
   }
 
   void add_term(const KeyRow& row, const std::string& term) {

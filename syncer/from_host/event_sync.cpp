@@ -24,8 +24,13 @@ const std::string kPastEvent = std::string(kPast) + "Event";
 // The kind whose objects on the host an event can be about; null: none.
 const Sides* about(const Border& border, const Value& host_event) {
   const std::string_view kind = host_event["involvedObject"]["kind"].text();
+  const std::string_view version = host_event["involvedObject"]["apiVersion"].text();
+  const std::size_t slash = version.find('/');
+  const std::string_view group = slash == std::string_view::npos ? "" : version.substr(0, slash);
   for (const Sides& one : border.kinds)
-    if (one.kind.direction == Direction::to_host && one.host && one.kind.kubernetes_kind() == kind) return &one;
+    if (one.kind.direction == Direction::to_host && one.host && one.kind.kubernetes_kind() == kind &&
+        (version.empty() ? !one.kind.custom : one.kind.resource.group == group))
+      return &one;
   return nullptr;
 }
 

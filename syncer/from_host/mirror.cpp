@@ -1,7 +1,10 @@
 // Mirrors: cluster-scoped objects of the host in the tenant (contract: reconcile_mirror() in synced_kinds.h).
+#include <algorithm>
+
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/mirrored_kinds.h"
 #include "syncer/border.h"
+#include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
 
@@ -12,14 +15,19 @@ using schema::Document;
 using schema::Value;
 
 // By the rows: the status then goes through an endpoint of its own.
-bool has_status(const SyncedKind& kind) {
+bool has_status(const SyncedKind& kind, const TranslateContext& context) {
+  if (kind.custom) {
+    const auto served = context.served_kinds.find(kind.custom->name);
+    return served != context.served_kinds.end() && served->second.has_status;
+  }
   std::size_t place = 0;
   return plan_of(kind.kind)->find("status", place) != nullptr;
 }
 
 // The tenant's form of a host object, by the rows of its kind.
 Document mirrored(const SyncedKind& kind, const Value& host_object, const TranslateContext& context) {
-  Document document = carry_back(kind.kind, host_object, Value(), context);
+  Document document = kind.custom ? mirror_custom(*kind.custom, host_object, context)
+                                  : carry_back(kind.kind, host_object, Value(), context);
   Value root = document.root();
   root.put("apiVersion", kind.api_version());
   root.put("kind", kind.kubernetes_kind());
@@ -42,6 +50,24 @@ bool is_envelope(std::string_view field) {
   return field == "apiVersion" || field == "kind" || field == "metadata" || field == "status";
 }
 
+// The members of which the rows speak; of a custom resource those that stand on either side.
+std::vector<std::string> content_members(const Border& border, const SyncedKind& kind, const Value& tenant_object,
+                                         const Value& wanted) {
+  std::vector<std::string> members;
+  const auto add = [&](std::string_view name) {
+    const bool by_status_endpoint = name == "status" && (!kind.custom || has_status(kind, border.context()));
+    if (!by_status_endpoint && (name == "status" || !is_envelope(name)) &&
+        std::ranges::find(members, name) == members.end())
+      members.emplace_back(name);
+  };
+  if (!kind.custom)
+    for (const FieldPlan& field : plan_of(kind.kind)->fields) add(field.name);
+  else
+    for (const Value& side : {tenant_object, wanted})
+      for (const Value member : side) add(member.key());
+  return members;
+}
+
 Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& wanted) {
   Document patch = Document::object();
   for (const std::string_view map : {"labels", "annotations"}) {
@@ -49,18 +75,17 @@ Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const Value& te
     const Document keys = patches::make_merge_patch(tenant_object["metadata"][map], wanted["metadata"][map]);
     if (!keys.root().empty()) patch.root().object("metadata").put(map, keys.root());
   }
-  for (const FieldPlan& field : plan_of(kind.kind)->fields) {
-    if (is_envelope(field.name)) continue;
-    const Value now = tenant_object[field.name], want = wanted[field.name];
+  for (const std::string& member : content_members(border, kind, tenant_object, wanted)) {
+    const Value now = tenant_object[member], want = wanted[member];
     if (now.equals(want)) continue;
     if (now.is_object() && want.is_object())
-      patch.root().put(field.name, patches::make_merge_patch(now, want).root());
+      patch.root().put(member, patches::make_merge_patch(now, want).root());
     else
-      patch.root().put(field.name, want);
+      patch.root().put(member, want);
   }
   const std::string_view name = wanted["metadata"]["name"].text();
   if (auto patched = patch_tenant(border, kind, name, patch.root(), ""); !patched) return patched;
-  if (!has_status(kind) || tenant_object["status"].equals(wanted["status"])) return {};
+  if (!has_status(kind, border.context()) || tenant_object["status"].equals(wanted["status"])) return {};
   Document status = Document::object();
   status.root().put("status", patches::make_merge_patch(tenant_object["status"], wanted["status"]).root());
   return patch_tenant(border, kind, name, status.root(), "status");
@@ -70,7 +95,7 @@ Result<Requeue> create_mirror(Border& border, const SyncedKind& kind, const Docu
   ++border.tenant_writes;
   const auto created = border.tenant.create(kind.resource, "", wanted.root());
   if (!created && !created.error().is(Reason::already_exists)) return fail(created.error());
-  if (created && has_status(kind) && !created->root()["status"].equals(wanted["status"])) {
+  if (created && has_status(kind, border.context()) && !created->root()["status"].equals(wanted["status"])) {
     // Servers that reset the status at create get it by the second call.
     Document status = Document::object();
     status.root().put("status", patches::make_merge_patch(created->root()["status"], wanted["status"]).root());

@@ -2,8 +2,10 @@
 // back.
 #include "sublet/patches/patch.h"
 #include "syncer/border.h"
+#include "syncer/from_host/custom_status.h"
 #include "syncer/from_host/tenant_words.h"
 #include "syncer/to_host/host_object.h"
+#include "syncer/to_host/written.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
 
@@ -43,6 +45,13 @@ std::vector<std::string_view> words(std::string_view text) {
   return all;
 }
 
+// Where a custom resource has none of its own, the status is a part of the object as any other.
+std::string_view status_endpoint(const Border& border, const SyncedKind& kind) {
+  if (!kind.custom) return "status";
+  const auto served = border.context().served_kinds.find(kind.custom->name);
+  return served != border.context().served_kinds.end() && served->second.has_status ? "status" : "";
+}
+
 // What the host has filled in where the tenant's said nothing (SyncedKind::host_fills, host_notes).
 Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
                             const Value& host_object) {
@@ -66,17 +75,26 @@ Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value&
   return {};
 }
 
+// Of a custom resource nothing is known but that its status is the host's word.
+Document custom_status_difference(Border& border, const Value& tenant_object, const Value& host_object) {
+  const Document wanted = custom_status(border, host_object, tenant_object);
+  const Value ours = tenant_object["status"];
+  if (ours.equals(wanted.root()) || (says_nothing(ours) && says_nothing(wanted.root()))) return Document::object();
+  return patches::make_merge_patch(ours, wanted.root());
+}
+
 Outcome bring_status_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
                           const Value& host_object) {
-  if (kind.status_rows.empty()) return {};
-  const Document difference = status_difference(kind.status_rows, tenant_object, host_object);
+  if (kind.status_rows.empty() && !kind.custom) return {};
+  const Document difference = kind.custom ? custom_status_difference(border, tenant_object, host_object)
+                                          : status_difference(kind.status_rows, tenant_object, host_object);
   if (difference.root().empty()) return {};
   Document patch = Document::object();
   patch.root().put("status", difference.root());
   const Value metadata = tenant_object["metadata"];
   ++border.tenant_writes;
   const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
-                                           kube::PatchType::merge, patch.to_json(), "status");
+                                           kube::PatchType::merge, patch.to_json(), status_endpoint(border, kind));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
 }
@@ -115,9 +133,12 @@ Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::
   const Operation operation = host_cached ? Operation::update : Operation::create;
   auto translated = translate_for_host(border, kind, tenant_object.root(), operation);
   if (!translated) return Requeue();
+  const std::string hash = translated->desired_hash;
   auto applied = apply_to_host(border, kind, host_cached, std::move(translated->host_object), tenant_object.root());
   if (!applied) tell_of_refusal(border, kind, tenant_object.root(), applied.error());
-  if (applied && host_cached)
+  // A custom resource's status counts the changes that it tells of: it comes once the host has this one.
+  const bool told = host_cached && (!kind.custom || Written::on(host_cached->document().root()).hash == hash);
+  if (applied && told)
     if (const auto back = bring_back(border, kind, tenant_object.root(), host_cached->document().root()); !back)
       return fail(back.error());
   return applied;

@@ -186,7 +186,7 @@ std::optional<Translated> translate_for_host(Border& border, const SyncedKind& k
   if (kind.kind == "Pod" && operation == Operation::create)
     context.service_environment = service_environment(border, tenant_object["metadata"]["namespace"].text());
   context.namespaces_selected = [&border](const Value& selector) { return namespaces_selected(border, selector); };
-  auto translated = translate(context, kind.kubernetes_kind(), tenant_object, operation);
+  auto translated = translate(context, kind.translated_as(), tenant_object, operation);
   if (translated) return std::move(*translated);
   ++border.denied;
   std::string message;

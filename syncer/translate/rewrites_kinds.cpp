@@ -46,7 +46,13 @@ void rewrite_priority_class(Translation& translation, Value parent, Value field)
 // --- claims --------------------------------------------------------------------------------------------------------
 
 void refuse_other_sources(Translation& translation, Value source) {
-  if (source["kind"].text() != "PersistentVolumeClaim" || !source["apiGroup"].text().empty())
+  const bool claim = source["kind"].text() == "PersistentVolumeClaim" && source["apiGroup"].text().empty();
+  const bool snapshot = translation.config().snapshots_to_host && source["kind"].text() == "VolumeSnapshot" &&
+                        source["apiGroup"].text() == "snapshot.storage.k8s.io";
+  if (!claim && !snapshot && translation.config().snapshots_to_host)
+    return translation.deny(
+        "only another PersistentVolumeClaim or a VolumeSnapshot of the namespace can be the source of a claim", "kind");
+  if (!claim && !snapshot)
     return translation.deny("only another PersistentVolumeClaim of the namespace can be the source of a claim", "kind");
   const Value other = source["namespace"];
   if (!other.text().empty() && other.text() != translation.tenant_namespace())

@@ -4,6 +4,7 @@
 
 #include "sublet/net/digest.h"
 #include "sublet/podsecurity/check_pod.h"
+#include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/overruled.h"
@@ -78,7 +79,9 @@ const patches::SyncConfig& config_of(const TranslateContext& context) {
 
 tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind_name,
                                            const Value& tenant_object, Operation operation) {
-  const HostKind* kind = find_host_kind(kind_name);
+  const patches::CustomResource* const custom = find_custom(context, kind_name);
+  const HostKind custom_kind{kind_name};
+  const HostKind* const kind = custom ? &custom_kind : find_host_kind(kind_name);
   if (kind == nullptr)
     return tl::unexpected(
         Denied{{{"FieldValueNotSupported", std::string(kind_name) + " is not a kind that is synced", "kind"}}});
@@ -87,7 +90,10 @@ tl::expected<Translated, Denied> translate(const TranslateContext& context, std:
   Translated out;
   out.host_object = with_type_first(tenant_object);
   Value host = out.host_object.root();
-  translation.walk(host, kind->kind);
+  if (custom)
+    translate_custom(translation, *custom, host);
+  else
+    translation.walk(host, kind->kind);
   if (kind->after_rows) kind->after_rows(translation, host);
   patches::PatchReport report;
   if (translation.causes.empty()) report = apply_patches(translation, kind->kind, host);

@@ -18,13 +18,13 @@ await() {  # await WHAT WANTED COMMAND...
 
 cat >"$work/values.yaml" <<'Y'
 sync:
-  toHost: {ingresses: {enabled: true}, networkPolicies: {enabled: true}, gatewayApi: {enabled: true}}
+  toHost: {ingresses: {enabled: true}, networkPolicies: {enabled: true}, namespaces: {enabled: true}}
   fromHost: {storageClasses: {enabled: true}}
 Y
 check "a template with a key that sublet does not do" "$(code sublet create rag -n team -f "$work/values.yaml")" 2
-contains "is refused with place and reason" "$(cat "$work/err")" "values.yaml:2:87: sync.toHost.gatewayApi.enabled: not supported: sublet does not carry this kind to the host yet"
+contains "is refused with place and reason" "$(cat "$work/err")" "values.yaml:2:87: sync.toHost.namespaces.enabled: not supported: all of a virtual cluster lives in one host namespace"
 check "or leniently taken" "$(code sublet create rag -n team -f "$work/values.yaml" --lenient)" 0
-contains "with a report" "$(cat "$work/err")" "left out: $work/values.yaml:2:87: sync.toHost.gatewayApi.enabled: not supported"
+contains "with a report" "$(cat "$work/err")" "left out: $work/values.yaml:2:87: sync.toHost.namespaces.enabled: not supported"
 check "connect" "$(code sublet connect rag)" 0
 await "the host's class is shown, and is the default" true k get storageclass standard -o jsonpath='{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}'
 

@@ -16,6 +16,7 @@
 
 #include "sublet/base/status.h"
 #include "sublet/patches/allowed.h"
+#include "sublet/patches/custom_resources.h"
 #include "sublet/patches/policies.h"
 #include "sublet/schema/document.h"
 
@@ -42,6 +43,14 @@ struct SyncConfig {
   bool claims_to_host = true, endpoints_to_host = true, endpoint_slices_to_host = true;
   bool ingresses_to_host = false, network_policies_to_host = false, disruption_budgets_to_host = false;
   bool service_accounts_to_host = false, priority_classes_to_host = false;
+  // sync.toHost.gatewayApi (HTTP routes, gateways and their classes; or one kind), sync.toHost.volumeSnapshots, and
+  // their classes from the host.
+  bool gateway_api_to_host = false, http_routes_to_host = false, gateways_to_host = false, tls_routes_to_host = false,
+       backend_tls_to_host = false, gateway_classes_from_host = false;
+  bool snapshots_to_host = false, snapshot_classes_from_host = false;
+  std::string gateway_classes_selector, snapshot_classes_selector;
+  /// sync.{toHost,fromHost}.customResources, and the ones behind the keys above.
+  std::vector<CustomResource> custom_resources;
   bool config_maps_all = false, secrets_all = false;  // sync.toHost.{configMaps,secrets}.all: else those in use
   // sync.toHost.priorityClasses.{minValue,maxValue}: where the tenant's values are brought within.
   std::int64_t priority_min = -1'000'000'000, priority_max = 1'000'000'000;

@@ -16,13 +16,15 @@ struct Swept {
   bool ends_with_grace = false;  // a deletion may take as long as the object asks for
   bool in_cluster = false;       // of no namespace
 };
-/// In the order in which they go: what runs before what it uses. Of the kinds that the template asks for.
+/// In the order in which they go: what runs before what it uses. Of the kinds that the template asks for, and of custom
+/// resources those that the host is known to serve (custom_kinds.h).
 std::vector<Swept> swept_from_host(const TranslateContext& context);
 
 struct HostRight {
   std::string group, resource;  // resource with its subresource: "pods/log"
   std::vector<std::string> verbs;
-  bool cluster_wide = false;  // else in the host namespace
+  bool cluster_wide = false;         // else in the host namespace
+  std::vector<std::string> names{};  // of these objects alone; none: of all
 };
 std::vector<HostRight> host_rights(const TranslateContext& context);
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,12 +24,16 @@
 namespace sublet::syncer {
 
 struct SyncerOptions {
-  TranslateContext context;   // service_environment is filled per pod by the syncer
+  /// service_environment is filled per pod by the syncer; served_kinds are learnt before (custom_kinds.h).
+  TranslateContext context;
   std::string tenant_ca_pem;  // goes into token Secrets' consumers through kube-root-ca.crt, which the tenant owns
   std::chrono::seconds sync_timeout{60};
   // Changes to host objects that are there: so many at once, then so many a second. What a tenant makes and deletes is
   // not held up; what it changes again and again comes later, and then as it is by then.
   int host_changes_at_once = 1000, host_changes_per_second = 20;
+  /// The host serves a custom resource otherwise than when the syncer began: it is to be begun anew. Any thread,
+  /// perhaps several times.
+  std::function<void()> kinds_changed{};
   Clock* clock = &Clock::system();  // when tokens are due (now), and what waits in the queue (steady_now)
 };
 

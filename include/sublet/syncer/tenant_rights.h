@@ -4,10 +4,12 @@
 
 #include <string>
 
+#include "sublet/syncer/translate.h"
+
 namespace sublet::syncer {
 
 /// The rules of a ClusterRole, as JSON. Also for kinds that a template switches off: what is there of them is watched
-/// all the same, and put in order.
-std::string tenant_rights();
+/// all the same, and put in order; and for the template's custom resources.
+std::string tenant_rights(const TranslateContext& context);
 
 }  // namespace sublet::syncer

@@ -37,6 +37,12 @@ inline constexpr std::string_view kAnnotationWritten = "sublet.dev/written";
 std::string host_name(std::string_view tenant_name, std::string_view tenant_namespace,
                       std::string_view virtual_cluster);
 
+/// How the host serves a custom resource that the template lets cross.
+struct ServedKind {
+  std::string version, kind;
+  bool has_status = false;  // with an endpoint of its own
+};
+
 /// Everything translation may know beside the object. The same for the life of a virtual cluster's syncer, but for
 /// `service_environment`, which the caller fills per pod.
 struct TranslateContext {
@@ -53,6 +59,9 @@ struct TranslateContext {
   /// NAME_SERVICE_HOST=... of the tenant namespace's services, when the pod enables service links.
   std::vector<std::pair<std::string, std::string>> service_environment;
   std::string dns_service_ip;  // tenant DNS; empty: dnsPolicy None with no server but the tenant's search path
+  // Custom resources only, by the names of their definitions: those that the host serves. Asked of the host by
+  // learn_custom_kinds() (custom_kinds.h), for who reads or writes such objects.
+  std::map<std::string, ServedKind, std::less<>> served_kinds;
   // NetworkPolicies only:
   /// The tenant's namespaces whose labels a selector accepts; the caller gives it, for they change. None: no namespace.
   std::function<std::vector<std::string>(const schema::Value& namespace_selector)> namespaces_selected;
@@ -92,8 +101,8 @@ struct Translated {
 
 enum class Operation { create, update };
 
-/// The kinds are those of docs/synced-kinds.md that go to the host. `tenant_object` is the object in its stored form
-/// with apiVersion and kind.
+/// The kinds are those of docs/synced-kinds.md that go to the host; a custom resource by its definition's name.
+/// `tenant_object` is the object in its stored form with apiVersion and kind.
 tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind,
                                            const schema::Value& tenant_object, Operation operation);
 

@@ -1,0 +1,22 @@
+// CustomKinds: which of the template's custom resources the host serves, and how. Blocking.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sublet/base/status.h"
+#include "sublet/kube/client.h"
+#include "sublet/syncer/translate.h"
+
+namespace sublet::syncer {
+
+/// Fills context.served_kinds from the host's definitions. One that is not there is left out, and so is one of the
+/// wrong scope; an error when the host cannot be asked.
+Outcome learn_custom_kinds(const kube::Client& host, TranslateContext& context);
+/// Names of the definitions that the template asks for and the host does not serve so.
+std::vector<std::string> unserved_kinds(const TranslateContext& context);
+
+/// What a definition says of the kind for that entry of the template; no version: it cannot cross.
+ServedKind served_by(const schema::Value& definition, const patches::CustomResource& resource);
+
+}  // namespace sublet::syncer

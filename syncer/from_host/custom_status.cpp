@@ -1,0 +1,61 @@
+#include "syncer/from_host/custom_status.h"
+
+#include <algorithm>
+
+#include "syncer/from_host/tenant_words.h"
+#include "syncer/translate/names.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+class Telling {
+ public:
+  Telling(Border& border, const Value& host_object, const Value& tenant_object)
+      : border_(border),
+        about_{tenant_object["metadata"]["namespace"].string(), tenant_object["metadata"]["name"].string(), {}},
+        host_name_(host_object["metadata"]["name"].string()),
+        behind_(tenant_object["metadata"]["generation"].integer() - host_object["metadata"]["generation"].integer()) {}
+
+  void tell(Value value) const {
+    if (value.is_string()) return tell_text(value);
+    if (value.is_integer() && value.key() == "observedGeneration")
+      return value.set(std::max<std::int64_t>(value.integer() + behind_, 0));
+    if (value.is_object() || value.is_array())
+      for (Value child : value) tell(child);
+  }
+
+ private:
+  void tell_text(Value value) const {
+    const std::string text = value.string();
+    if (text == host_name_) return value.set(about_.name);
+    if (text == border_.host_namespace()) return value.set(about_.namespace_name);
+    if (const auto names = tenant_names(text, border_.context().virtual_cluster)) return value.set(names->name);
+    if (may_be_hashed_name(text))
+      for (const Sides& one : border_.kinds) {
+        if (one.kind.direction != Direction::to_host || !one.host) continue;
+        const auto tenant = tenant_of(border_, one, text);
+        if (tenant && !tenant->name.empty()) return value.set(tenant->name);
+      }
+    // Words, as a condition's message is.
+    if (text.find(' ') != std::string::npos) value.set(in_tenant_words(border_, text, host_name_, about_));
+  }
+
+  Border& border_;
+  TenantIdentity about_;
+  std::string host_name_;
+  std::int64_t behind_;
+};
+
+}  // namespace
+
+Document custom_status(Border& border, const Value& host_object, const Value& tenant_object) {
+  Document status = Document::copy_of(host_object["status"]);
+  if (!status.root().is_object()) status.root().make_object();
+  Telling(border, host_object, tenant_object).tell(status.root());
+  return status;
+}
+
+}  // namespace sublet::syncer

@@ -1,0 +1,230 @@
+#include "syncer/translate/custom.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "syncer/translate/metadata.h"
+#include "syncer/translate/translation.h"
+
+namespace sublet::syncer {
+namespace {
+
+using patches::CustomReference;
+using patches::CustomResource;
+using patches::Place;
+using schema::Document;
+using schema::Value;
+
+constexpr std::string_view kEach = "*";
+
+std::string below(const std::string& path, const Value& child, std::size_t index) {
+  if (child.key().empty()) return path + "[" + std::to_string(index) + "]";
+  return (path.empty() ? "" : path + ".") + std::string(child.key());
+}
+
+// Calls `found` for what stands at a place, with its parent and its path as text.
+using Found = std::function<void(Value parent, Value value, const std::string& path)>;
+void visit(const Value& parent, const Place& place, std::size_t at, const std::string& path, const Found& found) {
+  std::vector<Value> children;
+  if (place[at] != kEach) {
+    if (const Value child = parent[place[at]]; child && !child.is_null()) children.push_back(child);
+  } else if (parent.is_array() || parent.is_object()) {
+    for (const Value child : parent) children.push_back(child);
+  }
+  std::size_t index = 0;
+  for (const Value child : children) {
+    const std::string child_path = below(path, child, index++);
+    if (at + 1 == place.size())
+      found(parent, child, child_path);
+    else
+      visit(child, place, at + 1, child_path, found);
+  }
+}
+
+Value at_place(Value value, const Place& place) {
+  for (const std::string& member : place) value = value[member];
+  return value;
+}
+
+void put_at(Value value, const Place& place, std::string_view text) {
+  for (std::size_t i = 0; i + 1 < place.size(); ++i) value = value.object(place[i]);
+  value.put(place.back(), text);
+}
+
+std::string dotted(const std::string& path, const Place& place) {
+  std::string text = path;
+  for (const std::string& member : place) text.append(".").append(member);
+  return text;
+}
+
+bool is_empty(const Value& value) {
+  if (value.missing() || value.is_null()) return true;
+  return value.is_string() ? value.text().empty() : (value.is_array() || value.is_object()) && value.empty();
+}
+
+/// One run over one object on its way to the host.
+class Crossing {
+ public:
+  Crossing(Translation& translation, const CustomResource& resource, Value host)
+      : translation_(translation), resource_(resource), host_(host) {}
+
+  void run() {
+    for (const Place& place : resource_.refused)
+      visit(host_, place, 0, "", [&](Value, Value value, const std::string& path) {
+        if (!is_empty(value)) deny(path, "this would mean something else on the host; leave it out");
+      });
+    for (const CustomResource::Fixed& fixed : resource_.fixed)
+      visit(host_, fixed.path, 0, "", [&](Value, Value value, const std::string&) {
+        if (const auto wanted = Document::parse_json(fixed.json)) value.set(wanted->root());
+      });
+    for (const Place& place : resource_.selectors)
+      visit(host_, place, 0, "", [&](Value, Value value, const std::string&) { select(value); });
+    for (std::size_t i = 0; i < resource_.references.size(); ++i) {
+      const CustomReference& reference = resource_.references[i];
+      const auto same = [&](const CustomReference& other) { return other.path == reference.path; };
+      if (std::ranges::find_if(resource_.references, same) - resource_.references.begin() !=
+          static_cast<std::ptrdiff_t>(i))
+        continue;  // told with the first one of its path
+      visit(host_, reference.path, 0, "", [&](Value, Value value, const std::string& path) { refer(value, path, i); });
+    }
+    for (const Value member : host_)
+      if (!is_envelope(member.key())) look_for_the_overlooked(member, std::string(member.key()));
+  }
+
+ private:
+  static bool is_envelope(std::string_view member) {
+    return member == "apiVersion" || member == "kind" || member == "metadata";
+  }
+
+  void deny(const std::string& path, std::string message) {
+    translation_.causes.push_back({"FieldValueForbidden", std::move(message), path});
+  }
+
+  // A selector of the API, or a map of labels.
+  void select(Value value) {
+    if (!value.is_object()) return;
+    if (!value.has("matchLabels") && !value.has("matchExpressions")) {
+      translate_label_map(value);
+      value.put(kLabelTenantUid, translation_.context().virtual_cluster_uid);
+      value.put(kLabelTenantNamespace, translation_.tenant_namespace());
+      return;
+    }
+    translate_label_selector(value);
+    narrow_to_own_namespace(translation_, value);
+  }
+
+  // Of the rows for this path, the one that is for the kind that the object says.
+  const CustomReference* row_for(const Value& value, const std::string& path, std::size_t first) {
+    std::string kinds;
+    for (std::size_t i = first; i < resource_.references.size(); ++i) {
+      const CustomReference& row = resource_.references[i];
+      if (row.path != resource_.references[first].path) continue;
+      const std::string_view said = row.kind_at.empty() ? "" : at_place(value, row.kind_at).text();
+      if (said.empty() || said == row.kind) return &row;
+      kinds += (kinds.empty() ? "" : ", ") + row.kind;
+    }
+    deny(path, "only a reference to " + kinds + " can cross to the host");
+    return nullptr;
+  }
+
+  void refer(Value value, const std::string& path, std::size_t first) {
+    const CustomReference* const row = row_for(value, path, first);
+    if (row == nullptr) return;
+    Value named = at_place(value, row->name);
+    const std::string name = named.string();
+    if (!named.is_string() || name.empty()) return;
+    // Where a reference says its namespace without a row for it, only the object's own can be meant.
+    const Place namespace_at = row->namespace_at.empty() ? Place{"namespace"} : row->namespace_at;
+    Value space = row->name.empty() ? Value() : at_place(value, namespace_at);
+    const std::string own(translation_.tenant_namespace());
+    const std::string meant = space.text().empty() ? own : space.string();
+    const bool brought = row->kind == "Secret" || row->kind == "ConfigMap";
+    if (row->of_host) return;
+    if (meant != own && (row->namespace_at.empty() || brought))
+      return deny(dotted(path, namespace_at), "a " + row->kind + " of another namespace cannot be named here");
+    if (space) {
+      put_at(value, namespace_at, translation_.context().host_namespace);
+      translated_.push_back(dotted(path, namespace_at));
+    }
+    if (brought) translation_.refer(row->kind, name, false);
+    named.set(meant == own ? translation_.host_name_of(name)
+                           : host_name(name, meant, translation_.context().virtual_cluster));
+  }
+
+  // Whoever watches the kind on the host would follow these beyond the virtual cluster.
+  void look_for_the_overlooked(const Value& value, const std::string& path) {
+    const std::string_view key = value.key();
+    const bool names_namespace = key == "namespace" || key == "namespaces" || key.ends_with("Namespace") ||
+                                 key.ends_with("Namespaces") || key == "namespaceSelector";
+    if (names_namespace && !is_empty(value) && !value.is_boolean() && !is_translated(path) && !is_fixed(path))
+      return deny(path,
+                  "a namespace means another one on the host: leave it out, or have the template name the reference "
+                  "(sync.toHost.customResources." +
+                      resource_.name + ".patches: reference with namespacePath)");
+    if (key == "containers" && value.is_array() && !value.empty())
+      return deny(path, "pods that the host would make of this are judged by nobody; make the pods in the tenant");
+    std::size_t index = 0;
+    if (value.is_array() || value.is_object())
+      for (const Value child : value) look_for_the_overlooked(child, below(path, child, index++));
+  }
+  bool is_translated(const std::string& path) const {
+    return std::ranges::find(translated_, path) != translated_.end();
+  }
+  bool is_fixed(const std::string& path) const {
+    bool found = false;
+    for (const CustomResource::Fixed& fixed : resource_.fixed)
+      visit(host_, fixed.path, 0, "", [&](Value, Value, const std::string& at) { found = found || at == path; });
+    return found;
+  }
+
+  Translation& translation_;
+  const CustomResource& resource_;
+  Value host_;
+  std::vector<std::string> translated_;  // paths of namespaces
+};
+
+}  // namespace
+
+const CustomResource* find_custom(const TranslateContext& context, std::string_view name) {
+  for (const CustomResource& one : config_of(context).custom_resources)
+    if (one.to_host && one.name == name) return &one;
+  return nullptr;
+}
+
+void translate_custom(Translation& translation, const CustomResource& resource, Value host) {
+  host.erase("status");
+  translation.walk(host.object("metadata"), "ObjectMeta");
+  Crossing(translation, resource, host).run();
+}
+
+Document mirror_custom(const CustomResource& resource, const Value& host_object, const TranslateContext& context) {
+  Document document = Document::copy_of(host_object);
+  Value root = document.root();
+  root.put("metadata", carry_back("MirrorMeta", host_object["metadata"], Value(), context).root());
+  for (const Place& place : resource.left_out)
+    visit(root, place, 0, "", [&](Value parent, Value, const std::string&) { parent.erase(place.back()); });
+  return document;
+}
+
+Document mirror_definition(const Value& host_definition, std::string_view version) {
+  Document document = Document::object();
+  Value root = document.root();
+  root.put("apiVersion", "apiextensions.k8s.io/v1");
+  root.put("kind", "CustomResourceDefinition");
+  root.object("metadata").put("name", host_definition["metadata"]["name"].text());
+  const Value theirs = host_definition["spec"];
+  Value spec = root.object("spec");
+  for (const char* member : {"group", "names", "scope", "preserveUnknownFields"})
+    if (theirs.has(member)) spec.put(member, theirs[member]);
+  Value versions = spec.array("versions");
+  for (const Value one : theirs["versions"]) {
+    if (one["name"].text() != version) continue;
+    Value copy = versions.push_object();
+    copy.set(one);
+    copy.put("served", true);
+    copy.put("storage", true);
+  }
+  return document;
+}
+
+}  // namespace sublet::syncer
