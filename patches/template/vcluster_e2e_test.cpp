@@ -1,0 +1,55 @@
+// vCluster's own e2e configurations (vcluster_e2e/): each is taken, or refused key by key with a reason that a person
+// has read (expected.golden).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "sublet/patches/template.h"
+
+namespace sublet::patches {
+namespace {
+
+const std::string kFolder = std::string(SUBLET_SOURCE_DIR) + "/patches/template/vcluster_e2e";
+
+std::string contents(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> configurations() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST(VClusterE2e, EachConfigurationIsTakenOrRefusedKeyByKey) {
+  std::string told;
+  const auto names = configurations();
+  EXPECT_EQ(names.size(), 24u);
+  for (const std::string& name : names) {
+    const std::string yaml = contents(kFolder + "/" + name);
+    std::vector<std::string> left_out;
+    const auto lenient = Template::load(yaml, name, {}, &left_out);
+    ASSERT_TRUE(lenient) << lenient.error().message;
+    // Without --lenient nothing of it is taken, for the same reasons.
+    const auto strict = Template::load(yaml, name);
+    std::string reasons;
+    for (const std::string& line : left_out) reasons += (reasons.empty() ? "" : "\n") + line;
+    EXPECT_EQ(strict ? "" : strict.error().message, reasons) << name;
+    EXPECT_EQ(reasons.find("unknown key"), std::string::npos) << "the file is right: " << reasons;
+    told += reasons.empty() ? name + ": taken\n" : reasons + "\n";
+  }
+  if (const char* mode = std::getenv("SUBLET_GOLDEN"); mode && std::string_view(mode) == "write")
+    std::ofstream(kFolder + "/expected.golden") << told;
+  EXPECT_EQ(told, contents(kFolder + "/expected.golden"));
+}
+
+}  // namespace
+}  // namespace sublet::patches
