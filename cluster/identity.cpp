@@ -1,6 +1,7 @@
 #include "cluster/identity.h"
 
 #include <algorithm>
+#include <set>
 
 #include "sublet/kube/account_token.h"
 #include "sublet/kube/selectors.h"
@@ -56,24 +57,54 @@ IdentityObject role(const VirtualCluster& cluster, const std::vector<HostRight>&
                                      : object_of(cluster, kRoles, "Role", cluster.host_namespace);
   Value rules = made.object.root().array("rules");
   for (const HostRight& right : rights)
-    if (right.cluster_wide == cluster_wide) put_rule(rules, right);
+    if (right.cluster_wide == cluster_wide && right.host_namespace.empty()) put_rule(rules, right);
   if (cluster_wide) return made;
-  put_rule(rules, {"", "serviceaccounts/token", {"create"}, false, {}});  // to renew its own token
+  put_rule(rules, {"", "serviceaccounts/token", {"create"}, false, {}, {}});  // to renew its own token
   rules.at(rules.size() - 1).array("resourceNames").push(syncer_account(cluster));
+  return made;
+}
+
+// To the role of the binding's own name.
+void bind_to_role(const VirtualCluster& cluster, Value root, const char* kind) {
+  Value subject = root.array("subjects").push_object();
+  subject.put("kind", "ServiceAccount");
+  subject.put("name", syncer_account(cluster));
+  subject.put("namespace", cluster.host_namespace);
+  Value reference = root.object("roleRef");
+  reference.put("apiGroup", kRbac);
+  reference.put("kind", kind);
+  reference.put("name", root["metadata"]["name"].text());
+}
+
+// Where the template maps objects of other namespaces into the tenant.
+std::set<std::string> other_namespaces(const std::vector<HostRight>& rights) {
+  std::set<std::string> spaces;
+  for (const HostRight& right : rights)
+    if (!right.host_namespace.empty()) spaces.insert(right.host_namespace);
+  return spaces;
+}
+
+IdentityObject role_elsewhere(const VirtualCluster& cluster, const std::vector<HostRight>& rights,
+                              const std::string& space) {
+  IdentityObject made = object_of(cluster, kRoles, "Role", space);
+  made.object.root()["metadata"].put("name", name_in_cluster(cluster));
+  Value rules = made.object.root().array("rules");
+  for (const HostRight& right : rights)
+    if (right.host_namespace == space) put_rule(rules, right);
+  return made;
+}
+
+IdentityObject binding_elsewhere(const VirtualCluster& cluster, const std::string& space) {
+  IdentityObject made = object_of(cluster, kRoleBindings, "RoleBinding", space);
+  made.object.root()["metadata"].put("name", name_in_cluster(cluster));
+  bind_to_role(cluster, made.object.root(), "Role");
   return made;
 }
 
 IdentityObject role_binding(const VirtualCluster& cluster, bool cluster_wide) {
   IdentityObject made = cluster_wide ? object_of(cluster, kClusterRoleBindings, "ClusterRoleBinding", "")
                                      : object_of(cluster, kRoleBindings, "RoleBinding", cluster.host_namespace);
-  Value root = made.object.root(), subject = root.array("subjects").push_object();
-  subject.put("kind", "ServiceAccount");
-  subject.put("name", syncer_account(cluster));
-  subject.put("namespace", cluster.host_namespace);
-  Value reference = root.object("roleRef");
-  reference.put("apiGroup", kRbac);
-  reference.put("kind", cluster_wide ? "ClusterRole" : "Role");
-  reference.put("name", root["metadata"]["name"].text());
+  bind_to_role(cluster, made.object.root(), cluster_wide ? "ClusterRole" : "Role");
   return made;
 }
 
@@ -181,7 +212,7 @@ IdentityObject policy(const VirtualCluster& cluster, const patches::SyncConfig& 
   match.object("objectSelector");
   Value matched = match.array("resourceRules");
   for (const HostRight& right : rights) put_matched(matched, right);
-  put_matched(matched, {"", "serviceaccounts/token", {"create"}, false, {}});
+  put_matched(matched, {"", "serviceaccounts/token", {"create"}, false, {}, {}});
   Value condition = spec.array("matchConditions").push_object();
   condition.put("name", "by-the-syncer");
   condition.put("expression", "request.userInfo.username == " + quoted(syncer_user(cluster)));
@@ -244,6 +275,10 @@ std::vector<IdentityObject> identity_objects(const VirtualCluster& cluster, cons
   for (const bool cluster_wide : {false, true}) {
     objects.push_back(role(cluster, rights, cluster_wide));
     objects.push_back(role_binding(cluster, cluster_wide));
+  }
+  for (const std::string& space : other_namespaces(rights)) {
+    objects.push_back(role_elsewhere(cluster, rights, space));
+    objects.push_back(binding_elsewhere(cluster, space));
   }
   objects.push_back(policy(cluster, syncer::config_of(context), rights));
   objects.push_back(policy_binding(cluster));

@@ -239,6 +239,11 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
   std::vector<syncer::Swept> identity;
   for (const auto& [resource, in_cluster, policy] : identity_resources())
     identity.push_back({resource, false, in_cluster});
+  // Rights in other namespaces, where the template maps objects into the tenant.
+  if (std::ranges::any_of(syncer::host_rights(*context),
+                          [](const auto& right) { return !right.host_namespace.empty(); }))
+    for (const auto& [resource, in_cluster, policy] : identity_resources())
+      if (!in_cluster) identity.push_back({resource, false, true});
   if (auto gone = sweep.take_away(identity, false); !gone) return gone;
   // The name last: until then nobody else begins with it.
   if (auto given = give_name_back(host, cluster); !given) return given;

@@ -40,7 +40,8 @@ kube::InformerOptions copy_of_host(const SyncedKind& kind, const Border& border)
 std::unique_ptr<kube::Informer> informer(Strand& strand, const kube::Client& client, const SyncedKind& kind,
                                          kube::InformerOptions options, Clock& clock) {
   options.resource = kind.resource;
-  if (!kind.only.empty()) options.field_selector = "metadata.name=" + std::string(kind.only);
+  if (!kind.only.empty() && (!kind.mapping || options.label_selector.empty()))
+    options.field_selector = "metadata.name=" + std::string(kind.only);
   options.clock = &clock;
   return std::make_unique<kube::Informer>(strand, client, std::move(options));
 }

@@ -77,7 +77,10 @@ struct Border {
                      options.context.virtual_cluster);
   }
   /// Where the host has its objects of a kind: "" for one without namespaces.
-  std::string host_place(const SyncedKind& kind) const { return kind.in_cluster() ? "" : host_namespace(); }
+  std::string host_place(const SyncedKind& kind) const {
+    if (kind.mapping && !kind.mapping->host_namespace.empty()) return kind.mapping->host_namespace;
+    return kind.in_cluster() ? "" : host_namespace();
+  }
   /// What the host has of a tenant object, as far as the copy knows.
   kube::CachedPtr on_host(const Sides& sides, std::string_view tenant_namespace, std::string_view tenant_name) const {
     return sides.host->get(host_place(sides.kind), host_name_of(tenant_namespace, tenant_name));

@@ -9,6 +9,8 @@ namespace {
 using patches::CustomResource;
 using schema::Value;
 
+constexpr std::string_view kMappedSelector = "sublet.dev/from-host";
+
 const kube::Resource kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
 
 kube::Resource resource_of(const CustomResource& custom, const ServedKind* served) {
@@ -83,6 +85,31 @@ SyncedKind from_host(const CustomResource& custom, const ServedKind* served) {
   };
 }
 
+SyncedKind mapped(const patches::HostMapping& mapping) {
+  const bool secret = mapping.kind == "Secret";
+  return {
+      .kind = mapping.key,
+      .resource = {"", "v1", secret ? "secrets" : "configmaps"},
+      .direction = Direction::from_host,
+      .crosses = "those that the template maps",
+      .host_allocates = "all",
+      .wins = "the host: a tenant's writes are refused; what the tenant has under that name itself is left alone",
+      .status = "it has none",
+      .host_copy = HostCopy::other_namespace,
+      .host_verbs = "get list watch",
+      .watch_tenant = watch_mapped_copies,
+      .watch_host = watch_mapped,
+      .reconcile = reconcile_mapped,
+      .resync = resync_mapped,
+      .tenant_selector = kMappedSelector,
+      .next_step = "ask whoever runs the host cluster",
+      .object_kind = mapping.kind,
+      .only = mapping.host_name,
+      .mapping = &mapping,
+      .carried_as = secret ? "HostSecret" : "HostConfigMap",
+  };
+}
+
 }  // namespace
 
 std::vector<SyncedKind> custom_kinds(const TranslateContext& context) {
@@ -93,6 +120,7 @@ std::vector<SyncedKind> custom_kinds(const TranslateContext& context) {
     kinds.push_back(definition_of(custom));
     kinds.push_back(custom.to_host ? to_host(custom, served) : from_host(custom, served));
   }
+  for (const patches::HostMapping& mapping : config_of(context).mappings) kinds.push_back(mapped(mapping));
   return kinds;
 }
 

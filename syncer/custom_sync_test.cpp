@@ -261,6 +261,88 @@ TEST_F(CustomSync, ADefinitionThatComesLaterAsksForANewBeginning) {
   EXPECT_EQ(asked, 0);
 }
 
+class Mapped : public TwoServers {
+ protected:
+  Mapped()
+      : TwoServers(R"({sync: {fromHost: {
+          configMaps: {enabled: true, mappings: {byName: {"shared/*": "from-host/*", "/own": "default/own"}}},
+          secrets: {enabled: true, mappings: {byName: {"shared/pull": "default/registry"}}}}}})") {
+    host.create({"", "v1", "namespaces"}, R"({"metadata":{"name":"shared"}})");
+    host.create(kConfigMaps, R"({"metadata":{"name":"ca","namespace":"shared","labels":{"a":"b"}},"data":{"k":"1"}})");
+    host.create(kConfigMaps, R"({"metadata":{"name":"own","namespace":"team"},"data":{"k":"own"}})");
+    host.create(kConfigMaps, R"({"metadata":{"name":"other","namespace":"team"},"data":{"k":"not mapped"}})");
+    host.create(kSecrets,
+                R"({"metadata":{"name":"pull","namespace":"shared"},"type":"example.com/a","data":{"k":"MQ=="}})");
+    host.create(kSecrets, R"({"metadata":{"name":"key","namespace":"shared"},"data":{"k":"MQ=="}})");
+  }
+  std::string value(const kube::Resource& resource, const std::string& space, const std::string& name) {
+    return tenant.get(resource, space, name)["data"]["k"].string();
+  }
+};
+
+TEST_F(Mapped, TheyComeUnderTheMappedNamesFollowAndGo) {
+  start_syncer();
+  eventually([&] { return value(kConfigMaps, "from-host", "ca") == "1"; }, "all of a namespace have come");
+  eventually([&] { return value(kConfigMaps, "default", "own") == "own"; }, "one of the host namespace");
+  eventually([&] { return value(kSecrets, "default", "registry") == "MQ=="; }, "a Secret, under another name");
+  const Document ca = tenant.get(kConfigMaps, "from-host", "ca");
+  EXPECT_TRUE(ca["metadata"]["labels"].has(kLabelFromHost)) << "read-only";
+  EXPECT_EQ(ca["metadata"]["labels"]["a"].text(), "b");
+  EXPECT_EQ(tenant.get(kSecrets, "default", "registry")["type"].text(), "example.com/a");
+  settle();
+  EXPECT_FALSE(tenant.get(kConfigMaps, "default", "other").root().is_object()) << "it is in no mapping";
+  EXPECT_FALSE(tenant.get(kSecrets, "default", "key").root().is_object());
+  EXPECT_FALSE(tenant.get(kSecrets, "from-host", "key").root().is_object()) << "a mapping is of its kind";
+
+  host.patch(kConfigMaps, "shared", "ca", R"({"data":{"k":"2"},"metadata":{"labels":{"a":null}}})");
+  eventually([&] { return value(kConfigMaps, "from-host", "ca") == "2"; }, "a change has come");
+  EXPECT_FALSE(tenant.get(kConfigMaps, "from-host", "ca")["metadata"]["labels"].has("a"));
+  host.create(kConfigMaps, R"({"metadata":{"name":"late","namespace":"shared"},"data":{"k":"3"}})");
+  eventually([&] { return value(kConfigMaps, "from-host", "late") == "3"; }, "and a new one");
+  // A type cannot be changed: both sides' objects are made anew.
+  const std::string uid = tenant.get(kSecrets, "default", "registry")["metadata"]["uid"].string();
+  host.remove(kSecrets, "shared", "pull");
+  host.create(kSecrets,
+              R"({"metadata":{"name":"pull","namespace":"shared"},"type":"example.com/b","data":{"k":"Mg=="}})");
+  eventually([&] { return tenant.get(kSecrets, "default", "registry")["type"].text() == "example.com/b"; },
+             "the new one has come");
+  EXPECT_NE(tenant.get(kSecrets, "default", "registry")["metadata"]["uid"].text(), uid);
+
+  settle();
+  const auto tenant_writes = tenant_faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes);
+  EXPECT_EQ(faults.writes(), 0u) << "nothing of it is written on the host";
+  host.remove(kConfigMaps, "shared", "late");
+  eventually([&] { return !tenant.get(kConfigMaps, "from-host", "late").root().is_object(); },
+             "it goes with the host's");
+}
+
+TEST_F(Mapped, WhatTheTenantHasUnderThatNameStaysAndWhatItTakesAwayComesBack) {
+  tenant.create(kSecrets, R"({"metadata":{"name":"registry","namespace":"default"},"data":{"k":"bWluZQ=="}})");
+  start_syncer();
+  eventually([&] { return value(kConfigMaps, "from-host", "ca") == "1"; }, "the others have come");
+  settle();
+  EXPECT_EQ(value(kSecrets, "default", "registry"), "bWluZQ==");
+  host.patch(kSecrets, "shared", "pull", R"({"data":{"k":"Mg=="}})");
+  settle();
+  EXPECT_EQ(value(kSecrets, "default", "registry"), "bWluZQ==");
+  EXPECT_FALSE(tenant.client().remove(kConfigMaps, "from-host", "ca")) << "it is the host's";
+  EXPECT_TRUE(tenant.client_through(tenant_faults).remove(kConfigMaps, "from-host", "ca"));  // as the syncer itself
+  eventually([&] { return value(kConfigMaps, "from-host", "ca") == "1"; }, "it is made anew");
+}
+
+TEST_F(Mapped, NeitherItsOwnObjectsNorTokensOfAccountsCome) {
+  host.create(kSecrets, R"({"metadata":{"name":"later","namespace":"shared"},"data":{"k":"MQ=="}})");
+  host.create(kConfigMaps, R"({"metadata":{"name":"ours","namespace":"shared","labels":{"sublet.dev/managed-by":"x"}},)"
+                           R"("data":{"k":"1"}})");
+  start_syncer();
+  eventually([&] { return value(kConfigMaps, "from-host", "ca") == "1"; }, "the others have come");
+  settle();
+  EXPECT_FALSE(tenant.get(kConfigMaps, "from-host", "ours").root().is_object());
+}
+
 TEST_F(CustomSync, WhatTheBorderRefusesIsToldOnTheObject) {
   begin();
   make_certificate("odd", R"({"targetNamespace":"kube-system"})");

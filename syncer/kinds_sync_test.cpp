@@ -376,5 +376,40 @@ TEST_F(KindsSync, ANodesDriversComeWithTheNode) {
              "that of a node which is shown now");
 }
 
+TEST_F(KindsSync, ADeviceClaimCrossesAndWhatIsAllocatedComesBack) {
+  const kube::Resource claims{"resource.k8s.io", "v1", "resourceclaims"};
+  const kube::Resource templates{"resource.k8s.io", "v1", "resourceclaimtemplates"};
+  configure("sync: {toHost: {resourceClaims: {enabled: true}, resourceClaimTemplates: {enabled: true}}}");
+  start_syncer();
+  const std::string asked = R"({"devices":{"requests":[{"name":"gpu","exactly":{"deviceClassName":"gpu"}}]}})";
+  create(claims, "one", R"("spec":)" + asked);
+  create(templates, "many", R"("spec":{"spec":)" + asked + "}");
+  create(claims, "made-for-a-pod", R"("spec":)" + asked,
+         R"(,"annotations":{"resource.kubernetes.io/pod-claim-name":"g"})");
+  await_host(claims, "one");
+  await_host(templates, "many");
+  // As the host's scheduler does it.
+  host.patch(claims, kHostNamespace, host_name_of("one"),
+             R"({"status":{"allocation":{"devices":{"results":[{"request":"gpu","driver":"d.example.com","pool":"n",)"
+             R"("device":"gpu-0"}]}},"reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}})",
+             "status");
+  eventually(
+      [&] {
+        const Document claim = in_tenant(claims, "one");
+        return claim["status"]["allocation"]["devices"]["results"].at(0)["device"].text() == "gpu-0";
+      },
+      "the tenant sees which device it has");
+  EXPECT_FALSE(in_tenant(claims, "one")["status"].has("reservedFor")) << "the host's pods";
+  settle();
+  EXPECT_FALSE(on_host(claims, "made-for-a-pod").root().is_object()) << "the host makes its own of the template";
+  const auto host_writes = faults.writes(), tenant_writes = tenant_faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(faults.writes(), host_writes);
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes);
+  tenant.remove(templates, kTenantNamespace, "many");
+  await_gone(templates, "many");
+}
+
 }  // namespace
 }  // namespace sublet::syncer

@@ -18,6 +18,11 @@ bool but_the_api_servers_own(std::string_view tenant_namespace, std::string_view
   return tenant_namespace != "default" || tenant_name != "kubernetes";
 }
 
+// The tenant's controller has made it for a pod; the host's makes its own.
+bool not_of_a_template(const Border&, const kube::CachedObject& tenant_claim) {
+  return tenant_claim.text({"metadata", "annotations", "resource.kubernetes.io/pod-claim-name"}).empty();
+}
+
 SyncedKind class_of_host(kube::Resource resource, std::string_view kind, std::string_view comes,
                          bool (*wanted)(const patches::SyncConfig&), std::string patches::SyncConfig::*shown) {
   return {
@@ -335,6 +340,51 @@ std::vector<SyncedKind> all_kinds() {
           .wanted = [](const patches::SyncConfig& config) { return config.priority_classes_to_host; },
       },
       {
+          .kind = "ResourceClaim",
+          .resource = {"resource.k8s.io", "v1", "resourceclaims"},
+          .direction = Direction::to_host,
+          .crosses = "every claim that the tenant has made itself, with sync.toHost.resourceClaims.enabled; those of a "
+                     "template are made on the host",
+          .host_allocates = "the devices",
+          .wins = "the tenant: what differs on the host is put back",
+          .status = "by the rows of ResourceClaimStatus",
+          .host_copy = HostCopy::ours,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_by_name,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_copied,
+          .resync = resync_tenant,
+          .crosses_now = not_of_a_template,
+          .judged = true,
+          .patch_content = patch_all_of_it,
+          .made_anew = true,
+          .status_rows = "ResourceClaimStatus",
+          .wanted = [](const patches::SyncConfig& config) { return config.device_claims_to_host; },
+      },
+      {
+          .kind = "ResourceClaimTemplate",
+          .resource = {"resource.k8s.io", "v1", "resourceclaimtemplates"},
+          .direction = Direction::to_host,
+          .crosses =
+              "every template, with sync.toHost.resourceClaimTemplates.enabled; the host makes a claim of it for "
+              "each pod that names it",
+          .host_allocates = "nothing",
+          .wins = "the tenant: what differs on the host is put back",
+          .status = "it has none",
+          .host_copy = HostCopy::ours,
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .watch_tenant = watch_tenant_by_name,
+          .watch_host = watch_host_by_identity,
+          .reconcile = reconcile_copied,
+          .resync = resync_tenant,
+          .judged = true,
+          .patch_content = patch_all_of_it,
+          .made_anew = true,
+          .wanted = [](const patches::SyncConfig& config) { return config.device_claim_templates_to_host; },
+      },
+      {
           .kind = "Event",
           .resource = {"", "v1", "events"},
           .direction = Direction::from_host,
@@ -471,22 +521,30 @@ std::vector<Swept> swept_from_host(const TranslateContext& context) {
   return swept;
 }
 
+namespace {
+
+std::string space_of(const SyncedKind& kind) { return kind.mapping ? kind.mapping->host_namespace : std::string(); }
+
+}  // namespace
+
 std::vector<HostRight> host_rights(const TranslateContext& context) {
   std::vector<HostRight> rights;
   for (const SyncedKind& kind : synced_kinds(context)) {
-    if (!is_wanted(kind, context) && !kind.tidied_unwanted) continue;  // as the copies are kept (border.cpp)
+    if (!is_wanted(kind, context) && !kind.tidied_unwanted) continue;    // as the copies are kept (border.cpp)
+    if (kind.mapping && kind.mapping->host_namespace.empty()) continue;  // it has them, of the kinds that go there
     const bool cluster_wide = kind.in_cluster();
     const auto known = std::ranges::find_if(rights, [&](const HostRight& right) {
-      return right.group == kind.resource.group && right.resource == kind.resource.resource;
+      return right.group == kind.resource.group && right.resource == kind.resource.resource &&
+             right.host_namespace == space_of(kind) && right.names.empty() == kind.only.empty();
     });
     if (known == rights.end())
-      rights.push_back(
-          {kind.resource.group, kind.resource.resource, words(kind.host_verbs), cluster_wide, words(kind.only)});
+      rights.push_back({kind.resource.group, kind.resource.resource, words(kind.host_verbs), cluster_wide,
+                        words(kind.only), space_of(kind)});
     else if (!kind.only.empty())
       known->names.emplace_back(kind.only);
     for (const std::string_view subresource : kind.host_subresources) {
       std::vector<std::string> below = words(subresource);
-      rights.push_back({kind.resource.group, below.front(), {below.begin() + 1, below.end()}, cluster_wide, {}});
+      rights.push_back({kind.resource.group, below.front(), {below.begin() + 1, below.end()}, cluster_wide, {}, {}});
     }
   }
   return rights;

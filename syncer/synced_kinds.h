@@ -33,8 +33,8 @@ using Watch = void (*)(Border& border, Sides& sides);
 
 enum class Direction { to_host, from_host };
 // What of the host the syncer keeps a copy of: ours in the host namespace, all in it, all of a kind without namespaces,
-// or ours of such a kind.
-enum class HostCopy { none, ours, host_namespace, cluster, ours_in_cluster };
+// ours of such a kind, or all in the namespace of a mapping.
+enum class HostCopy { none, ours, host_namespace, cluster, ours_in_cluster, other_namespace };
 
 /// A subresource of a host object through which part of it changes.
 struct HostView {
@@ -110,6 +110,10 @@ struct SyncedKind {
   std::string_view only{};
 
   std::string_view kubernetes_kind() const { return object_kind.empty() ? kind : object_kind; }
+  /// ConfigMaps and Secrets that the template maps into the tenant.
+  const patches::HostMapping* mapping = nullptr;
+  std::string_view carried_as{};  // the rows (fields_from_host.cpp) by which they come
+
   /// The name by which translate() knows the kind.
   std::string_view translated_as() const { return custom ? kind : kubernetes_kind(); }
   /// On the host its objects have no namespace.
@@ -203,6 +207,15 @@ bool is_of_shown_node(const Border& border, std::string_view name);
 /// the tenant's objects would go with it. One that the tenant has made itself is left alone (from_host/definition.cpp).
 Result<Requeue> reconcile_definition(Border& border, const Sides& sides, const std::string& unused,
                                      const std::string& name);
+
+/// Keys by the host's names.
+void watch_mapped(Border& border, Sides& sides);
+void watch_mapped_copies(Border& border, Sides& sides);
+void resync_mapped(Border& border, const Sides& sides);
+/// A ConfigMap or Secret of the host in the tenant, read-only, where the template maps it. What the tenant has under
+/// that name itself is left alone (from_host/mapped.cpp).
+Result<Requeue> reconcile_mapped(Border& border, const Sides& sides, const std::string& unused,
+                                 const std::string& host_name);
 
 void watch_host_events(Border& border, Sides& sides);
 Result<Requeue> reconcile_event(Border& border, const Sides& sides, const std::string& host_namespace,

@@ -102,9 +102,11 @@ std::string synced_kinds_page() {
   append_types(page, claim_fields());
   append_types(page, network_fields());
   append_types(page, policy_fields());
+  append_types(page, device_fields());
   page += "## Fields, host to tenant\n\n";
   append_types(page, from_host_fields());
   append_types(page, class_fields());
+  append_types(page, device_status_fields());
   page.pop_back();
   return page;
 }

@@ -150,6 +150,22 @@ TEST(SyncedKinds, CustomResourcesOfTheTemplateAreRowsAsOthers) {
   EXPECT_TRUE(sweeps());
 }
 
+TEST(SyncedKinds, MappedObjectsGiveRightsInTheirNamespacesAlone) {
+  const TranslateContext context = by_template(
+      R"({fromHost: {secrets: {enabled: true, mappings: {byName: {"shared/pull": "a/b", "shared/key": "a/c", )"
+      R"("all/*": "d/*", "/own": "a/own", "": "d"}}}}})");
+  std::string rights;
+  for (const HostRight& right : host_rights(context)) {
+    if (right.resource != "secrets") continue;
+    rights += right.host_namespace + ":";
+    for (const std::string& verb : right.verbs) rights += " " + verb;
+    for (const std::string& name : right.names) rights += " =" + name;
+    rights += "\n";
+  }
+  EXPECT_EQ(rights, "shared: get list watch =pull =key\nall: get list watch\n: get list watch create patch delete\n");
+  EXPECT_EQ(mirrored_resources(context), (std::vector<std::string>{"secrets", "nodes", "runtimeclasses"}));
+}
+
 TEST(SyncedKinds, TheDocumentationIsTheTables) {
   const auto page = read_file(std::string(SUBLET_SOURCE_DIR) + "/docs/synced-kinds.md");
   ASSERT_TRUE(page) << page.error().message;

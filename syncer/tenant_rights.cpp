@@ -37,7 +37,8 @@ std::string tenant_rights(const TranslateContext& context) {
     add_rule(rules->root(), kind.resource.group, kind.resource.resource, verbs_of(kind));
     add_rule(rules->root(), kind.resource.group, kind.resource.resource + "/status", "patch");
   }
-  add_rule(rules->root(), "", "namespaces", "list watch");
+  const bool maps = !config_of(context).mappings.empty();  // and makes the namespaces that it maps into
+  add_rule(rules->root(), "", "namespaces", maps ? "list watch create" : "list watch");
   add_rule(rules->root(), "", "pods/binding", "create");
   add_rule(rules->root(), "", "serviceaccounts/token", "create");
   return rules->to_json();

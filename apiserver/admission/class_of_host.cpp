@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "apiserver/admission/plugins.h"
 
 namespace sublet::apiserver {
@@ -23,8 +25,26 @@ bool of_every_cluster(const NamedClass& row, std::string_view name) {
   return row.class_resource == "priorityclasses" && name.starts_with("system-");
 }
 
-std::string path_of(const NamedClass& row) {
-  return std::string(row.class_resource).append(".").append(row.class_group);
+// In both places where a claim may name one.
+std::vector<Value> device_classes_of(const Value& claim_spec) {
+  std::vector<Value> names;
+  for (const Value request : claim_spec["devices"]["requests"]) {
+    names.push_back(request["exactly"]["deviceClassName"]);
+    for (const Value one : request["firstAvailable"]) names.push_back(one["deviceClassName"]);
+  }
+  return names;
+}
+
+Outcome is_shown(const Attempt& attempt, const Value& name, std::string_view group, std::string_view resource,
+                 std::string_view what) {
+  const MirroredKind* const shown = find_mirrored(attempt.context.options, group, resource);
+  if (!shown || name.text().empty()) return {};
+  const auto found = attempt.context.read(std::string(resource).append(".").append(group), {}, name.text());
+  if (found && (*found)["metadata"]["labels"].has(shown->label)) return {};
+  return attempt.forbid(std::string(what) + " \"" + name.string() +
+                        "\" is none of the host cluster's that this virtual cluster is shown; name one that `kubectl "
+                        "get " +
+                        std::string(resource) + " -l " + shown->label + "` lists");
 }
 
 }  // namespace
@@ -38,15 +58,14 @@ Outcome class_of_host(const Attempt& attempt) {
     const Value name = attempt.object["spec"][row.field];
     if (name.text().empty() || name.equals(attempt.old["spec"][row.field]) || of_every_cluster(row, name.text()))
       continue;
-    const MirroredKind* const shown = find_mirrored(attempt.context.options, row.class_group, row.class_resource);
-    if (!shown) continue;
-    const auto found = attempt.context.read(path_of(row), {}, name.text());
-    if (found && (*found)["metadata"]["labels"].has(shown->label)) continue;
-    return attempt.forbid(std::string(row.what) + " \"" + name.string() +
-                          "\" is none of the host cluster's that this virtual cluster is shown; name one that `kubectl "
-                          "get " +
-                          std::string(row.class_resource) + " -l " + shown->label + "` lists");
+    if (auto good = is_shown(attempt, name, row.class_group, row.class_resource, row.what); !good) return good;
   }
+  const bool claim = attempt.is("resource.k8s.io", "resourceclaims");
+  if (!claim && !attempt.is("resource.k8s.io", "resourceclaimtemplates")) return {};
+  const Value spec = attempt.object["spec"];
+  if (attempt.old && spec.equals(attempt.old["spec"])) return {};
+  for (const Value& name : device_classes_of(claim ? spec : spec["spec"]))
+    if (auto good = is_shown(attempt, name, "resource.k8s.io", "deviceclasses", "DeviceClass"); !good) return good;
   return {};
 }
 

@@ -15,6 +15,15 @@ const Kind* find_kind(const std::vector<Kind>& kinds, std::string_view group, st
 // The API server itself says in the status of a definition that it serves it.
 constexpr std::string_view kOurselves = "system:apiserver";
 
+// What stands in a namespace goes with it.
+bool goes_with_its_namespace(const Attempt& attempt) {
+  if (attempt.verb != WriteVerb::remove || attempt.context.namespace_name.empty()) return false;
+  const auto stored = attempt.context.pending.get("namespaces/" + std::string(attempt.context.namespace_name));
+  if (!stored) return false;
+  const auto space = schema::Document::parse_json(stored->json());
+  return space && (*space)["metadata"].has("deletionTimestamp");
+}
+
 bool bears(const schema::Value& object, std::string_view label) { return object["metadata"]["labels"].has(label); }
 
 }  // namespace
@@ -34,6 +43,7 @@ Outcome from_host(const Attempt& attempt) {
   const MirroredKind* const kind = find_mirrored(attempt.context.options, resource.group, resource.resource);
   const std::string& user = attempt.context.user.name;
   if (!kind || user == attempt.context.options.unix_socket_user || user == kOurselves) return {};
+  if (bears(attempt.old, kind->label) && goes_with_its_namespace(attempt)) return {};
   if (bears(attempt.old, kind->label))
     return attempt.forbid("it comes from the host cluster, and only there it can be changed: " + kind->next_step);
   // The syncer would take it for its own, and remove it.

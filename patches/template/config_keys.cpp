@@ -5,6 +5,7 @@
 
 #include "patches/template/custom_keys.h"
 #include "patches/template/known_resources.h"
+#include "patches/template/mapping_keys.h"
 #include "sublet/base/nearest.h"
 #include "sublet/schema/engine.h"
 
@@ -26,6 +27,7 @@ enum class Takes : std::uint8_t {
   count,       // a whole number from 1 to 1,000,000, honoured
   quantities,  // a map of resources to quantities, honoured
   custom,      // custom resources (custom_keys.h)
+  mappings,    // of objects of the kind in `reason` (mapping_keys.h)
   nothing,     // refused with all below it, but for what asks for nothing
 };
 
@@ -65,7 +67,6 @@ constexpr KeyRow of_policies(std::string_view key, std::string_view words, std::
 }
 
 constexpr std::string_view kAlways = "sublet always does this";
-constexpr std::string_view kNotCarried = "sublet does not carry this kind to the host yet";
 constexpr std::string_view kOurPatches = "sublet's patches stand under \"patches\"";
 constexpr std::string_view kShownAsTheyAre = "what comes from the host is shown as it is";
 constexpr std::string_view kNotShown = "sublet does not show this kind of the host yet";
@@ -135,8 +136,10 @@ constexpr KeyRow kRows[] = {
      "a content names a snapshot of the host's storage, of any tenant; snapshots cross, and the host makes contents"},
     {"sync.toHost.podDisruptionBudgets.enabled", Takes::boolean, "", &SyncConfig::disruption_budgets_to_host},
     {"sync.toHost.podDisruptionBudgets.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.resourceClaims", Takes::nothing, kNotCarried},
-    {"sync.toHost.resourceClaimTemplates", Takes::nothing, kNotCarried},
+    {"sync.toHost.resourceClaims.enabled", Takes::boolean, "", &SyncConfig::device_claims_to_host},
+    {"sync.toHost.resourceClaims.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.resourceClaimTemplates.enabled", Takes::boolean, "", &SyncConfig::device_claim_templates_to_host},
+    {"sync.toHost.resourceClaimTemplates.patches", Takes::only_empty, kOurPatches},
     {"sync.toHost.namespaces", Takes::nothing, "all of a virtual cluster lives in one host namespace"},
     {"sync.toHost.customResources", Takes::custom, "toHost"},
     // From the host.
@@ -203,8 +206,12 @@ constexpr KeyRow kRows[] = {
     {"sync.fromHost.volumeSnapshotClasses.selector.matchExpressions", Takes::selector, "", nullptr,
      &SyncConfig::snapshot_classes_selector},
     {"sync.fromHost.volumeSnapshotClasses.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.configMaps", Takes::nothing, kNotShown},
-    {"sync.fromHost.secrets", Takes::nothing, kNotShown},
+    {"sync.fromHost.configMaps.enabled", Takes::boolean, "", &SyncConfig::config_maps_from_host},
+    {"sync.fromHost.configMaps.mappings.byName", Takes::mappings, "ConfigMap"},
+    {"sync.fromHost.configMaps.patches", Takes::only_empty, kShownAsTheyAre},
+    {"sync.fromHost.secrets.enabled", Takes::boolean, "", &SyncConfig::secrets_from_host},
+    {"sync.fromHost.secrets.mappings.byName", Takes::mappings, "Secret"},
+    {"sync.fromHost.secrets.patches", Takes::only_empty, kShownAsTheyAre},
     {"sync.fromHost.customResources", Takes::custom, "fromHost"},
     // The rest.
     {"controllers", Takes::choice, "builtin upstream none", nullptr, &SyncConfig::controllers},
@@ -381,6 +388,8 @@ class ConfigReader {
         return count(row, node, key);
       case Takes::custom:
         return read_custom_resources(node, key, row.reason == "toHost", config_.custom_resources, problems_, refused_);
+      case Takes::mappings:
+        return read_mappings(node, key, row.reason, config_.mappings, problems_);
       case Takes::nothing:
         return refuse_wishes(row, node, key);
     }
@@ -412,7 +421,11 @@ class ConfigReader {
     const bool on = spelled ? node.text == "true" : node.boolean;
     if (row.flag) config_.*row.flag = on;
     if (row.policy) config_.policies.*row.policy = on;
+    if (row.policy == &Policies::network_policy && on) asked_policy_ = true;
+    if (row.flag == &SyncConfig::network_policies_to_host) network_policies_ = &node;
     if (row.flag == &SyncConfig::nodes_all) nodes_all_ = &node;
+    if (row.flag == &SyncConfig::config_maps_from_host) config_maps_ = &node;
+    if (row.flag == &SyncConfig::secrets_from_host) secrets_ = &node;
     if (row.flag == &SyncConfig::priority_classes_to_host || row.flag == &SyncConfig::priority_classes_from_host)
       priority_classes_ = &node;
   }
@@ -437,6 +450,15 @@ class ConfigReader {
     if (config_.nodes_from_host && !config_.nodes_all && config_.nodes_selector.empty())
       refuse(*nodes_all_, "sync.fromHost.nodes.selector.all", "cannot be false",
              "sublet shows all nodes, or those with the labels of sync.fromHost.nodes.selector.labels");
+    if (config_.network_policies_to_host && asked_policy_) {
+      refuse(*network_policies_, "sync.toHost.networkPolicies.enabled",
+             "cannot be true together with policies.networkPolicy.enabled",
+             "policies add up, so a tenant's would open what the platform's closes; switch one of them off");
+      config_.network_policies_to_host = false;
+    }
+    check_mappings(config_.config_maps_from_host, "ConfigMap", "sync.fromHost.configMaps.mappings.byName",
+                   config_maps_);
+    check_mappings(config_.secrets_from_host, "Secret", "sync.fromHost.secrets.mappings.byName", secrets_);
     if (config_.priority_classes_to_host && config_.priority_classes_from_host)
       problems_.add(priority_classes_->mark, "sync.fromHost.priorityClasses.enabled",
                     "cannot be true together with sync.toHost.priorityClasses.enabled: a pod's class would be both");
@@ -444,6 +466,13 @@ class ConfigReader {
       problems_.add(
           priority_band_->mark, "sync.toHost.priorityClasses",
           "minValue must not be above maxValue, nor maxValue above 1000000000: what is above is Kubernetes' own");
+  }
+
+  void check_mappings(bool on, std::string_view kind, const char* key, const YamlNode* enabled) {
+    auto& all = config_.mappings;
+    if (on && std::ranges::find(all, kind, &HostMapping::kind) == all.end())
+      problems_.add(enabled->mark, key, "is missing: which of the host's tenants see, and where");
+    if (!on) std::erase_if(all, [&](const HostMapping& one) { return one.kind == kind; });
   }
 
   // Those behind keys of their own, unless the template says more of one in its customResources.
@@ -537,8 +566,10 @@ class ConfigReader {
   std::vector<std::string_view> others_;
   Problems &problems_, &refused_;
   SyncConfig config_;
-  const YamlNode *priority_classes_ = nullptr, *priority_band_ = nullptr,
-                 *nodes_all_ = nullptr;  // the last that said something of them
+  const YamlNode *priority_classes_ = nullptr, *priority_band_ = nullptr, *nodes_all_ = nullptr,
+                 *config_maps_ = nullptr, *secrets_ = nullptr,
+                 *network_policies_ = nullptr;  // the last that said something of them
+  bool asked_policy_ = false;                   // in so many words: it is also there by default
 };
 
 }  // namespace

@@ -201,6 +201,36 @@ TEST(Template, KeysOfTheGatewayApiAndOfSnapshotsHaveAnEffect) {
             "volumesnapshotclasses.snapshot.storage.k8s.io<a=b");
 }
 
+TEST(Template, MappingsOfHostObjectsAreRead) {
+  const auto told = [](const std::string& from_host) {
+    const auto resolved = resolve("sync: {fromHost: " + from_host + "}\n");
+    std::string text;
+    if (resolved)
+      for (const HostMapping& one : resolved->config().mappings)
+        text += one.kind + " " + one.host_namespace + "/" + one.host_name + " " + one.tenant_namespace + "/" +
+                one.tenant_name + "\n";
+    return text;
+  };
+  EXPECT_EQ(told(R"({configMaps: {enabled: true, mappings: {byName: {"foo/*": "bar/*", "foo/a": "bar/b", "/c": "d/e",)"
+                 R"( "": "all"}}}})"),
+            "ConfigMap foo/ bar/\nConfigMap foo/a bar/b\nConfigMap /c d/e\nConfigMap / all/\n");
+  EXPECT_EQ(told(R"({secrets: {enabled: true, mappings: {byName: {"": "all/*"}}}})"), "Secret / all/\n");
+  EXPECT_EQ(told(R"({secrets: {enabled: false, mappings: {byName: {"foo/*": "bar/*"}}}})"), "");
+  EXPECT_THAT(load_error("sync: {fromHost: {secrets: {enabled: true}}}\n"),
+              HasSubstr("sync.fromHost.secrets.mappings.byName: is missing"));
+  for (const char* odd : {R"("foo": "bar/*")", R"("foo/*": "bar/x")", R"("foo/a": "bar/*")", R"("foo/a": "bar")",
+                          R"("Foo/a": "bar/a")", R"("foo/a": true)", R"("": "")"})
+    EXPECT_THAT(
+        load_error(std::string("sync: {fromHost: {secrets: {enabled: true, mappings: {byName: {") + odd + "}}}}}\n"),
+        HasSubstr("must be one of"))
+        << odd;
+  HostMapping renamed{"Secret", "", "foo", "a", "bar", "b"}, all{"Secret", "", "foo", "", "bar", ""};
+  EXPECT_EQ(renamed.tenant_name_of("a"), "b");
+  EXPECT_EQ(renamed.tenant_name_of("x"), "");
+  EXPECT_EQ(renamed.host_name_of("b"), "a");
+  EXPECT_EQ(all.tenant_name_of("x"), "x");
+}
+
 TEST(Template, MistakesInCustomResourcesAreNamedWithTheirPlace) {
   const auto error = [](const std::string& to_host) {
     return load_error("sync: {toHost: {customResources: {" + to_host + "}}}\n");
@@ -286,6 +316,9 @@ TEST(Template, MistakesAreNamedWithTheirPlace) {
        "syncSettings.setOwner"},
       {"sync: {toHost: {pods: {enabled: false}}}\n",
        "t.yaml:1:24: sync.toHost.pods.enabled: cannot be false: carrying pods is what a virtual cluster is for"},
+      {"sync: {toHost: {networkPolicies: {enabled: true}}}\npolicies: {networkPolicy: {enabled: true}}\n",
+       "t.yaml:1:35: sync.toHost.networkPolicies.enabled: cannot be true together with policies.networkPolicy.enabled: "
+       "policies add up, so a tenant's would open what the platform's closes; switch one of them off"},
       {"sync: {fromHost: {gateways: {enabled: true}}}\n",
        "t.yaml:1:30: sync.fromHost.gateways.enabled: not supported: sublet does not show this kind of the host yet"},
       {"sync: {toHost: {priorityClasses: {enabled: true}}, fromHost: {priorityClasses: {enabled: true}}}\n",

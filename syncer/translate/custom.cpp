@@ -212,6 +212,10 @@ Document mirror_definition(const Value& host_definition, std::string_view versio
   root.put("apiVersion", "apiextensions.k8s.io/v1");
   root.put("kind", "CustomResourceDefinition");
   root.object("metadata").put("name", host_definition["metadata"]["name"].text());
+  // Without it no API server takes a definition of a group of Kubernetes' own (*.k8s.io).
+  constexpr std::string_view kApproved = "api-approved.kubernetes.io";
+  if (const Value approved = host_definition["metadata"]["annotations"][kApproved])
+    root["metadata"].object("annotations").put(kApproved, approved);
   const Value theirs = host_definition["spec"];
   Value spec = root.object("spec");
   for (const char* member : {"group", "names", "scope", "preserveUnknownFields"})

@@ -185,13 +185,14 @@ TEST(CustomResources, OfVolumeSnapshots) {
 
 TEST(CustomResources, TheDefinitionComesWithOneVersion) {
   const auto host = Document::parse_json(
-      R"({"metadata":{"name":"a.b.c","uid":"1","annotations":{"x":"y"}},"spec":{"group":"b.c","scope":"Namespaced",)"
+      R"({"metadata":{"name":"a.b.c","uid":"1","annotations":{"x":"y","api-approved.kubernetes.io":"u"}},"spec":{"group":"b.c","scope":"Namespaced",)"
       R"("names":{"plural":"a","kind":"A"},"conversion":{"strategy":"Webhook","webhook":{}},"versions":[)"
       R"({"name":"v1","served":true,"storage":false},{"name":"v2","served":true,"storage":true}]},"status":{}})");
-  EXPECT_EQ(mirror_definition(host->root(), "v1").to_json(),
-            R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"a.b.c"},)"
-            R"("spec":{"group":"b.c","names":{"plural":"a","kind":"A"},"scope":"Namespaced","versions":[)"
-            R"({"name":"v1","served":true,"storage":true}]}})");
+  EXPECT_EQ(
+      mirror_definition(host->root(), "v1").to_json(),
+      R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"a.b.c","annotations":{"api-approved.kubernetes.io":"u"}},)"
+      R"("spec":{"group":"b.c","names":{"plural":"a","kind":"A"},"scope":"Namespaced","versions":[)"
+      R"({"name":"v1","served":true,"storage":true}]}})");
 }
 
 }  // namespace

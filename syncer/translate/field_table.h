@@ -113,6 +113,8 @@ std::vector<TypeRows> network_fields();
 std::vector<TypeRows> policy_fields();
 std::vector<TypeRows> from_host_fields();
 std::vector<TypeRows> class_fields();
+std::vector<TypeRows> device_fields();
+std::vector<TypeRows> device_status_fields();
 
 /// The table made ready for walking: names split, and `into` resolved.
 struct TypePlan;

@@ -9,7 +9,7 @@
 namespace sublet::syncer {
 
 std::span<const HostKind> host_kinds() {
-  static constexpr std::array<HostKind, 12> kinds{{
+  static constexpr std::array<HostKind, 14> kinds{{
       {"Pod", finish_pod, add_service_environment},
       {"ConfigMap"},
       {"Secret"},
@@ -22,6 +22,8 @@ std::span<const HostKind> host_kinds() {
       {"PodDisruptionBudget", count_budget},
       {"ServiceAccount"},
       {"PriorityClass"},
+      {"ResourceClaim"},
+      {"ResourceClaimTemplate"},
   }};
   return kinds;
 }

@@ -164,6 +164,18 @@ std::vector<TypeRows> nodes() {
   };
 }
 
+std::vector<TypeRows> mapped() {
+  return {
+      {"HostConfigMap",
+       {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), copy("immutable data binaryData")},
+       "io.k8s.api.core.v1.ConfigMap"},
+      {"HostSecret",
+       {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), copy("immutable data type"),
+        drop("stringData", "the API server has made data of it")},
+       "io.k8s.api.core.v1.Secret"},
+  };
+}
+
 std::vector<TypeRows> runtime_classes() {
   return {
       {"RuntimeClass",
@@ -178,19 +190,20 @@ std::vector<TypeRows> runtime_classes() {
 }  // namespace
 
 std::span<const std::string_view> from_host_roots() {
-  static constexpr std::array<std::string_view, 13> roots{
-      "PodStatus",         "ServiceStatus", "PersistentVolumeClaimStatus",
-      "IngressStatus",     "Event",         "Node",
-      "RuntimeClass",      "StorageClass",  "IngressClass",
-      "HostPriorityClass", "CSIDriver",     "CSINode",
-      "DeviceClass",
+  static constexpr std::array<std::string_view, 16> roots{
+      "PodStatus",           "ServiceStatus", "PersistentVolumeClaimStatus",
+      "IngressStatus",       "Event",         "Node",
+      "RuntimeClass",        "StorageClass",  "IngressClass",
+      "HostPriorityClass",   "CSIDriver",     "CSINode",
+      "DeviceClass",         "HostConfigMap", "HostSecret",
+      "ResourceClaimStatus",
   };
   return roots;
 }
 
 std::vector<TypeRows> from_host_fields() {
   std::vector<TypeRows> all = pod_status();
-  for (auto part : {service_status(), claim_status(), ingress_status(), events(), nodes(), runtime_classes()})
+  for (auto part : {service_status(), claim_status(), ingress_status(), events(), nodes(), runtime_classes(), mapped()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

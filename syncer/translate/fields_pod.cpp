@@ -9,8 +9,6 @@ namespace {
 constexpr std::string_view kNoVolumePlugin =
     "this kind of volume is not offered to tenants; use persistentVolumeClaim, ephemeral, configMap, secret, "
     "emptyDir, downwardAPI, projected or image";
-constexpr std::string_view kNoDeviceClaims =
-    "resource claims (DRA) are not synced to the host by this version of sublet";
 constexpr std::string_view kWindows = "Windows host processes are not allowed in a virtual cluster";
 
 std::vector<TypeRows> pods() {
@@ -53,7 +51,7 @@ std::vector<TypeRows> pods() {
            walk("os", "PodOS"),
            copy("hostUsers"),
            walk("schedulingGates", "PodSchedulingGate"),
-           deny("resourceClaims", kNoDeviceClaims),
+           walk("resourceClaims", "PodResourceClaim"),
            walk("resources", "ResourceRequirements"),
            copy("hostnameOverride"),
            deny("schedulingGroup", "pod groups are not synced to the host by this version of sublet"),
@@ -129,7 +127,11 @@ std::vector<TypeRows> containers() {
       {"ConfigMapKeySelector", {rewrite("name", rewrite_config_map_name), copy("key optional")}},
       {"SecretKeySelector", {rewrite("name", rewrite_secret_name), copy("key optional")}},
       {"FileKeySelector", {copy("volumeName path key optional")}},
-      {"ResourceRequirements", {clamp("limits requests", refuse_resources), deny("claims", kNoDeviceClaims)}},
+      {"ResourceRequirements", {clamp("limits requests", refuse_resources), walk("claims", "ContainerClaim")}},
+      {"ContainerClaim", {copy("name request")}, "io.k8s.api.core.v1.ResourceClaim"},
+      {"PodResourceClaim",
+       {copy("name"), rewrite("resourceClaimName", rewrite_device_claim_name),
+        rewrite("resourceClaimTemplateName", rewrite_device_template_name)}},
       {"ContainerResizePolicy", {copy("resourceName restartPolicy")}},
       {"ContainerRestartRule", {copy("action"), walk("exitCodes", "ContainerRestartRuleOnExitCodes")}},
       {"ContainerRestartRuleOnExitCodes", {copy("operator values")}},

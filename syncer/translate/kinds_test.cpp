@@ -284,5 +284,62 @@ TEST_F(Kinds, OfNodesTheLabelsComeThatPodsChooseBy) {
       R"({"capacity":{"cpu":"4"},"nodeInfo":{"machineID":"","systemUUID":"","bootID":"","architecture":"amd64"}})");
 }
 
+TEST_F(Kinds, DeviceClaimsAskForClassesAndForNothingOfOtherTenants) {
+  configure("sync: {toHost: {resourceClaims: {enabled: true}, resourceClaimTemplates: {enabled: true}}}");
+  const auto claim = [](const std::string& devices) {
+    return object("resource.k8s.io/v1", "ResourceClaim", "spec: {devices: " + devices + "}\nstatus: {reservedFor: []}");
+  };
+  const auto devices = [&](const std::string& yaml) { return crossed(claim(yaml), "spec.devices"); };
+  const std::string asked =
+      "{requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com, allocationMode: ExactCount, count: 2, "
+      "selectors: [{cel: {expression: 'true'}}], capacity: {requests: {memory: 10Gi}}}}, {name: any, firstAvailable: "
+      "[{name: a, deviceClassName: b, allocationMode: All}]}], constraints: [{requests: [gpu], matchAttribute: a/b}]}";
+  EXPECT_EQ(devices(asked), parsed(asked).to_json());
+  EXPECT_EQ(crossed(claim(asked), "metadata.name"), "\"a-x-ns-x-rag\"");
+  EXPECT_EQ(devices("{requests: [{name: g, exactly: {deviceClassName: c, adminAccess: true}}]}"),
+            "spec.devices.requests[0].exactly.adminAccess: it reaches devices that other tenants use\n");
+  EXPECT_EQ(devices("{requests: [{name: g, exactly: {deviceClassName: c, tolerations: [{operator: Exists}]}}]}"),
+            "spec.devices.requests[0].exactly.tolerations: the platform taints devices to keep tenants off them\n");
+  EXPECT_EQ(devices("{config: [{opaque: {driver: d, parameters: {a: b}}}]}"),
+            "spec.devices.config: the host's drivers read it, with what it names there: a DeviceClass says it\n");
+  const Document made = object("resource.k8s.io/v1", "ResourceClaimTemplate",
+                               "spec: {metadata: {labels: {a: b}}, spec: {devices: {requests: [{name: g, exactly: "
+                               "{deviceClassName: c}}]}}}");
+  EXPECT_EQ(crossed(made, "spec"),
+            R"({"spec":{"devices":{"requests":[{"name":"g","exactly":{"deviceClassName":"c"}}]}}})");
+
+  const Document pod =
+      object("v1", "Pod",
+             "spec: {containers: [{name: c, image: i, resources: {claims: [{name: g, request: r}]}}], "
+             "resourceClaims: [{name: g, resourceClaimName: one}, {name: h, resourceClaimTemplateName: "
+             "many}]}");
+  EXPECT_EQ(crossed(pod, "spec.resourceClaims"),
+            R"([{"name":"g","resourceClaimName":"one-x-ns-x-rag"},{"name":"h","resourceClaimTemplateName":)"
+            R"("many-x-ns-x-rag"}])");
+  EXPECT_EQ(crossed(pod, "spec.containers").find(R"("claims":[{"name":"g","request":"r"}])") == std::string::npos,
+            false);
+  configure("sync: {toHost: {resourceClaims: {enabled: true}}}");
+  EXPECT_EQ(crossed(pod, "spec"),
+            "spec.resourceClaims[1].resourceClaimTemplateName: this virtual cluster's template does not carry "
+            "ResourceClaimTemplates to the host\n");
+  configure("{}");
+  EXPECT_NE(crossed(pod, "spec").find("does not carry ResourceClaims to the host"), std::string::npos);
+}
+
+TEST_F(Kinds, AllocatedDevicesComeBack) {
+  const Document host = parsed(
+      "{allocation: {devices: {results: [{request: gpu, driver: d, pool: p, device: gpu-0, adminAccess: true}], "
+      "config: "
+      "[{source: FromClass}]}, nodeSelector: {nodeSelectorTerms: []}}, reservedFor: [{resource: pods, name: "
+      "p-x-ns-x-rag, "
+      "uid: u}], devices: [{driver: d, pool: p, device: gpu-0, data: {a: b}, conditions: [{type: Ready, status: "
+      "'True', "
+      "observedGeneration: 3}]}]}");
+  EXPECT_EQ(
+      carry_back("ResourceClaimStatus", host.root(), Value()).to_json(),
+      R"({"allocation":{"devices":{"results":[{"request":"gpu","driver":"d","pool":"p","device":"gpu-0"}]}},)"
+      R"("devices":[{"driver":"d","pool":"p","device":"gpu-0","conditions":[{"type":"Ready","status":"True"}]}]})");
+}
+
 }  // namespace
 }  // namespace sublet::syncer

@@ -37,6 +37,9 @@ void rewrite_volume_field_path(Translation& translation, schema::Value parent, s
 void rewrite_claim_name(Translation& translation, schema::Value parent, schema::Value field);
 /// The claim that the tenant's controller makes for it, named after pod and volume.
 void rewrite_ephemeral_volume(Translation& translation, schema::Value parent, schema::Value field);
+/// Where the template carries them.
+void rewrite_device_claim_name(Translation& translation, schema::Value parent, schema::Value field);
+void rewrite_device_template_name(Translation& translation, schema::Value parent, schema::Value field);
 /// Of objects that all cross: nothing needs to be told of the reference.
 void rewrite_crossing_name(Translation& translation, schema::Value parent, schema::Value field);
 /// A tenant's class or the host's, by the configuration; else left out with a warning.

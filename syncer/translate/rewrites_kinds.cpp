@@ -21,6 +21,18 @@ void rewrite_claim_name(Translation& translation, Value, Value field) {
   field.set(translation.host_name_of(field.text()));
 }
 
+void rewrite_device_claim_name(Translation& translation, Value parent, Value field) {
+  if (!translation.config().device_claims_to_host)
+    return translation.deny("this virtual cluster's template does not carry ResourceClaims to the host");
+  rewrite_crossing_name(translation, parent, field);
+}
+
+void rewrite_device_template_name(Translation& translation, Value parent, Value field) {
+  if (!translation.config().device_claim_templates_to_host)
+    return translation.deny("this virtual cluster's template does not carry ResourceClaimTemplates to the host");
+  rewrite_crossing_name(translation, parent, field);
+}
+
 void rewrite_ephemeral_volume(Translation& translation, Value volume, Value) {
   const std::string claim = std::string(translation.tenant_name()) + "-" + volume["name"].string();
   volume.erase("ephemeral");

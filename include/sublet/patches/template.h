@@ -17,6 +17,7 @@
 #include "sublet/base/status.h"
 #include "sublet/patches/allowed.h"
 #include "sublet/patches/custom_resources.h"
+#include "sublet/patches/host_mappings.h"
 #include "sublet/patches/policies.h"
 #include "sublet/schema/document.h"
 
@@ -51,6 +52,10 @@ struct SyncConfig {
   std::string gateway_classes_selector, snapshot_classes_selector;
   /// sync.{toHost,fromHost}.customResources, and the ones behind the keys above.
   std::vector<CustomResource> custom_resources;
+  bool device_claims_to_host = false, device_claim_templates_to_host = false;  // sync.toHost.resourceClaim*.enabled
+  // sync.fromHost.{configMaps,secrets}.enabled, and the mappings of those that are.
+  bool config_maps_from_host = false, secrets_from_host = false;
+  std::vector<HostMapping> mappings;
   bool config_maps_all = false, secrets_all = false;  // sync.toHost.{configMaps,secrets}.all: else those in use
   // sync.toHost.priorityClasses.{minValue,maxValue}: where the tenant's values are brought within.
   std::int64_t priority_min = -1'000'000'000, priority_max = 1'000'000'000;

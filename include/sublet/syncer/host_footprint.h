@@ -25,6 +25,7 @@ struct HostRight {
   std::vector<std::string> verbs;
   bool cluster_wide = false;         // else in the host namespace
   std::vector<std::string> names{};  // of these objects alone; none: of all
+  std::string host_namespace{};      // in another namespace of the host; "": the virtual cluster's
 };
 std::vector<HostRight> host_rights(const TranslateContext& context);
 

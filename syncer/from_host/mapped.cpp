@@ -1,0 +1,140 @@
+// ConfigMaps and Secrets of the host that the template maps into the tenant (contract: reconcile_mapped() in
+// synced_kinds.h).
+#include "sublet/base/log.h"
+#include "sublet/patches/patch.h"
+#include "sublet/syncer/mirrored_kinds.h"
+#include "syncer/border.h"
+#include "syncer/translate/translation.h"
+
+namespace sublet::syncer {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+// On what was brought: by which row of which template it came, so that each row looks after its own.
+constexpr const char* kMappedBy = "sublet.dev/mapped-by";
+constexpr const char* kHostName = "sublet.dev/host-name";
+const kube::Resource kNamespaces{"", "v1", "namespaces"};
+// The tenant's own objects are not watched.
+constexpr std::chrono::seconds kNameTakenWait{300};
+
+// The virtual cluster's own objects, which may stand in the same namespace, and what gives away an account of the host.
+bool may_come(const kube::CachedObject& host_object) {
+  return host_object.text({"metadata", "labels", kLabelManagedBy}).empty() &&
+         host_object.text({"type"}) != "kubernetes.io/service-account-token" &&
+         host_object.text({"type"}) != "bootstrap.kubernetes.io/token";
+}
+
+Document wanted_of(const SyncedKind& kind, const Value& host_object, const std::string& name) {
+  Document document = carry_back(kind.carried_as, host_object, Value());
+  Value root = document.root();
+  root.put("apiVersion", "v1");
+  root.put("kind", kind.kubernetes_kind());
+  Value metadata = root.object("metadata");
+  metadata.put("name", name);
+  metadata.put("namespace", kind.mapping->tenant_namespace);
+  metadata.object("labels").put(kLabelFromHost, "true");
+  metadata.object("annotations").put(kMappedBy, kind.kind);
+  metadata.object("annotations").put(kHostName, host_object["metadata"]["name"].text());
+  return document;
+}
+
+Outcome make_namespace(Border& border, const std::string& name) {
+  Document space = Document::object();
+  space.root().object("metadata").put("name", name);
+  ++border.tenant_writes;
+  const auto made = border.tenant.create(kNamespaces, "", space.root());
+  return made || made.error().is(Reason::already_exists) ? Outcome() : fail(made.error());
+}
+
+Result<Requeue> create(Border& border, const SyncedKind& kind, const Document& wanted) {
+  const std::string& space = kind.mapping->tenant_namespace;
+  ++border.tenant_writes;
+  auto created = border.tenant.create(kind.resource, space, wanted.root());
+  if (!created && created.error().is(Reason::not_found)) {
+    if (auto made = make_namespace(border, space); !made) return fail(made.error());
+    ++border.tenant_writes;
+    created = border.tenant.create(kind.resource, space, wanted.root());
+  }
+  if (created) return Requeue();
+  if (!created.error().is(Reason::already_exists)) return fail(created.error());
+  log::warning("syncer.mapped_name_taken",
+               {{"kind", kind.kubernetes_kind()}, {"object", space + "/" + wanted["metadata"]["name"].string()}});
+  return kNameTakenWait;  // the tenant's own stays
+}
+
+Outcome remove(Border& border, const SyncedKind& kind, const kube::CachedObject& tenant_object) {
+  kube::DeleteOptions options;
+  options.uid = tenant_object.uid;
+  ++border.tenant_writes;
+  const auto removed = border.tenant.remove(kind.resource, tenant_object.namespace_name, tenant_object.name, options);
+  return removed || removed.error().is(Reason::not_found) ? Outcome() : fail(removed.error());
+}
+
+Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const kube::CachedObject& cached,
+                         const Document& wanted) {
+  const Document now = cached.document();
+  Document patch = Document::object();
+  for (const char* member : {"data", "binaryData", "type", "immutable"}) {
+    const Value have = now[member], want = wanted[member];
+    if (have.equals(want)) continue;
+    patch.root().put(member,
+                     have.is_object() && want.is_object() ? patches::make_merge_patch(have, want).root() : want);
+  }
+  const Value labels = now["metadata"]["labels"], wanted_labels = wanted["metadata"]["labels"];
+  if (!labels.equals(wanted_labels))
+    patch.root().object("metadata").put("labels", patches::make_merge_patch(labels, wanted_labels).root());
+  if (patch.root().empty()) return {};
+  ++border.tenant_writes;
+  const auto patched =
+      border.tenant.patch(kind.resource, cached.namespace_name, cached.name, kube::PatchType::merge, patch.to_json());
+  if (patched || patched.error().is(Reason::not_found)) return {};
+  // Its type changed, or it was immutable: only a new object can carry it; its end brings the key back.
+  if (patched.error().is(Reason::invalid)) return remove(border, kind, cached);
+  return fail(patched.error());
+}
+
+}  // namespace
+
+void watch_mapped_copies(Border& border, Sides& sides) {
+  sides.tenant->add_handler([&border, &sides](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    const kube::CachedObject& object = after ? *after : *before;
+    if (object.namespace_name != sides.kind.mapping->tenant_namespace) return;
+    // By the host's name: the copy's own, but where the mapping gives it another. A tenant's own object that goes makes
+    // room.
+    const std::string host_name = sides.kind.mapping->host_name_of(object.name);
+    if (!host_name.empty()) border.queue.add(queue_key(sides.kind.kind, "", host_name));
+  });
+}
+
+void watch_mapped(Border& border, Sides& sides) {
+  sides.host->add_handler([&border, &sides](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    border.queue.add(queue_key(sides.kind.kind, "", (after ? *after : *before).name));
+  });
+}
+
+void resync_mapped(Border& border, const Sides& sides) {
+  for (const auto& object : sides.host->list()) border.queue.add(queue_key(sides.kind.kind, "", object->name));
+}
+
+Result<Requeue> reconcile_mapped(Border& border, const Sides& sides, const std::string&, const std::string& name) {
+  const SyncedKind& kind = sides.kind;
+  const std::string tenant_name = kind.mapping->tenant_name_of(name);
+  if (tenant_name.empty()) return Requeue();
+  const auto host_cached = sides.host->get(border.host_place(kind), name);
+  const auto tenant_cached = sides.tenant->get(kind.mapping->tenant_namespace, tenant_name);
+  const bool brought = tenant_cached && tenant_cached->text({"metadata", "annotations", kMappedBy}) == kind.kind;
+  if (host_cached && may_come(*host_cached)) {
+    const Document wanted = wanted_of(kind, host_cached->document().root(), tenant_name);
+    if (!tenant_cached) return create(border, kind, wanted);
+    if (!brought) return Requeue();
+    const auto current = bring_up_to_date(border, kind, *tenant_cached, wanted);
+    return current ? Result<Requeue>(Requeue()) : fail(current.error());
+  }
+  if (!brought) return Requeue();
+  const auto removed = remove(border, kind, *tenant_cached);
+  return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
+}
+
+}  // namespace sublet::syncer
