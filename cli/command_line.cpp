@@ -29,6 +29,8 @@ struct Parsed {
   AuditOptions audit;
   CertsOptions certs;
   BootOptions boot;
+  ExplainOptions explain;
+  WhyOptions why;
   VersionOptions version;
   int create_timeout = 60, delete_timeout = 120, boot_timeout = 600;
 };
@@ -220,6 +222,40 @@ void declare_boot(CLI::App& app, Parsed& parsed) {
   start->callback([&parsed] { parsed.boot.action = BootAction::start; });
 }
 
+void declare_explain(CLI::App& app, Parsed& parsed) {
+  auto* command = app.add_subcommand("explain", "Say what an object is on the host, and why each field differs");
+  auto& options = parsed.explain;
+  command->add_option("NAME", options.name, "the virtual cluster, also as `sublet list -o name` prints it");
+  auto* object = command->add_option("OBJECT", options.object, "KIND/NAME or KIND/NAMESPACE/NAME in it");
+  command->add_option("-n,--namespace", options.host_namespace, "its namespace on the host");
+  command->add_option("-f,--filename", options.file, "an object in a file, which nobody has stored")->excludes(object);
+  auto* of_template = command->add_option("--template", options.template_file,
+                                          "as a virtual cluster of this template would have it: nothing is asked");
+  command->add_option("--set", options.set, "NAME=VALUE, a parameter of that template; may be repeated")
+      ->needs(of_template);
+  of_template->excludes(object);
+  declare_output(command, options.output);
+  command->footer(
+      "Examples:\n"
+      "  sublet explain rag pod/web\n"
+      "  sublet explain rag svc/team/web -o json\n"
+      "  sublet explain rag -f pod.yaml           # before it is applied\n"
+      "  sublet explain -f pod.yaml --template templates/gpu-fraction.yaml --set queue=research");
+}
+
+void declare_why(CLI::App& app, Parsed& parsed) {
+  auto* command = app.add_subcommand("why", "Say why a pod does not run");
+  auto& options = parsed.why;
+  command->add_option("NAME", options.name, "the virtual cluster, also as `sublet list -o name` prints it")->required();
+  command->add_option("OBJECT", options.object, "pod/NAME or pod/NAMESPACE/NAME in it")->required();
+  command->add_option("-n,--namespace", options.host_namespace, "its namespace on the host");
+  declare_output(command, options.output);
+  command->footer(
+      "Examples:\n"
+      "  sublet why rag pod/web\n"
+      "  sublet why rag pod/team/web -o json");
+}
+
 std::string kubernetes_release() { return std::string(schema::Registry::builtin()->release()); }
 
 void declare_version(CLI::App& app, Parsed& parsed) {
@@ -242,6 +278,8 @@ int run(const CLI::App& app, Parsed& parsed, cluster::Driver& driver) {
   if (app.got_subcommand("delete")) return remove(driver, parsed.remove);
   if (app.got_subcommand("audit")) return audit(driver, parsed.audit);
   if (app.got_subcommand("certs")) return certs(driver, parsed.certs);
+  if (app.got_subcommand("why")) return why(driver, parsed.why);
+  if (app.got_subcommand("explain")) return explain(driver, parsed.explain);
   if (app.got_subcommand("boot")) return boot(driver, *make_systemd(), default_boot_place(), parsed.boot);
   return version(parsed.version, kubernetes_release());
 }
@@ -301,6 +339,8 @@ int run_command_line(int argc, char** argv, const DriverMaker& make_driver) {
   declare_audit(app, parsed);
   declare_certs(app, parsed);
   declare_boot(app, parsed);
+  declare_explain(app, parsed);
+  declare_why(app, parsed);
   declare_version(app, parsed);
   const auto command = take_command(argc, argv);
   parsed.connect.command = command.value_or(std::vector<std::string>());

@@ -101,6 +101,25 @@ struct BootOptions {
 /// enable and disable are about `place`, by `services`; start is about the driver's virtual clusters.
 int boot(cluster::Driver& driver, ServiceManager& services, const BootPlace& place, const BootOptions& options);
 
+struct ExplainOptions {
+  std::string name;            // of a virtual cluster; with a template, what one would be called
+  std::string object;          // "pod/web"
+  std::string host_namespace;  // as in connect
+  std::string file;            // instead of an object
+  std::string template_file;   // instead of the virtual cluster's own
+  std::vector<std::string> set;
+  std::string output = "text";
+};
+/// What an object is, or would be, on the host, and why each field differs.
+int explain(cluster::Driver& driver, const ExplainOptions& options);
+
+struct WhyOptions {
+  std::string name, object, host_namespace;  // as in explain
+  std::string output = "text";
+};
+/// Why a pod does not run.
+int why(cluster::Driver& driver, const WhyOptions& options);
+
 struct VersionOptions {
   std::string output;
 };

@@ -65,7 +65,11 @@ class Resolved final : public ResolvedTemplate {
     PatchReport report;
     const ObjectScope::Facts facts = facts_of(kind, object, tenant_object, context);
     for (const Rule& rule : *rules_)
-      if (rule.targets(kind)) rule.apply(facts, report);
+      if (rule.targets(kind)) {
+        const std::size_t held = report.applied.size();
+        rule.apply(facts, report);
+        if (context.after_patch && report.applied.size() > held) context.after_patch(report.applied.back(), object);
+      }
     warn_of_dead_annotations(kind, object, tenant_object, config_.allowed, report);
     return report;
   }

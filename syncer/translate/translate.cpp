@@ -34,9 +34,9 @@ void enforce_border(const Translation& translation, const HostKind& kind, Value 
 patches::PatchReport apply_patches(const Translation& translation, std::string_view kind, Value host_object) {
   const TranslateContext& context = translation.context();
   if (!context.resolved_template || !context.patched) return {};
-  return context.resolved_template->apply(
-      kind, host_object, translation.tenant(),
-      {context.virtual_cluster, std::string(translation.tenant_namespace()), context.host_namespace});
+  return context.resolved_template->apply(kind, host_object, translation.tenant(),
+                                          {context.virtual_cluster, std::string(translation.tenant_namespace()),
+                                           context.host_namespace, context.after_patch});
 }
 
 // What is about to run, whatever the template's patches made of it.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -28,6 +29,8 @@ struct PatchContext {
   std::string virtual_cluster;   // name of the virtual cluster
   std::string tenant_namespace;  // of the object
   std::string host_namespace;
+  /// Told after each patch whose condition held, with the object as it has left it: who explains asks for it.
+  std::function<void(std::string_view patch, const schema::Value& object)> after_patch = {};
 };
 
 /// What applying did.

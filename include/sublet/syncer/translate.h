@@ -53,6 +53,8 @@ struct TranslateContext {
   /// False: only what the template allows counts, not what its patches do to objects nor the look at the final pod; for
   /// who asks what an object uses.
   bool patched = true;
+  /// As patches::PatchContext has it.
+  std::function<void(std::string_view patch, const schema::Value& object)> after_patch = {};
   // Pods only:
   std::string host_service_account;              // without rights
   std::string api_server_host, api_server_port;  // the tenant's `kubernetes` Service as pods should see it

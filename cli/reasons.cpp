@@ -1,0 +1,105 @@
+#include "cli/reasons.h"
+
+#include <algorithm>
+
+namespace sublet::cli {
+namespace {
+
+using schema::Value;
+
+constexpr std::size_t kEventsMax = 5;  // the latest
+constexpr std::string_view kStatusLists[] = {"initContainerStatuses", "containerStatuses",
+                                             "ephemeralContainerStatuses"};
+
+std::string named(const Value& container) { return "container " + container["name"].string() + ": "; }
+
+std::string with_message(const Value& said) {
+  const std::string message = said["message"].string();
+  return said["reason"].string() + (message.empty() ? "" : ": " + message);
+}
+
+Value condition(const Value& pod, std::string_view type) {
+  for (const Value one : pod["status"]["conditions"])
+    if (one["type"].text() == type) return one;
+  return {};
+}
+
+std::string_view last_seen(const Value& event) {
+  for (const std::string_view field : {"lastTimestamp", "eventTime"})
+    if (const auto text = event[field].text(); !text.empty()) return text;
+  return event["metadata"]["creationTimestamp"].text();
+}
+
+std::vector<std::string> warnings_of(const Value& events, std::string_view reason) {
+  std::vector<Value> warnings;
+  for (const Value event : events)
+    if (event["type"].text() == "Warning" && (reason.empty() || event["reason"].text() == reason))
+      warnings.push_back(event);
+  std::ranges::stable_sort(warnings, [](const Value& a, const Value& b) { return last_seen(a) > last_seen(b); });
+  std::vector<std::string> out;
+  for (const Value& event : warnings) {
+    if (out.size() == kEventsMax) break;
+    const std::int64_t count = std::max<std::int64_t>(event["count"].integer(1), 1);
+    const Value object = event["involvedObject"];
+    std::string text = reason.empty() ? "event " : object["kind"].string() + " " + object["name"].string() + ": ";
+    text += with_message(event) + (count > 1 ? " (" + std::to_string(count) + " times)" : "");
+    if (std::ranges::find(out, text) == out.end()) out.push_back(std::move(text));
+  }
+  return out;
+}
+
+void look_at_containers(const Value& pod, Reasons& out) {
+  for (const std::string_view list : kStatusLists)
+    for (const Value container : pod["status"][list]) {
+      const Value state = container["state"], last = container["lastState"]["terminated"];
+      const std::int64_t restarts = container["restartCount"].integer();
+      if (state["waiting"]) out.sentences.push_back(named(container) + "waits: " + with_message(state["waiting"]));
+      if (const Value ended = state["terminated"]; ended && ended["exitCode"].integer() != 0)
+        out.sentences.push_back(named(container) + "ended with code " + std::to_string(ended["exitCode"].integer()) +
+                                ": " + with_message(ended));
+      if (last && restarts > 0)
+        out.sentences.push_back(named(container) + "was started again " + std::to_string(restarts) +
+                                " times; it ended with code " + std::to_string(last["exitCode"].integer()) + ": " +
+                                with_message(last));
+      if (state["running"] && list == "containerStatuses" && !container["ready"].boolean())
+        out.sentences.push_back(named(container) + "runs, but is not ready: its probes have not succeeded");
+    }
+}
+
+}  // namespace
+
+Reasons reasons_of(const Value& pod, const Value& events) {
+  Reasons out;
+  const Value status = pod["status"], metadata = pod["metadata"];
+  const std::string phase = status["phase"].string("Pending");
+  if (!metadata["deletionTimestamp"].text().empty()) {
+    std::string text = "it is being deleted since " + metadata["deletionTimestamp"].string();
+    if (!metadata["finalizers"].empty()) text += "; finalizers hold it: " + metadata["finalizers"].to_json();
+    out.sentences.push_back(std::move(text));
+  } else if (phase == "Succeeded" || (phase == "Running" && condition(pod, "Ready")["status"].text() == "True")) {
+    out.well = true;
+    out.sentences.push_back(phase == "Running" ? "it runs and is ready" : "it has ended, and well");
+    return out;
+  }
+  if (phase == "Failed")
+    out.sentences.push_back("it has failed" + (status["reason"].text().empty() ? "" : ": " + with_message(status)));
+  for (const Value gate : pod["spec"]["schedulingGates"])
+    out.sentences.push_back("it is held back by the scheduling gate " + gate["name"].string() +
+                            ", which whoever set it has to remove");
+  const Value scheduled = condition(pod, "PodScheduled");
+  if (scheduled && scheduled["status"].text() == "False" && pod["spec"]["schedulingGates"].empty())
+    out.sentences.push_back("no node is found for it: " + with_message(scheduled));
+  look_at_containers(pod, out);
+  if (const Value ready = condition(pod, "Ready"); ready["reason"].text() == "ReadinessGatesNotReady")
+    out.sentences.push_back("its containers are ready, it is not: " + ready["message"].string());
+  for (std::string& event : warnings_of(events, "")) out.sentences.push_back(std::move(event));
+  if (out.sentences.empty())
+    out.sentences.push_back(pod["spec"]["nodeName"].text().empty()
+                                ? "no scheduler has looked at it yet, or it has not come to the host"
+                                : "its node " + pod["spec"]["nodeName"].string() + " has not said anything of it yet");
+  return out;
+}
+
+std::vector<std::string> failed_creations(const Value& events) { return warnings_of(events, "FailedCreate"); }
+
+}  // namespace sublet::cli
