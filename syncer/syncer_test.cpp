@@ -973,6 +973,18 @@ TEST_F(SyncerTest, WhatTheHostRefusesIsToldToTheTenant) {
   await_host_pod("web");  // tried again: quota may be free by now
 }
 
+TEST_F(SyncerTest, SoIsAHostThatCannotMakeThePod) {
+  start_syncer();
+  faults.inject("POST", "/pods", 1, Faults::status(500, "InternalError"));
+  create_pod("web");
+  EXPECT_NE(await_event("web", "SyncFailed").find("injected"), std::string::npos);
+  await_host_pod("web");
+  faults.inject("POST", "/pods", 1, Faults::status(404, "NotFound"));
+  create_pod("two");
+  EXPECT_NE(await_event("two", "SyncFailed").find("injected"), std::string::npos);
+  await_host_pod("two");
+}
+
 TEST_F(SyncerTest, HostEventsAreToldWithTheTenantsNames) {
   start_syncer();
   create_pod("web");

@@ -1,5 +1,7 @@
 #include "syncer/from_host/pod_status.h"
 
+#include <algorithm>
+#include <vector>
 #include "syncer/to_host/written.h"
 #include "syncer/translate/translation.h"
 
@@ -27,7 +29,80 @@ void put_observed_generation(Value status, const Value& host_pod, const Value& t
     status.put("observedGeneration", before);
 }
 
+// A kubelet's or a scheduler's: where the host does not say them, they are not so.
+constexpr std::string_view kOfTheHost[] = {"PodScheduled",
+                                           "Ready",
+                                           "ContainersReady",
+                                           "Initialized",
+                                           "PodReadyToStartContainers",
+                                           "PodResizePending",
+                                           "PodResizeInProgress",
+                                           "AllContainersRestarting",
+                                           kDisruption};
+
+bool is_gate(const Value& pod, std::string_view type) {
+  for (const Value gate : pod["spec"]["readinessGates"])
+    if (gate["conditionType"].text() == type) return true;
+  return false;
+}
+
+// Of the rest, those that somebody in the tenant has written stay; as readiness gates they are the tenant's alone.
+void keep_tenants_conditions(const Value& tenant_pod, Value status) {
+  std::vector<Value> kept;
+  for (const Value condition : tenant_pod["status"]["conditions"]) {
+    const std::string_view type = condition["type"].text();
+    if (std::ranges::find(kOfTheHost, type) != std::end(kOfTheHost)) continue;
+    if (is_gate(tenant_pod, type) || !condition_of(status, type)) kept.push_back(condition);
+  }
+  if (kept.empty()) return;
+  Value conditions = status.array("conditions");
+  conditions.retain([&](const Value& condition) { return !is_gate(tenant_pod, condition["type"].text()); });
+  for (const Value& condition : kept) conditions.push(condition);
+}
+
+// As a kubelet says it (k8s.io/kubernetes/pkg/kubelet/status: GeneratePodReadyCondition).
+std::string open_gates(const Value& tenant_pod) {
+  std::string text;
+  for (const Value gate : tenant_pod["spec"]["readinessGates"]) {
+    const std::string type = gate["conditionType"].string();
+    const Value condition = condition_of(tenant_pod["status"], type);
+    if (condition["status"].text() == "True") continue;
+    text += text.empty() ? "" : ", ";
+    text += condition ? "the status of pod readiness gate \"" + type + "\" is not \"True\", but " +
+                            condition["status"].string()
+                      : "corresponding condition of pod readiness gate \"" + type + "\" does not exist.";
+  }
+  return text;
+}
+
+// The host knows nothing of the gates: it says Ready when the containers are.
+void judge_gates(const Value& tenant_pod, Value status) {
+  Value ready = condition_of(status, "Ready");
+  if (tenant_pod["spec"]["readinessGates"].empty() || ready["status"].text() != "True") return;
+  if (const std::string open = open_gates(tenant_pod); !open.empty()) {
+    ready.put("status", "False");
+    ready.put("reason", "ReadinessGatesNotReady");
+    ready.put("message", open);
+  }
+  // It changed with the last of what it depends on; and nothing has changed while it says what it said.
+  const Value before = condition_of(tenant_pod["status"], "Ready");
+  std::string since = ready["lastTransitionTime"].string();
+  for (const Value gate : tenant_pod["spec"]["readinessGates"])
+    since = std::max(since,
+                     condition_of(tenant_pod["status"], gate["conditionType"].text())["lastTransitionTime"].string());
+  if (before["status"].text() == ready["status"].text() && !before["lastTransitionTime"].text().empty())
+    since = before["lastTransitionTime"].string();
+  if (!since.empty()) ready.put("lastTransitionTime", since);
+}
+
 }  // namespace
+
+bool has_conditions_of_tenant(const Value& tenant_pod) {
+  if (!tenant_pod["spec"]["readinessGates"].empty()) return true;
+  for (const Value condition : tenant_pod["status"]["conditions"])
+    if (std::ranges::find(kOfTheHost, condition["type"].text()) == std::end(kOfTheHost)) return true;
+  return false;
+}
 
 Document tenant_pod_status(const Value& host_pod, const Value& tenant_pod) {
   Document status = carry_back("PodStatus", host_pod["status"], tenant_pod);
@@ -36,6 +111,8 @@ Document tenant_pod_status(const Value& host_pod, const Value& tenant_pod) {
   // An eviction in the tenant: the host sees a mere deletion, but a Job's failure policy asks why its pod ended.
   const Value ours = condition_of(tenant_pod["status"], kDisruption);
   if (ours && !condition_of(status.root(), kDisruption)) status.root().array("conditions").push(ours);
+  keep_tenants_conditions(tenant_pod, status.root());
+  judge_gates(tenant_pod, status.root());
   return status;
 }
 

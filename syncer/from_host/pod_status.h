@@ -1,13 +1,18 @@
 // PodStatus: the status that a tenant pod should show, from its host pod's. Pure; any thread.
 //
 // Which of it crosses is said by the rows of PodStatus (translate/fields_from_host.cpp); the tenant keeps its own
-// qosClass, and its own word that the pod is being evicted (DisruptionTarget) while the host has none.
+// qosClass, its own word that the pod is being evicted (DisruptionTarget) while the host has none, and the conditions
+// that its own controllers write. Readiness gates are judged here, by those: a pod is Ready when the host says so and
+// all of them are True.
 #pragma once
 
 #include "sublet/schema/document.h"
 
 namespace sublet::syncer {
 
+/// Somebody in the tenant writes conditions of this pod too: a write of the status is then to be of the pod as it was
+/// read, or it would take theirs back.
+bool has_conditions_of_tenant(const schema::Value& tenant_pod);
 schema::Document tenant_pod_status(const schema::Value& host_pod, const schema::Value& tenant_pod);
 
 }  // namespace sublet::syncer

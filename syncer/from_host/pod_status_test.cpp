@@ -37,5 +37,62 @@ TEST(TenantPodStatus, OtherConditionsAreTheHosts) {
       "[]");
 }
 
+TEST(TenantPodStatus, WhatATenantsControllerSaysStays) {
+  const std::string tenant =
+      R"({"status":{"conditions":[{"type":"a.b/warm","status":"True"},{"type":"Ready","status":"True"}]}})";
+  EXPECT_EQ(status(R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})", tenant),
+            R"([{"type":"Ready","status":"False"},{"type":"a.b/warm","status":"True"}])");
+  EXPECT_EQ(status(R"({"status":{"conditions":[{"type":"a.b/warm","status":"False"}]}})", tenant),
+            R"([{"type":"a.b/warm","status":"False"}])")
+      << "where the host says it too, it is the host's";
+}
+
+// The host's pod has no gates; its containers are ready.
+constexpr std::string_view kReady =
+    R"({"status":{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:05Z"}]}})";
+
+std::string gated(const std::string& conditions, const std::string& gates = R"({"conditionType":"a.b/gate"})") {
+  return R"({"spec":{"readinessGates":[)" + gates + R"(]},"status":{"conditions":[)" + conditions + "]}}";
+}
+
+TEST(TenantPodStatus, AGateThatIsNotOpenKeepsThePodFromBeingReady) {
+  EXPECT_EQ(status(kReady, gated("")),
+            R"([{"type":"Ready","status":"False","lastTransitionTime":"2026-01-01T00:00:05Z",)"
+            R"("reason":"ReadinessGatesNotReady",)"
+            R"("message":"corresponding condition of pod readiness gate \"a.b/gate\" does not exist."}])");
+  const std::string closed = R"({"type":"a.b/gate","status":"False","lastTransitionTime":"2026-01-01T00:00:07Z"})";
+  EXPECT_EQ(status(kReady, gated(closed)),
+            R"([{"type":"Ready","status":"False","lastTransitionTime":"2026-01-01T00:00:07Z",)"
+            R"("reason":"ReadinessGatesNotReady",)"
+            R"("message":"the status of pod readiness gate \"a.b/gate\" is not \"True\", but False"},)" +
+                closed + "]");
+  EXPECT_EQ(status(kReady, gated(R"({"type":"x","status":"True"})",
+                                 R"({"conditionType":"x"},{"conditionType":"y"},{"conditionType":"z"})")),
+            R"([{"type":"Ready","status":"False","lastTransitionTime":"2026-01-01T00:00:05Z",)"
+            R"("reason":"ReadinessGatesNotReady",)"
+            R"("message":"corresponding condition of pod readiness gate \"y\" does not exist., )"
+            R"(corresponding condition of pod readiness gate \"z\" does not exist."},{"type":"x","status":"True"}])");
+}
+
+TEST(TenantPodStatus, WithItsGatesOpenItIsReadySinceTheLastOfThem) {
+  const std::string open = R"({"type":"a.b/gate","status":"True","lastTransitionTime":"2026-01-01T00:00:09Z"})";
+  EXPECT_EQ(status(kReady, gated(open)),
+            R"([{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:09Z"},)" + open + "]");
+  // What it has said since then it says again, or every look would be a write.
+  const std::string before = R"({"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:06Z"},)";
+  EXPECT_EQ(status(kReady, gated(before + open)),
+            R"([{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:06Z"},)" + open + "]");
+  EXPECT_EQ(status(R"({"status":{"conditions":[{"type":"Ready","status":"False","reason":"ContainersNotReady"}]}})",
+                   gated(open)),
+            R"([{"type":"Ready","status":"False","reason":"ContainersNotReady"},)" + open + "]");
+}
+
+TEST(TenantPodStatus, AskIfSomebodyElseWritesConditionsToo) {
+  const auto asks = [](const std::string& pod) { return has_conditions_of_tenant(Document::parse_json(pod)->root()); };
+  EXPECT_TRUE(asks(gated("")));
+  EXPECT_TRUE(asks(R"({"status":{"conditions":[{"type":"a.b/warm","status":"True"}]}})"));
+  EXPECT_FALSE(asks(R"({"status":{"conditions":[{"type":"Ready"},{"type":"DisruptionTarget"}]}})"));
+}
+
 }  // namespace
 }  // namespace sublet::syncer

@@ -128,8 +128,15 @@ void look_at_uses(const PodPair& pair) {
     pair.border.queue.add(key);
 }
 
+// What the host said of this pod, as it may say of it again: its policy, its namespace that is gone, a webhook of its
+// that fails. That it does not answer, or has no time, is no word about a pod.
+bool is_refusal(const Status& error) {
+  return error.is(Reason::invalid) || error.is(Reason::forbidden) || error.is(Reason::bad_request) ||
+         error.is(Reason::not_found) || error.is(Reason::internal_error);
+}
+
 void tell_refusal(PodPair& pair, const Value& tenant_pod, std::string_view what, const Status& error) {
-  if (!error.is(Reason::invalid) && !error.is(Reason::forbidden) && !error.is(Reason::bad_request)) return;
+  if (!is_refusal(error)) return;
   record_tenant_event(
       pair.border, tenant_pod, "Warning", "SyncFailed",
       "the host refused " + std::string(what) + ": " +
@@ -186,6 +193,8 @@ Outcome bring_status_back(PodPair& pair, const Value& tenant_pod, const Value& h
   if (difference.root().empty()) return {};
   Document patch = Document::object();
   patch.root().put("status", difference.root());
+  if (difference.root().has("conditions") && has_conditions_of_tenant(tenant_pod))
+    patch.root().object("metadata").put("resourceVersion", tenant_pod["metadata"]["resourceVersion"].text());
   ++pair.border.tenant_writes;
   const auto patched = pair.border.tenant.patch(kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge,
                                                 patch.to_json(), "status");
