@@ -10,8 +10,10 @@
 #include "sublet/base/mutex.h"
 #include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
+#include "sublet/kube/pod_proxy.h"
 #include "sublet/net/duplex.h"
 #include "sublet/schema/document.h"
+#include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -27,6 +29,7 @@ struct Job {
   bool close = false;                                                // of that id: nobody reads it any more
   std::shared_ptr<const ServiceCall> call = nullptr;                 // instead of a log
   std::shared_ptr<const kube::PodConnectRequest> connect = nullptr;  // the same
+  std::shared_ptr<const kube::PodProxyRequest> proxy = nullptr;      // that too, then the same object
 };
 
 // Two connections that are to become one: each comes when its 101 is on its way. Whoever waits for one that never comes
@@ -54,6 +57,7 @@ class Meeting {
 struct Stream {
   std::shared_ptr<net::ResponseSink> client;
   bool started = false;
+  bool proxied = false;                               // the answer's headers are a pod's
   std::shared_ptr<net::ResponseSink> unacknowledged;  // the syncer's POST that waits for room
 };
 
@@ -79,12 +83,29 @@ void put_connect(schema::Value out, const kube::PodConnectRequest& connect) {
   }
 }
 
+void put_proxy(schema::Value out, const kube::PodProxyRequest& asked) {
+  out.put("scheme", asked.scheme);
+  out.put("port", asked.port);
+  out.put("path", asked.path);
+  out.put("prefix", asked.prefix);
+  out.put("body", schema::base64_encode(asked.body));
+}
+
 // What the host has said, as the syncer brings it.
 net::Headers host_headers(const net::Headers& headers) {
   net::Headers said;
   for (const auto& [name, value] : headers)
     if (name.starts_with(kTunnelHostHeader)) said.add(name.substr(kTunnelHostHeader.size()), value);
-  return kube::allowed_upgraded_headers(said);
+  return said;
+}
+
+// The answer's head, by the first piece.
+net::Headers head_of_answer(const net::Request& piece, bool proxied) {
+  if (!proxied) return {{"Content-Type", std::string(piece.headers.get("Content-Type"))}};
+  net::Headers head = kube::proxied_answer_headers(host_headers(piece.headers), false);
+  // The syncer's own answer, which is none of the pod's.
+  if (const auto type = piece.headers.get("Content-Type"); !type.empty()) head.set("Content-Type", std::string(type));
+  return head;
 }
 
 std::string job_json(const Job& job) {
@@ -101,6 +122,7 @@ std::string job_json(const Job& job) {
   root.put("query", job.log.query);
   if (job.call) put_call(root.object("call"), *job.call);
   if (job.connect) put_connect(root.object("connect"), *job.connect);
+  if (job.proxy) put_proxy(root.object("connect").object("proxy"), *job.proxy);
   return document.to_json();
 }
 
@@ -143,6 +165,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       if (waiting.size() < kWaitingJobsMax) {
         id = job.id = std::to_string(++last_id);
         streams[id].client = client;
+        streams[id].proxied = job.proxy != nullptr;
         waiting.push_back(std::move(job));
       }
     }
@@ -165,7 +188,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     const auto end = std::make_shared<TunnelCall>(loop, std::move(done));
     const auto timeout = call.timeout;
     PodLogRequest pod{call.pod_namespace, call.pod_name, call.pod_uid, ""};
-    Job job{"", std::move(pod), false, std::make_shared<const ServiceCall>(std::move(call)), nullptr};
+    Job job{"", std::move(pod), false, std::make_shared<const ServiceCall>(std::move(call)), nullptr, nullptr};
     // On the loop, so that nothing is answered before this has returned.
     loop.post([self = shared_from_this(), job = std::move(job), end] { self->open(job, end); });
     loop.after(timeout, [weak = std::weak_ptr(end)] {
@@ -216,7 +239,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       streams.erase(found);
       // A log that says nothing has no piece that could be answered by 410: the syncer is told.
       if (std::erase_if(waiting, [&](const Job& job) { return job.id == id; }) == 0 && !post)
-        waiting.push_back({id, {}, true, nullptr, nullptr});
+        waiting.push_back({id, {}, true, nullptr, nullptr, nullptr});
     }
     if (post) answer_empty(*post, 410);
     hand_out();
@@ -268,7 +291,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
 
   void piece(const net::Request& request, const std::string& id, std::shared_ptr<net::ResponseSink> post) {
     std::shared_ptr<net::ResponseSink> client;
-    bool first = false;
+    bool first = false, proxied = false;
     const bool end = !query_value(request, "end").empty();
     const std::optional<int> code = host_code(request);
     if (!code) return refuse_piece(id, *post);
@@ -277,17 +300,18 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       if (const auto found = streams.find(id); found != streams.end()) {
         client = found->second.client;
         first = !std::exchange(found->second.started, true);
+        proxied = found->second.proxied;
         if (end) streams.erase(found);
       }
     }
     if (!client) return answer_empty(*post, 410);
     if (first) {
-      std::string type(request.headers.get("Content-Type"));
+      net::Headers head = head_of_answer(request, proxied);
       if (end) {
-        client->respond(*code, {{"Content-Type", type}}, request.body);
+        client->respond(*code, std::move(head), request.body);
         return answer_empty(*post, 200);
       }
-      client->start(*code, {{"Content-Type", std::move(type)}});
+      client->start(*code, std::move(head));
     }
     if (!request.body.empty()) client->write(std::make_shared<const std::string>(request.body));
     if (end) {
@@ -323,7 +347,9 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     if (!stream.client) return answer_empty(*syncer, 410);
     auto* to_client = net::upgradable(*stream.client);
     auto* to_syncer = net::upgradable(*syncer);
-    const net::Headers said = host_headers(request.headers);
+    const net::Headers brought = host_headers(request.headers);
+    const net::Headers said =
+        stream.proxied ? kube::proxied_answer_headers(brought, true) : kube::allowed_upgraded_headers(brought);
     if (!to_client || !to_syncer || !kube::asks_for_upgrade(said)) {
       answer_status(*stream.client, Reason::internal_error, "the syncer passed on no answer of the host; try again");
       return answer_status(*syncer, Reason::bad_request, "this is no upgrade that a client could be told of");
@@ -356,14 +382,19 @@ Tunnel::~Tunnel() = default;
 
 PodLogs Tunnel::pod_logs() {
   return [impl = impl_](const PodLogRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
-    impl->open({"", request, false, nullptr, nullptr}, sink);
+    impl->open({"", request, false, nullptr, nullptr, nullptr}, sink);
   };
 }
 
 kube::PodConnections Tunnel::pod_connections() {
   return [impl = impl_](const kube::PodConnectRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
     PodLogRequest pod{request.namespace_name, request.pod_name, request.pod_uid, request.query};
-    impl->open({"", std::move(pod), false, nullptr, std::make_shared<const kube::PodConnectRequest>(request)}, sink);
+    Job job{"", std::move(pod), false, nullptr, nullptr, nullptr};
+    if (const auto* proxy = kube::as_proxy(request))
+      job.connect = job.proxy = std::make_shared<const kube::PodProxyRequest>(*proxy);
+    else
+      job.connect = std::make_shared<const kube::PodConnectRequest>(request);
+    impl->open(std::move(job), sink);
   };
 }
 

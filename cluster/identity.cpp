@@ -189,7 +189,7 @@ void put_matched(Value rules, const HostRight& right) {
   const bool token = right.resource == "serviceaccounts/token";
   const bool view = !token && right.resource.find('/') != std::string::npos;
   const auto may = [&](std::string_view verb) { return std::ranges::find(right.verbs, verb) != right.verbs.end(); };
-  if (!may("patch") && (view || (!may("create") && !may("delete")))) return;
+  if (view ? !may("patch") || may("create") : !may("create") && !may("patch") && !may("delete")) return;
   Value rule = rules.push_object();
   rule.array("apiGroups").push(right.group);
   rule.array("apiVersions").push("*");

@@ -21,6 +21,7 @@
 #include "sublet/kube/client.h"
 #include "sublet/kube/informer.h"
 #include "sublet/kube/pipeline.h"
+#include "sublet/kube/pod_proxy.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 #include "sublet/simhost/simhost.h"
@@ -48,6 +49,8 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
                   const std::shared_ptr<net::ResponseSink>& sink);
   /// exec, attach, port-forward: an upgrade, or why not.
   void connect(const kube::PodConnectRequest& request, const std::shared_ptr<net::ResponseSink>& sink);
+  /// What the pod's own server says.
+  void proxy(const kube::PodProxyRequest& request, const std::shared_ptr<net::ResponseSink>& sink);
 
  private:
   Result<session::Protocol> check_session(const kube::PodConnectRequest& request, PodRun*& run,

@@ -163,6 +163,13 @@ kube::PodConnections SimHost::pod_connections() const {
       [weak = std::weak_ptr(impl_)](const kube::PodConnectRequest& request, std::shared_ptr<net::ResponseSink> sink) {
         const auto impl = weak.lock();
         if (!impl) return not_running(*sink);
+        const auto* proxy = kube::as_proxy(request);
+        if (proxy)
+          return impl->loop.post([weak, asked = *proxy, sink = std::move(sink)] {
+            const auto alive = weak.lock();
+            if (!alive || !alive->kubelet) return not_running(*sink);
+            alive->kubelet->proxy(asked, sink);
+          });
         impl->loop.post([weak, request, sink = std::move(sink)] {
           const auto alive = weak.lock();
           if (!alive || !alive->kubelet) return not_running(*sink);

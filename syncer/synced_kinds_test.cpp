@@ -83,6 +83,7 @@ TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
             "/pods/exec get create\n"
             "/pods/attach get create\n"
             "/pods/portforward get create\n"
+            "/pods/proxy get create update patch delete\n"
             "/pods/ephemeralcontainers patch\n"
             "/pods/resize patch\n"
             "/services get list watch create patch delete\n"

@@ -8,6 +8,7 @@
 #include "apiserver/request/large_work.h"
 #include "apiserver/subresources/subresource.h"
 #include "apiserver/verbs/aside.h"
+#include "apiserver/verbs/pod_proxy.h"
 #include "apiserver/verbs/scale.h"
 #include "apiserver/verbs/verb.h"
 #include "apiserver/verbs/write_steps.h"
@@ -121,7 +122,7 @@ constexpr StreamRow kStreams[] = {{"log", pod_log},
                                   {"exec", pod_connect},
                                   {"attach", pod_connect},
                                   {"portforward", pod_connect},
-                                  {"proxy", not_implemented}};
+                                  {"proxy", pod_proxy}};
 
 constexpr VerbRow kScaleVerbs[] = {{Verb::get, get_object}, {Verb::update, update_scale}, {Verb::patch, patch_scale}};
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <vector>
+
 #include "syncer/to_host/written.h"
 #include "syncer/translate/translation.h"
 

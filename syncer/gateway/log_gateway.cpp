@@ -8,9 +8,11 @@
 #include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
 #include "sublet/kube/pod_connect.h"
+#include "sublet/kube/pod_proxy.h"
 #include "sublet/net/duplex.h"
 #include "sublet/net/outbound.h"
 #include "sublet/schema/document.h"
+#include "sublet/schema/engine.h"
 #include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
@@ -34,6 +36,8 @@ std::string allowed_log_query(const std::string& query) {
       allowed += (allowed.empty() ? "?" : "&") + key + "=" + net::percent_encode(value);
   return allowed;
 }
+
+bool is_port_character(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-'; }
 
 Status status_of(Reason reason, std::string message) { return fail(reason, std::move(message)).value(); }
 
@@ -84,6 +88,10 @@ PodCall read_call(const schema::Value& job) {
 struct PodConnect {
   std::string subresource, method;
   net::Headers headers, answer;
+  // Of a proxy alone:
+  std::string path, query, prefix, body;
+  kube::ProxyName at;  // its name is the host pod's
+  bool is_proxy() const { return subresource == kube::kProxySubresource; }
 };
 
 // What crosses is decided here: the API server is the tenant's side.
@@ -94,6 +102,14 @@ PodConnect read_connect(const schema::Value& job) {
   net::Headers asked;
   for (const schema::Value header : job["headers"]) asked.add(header["name"].string(), header["value"].string());
   connect.headers = kube::allowed_upgrade_headers(asked);
+  if (!connect.is_proxy()) return connect;
+  const schema::Value proxy = job["proxy"];
+  connect.method = job["method"].string();
+  connect.headers = kube::proxied_request_headers(asked, true);
+  connect.at = {proxy["scheme"].string(), "", proxy["port"].string()};
+  connect.path = proxy["path"].string();
+  connect.prefix = proxy["prefix"].string();
+  connect.body = schema::base64_decode(proxy["body"].text()).value_or("");
   return connect;
 }
 
@@ -107,7 +123,8 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     if (tenant_connection) tenant_connection->close();
   }
 
-  std::string id, tenant_pod, tenant_pod_uid, host_pod, query;
+  std::string id, tenant_pod, tenant_pod_uid, host_pod, host_namespace, query;
+  kube::LinkRewriter links;
   net::Loop* loop = nullptr;
   net::Transport* tenant = nullptr;
   std::function<void(LogStream*)> finished;
@@ -122,7 +139,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   bool sent_any = false, host_ended = false, broken = false, posting = false, over = false, paused = false;
 
   void take(const std::string& text) {
-    buffer += text;
+    buffer += links.put(text);
     push();
     pace();
   }
@@ -135,6 +152,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
 
   void host_ends(const Outcome& outcome) {
     host_ended = true;
+    buffer += links.end();
     if (!outcome && !sent_any && buffer.empty())
       return answer(status_of(Reason::service_unavailable, "the host did not answer for the " + what() + " of pod " +
                                                                tenant_pod + ": " + outcome.error().message));
@@ -159,6 +177,23 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     buffer = why;
     host_ended = true;
     push();
+  }
+
+  // What a pod's own server says: its headers go with the first piece, and links lead to where the client has it.
+  void begin_proxied(int said, const net::Headers& headers) {
+    code = said;
+    connect->answer = kube::proxied_answer_headers(headers, false);
+    const std::string from = proxy_path(), &to = connect->prefix;
+    if (const auto location = connect->answer.get("Location"); location.starts_with(from))
+      connect->answer.set("Location", to + std::string(location.substr(from.size())));
+    const auto type = headers.get("Content-Type");
+    content_type = std::string(type);
+    if (type.starts_with("text/html") && !connect->answer.has("Content-Encoding")) links = {from, to};
+    push();
+  }
+
+  std::string proxy_path() const {
+    return "/api/v1/namespaces/" + host_namespace + "/pods/" + connect->at.text() + "/proxy";
   }
 
   // Error texts name the host's pod; the tenant knows another name.
@@ -223,6 +258,9 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     const bool last = host_ended && all;
     if (last) request.target += broken ? "&end=broken" : "&end=1";
     request.headers.set("Content-Type", content_type);
+    if (connect && !sent_any)
+      for (const auto& [name, value] : connect->answer)
+        request.headers.add(std::string(kTunnelHostHeader) + name, value);
     request.body = buffer.substr(0, kPieceMax);
     buffer.erase(0, kPieceMax);
     posting = sent_any = true;
@@ -253,6 +291,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
 
 std::string allowed_query(const LogStream& stream, const std::string& query) {
   if (!stream.connect) return allowed_log_query(query);
+  if (stream.connect->is_proxy()) return query.empty() ? "" : "?" + query;  // is_proxy_target() looks at it
   const std::string allowed = kube::allowed_connect_query(stream.connect->subresource, query);
   return allowed.empty() ? "" : "?" + allowed;
 }
@@ -306,9 +345,11 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     };
     stream->tenant_pod = job->root()["pod"].string();
     stream->tenant_pod_uid = job->root()["uid"].string();
+    stream->host_namespace = options.host_namespace;
     stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
     if (job->root().has("call")) stream->call = read_call(job->root()["call"]);
     if (job->root().has("connect")) stream->connect = read_connect(job->root()["connect"]);
+    if (stream->connect) stream->connect->at.name = stream->host_pod;
     stream->query = allowed_query(*stream, job->root()["query"].string());
     const bool too_many = streams.size() >= options.streams_max;
     streams.insert(stream);
@@ -371,7 +412,27 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     stream->host_exchange = ask_host(*stream, "log", stream->query, std::make_shared<HostObserver>(stream));
   }
 
+  // A name that is the host pod's alone, so that nothing else is asked for, whoever stands before the host's API
+  // server.
+  void proxy_to_pod(const std::shared_ptr<LogStream>& stream) {
+    PodConnect& connect = *stream->connect;
+    const auto at = kube::parse_proxy_name(connect.at.text());
+    const auto query = std::string_view(stream->query).substr(std::min<std::size_t>(stream->query.size(), 1));
+    if (!at || at->name != stream->host_pod || !std::ranges::all_of(at->port, is_port_character) ||
+        !kube::is_proxy_target(connect.path, query))
+      return stream->answer(status_of(Reason::bad_request, "this is no request that could be passed on to a pod"));
+    net::Request request;
+    request.method = connect.method;
+    request.target = stream->proxy_path() + connect.path + stream->query;
+    request.headers = connect.headers;
+    request.body = std::move(connect.body);
+    if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
+    stream->host_exchange =
+        host->start(std::move(request), std::make_shared<HostUpgrade>(stream), std::chrono::milliseconds(0));
+  }
+
   void connect_pod(const std::shared_ptr<LogStream>& stream) {
+    if (stream->connect->is_proxy()) return proxy_to_pod(stream);
     if (!kube::is_connect_subresource(stream->connect->subresource))
       return stream->answer(status_of(Reason::not_found, "pods have no sessions of that kind"));
     const kube::Resource pods{"", "v1", "pods"};
@@ -445,8 +506,18 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
    public:
     using Feeder::Feeder;
     void on_head(int code, const net::Headers& headers) override {
-      if (code != 101) return Feeder::on_head(code, headers);
-      on_loop([said = kube::allowed_upgraded_headers(headers)](LogStream& stream) { stream.connect->answer = said; });
+      on_loop([code, headers](LogStream& stream) {
+        PodConnect& connect = *stream.connect;
+        if (code == 101) {
+          connect.answer = connect.is_proxy() ? kube::proxied_answer_headers(headers, true)
+                                              : kube::allowed_upgraded_headers(headers);
+          return;
+        }
+        if (connect.is_proxy()) return stream.begin_proxied(code, headers);
+        stream.code = code;
+        if (const auto type = headers.get("Content-Type"); !type.empty()) stream.content_type = type;
+        stream.push();
+      });
     }
     void on_upgrade(std::shared_ptr<net::Duplex> connection) override {
       on_loop([connection = std::move(connection)](LogStream& stream) {

@@ -10,6 +10,7 @@
 #include "base/eventually_testing.h"
 #include "sublet/apiserver/tunnel.h"
 #include "sublet/base/mutex.h"
+#include "sublet/kube/pod_proxy.h"
 #include "sublet/net/duplex.h"
 #include "sublet/net/http_client.h"
 #include "sublet/net/http_server.h"
@@ -157,8 +158,40 @@ class PodSessionsTest : public testing::Test {
     if (client->connected) client->connection()->start(client);
     return client;
   }
+  /// As the tenant's API server would pass it on, but that nothing is cut.
+  kube::PodProxyRequest proxied(const net::Request& request) const {
+    kube::PodProxyRequest out;
+    out.namespace_name = "default";
+    out.pod_name = "web";
+    out.pod_uid = "pod-uid";
+    out.subresource = kube::kProxySubresource;
+    out.method = request.method;
+    out.query = request.query();
+    out.headers = request.headers;
+    out.scheme = proxy_scheme_;
+    out.port = "8443";
+    out.path = proxy_path_.empty() ? std::string(request.path()) : proxy_path_;
+    out.prefix = "/api/v1/namespaces/default/services/front/proxy";
+    out.body = request.body;
+    return out;
+  }
+  net::Response fetch_of_pod(const std::string& method, const std::string& target, std::string body = {},
+                             net::Headers headers = {}) {
+    subresource_ = "proxy";
+    const auto answer = net::fetch(*clients_, {method, target, std::move(headers), std::move(body), {}}, 60s);
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer ? *answer : net::Response{};
+  }
   void serve_host(const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) {
     if (request.path().ends_with("/web-x")) return sink->respond(200, {}, std::string(pod_));
+    if (subresource_ == "proxy" && !kube::asks_for_upgrade(request.headers)) {
+      {
+        const MutexLock lock(mutex_);
+        asked_ = request;
+      }
+      ++sessions_;
+      return sink->respond(proxy_answer_.code, proxy_answer_.headers, proxy_answer_.body);
+    }
     {
       const MutexLock lock(mutex_);
       asked_ = request;
@@ -180,7 +213,8 @@ class PodSessionsTest : public testing::Test {
 
   std::string_view pod_ = kOurs;
   int refusal_ = 0;
-  std::string subresource_ = "exec";
+  std::string subresource_ = "exec", proxy_scheme_ = "https", proxy_path_;
+  net::Response proxy_answer_{200, {{"Content-Type", "text/plain"}}, "hello"};
   std::atomic<int> sessions_{0}, hosts_over_{0};
   Folder folder_;
   Mutex mutex_;
@@ -198,6 +232,7 @@ class PodSessionsTest : public testing::Test {
                               const MutexLock lock(mutex_);
                               last_client_ = sink;
                             }
+                            if (subresource_ == "proxy") return tunnel_.pod_connections()(proxied(request), sink);
                             tunnel_.pod_connections()({"default", "web", "pod-uid", subresource_, request.method,
                                                        "command=sh&container=c&stdin=true&path=%2F", request.headers},
                                                       sink);
@@ -245,7 +280,7 @@ TEST_F(PodSessionsTest, AnotherPodOfTheNameIsNotEntered) {
 
 TEST_F(PodSessionsTest, NothingElseOfThePodIsReached) {
   begin();
-  for (const char* subresource : {"eviction", "proxy", "../../../../api/v1/secrets", "exec/../eviction", ""}) {
+  for (const char* subresource : {"eviction", "../../../../api/v1/secrets", "exec/../eviction", ""}) {
     const auto client = ask(subresource);
     EXPECT_TRUE(eventually([&] { return client->over.load(); }));
     EXPECT_EQ(client->code_, 404) << subresource;
@@ -296,6 +331,89 @@ TEST_F(PodSessionsTest, TheGatewaysEndEndsItsSessions) {
   begin();
   const auto client = joined();
   gateway_.reset();
+  EXPECT_TRUE(eventually([&] { return client->over && hosts_over_ == 1; }));
+}
+
+constexpr const char* kHostPlace = "/api/v1/namespaces/host/pods/https:web-x:8443/proxy";
+
+TEST_F(PodSessionsTest, ARequestToThePodsServerGoesToTheHostsProxyOfThatPod) {
+  begin();
+  proxy_answer_ = {207,
+                   {{"Content-Type", "text/csv"}, {"Set-Cookie", "a=b"}, {"X-App", "1"}, {"Audit-Id", "the host's"}},
+                   std::string("b\0dy", 4)};
+  const std::string body("\0\xff not text", 11);
+  const auto answer = fetch_of_pod("PATCH", "/a/b/?x=%2F&y", body,
+                                   {{"Authorization", "Bearer tenants-token"},
+                                    {"Impersonate-User", "admin"},
+                                    {"X-Remote-User", "admin"},
+                                    {"Content-Type", "app/x"},
+                                    {"X-Mine", "2"}});
+  EXPECT_EQ(answer.code, 207);
+  EXPECT_EQ(answer.body, std::string("b\0dy", 4));
+  EXPECT_EQ(answer.headers.get("Content-Type"), "text/csv");
+  EXPECT_EQ(answer.headers.get("Set-Cookie"), "a=b");
+  EXPECT_EQ(answer.headers.get("X-App"), "1");
+  EXPECT_FALSE(answer.headers.has("Audit-Id"));
+  EXPECT_EQ(asked().method, "PATCH");
+  EXPECT_EQ(asked().target, std::string(kHostPlace) + "/a/b/?x=%2F&y");
+  EXPECT_EQ(asked().body, body);
+  EXPECT_EQ(asked().headers.get("Authorization"), "Bearer hosts-token");
+  EXPECT_FALSE(asked().headers.has("Impersonate-User"));
+  EXPECT_FALSE(asked().headers.has("X-Remote-User"));
+  EXPECT_EQ(asked().headers.get("Content-Type"), "app/x");
+  EXPECT_EQ(asked().headers.get("X-Mine"), "2");
+}
+
+TEST_F(PodSessionsTest, LinksLeadToWhereTheClientHasThePod) {
+  begin();
+  const std::string ours = "/api/v1/namespaces/default/services/front/proxy";
+  proxy_answer_ = {302, {{"Location", std::string(kHostPlace) + "/next?a=b"}}, ""};
+  EXPECT_EQ(fetch_of_pod("GET", "/").headers.get("Location"), ours + "/next?a=b");
+  proxy_answer_ = {302, {{"Location", "https://elsewhere" + std::string(kHostPlace)}}, ""};
+  EXPECT_EQ(fetch_of_pod("GET", "/").headers.get("Location"), "https://elsewhere" + std::string(kHostPlace));
+  proxy_answer_ = {
+      200, {{"Content-Type", "text/html; charset=utf-8"}}, "<a href=\"" + std::string(kHostPlace) + "/x\">"};
+  EXPECT_EQ(fetch_of_pod("GET", "/").body, "<a href=\"" + ours + "/x\">");
+  proxy_answer_.headers.set("Content-Type", "text/plain");
+  EXPECT_EQ(fetch_of_pod("GET", "/").body, "<a href=\"" + std::string(kHostPlace) + "/x\">") << "no page";
+}
+
+TEST_F(PodSessionsTest, NoPathSchemeOrPortLeadsBesideThePod) {
+  begin();
+  for (const char* path : {"/../../../secrets", "/%2e%2e/x", "/a b", "/a\r\nX: y", "relative", "//x"}) {
+    proxy_path_ = path;
+    EXPECT_EQ(fetch_of_pod("GET", "/").code, 400) << path;
+  }
+  proxy_path_.clear();
+  for (const char* scheme : {"ftp", "https:other", "../x"}) {
+    proxy_scheme_ = scheme;
+    EXPECT_EQ(fetch_of_pod("GET", "/").code, 400) << scheme;
+  }
+  EXPECT_EQ(sessions_, 0);
+}
+
+TEST_F(PodSessionsTest, AnotherPodsServerIsNotAsked) {
+  pod_ =
+      R"({"metadata":{"labels":{"sublet.dev/virtual-cluster-uid":"vc-uid"},"annotations":{"sublet.dev/tenant-uid":"x"}}})";
+  begin();
+  const auto answer = fetch_of_pod("GET", "/");
+  EXPECT_EQ(answer.code, 404);
+  EXPECT_EQ(answer.headers.get("Content-Type"), "application/json");
+  EXPECT_EQ(sessions_, 0);
+}
+
+TEST_F(PodSessionsTest, AnUpgradeToThePodsServerIsBytesToo) {
+  begin();
+  const auto client = ask("proxy");
+  EXPECT_TRUE(eventually([&] { return client->connected || client->over; }));
+  ASSERT_EQ(client->code_, 101) << client->text();
+  EXPECT_EQ(client->cookie_, "the-hosts") << "it is the pod's";
+  client->connection()->start(client);
+  EXPECT_EQ(asked().target, std::string(kHostPlace) + "/session");
+  EXPECT_EQ(asked().headers.get("Authorization"), "Bearer hosts-token");
+  client->connection()->write("hello");
+  EXPECT_TRUE(eventually([&] { return client->text() == "HELLO"; }));
+  client->connection()->end();
   EXPECT_TRUE(eventually([&] { return client->over && hosts_over_ == 1; }));
 }
 

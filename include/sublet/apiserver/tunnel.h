@@ -15,7 +15,10 @@
 // host for the upgrade; when the host answers 101, it comes back with GET /sublet.dev/v1/tunnel/<id>, Upgrade:
 // sublet-tunnel, and the host's headers, each name behind "Sublet-Host-". Both, the client and the syncer, are then
 // answered 101, and bytes go between the two unread (net::splice) until one of them leaves. Any other answer of the
-// host comes in pieces as a log does. Threads: any. The Tunnel must outlive the handler that it wraps.
+// host comes in pieces as a log does. A request to a pod's own HTTP server goes the same way: "connect" has a member
+// "proxy":{"scheme","port","path","prefix","body"} more, the body in base64, and the first piece bears the pod's
+// headers behind "Sublet-Host-"; links in them and in HTML begin with the prefix already. Threads: any. The Tunnel must
+// outlive the handler that it wraps.
 #pragma once
 
 #include <memory>

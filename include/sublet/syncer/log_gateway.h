@@ -4,7 +4,8 @@
 // becomes an HTTPS request to that pod's own address, which the host says; never to a pod on the host's network.
 // exec, attach and port-forward become the same request of the host's pod, with what sublet/kube/pod_connect.h
 // lets through; when the host answers 101, its connection and one to the tenant are spliced. Anything else that it
-// says, redirects too, is its answer.
+// says, redirects too, is its answer. A request to a pod's own HTTP server becomes one to the host's pods/NAME/proxy of
+// that pod (sublet/kube/pod_proxy.h); where the answer links to that place, the client reads of its own.
 //
 // At most `streams_max` of them are carried at a time; further ones are answered 429. A log that is followed holds a
 // connection to each side for as long as somebody reads it, so the transports are to be the gateway's own, with as many
