@@ -31,7 +31,8 @@ std::pair<std::string_view, std::string_view> split_at_proxy(std::string_view pa
 Result<Document> stored(const RequestContext& context, const store::Snapshot& snapshot, const std::string& resource,
                         const std::string& name) {
   const auto object = snapshot.get(resource + "/" + context.info.namespace_name + "/" + name);
-  if (!object) return fail(not_found_status("", resource, name));
+  // In upstream's words it is what the request names that is not there, also when only its endpoints are not.
+  if (!object) return fail(not_found_status("", context.served().resource, name));
   return stored_document(*object);
 }
 

@@ -32,10 +32,9 @@ class PodProxyVerb : public testing::Test {
                   .code,
               201);
     if (!ip.empty())
-      EXPECT_EQ(rig.patch(kPlace + "pods/" + name + "/status", "merge-patch",
-                          R"({"status":{"podIP":")" + ip + R"("}})")
-                    .code,
-                200);
+      EXPECT_EQ(
+          rig.patch(kPlace + "pods/" + name + "/status", "merge-patch", R"({"status":{"podIP":")" + ip + R"("}})").code,
+          200);
   }
   void make_service(const std::string& subsets) {
     EXPECT_EQ(rig.post(kPlace + "services",
@@ -104,7 +103,7 @@ TEST_F(PodProxyVerb, AServiceIsOneOfItsReadyPods) {
   }
   EXPECT_EQ(rig.get(kPlace + "services/front:82/proxy/").text("message"),
             "no service port 82 found for service \"front\"");
-  EXPECT_EQ(rig.get(kPlace + "services/nobody/proxy/").text("message"), "endpoints \"nobody\" not found");
+  EXPECT_EQ(rig.get(kPlace + "services/nobody/proxy/").text("message"), "services \"nobody\" not found");
 }
 
 TEST_F(PodProxyVerb, AnAddressThatIsNoPodsOfTheNamespaceIsNotAsked) {
