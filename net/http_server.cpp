@@ -291,8 +291,8 @@ struct HttpServer::Impl {
   Impl(Loop& loop, Handler handler, HttpServerLimits limits)
       : loops(std::make_shared<ServingLoops>(loop, std::move(handler), limits)), core(loops->first()) {}
 
-  void listen(Descriptor fd, const std::shared_ptr<TlsContext>& tls, std::string unix_path) {
-    auto in_use = tls ? std::make_shared<TlsInUse>(tls) : nullptr;
+  void listen(Descriptor fd, std::shared_ptr<TlsContext> tls, std::string unix_path) {
+    auto in_use = tls ? std::make_shared<TlsInUse>(std::move(tls)) : nullptr;
     if (in_use) {
       const MutexLock lock(mutex);
       tls_in_use.push_back(in_use);
@@ -322,7 +322,7 @@ Result<std::string> HttpServer::listen_tls(const std::string& address, std::shar
   auto fd = bind_tcp(address);
   if (!fd) return fail(fd.error());
   auto bound = bound_address(fd->get());
-  impl_->listen(std::move(*fd), tls, {});
+  impl_->listen(std::move(*fd), std::move(tls), {});
   return bound;
 }
 
@@ -339,12 +339,12 @@ Outcome HttpServer::listen_unix(Descriptor bound, const std::string& path) {
   return {};
 }
 
-void HttpServer::use_tls(std::shared_ptr<TlsContext> tls) {
+void HttpServer::use_tls(const std::shared_ptr<TlsContext>& tls) {
   const MutexLock lock(impl_->mutex);
   for (const auto& in_use : impl_->tls_in_use) in_use->use(tls);
 }
 
-void HttpServer::close_peers(std::function<bool(const PeerIdentity&)> meant) {
+void HttpServer::close_peers(const std::function<bool(const PeerIdentity&)>& meant) {
   for (const auto& core : impl_->loops->cores()) core->courier->post([core, meant] { core->close_peers(meant); });
 }
 

@@ -244,7 +244,7 @@ Outcome ApiHost::reread_certificates() {
   if (changes->server) {
     auto context = certificates_->tls();
     if (!context) return fail(context.error());
-    http_->use_tls(std::move(*context));
+    http_->use_tls(*context);
   }
   if (changes->revoked)
     http_->close_peers([this](const net::PeerIdentity& peer) { return certificates_->refuses(peer); });

@@ -61,10 +61,10 @@ class HttpServer {
   Outcome listen_unix(Descriptor bound, const std::string& path);
   /// The material of connections that are accepted from now on, on every TLS address; those that stand keep theirs. Any
   /// thread.
-  void use_tls(std::shared_ptr<TlsContext> tls);
+  void use_tls(const std::shared_ptr<TlsContext>& tls);
   /// Soon ends every connection to such a peer, whatever it is in the midst of: watches, and what has been upgraded.
   /// `meant` is called on the loops' threads. Any thread.
-  void close_peers(std::function<bool(const PeerIdentity&)> meant);
+  void close_peers(const std::function<bool(const PeerIdentity&)>& meant);
   std::size_t connections() const;
   /// How many loops serve now.
   std::size_t loops() const;
