@@ -79,7 +79,8 @@ std::size_t Value::size() const { return container() ? node_->size : 0; }
 Value Value::operator[](std::string_view key) const {
   if (!is_object()) return {};
   for (Node* child = node_->first; child; child = child->next)
-    if (child->key_size == key.size() && std::memcmp(child->key, key.data(), key.size()) == 0) return {arena_, child};
+    if (std::string_view(child->key, child->key_size) == key)
+      return {arena_, child};  // both may be empty, without bytes
   return {};
 }
 

@@ -11,6 +11,12 @@ Document parsed(std::string_view text) {
   return document ? std::move(*document) : Document();
 }
 
+TEST(Document, AMemberMayHaveNoName) {
+  const auto document = Document::parse_json(R"({"a":1,"":2})");
+  ASSERT_TRUE(document);
+  EXPECT_EQ(document->root()[std::string_view()].integer(), 2);  // a view of nothing has no bytes either
+}
+
 TEST(Document, RoundTripsInOrder) {
   for (const char* text : {R"({"b":1,"a":[1,2.5,"x",null,true,{}],"c":{"d":-9223372036854775808}})", "[]", "\"x\"",
                            "12", "null", "true", R"({"":{"":[]}})"})
