@@ -71,15 +71,26 @@ def walk(ours, theirs, path=""):
         yield path, "value"
 
 
+PATCHED = re.compile(r'^Invalid value: "(?:[^"\\]|\\.)*": ', re.S)
+
+
+def cause_text(cause):
+    """At `patch` upstream repeats the whole object as patched, with what each server alone gave it."""
+    message = cause.get("message")
+    return PATCHED.sub("Invalid value: <patched>: ", message) if cause.get("field") == "patch" else message
+
+
 def refusal(answer):
     """{(field, reason, message)} of an error; without causes its message."""
     details = answer.body.get("details") or {}
-    causes = {(c.get("field"), c.get("reason"), exact(c.get("message"))) for c in details.get("causes") or []}
+    causes = {(c.get("field"), c.get("reason"), exact(cause_text(c))) for c in details.get("causes") or []}
     return causes or {("", answer.body.get("reason"), exact(answer.body.get("message")))}
 
 
 def differences(case, ours, theirs):
     """[(what, path, detail)], empty when both sides say the same."""
+    if 0 in (ours.status, theirs.status):
+        return [("no answer", "", f"{theirs.status} is {ours.status}")]
     if ours.status < 300 and theirs.status < 300:
         a, b = normal(ours.body), normal(theirs.body)
         if case.kind.resource == "certificatesigningrequests":

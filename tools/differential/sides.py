@@ -17,7 +17,13 @@ def api_runner():
     return module
 
 
+class Gone(Exception):
+    """A server that takes no connections any more, with the request that found it so."""
+
+
 class Answer:
+    """Status 0: the server closed the connection instead, twice (a panic of Go's does that)."""
+
     def __init__(self, status, body):
         self.status, self.body = status, body
 
@@ -32,7 +38,7 @@ class Server:
 
     def ask(self, method, path, body=None, content_type="application/json"):
         """The answer; a connection that the server closed meanwhile is opened again once."""
-        payload = None if body is None else json.dumps(body, ensure_ascii=True).encode()
+        payload = None if body is None else json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
         headers = {"Accept": "application/json"}
         if payload is not None:
             headers["Content-Type"] = content_type
@@ -41,7 +47,10 @@ class Server:
         for attempt in (1, 2):
             connection = getattr(self.local, "connection", None)
             if connection is None:
-                connection = self.local.connection = self.side.connect(True)
+                try:
+                    connection = self.local.connection = self.side.connect(True)
+                except OSError as error:
+                    raise Gone(f"{self.label}: {error}, at {method} {path} {json.dumps(body)}") from None
             try:
                 connection.request(method, path, payload, headers)
                 response = connection.getresponse()
@@ -50,7 +59,7 @@ class Server:
                 connection.close()
                 self.local.connection = None
                 if attempt == 2:
-                    raise
+                    return Answer(0, {"message": "the connection ends without an answer"})
                 continue
             try:
                 return Answer(response.status, json.loads(text))
