@@ -52,6 +52,11 @@ TEST(Conform, NullIsAbsentButInListsAndMapsItIsTheZeroValue) {
   EXPECT_EQ(conformed(R"({"secrets":[null]})", kind("", "v1", "ServiceAccount")), R"({"metadata":{},"secrets":[{}]})");
 }
 
+TEST(Conform, AnEmptyListThatGoAlwaysWritesIsNull) {
+  EXPECT_EQ(conformed(R"({"rules":[]})", kind("rbac.authorization.k8s.io", "v1", "Role")),
+            R"({"metadata":{},"rules":null})");
+}
+
 TEST(Conform, MapKeysAreSorted) {
   EXPECT_EQ(conformed(R"({"data":{"b":"2","a":"1","c":"3"}})", kind("", "v1", "ConfigMap")),
             R"({"metadata":{},"data":{"a":"1","b":"2","c":"3"}})");

@@ -79,6 +79,8 @@ void ObjectShaper::close(Node* object, const TypePlan& plan, std::size_t frame, 
 Node* ObjectShaper::settle(const FieldPlan& field, Node* member) {
   if (field.collection() && !field.pointer) {
     if (field.omit_empty && (is_absent(member) || member->size == 0)) return nullptr;
+    // Upstream stores protobuf, which does not know an empty list from none.
+    if (member && member->size == 0) clear_node(member, NodeKind::null);
     return member ? member : new_member(field);
   }
   if (field.pointer) {

@@ -56,11 +56,34 @@ class Defaulter {
       member = next;
     }
     *other = nullptr;
-    for (std::size_t i = 0; i < plan.fields.size(); ++i) field(plan.fields[i], frame, i);
+    for (std::size_t i = 0; i < plan.fields.size(); ++i) {
+      field(plan.fields[i], frame, i);
+      if (is_resource_list(plan.fields[i], plan)) round_amounts(shaper_.slot(frame, i));
+    }
     shaper_.close(node, plan, frame, others);
   }
 
  private:
+  static bool is_resource_list(const FieldPlan& field, const TypePlan& owner) {
+    return field.scalar == Scalar::quantity && field.shape == Shape::map &&
+           !owner.type.name().starts_with("io.k8s.api.resource.");
+  }
+
+  // Amounts of a core ResourceList finer than thousandths are rounded up to these (SetDefaults_ResourceList).
+  void round_amounts(Node* list) {
+    constexpr __int128 kMilli = 1'000'000;
+    if (!list || list->kind != NodeKind::object) return;
+    for (Node* amount = list->first; amount; amount = amount->next) {
+      const std::string_view text = text_of(amount);
+      const bool fine = text.ends_with('n') || text.ends_with('u') || text.ends_with("e-9") || text.ends_with("e-6");
+      if (!fine) continue;
+      const auto nanos = quantity_nanos(text);
+      if (!nanos || *nanos % kMilli == 0) continue;
+      const __int128 away = *nanos < 0 ? -kMilli : kMilli;
+      set_static_text(amount, arena_.store(quantity_from_nanos(*nanos / kMilli * kMilli + away, text)));
+    }
+  }
+
   void field(const FieldPlan& plan, std::size_t frame, std::size_t index) {
     if (plan.has_default && unset(plan, shaper_.slot(frame, index))) {
       // Constants of the table: they parse.

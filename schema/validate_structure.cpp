@@ -22,10 +22,40 @@ struct FieldName {
   std::string_view type, field;
 };
 
+// Or the API server's own rules say of it what is to be said, in other words or not always.
 constexpr std::array kMayBeEmpty{
-    FieldName{"io.k8s.api.core.v1.HTTPHeader", "value"},
-    FieldName{"io.k8s.api.core.v1.Sysctl", "value"},
+    FieldName{"io.k8s.api.admissionregistration.v1.ServiceReference", "name"},
+    FieldName{"io.k8s.api.admissionregistration.v1.ServiceReference", "namespace"},
     FieldName{"io.k8s.api.authentication.v1.TokenReviewSpec", "token"},
+    FieldName{"io.k8s.api.autoscaling.v2.MetricTarget", "type"},
+    FieldName{"io.k8s.api.core.v1.Container", "name"},
+    FieldName{"io.k8s.api.core.v1.EndpointAddress", "ip"},
+    FieldName{"io.k8s.api.core.v1.EphemeralContainerCommon", "name"},
+    FieldName{"io.k8s.api.core.v1.HTTPHeader", "value"},
+    FieldName{"io.k8s.api.core.v1.ResourceClaim", "name"},
+    FieldName{"io.k8s.api.core.v1.Sysctl", "value"},
+    FieldName{"io.k8s.api.core.v1.Taint", "effect"},
+    FieldName{"io.k8s.api.core.v1.Taint", "key"},
+    FieldName{"io.k8s.api.core.v1.TypedLocalObjectReference", "name"},
+    FieldName{"io.k8s.api.flowcontrol.v1.LimitResponse", "type"},
+    FieldName{"io.k8s.api.resource.v1.CELDeviceSelector", "expression"},
+    FieldName{"io.k8s.api.resource.v1.DeviceRequest", "name"},
+    FieldName{"io.k8s.api.resource.v1.DeviceSubRequest", "deviceClassName"},
+    FieldName{"io.k8s.api.resource.v1.DeviceSubRequest", "name"},
+    FieldName{"io.k8s.api.resource.v1.ExactDeviceRequest", "deviceClassName"},
+};
+
+/// Choices of which the API server's own rules speak: in another order, with others, or elsewhere.
+constexpr std::array kChosenElsewhere{
+    FieldName{"io.k8s.api.apps.v1.DaemonSetUpdateStrategy", "type"},
+    FieldName{"io.k8s.api.apps.v1.DeploymentStrategy", "type"},
+    FieldName{"io.k8s.api.apps.v1.StatefulSetUpdateStrategy", "type"},
+    FieldName{"io.k8s.api.core.v1.PodSpec", "preemptionPolicy"},
+    FieldName{"io.k8s.api.core.v1.Taint", "effect"},
+    FieldName{"io.k8s.api.core.v1.Toleration", "operator"},
+    FieldName{"io.k8s.api.core.v1.VolumeMount", "mountPropagation"},
+    FieldName{"io.k8s.api.core.v1.VolumeMount", "recursiveReadOnly"},
+    FieldName{"io.k8s.api.scheduling.v1.PriorityClass", "preemptionPolicy"},
 };
 
 constexpr std::array kMayRepeat{
@@ -98,11 +128,11 @@ class Validator {
     if (missing) return;
     switch (plan.shape) {
       case Shape::single:
-        return single(value, plan, at);
+        return single(value, plan, owner, at);
       case Shape::list:
         return list(value, plan, owner, at);
       case Shape::map:
-        for (const Value entry : value) single(entry, plan, Place{&at, entry.key(), Place::kNoIndex, true});
+        for (const Value entry : value) single(entry, plan, owner, Place{&at, entry.key(), Place::kNoIndex, true});
         return;
       case Shape::map_of_lists:
         return;
@@ -117,15 +147,15 @@ class Validator {
 
   void list(const Value& value, const FieldPlan& plan, const TypePlan& owner, const Place& at) {
     std::size_t index = 0;
-    for (const Value item : value) single(item, plan, Place{&at, {}, index++});
+    for (const Value item : value) single(item, plan, owner, Place{&at, {}, index++});
     if (plan.constrained) unique(value, plan, owner, at);
   }
 
-  void single(const Value& value, const FieldPlan& plan, const Place& at) {
+  void single(const Value& value, const FieldPlan& plan, const TypePlan& owner, const Place& at) {
     if (plan.scalar == Scalar::message) return object(value, plan_of(plan), &at);
     if (!plan.constrained || value.text().empty()) return;
     const StringList allowed = plan.field().enum_values();
-    if (allowed.empty() || allowed.contains(value.text())) return;
+    if (allowed.empty() || allowed.contains(value.text()) || listed(kChosenElsewhere, owner, plan)) return;
     std::string message = "Unsupported value: ";
     append_json_string(message, value.text());
     message += ": supported values: ";

@@ -20,8 +20,8 @@ std::vector<Cause> causes_of(std::string_view json, std::string_view group, std:
 }
 
 TEST(ValidateStructure, RequiredTextsAndPointers) {
-  EXPECT_THAT(causes_of(R"({"spec":{"containers":[{"name":"a"},{"image":"i"}]}})", "", "Pod"),
-              ElementsAre(Cause{"FieldValueRequired", "Required value", "spec.containers[1].name"}));
+  EXPECT_THAT(causes_of(R"({"spec":{"containers":[{"name":"a","env":[{"value":"x"}]}]}})", "", "Pod"),
+              ElementsAre(Cause{"FieldValueRequired", "Required value", "spec.containers[0].env[0].name"}));
   EXPECT_THAT(causes_of(R"({"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}})", "apps", "Deployment"),
               ElementsAre(Cause{"FieldValueRequired", "Required value", "spec.selector"}));
   EXPECT_THAT(causes_of("{}", "node.k8s.io", "RuntimeClass"),

@@ -50,20 +50,27 @@ const PatchFacts* patch_facts(std::string_view type, bool custom) {
 
 constexpr std::size_t kSaidMax = 16 * 1024;
 
+/// The start of what was sent; upstream says the whole, of megabytes too.
+std::string said(std::string_view text) {
+  if (text.size() <= kSaidMax) return std::string(text);
+  auto end = kSaidMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
+/// What a patch makes of the object is no object of its kind.
+Outcome unfit(const std::string& patched, std::string_view problem) {
+  Causes causes;
+  invalid(causes, "patch", said(patched), problem);
+  return fail(invalid_status("", "", "", std::move(causes)));
+}
+
 // In a patch strict validation is a matter of the patched object, so it is Invalid at the field "patch".
 Outcome judge_patched(RequestContext& context, const schema::DecodeNotes& notes, FieldValidation validation) {
   auto judged = judge_notes(notes, validation, context.warnings);
   if (judged) return judged;
-  // Upstream says the whole patch, of megabytes too.
-  std::string_view said = context.request.body;
-  const bool cut = said.size() > kSaidMax;
-  if (cut) {
-    auto end = kSaidMax;
-    while (end > 0 && (static_cast<unsigned char>(said[end]) & 0xc0) == 0x80) --end;
-    said = said.substr(0, end);
-  }
-  Cause cause{"FieldValueInvalid",
-              "Invalid value: \"" + std::string(said) + (cut ? "..." : "") + "\": " + judged.error().message, "patch"};
+  Cause cause{"FieldValueInvalid", "Invalid value: \"" + said(context.request.body) + "\": " + judged.error().message,
+              "patch"};
   return fail(invalid_status(context.served().group, context.served().kind, context.info.name, {std::move(cause)}));
 }
 
@@ -114,7 +121,7 @@ Outcome apply_patch(RequestContext& context, const PatchRequest& request, Value 
   if (!target.is_object()) return bad_request("the patch must leave an object");
   const bool clears = clears_managed_fields(target);
   schema::DecodeNotes notes;
-  if (auto fits = schema::conform(target, type, &notes); !fits) return fits;
+  if (auto fits = schema::conform(target, type, &notes); !fits) return unfit(target.to_json(), fits.error().message);
   if (clears) clear_managed_fields(target);
   notes.duplicate_fields = request.notes.duplicate_fields;
   return judge_patched(context, notes, request.validation);
