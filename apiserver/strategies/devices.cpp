@@ -10,11 +10,13 @@
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
 #include "apiserver/validation/resources.h"
+#include "sublet/patches/cel.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
+namespace cel = patches::cel;
 
 constexpr std::string_view kGroup = "resource.k8s.io";
 constexpr std::size_t kRequestsMax = 32, kConstraintsMax = 32, kConfigsMax = 32, kSelectorsMax = 32,
@@ -45,6 +47,45 @@ bool is_bounded(Causes& causes, const std::string& field, const Value& list, std
   return false;
 }
 
+cel::TypeRef bounded(cel::TypeRef type, std::uint64_t most) {
+  auto copy = std::make_shared<cel::Type>(*type);
+  copy->max_elements = most;
+  return copy;
+}
+
+/// What an expression knows of a device (k8s.io/dynamic-resource-allocation/cel).
+cel::Environment make_device_environment() {
+  constexpr std::uint64_t kDriverMax = 63, kDomainMax = 63, kIdMax = 32, kValueMax = 64, kEntriesMax = 32;
+  using cel::Kind;
+  using cel::Type;
+  const auto text = Type::of(Kind::string);
+  const auto domain = bounded(text, kDomainMax), id = bounded(text, kIdMax);
+  const auto by_domain = [&](const cel::TypeRef& value) {
+    return bounded(Type::map(domain, bounded(Type::map(id, value), kEntriesMax)), kEntriesMax);
+  };
+  cel::Environment names(cel::Library::kubernetes);
+  names.offer_bindings();
+  names.declare("device",
+                Type::object("kubernetes.DRADevice",
+                             {{"driver", "driver", bounded(text, kDriverMax)},
+                              {"attributes", "attributes", by_domain(bounded(Type::of(Kind::dyn), kValueMax))},
+                              {"capacity", "capacity", by_domain(Type::of(Kind::quantity))},
+                              {"allowMultipleAllocations", "allowMultipleAllocations", Type::of(Kind::boolean)}}));
+  return names;
+}
+
+void validate_expression(Causes& causes, const std::string& field, std::string_view source) {
+  constexpr std::uint64_t kCostMax = 1'000'000;
+  static const cel::Environment names = make_device_environment();
+  const auto program = cel::Program::compile(source, names);
+  if (!program)
+    return invalid(causes, field, source, "compilation failed: " + cel::display_text(program.error(), source));
+  if (program->type() != cel::Kind::boolean && program->type() != cel::Kind::dyn)
+    return invalid(causes, field, source,
+                   "must evaluate to bool or the unknown type, not " + cel::type_text(program->full_type()));
+  if (program->estimate_cost().max > kCostMax) forbidden(causes, field, "too complex, exceeds cost limit");
+}
+
 void validate_selectors(Causes& causes, const std::string& path, const Value& selectors) {
   if (!is_bounded(causes, path, selectors, kSelectorsMax)) return;
   std::size_t index = 0;
@@ -55,6 +96,8 @@ void validate_selectors(Causes& causes, const std::string& path, const Value& se
       required(causes, at);
     else if (expression.size() > kExpressionMax)
       too_long(causes, child(at, "expression"), kExpressionMax);
+    else
+      validate_expression(causes, child(at, "expression"), expression);
   }
 }
 
@@ -252,11 +295,229 @@ void validate_claim(const Value& object, Causes& causes) {
   validate_claim_devices(causes, "spec.devices", object["spec"]["devices"]);
 }
 
+bool is_empty_member(const Value& member) {
+  return member.is_null() || member.empty() || (member.is_string() && member.text().empty());
+}
+
 void validate_claim_template(const Value& object, Causes& causes) {
   const auto metadata = object["spec"]["metadata"];
+  for (auto member : metadata)
+    if (member.key() != "labels" && member.key() != "annotations" && !is_empty_member(member))
+      forbidden(causes, child("spec.metadata", member.key()), "cannot be set");
   validate_labels(causes, "spec.metadata.labels", metadata["labels"]);
   validate_annotations(causes, "spec.metadata.annotations", metadata["annotations"]);
   validate_claim_devices(causes, "spec.spec.devices", object["spec"]["spec"]["devices"]);
+}
+
+// --- ResourceClaim's status ---
+
+void validate_pool_name(Causes& causes, const std::string& field, std::string_view name) {
+  constexpr int kNameMax = 253;
+  if (name.empty()) return required(causes, field);
+  if (name.size() > kNameMax) too_long(causes, field, kNameMax);
+  for (bool more = true; more;) {
+    const auto slash = name.find('/');
+    const auto part = name.substr(0, slash);
+    invalid_each(causes, field, part, dns1123_subdomain(part));
+    more = slash != std::string_view::npos;
+    name.remove_prefix(more ? slash + 1 : name.size());
+  }
+}
+
+/// In Go's words (github.com/google/uuid) for what is no uuid at all, in Kubernetes' for one that is written otherwise.
+void validate_share_id(Causes& causes, const std::string& field, const Value& id) {
+  if (!id) return;
+  const auto text = id.text();
+  constexpr std::size_t kSize = 36, kUrnSize = kSize + 9, kBraced = kSize + 2, kPlain = 32;
+  std::string_view body = text;
+  std::string problem;
+  if (text.size() == kUrnSize) {
+    body.remove_prefix(9);
+    std::string prefix(text.substr(0, 9));
+    std::ranges::transform(prefix, prefix.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c | 32) : c; });
+    if (prefix != "urn:uuid:") problem = "invalid urn prefix: " + BadValue(text.substr(0, 9)).text();
+  } else if (text.size() == kBraced) {
+    if (text.front() != '{' || text.back() != '}') problem = "invalid bracketed UUID format";
+    body = text.substr(1, kSize);
+  } else if (text.size() != kSize && text.size() != kPlain) {
+    problem = "invalid UUID length: " + std::to_string(text.size());
+  }
+  const bool dashed = text.size() != kPlain;
+  for (std::size_t i = 0; problem.empty() && i < body.size(); ++i) {
+    const bool dash = dashed && (i == 8 || i == 13 || i == 18 || i == 23);
+    const char c = body[i];
+    const bool hex = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f');
+    if (dash ? c != '-' : !hex) problem = "invalid UUID format";
+  }
+  const auto at = child(field, "shareID");
+  if (!problem.empty())
+    invalid(causes, at, id, "error validating uid: " + problem);
+  else if (text.size() != kSize || std::ranges::any_of(text, [](char c) { return c >= 'A' && c <= 'Z'; }))
+    invalid(causes, at, id,
+            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase "
+            "hexadecimal characters");
+}
+
+void validate_binding_names(Causes& causes, const std::string& field, const Value& names) {
+  constexpr std::size_t kNamesMax = 4;
+  if (names.size() > kNamesMax) {
+    too_many(causes, field, names.size(), kNamesMax);
+  } else {
+    std::size_t index = 0;
+    for (auto name : names) invalid_each(causes, item(field, index++), name.text(), qualified_name(name.text()));
+  }
+}
+
+/// Conditions that a device sets before it can be used, and those that say it never will.
+void validate_binding(Causes& causes, const std::string& path, const Value& holder) {
+  const auto good = holder["bindingConditions"], bad = holder["bindingFailureConditions"];
+  const auto good_at = child(path, "bindingConditions"), bad_at = child(path, "bindingFailureConditions");
+  validate_binding_names(causes, good_at, good);
+  validate_binding_names(causes, bad_at, bad);
+  std::set<std::string> names, bad_names;
+  std::size_t index = 0;
+  for (auto name : good) {
+    const auto at = item(good_at, index++);
+    if (!names.insert(name.string()).second) duplicate(causes, at, name);
+  }
+  index = 0;
+  for (auto name : bad) {
+    const auto at = item(bad_at, index++);
+    if (!bad_names.insert(name.string()).second) duplicate(causes, at, name);
+    if (names.contains(name.string()))
+      invalid(causes, at, name, "bindingFailureConditions must not overlap with bindingConditions");
+  }
+  if (good.empty() && !bad.empty())
+    invalid(causes, good_at, BadValue::raw("null"), "bindingConditions are required to use bindingFailureConditions");
+  if (bad.empty() && !good.empty())
+    invalid(causes, bad_at, BadValue::raw("null"), "bindingFailureConditions are required to use bindingConditions");
+}
+
+void validate_result(Causes& causes, const std::string& path, const Value& result, const RequestNames& names) {
+  const auto device = result["device"].text();
+  validate_request_reference(causes, child(path, "request"), result["request"].text(), names);
+  validate_csi_driver_name(causes, child(path, "driver"), result["driver"].text());
+  validate_pool_name(causes, child(path, "pool"), result["pool"].text());
+  invalid_each(causes, child(path, "device"), device, dns1123_label(device));
+  validate_binding(causes, path, result);
+  validate_share_id(causes, path, result["shareID"]);
+}
+
+void validate_allocation(Causes& causes, const std::string& path, const Value& allocation, const RequestNames& names) {
+  constexpr static std::string_view kSources[] = {"FromClaim", "FromClass"};
+  const auto devices = allocation["devices"];
+  const auto results = child(path, "devices.results"), configs = child(path, "devices.config");
+  if (is_bounded(causes, results, devices["results"], kRequestsMax)) {
+    std::size_t index = 0;
+    for (auto result : devices["results"]) validate_result(causes, item(results, index++), result, names);
+  }
+  if (is_bounded(causes, configs, devices["config"], 2 * kConfigsMax)) {
+    std::size_t index = 0;
+    for (auto config : devices["config"]) {
+      const auto at = item(configs, index++);
+      const auto source = config["source"].text();
+      if (source.empty())
+        required(causes, child(at, "source"));
+      else if (std::ranges::find(kSources, source) == std::end(kSources))
+        not_supported(causes, child(at, "source"), source, kSources);
+      validate_request_references(causes, child(at, "requests"), config["requests"], names);
+      validate_configuration(causes, at, config);
+    }
+  }
+  if (const auto selector = allocation["nodeSelector"])
+    validate_node_selector(causes, child(path, "nodeSelector"), selector);
+}
+
+std::string device_key(const Value& device) {
+  auto key = device["driver"].string() + "/" + device["pool"].string() + "/" + device["device"].string();
+  if (const auto share = device["shareID"]) key += "/" + share.string();
+  return key;
+}
+
+void validate_network_data(Causes& causes, const std::string& path, const Value& data) {
+  constexpr std::size_t kAddressesMax = 16;
+  constexpr static FieldRule kRules[] = {{"interfaceName", is_short, nullptr, 0, 256},
+                                         {"hardwareAddress", is_short, nullptr, 0, 128}};
+  if (!data) return;
+  check_rules(causes, path, data, kRules);
+  const auto at = child(path, "ips");
+  if (!is_bounded(causes, at, data["ips"], kAddressesMax)) return;
+  std::set<std::string> seen;
+  std::size_t index = 0;
+  for (auto address : data["ips"]) {
+    const auto where = item(at, index++);
+    invalid_each(causes, where, address.text(), interface_address(address.text()));
+    if (!seen.insert(address.string()).second) duplicate(causes, where, address);
+  }
+}
+
+void validate_device_status(Causes& causes, const std::string& path, const Value& device,
+                            const std::set<std::string>& allocated) {
+  constexpr std::size_t kConditionsMax = 8;
+  const auto name = device["device"].text();
+  validate_csi_driver_name(causes, child(path, "driver"), device["driver"].text());
+  validate_pool_name(causes, child(path, "pool"), device["pool"].text());
+  invalid_each(causes, child(path, "device"), name, dns1123_label(name));
+  validate_share_id(causes, path, device["shareID"]);
+  const auto key = device_key(device);
+  if (!allocated.contains(key)) invalid(causes, path, BadValue::raw(key), "must be an allocated device in the claim");
+  if (device["conditions"].size() > kConditionsMax)
+    too_many(causes, child(path, "conditions"), device["conditions"].size(), kConditionsMax);
+  validate_conditions(causes, child(path, "conditions"), device["conditions"]);
+  const auto data = device["data"];
+  if (data && data.to_json().size() > kParametersMax)
+    too_long(causes, child(path, "data"), kParametersMax);
+  else if (data && data.is_null())
+    required(causes, child(path, "data"));
+  else if (data && !data.is_object())
+    invalid(causes, child(path, "data"), "<value omitted>", "must be a valid JSON object");
+  validate_network_data(causes, child(path, "networkData"), device["networkData"]);
+}
+
+void validate_consumers(Causes& causes, const Value& object, const Value& old) {
+  constexpr std::size_t kConsumersMax = 256;
+  const std::string at = "status.reservedFor";
+  const auto consumers = object["status"]["reservedFor"];
+  if (is_bounded(causes, at, consumers, kConsumersMax)) {
+    std::set<std::string> uids;
+    std::size_t index = 0;
+    for (auto consumer : consumers) {
+      const auto where = item(at, index++);
+      for (auto field : {"resource", "name", "uid"})
+        if (consumer[field].text().empty()) required(causes, child(where, field));
+      if (!uids.insert(consumer["uid"].string()).second) duplicate(causes, where, consumer["uid"].text());
+    }
+  }
+  if (consumers.empty()) return;
+  if (!object["status"].has("allocation"))
+    return forbidden(causes, at, "may not be specified when `allocated` is not set");
+  if (!object["metadata"].has("deletionTimestamp")) return;
+  for (auto consumer : consumers) {
+    bool known = false;
+    for (auto before : old["status"]["reservedFor"]) known |= semantically_equal(before, consumer);
+    if (!known)
+      return forbidden(causes, at,
+                       "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set");
+  }
+}
+
+void validate_claim_status(const Value& object, const Value& old, Causes& causes) {
+  const auto status = object["status"], allocation = status["allocation"];
+  validate_consumers(causes, object, old);
+  std::set<std::string> allocated, seen;
+  for (auto result : allocation["devices"]["results"]) allocated.insert(device_key(result));
+  std::size_t index = 0;
+  for (auto device : status["devices"]) {
+    const auto at = item("status.devices", index++);
+    validate_device_status(causes, at, device, allocated);
+    if (!seen.insert(device_key(device)).second) duplicate(causes, at, BadValue::raw(device_key(device)));
+  }
+  if (!allocation) return;
+  // What was allocated stays; it is judged once.
+  if (const auto before = old["status"]["allocation"])
+    immutable(causes, "status.allocation", allocation, before);
+  else
+    validate_allocation(causes, "status.allocation", allocation, request_names(object["spec"]["devices"]));
 }
 
 // --- DeviceClass ---
@@ -275,21 +536,7 @@ void validate_class(const Value& object, Causes& causes) {
 // --- ResourceSlice ---
 
 void validate_pool(Causes& causes, const Value& pool) {
-  constexpr int kNameMax = 253;
-  const std::string field = "spec.pool.name";
-  auto name = pool["name"].text();
-  if (name.empty()) {
-    required(causes, field);
-  } else {
-    if (name.size() > kNameMax) too_long(causes, field, kNameMax);
-    for (bool more = true; more;) {
-      const auto slash = name.find('/');
-      const auto part = name.substr(0, slash);
-      invalid_each(causes, field, part, dns1123_subdomain(part));
-      more = slash != std::string_view::npos;
-      name.remove_prefix(more ? slash + 1 : name.size());
-    }
-  }
+  validate_pool_name(causes, "spec.pool.name", pool["name"].text());
   if (const auto count = pool["resourceSliceCount"].integer(); count <= 0)
     invalid(causes, "spec.pool.resourceSliceCount", count, "must be greater than zero");
   if (const auto generation = pool["generation"].integer(); generation < 0)
@@ -411,11 +658,34 @@ void validate_device(Causes& causes, const std::string& path, const Value& devic
   for (auto taint : device["taints"]) validate_device_taint(causes, item(taints, index++), taint);
 }
 
+void validate_counter_sets(Causes& causes, const Value& sets) {
+  constexpr std::size_t kSetsMax = 8, kCountersMax = 32;
+  const std::string at = "spec.sharedCounters";
+  if (!is_bounded(causes, at, sets, kSetsMax)) return;
+  std::set<std::string> names;
+  std::size_t index = 0;
+  for (auto set : sets) {
+    const auto where = item(at, index++);
+    const auto name = set["name"].text();
+    if (name.empty())
+      required(causes, child(where, "name"));
+    else
+      invalid_each(causes, child(where, "name"), name, dns1123_label(name));
+    const auto counters = child(where, "counters");
+    if (set["counters"].empty())
+      required(causes, counters);
+    else if (is_bounded(causes, counters, set["counters"], kCountersMax))
+      for (auto counter : set["counters"]) invalid_each(causes, counters, counter.key(), dns1123_label(counter.key()));
+    if (!names.insert(std::string(name)).second) duplicate(causes, where, name);
+  }
+}
+
 void validate_slice(const Value& object, Causes& causes) {
   const auto spec = object["spec"], devices = spec["devices"];
   validate_csi_driver_name(causes, "spec.driver", spec["driver"].text());
   validate_pool(causes, spec["pool"]);
   validate_place(causes, spec);
+  validate_counter_sets(causes, spec["sharedCounters"]);
   if (spec.has("sharedCounters") && spec.has("devices"))
     invalid(causes, "spec", "", "only one of `sharedCounters` or `devices` is allowed");
   const bool advanced = std::any_of(devices.begin(), devices.end(), [](const Value& device) {
@@ -427,6 +697,15 @@ void validate_slice(const Value& object, Causes& causes) {
   for (auto device : devices) {
     const auto at = item("spec.devices", index++);
     validate_device(causes, at, device);
+    validate_binding(causes, at, device);
+    for (auto field : {"nodeName", "nodeSelector", "allNodes"})
+      if (device.has(field) && !spec["perDeviceNodeSelection"].boolean()) {
+        invalid(
+            causes, at, BadValue::raw("null"),
+            "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in "
+            "the ResourceSlice spec");
+        break;
+      }
     if (!names.insert(device["name"].string()).second) duplicate(causes, at, device["name"].text());
   }
 }
@@ -442,12 +721,12 @@ void spec_stays(const Value& object, const Value& old, Causes& causes) {
 constexpr std::string_view kSliceKept[] = {"spec.pool.name", "spec.driver", "spec.nodeName"};
 
 constexpr NameRule kName = NameRule::dns_subdomain;
-// A spec that cannot change is judged once, at creation.
+// A claim's spec, which cannot change, is judged once, at creation.
 constexpr KindFacts kKinds[] = {
     {kGroup, "resourceclaims", default_claim, kReturnsDeleted | kSealsMetadata, kName, nullptr,
-     spec_stays<default_claim>, nullptr, validate_claim},
-    {kGroup, "resourceclaimtemplates", default_claim_template, kReturnsDeleted, kName, nullptr,
-     spec_stays<default_claim_template>, nullptr, validate_claim_template},
+     spec_stays<default_claim>, validate_claim_status, validate_claim},
+    {kGroup, "resourceclaimtemplates", default_claim_template, kReturnsDeleted, kName, validate_claim_template,
+     spec_stays<default_claim_template>},
     {kGroup, "resourceslices", nullptr, kGeneration | kReturnsDeleted, kName, validate_slice, kept<kSliceKept>},
     {kGroup, "deviceclasses", nullptr, kGeneration | kReturnsDeleted, kName, validate_class},
     {kGroup, "devicetaintrules", nullptr, kGeneration | kReturnsDeleted | kSealsMetadata}};

@@ -205,6 +205,23 @@ Messages canonical_cidr(std::string_view value) {
   return {"must be in canonical form (\"" + text + "\")"};
 }
 
+Messages interface_address(std::string_view value) {
+  auto network = parse_network(value);
+  if (!network) {
+    if (const auto plain = without_leading_zeros(value); !plain.empty()) network = parse_network(plain);
+    if (!network) return {"must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"};
+  }
+  auto address = network->address;
+  auto bits = network->bits;
+  if (is_mapped(value, *network)) {
+    address.v6 = false;
+    if (bits > 32) bits -= 96;
+  }
+  const auto text = ip_text(address) + "/" + std::to_string(bits);
+  if (text == value) return {};
+  return {"must be in canonical form (\"" + text + "\")"};
+}
+
 void validate_conditions(Causes& causes, const std::string& path, const Value& conditions) {
   constexpr static std::string_view kStatuses[] = {"False", "True", "Unknown"};
   constexpr int kReasonMax = 1024, kMessageMax = 32 * 1024;

@@ -74,6 +74,8 @@ std::int64_t int_or_percent(const schema::Value& value);
 /// What is wrong with a CIDR, in the strict form of new fields or as old fields take it.
 Messages cidr(std::string_view value);
 Messages canonical_cidr(std::string_view value);
+/// An address with the length of its network's prefix, in canonical form.
+Messages interface_address(std::string_view value);
 
 /// metav1.Conditions of a status.
 void validate_conditions(Causes& causes, const std::string& path, const schema::Value& conditions);

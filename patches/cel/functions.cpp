@@ -16,15 +16,25 @@ struct Offer {
 };
 
 constexpr Offer kOffers[] = {
-    {Set::core, 1, true, true},           {Set::optional, 28, true, true},
-    {Set::strings, 1, true, true},        {Set::strings_more, 0, true, true},
-    {Set::lists, 34, true, true},         {Set::sets, 29, true, true},
-    {Set::math, 0, true, true},           {Set::encoders, 0, true, true},
-    {Set::two_variables, 32, true, true}, {Set::kubernetes, 1, true, false},
-    {Set::authorizer, 27, false, false},  {Set::authorizer_selectors, 31, false, false},
-    {Set::quantity, 28, true, false},     {Set::quantity_more, 0, true, false},
-    {Set::network, 30, true, false},      {Set::format, 31, true, false},
-    {Set::semver, 33, true, false},       {Set::patches, 1, false, false},
+    {Set::core, 1, true, true},
+    {Set::optional, 28, true, true},
+    {Set::strings, 1, true, true},
+    {Set::strings_more, 0, true, true},
+    {Set::lists, 34, true, true},
+    {Set::sets, 29, true, true},
+    {Set::math, 0, true, true},
+    {Set::bindings, 0, true, true},
+    {Set::encoders, 0, true, true},
+    {Set::two_variables, 32, true, true},
+    {Set::kubernetes, 1, true, false},
+    {Set::authorizer, 27, false, false},
+    {Set::authorizer_selectors, 31, false, false},
+    {Set::quantity, 28, true, false},
+    {Set::quantity_more, 0, true, false},
+    {Set::network, 30, true, false},
+    {Set::format, 31, true, false},
+    {Set::semver, 33, true, false},
+    {Set::patches, 1, false, false},
 };
 static_assert(std::size(kOffers) == static_cast<std::size_t>(Set::patches) + 1);
 
@@ -152,6 +162,7 @@ bool accepts_value(const Type& type, const Value& value) {
 
 bool available(Set set, const Environment& environment) {
   if (set == Set::patches) return environment.offers_patches();
+  if (set == Set::bindings && environment.offers_bindings()) return true;
   const Offer& offer = kOffers[static_cast<std::size_t>(set)];
   if (environment.library() == Library::templates) return offer.templates;
   if (environment.library() == Library::standard) return offer.standard;

@@ -54,6 +54,7 @@ enum class Set : std::uint8_t {
   lists,
   sets,
   math,
+  bindings,
   encoders,
   two_variables,
   kubernetes,  // urls, regex, lists

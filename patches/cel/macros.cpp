@@ -59,7 +59,7 @@ constexpr MacroForm kForms[] = {
 
 // `namespace.name(...)`.
 constexpr MacroForm kNamespaced[] = {
-    {"cel.bind", 3, 1, Macro::bind, Set::math},
+    {"cel.bind", 3, 1, Macro::bind, Set::bindings},
     {"math.greatest", 0, 0, Macro::most, Set::math},
     {"math.least", 0, 0, Macro::least, Set::math},
 };

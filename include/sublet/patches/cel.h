@@ -56,6 +56,9 @@ class Environment {
   /// are maps, `JSONPatch{op: "add", path: "/a", value: 1}`, and jsonpatch.escapeKey(). Types named so are objects.
   void offer_patches() { patches_ = true; }
   bool offers_patches() const { return patches_; }
+  /// Lets expressions of Library::kubernetes say cel.bind(), as those about devices can.
+  void offer_bindings() { bindings_ = true; }
+  bool offers_bindings() const { return bindings_; }
   /// The namespace that names are looked up in first (`a.b`: a.b.x, a.x, x).
   void set_container(std::string name) { container_ = std::move(name); }
 
@@ -82,6 +85,7 @@ class Environment {
   Library library_;
   int minor_;
   bool patches_ = false;
+  bool bindings_ = false;
   std::string container_;
   std::vector<Variable> variables_;
   std::vector<Closed> closed_;
