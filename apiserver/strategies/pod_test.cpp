@@ -169,6 +169,59 @@ TEST(Pod, AcceptsWhatIsRight) {
   }
 }
 
+struct ContainerRefusal {
+  std::string_view members, causes;
+};
+
+TEST(Pod, RefusesWhatItsContainersCannotHave) {
+  constexpr ContainerRefusal kRefusals[] = {
+      {R"("resizePolicy":[{"resourceName":"x","restartPolicy":"y"}])",
+       "spec.containers[0].resizePolicy: Unsupported value: \"x\": supported values: \"cpu\", \"memory\"\n"
+       "spec.containers[0].resizePolicy: Unsupported value: \"y\": supported values: \"NotRequired\", "
+       "\"RestartContainer\""},
+      {R"("restartPolicy":"Sometimes","restartPolicyRules":[{"action":"Restart"}])",
+       "spec.containers[0].restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", \"Never\", "
+       "\"OnFailure\"\n"
+       "spec.containers[0].restartPolicyRules[0].exitCodes: Required value: must be specified"},
+      {R"("resources":{"claims":[{"name":"x"}]})",
+       "spec.containers[0].resources.claims[0]: Not found: \"x\": must be one of the names in pod.spec.resourceClaims "
+       "which is empty"},
+      {R"("env":[{"name":"A","valueFrom":{"fileKeyRef":{"volumeName":"v","path":"../a","key":"K"}}}])",
+       "spec.containers[0].env[0].valueFrom.fileKeyRef.path: Invalid value: \"../a\": must not contain '..'\n"
+       "spec.containers[0].env[0].valueFrom.fileKeyRef.volumeName: Not found: \"v\""},
+      {R"("securityContext":{"windowsOptions":{"runAsUserName":"a\\b\\c"}})",
+       "spec.containers[0].securityContext.windowsOptions.runAsUserName: Invalid value: \"a\\\\b\\\\c\": runAsUserName "
+       "cannot contain more than one backslash"}};
+  for (const auto& row : kRefusals) {
+    KindBench bench;
+    EXPECT_EQ(causes_text(bench.create("pods", with_container(row.members))), row.causes) << row.members;
+  }
+}
+
+TEST(Pod, OnlySoundVolumesAreMountedAndOnlyClaimsAreDevices) {
+  KindBench bench;
+  constexpr std::string_view kPod = R"({"metadata":{"name":"p"},"spec":{
+    "containers":[{"name":"c","image":"i","volumeMounts":[{"name":"bad","mountPath":"/a","recursiveReadOnly":"Enabled"}],
+      "volumeDevices":[{"name":"e","devicePath":"/dev/../x"}]}],
+    "volumes":[{"name":"bad","hostPath":{"path":"/a/../b"}},{"name":"e","emptyDir":{}}]}})";
+  EXPECT_EQ(
+      causes_text(bench.create("pods", kPod)),
+      "spec.volumes[0].hostPath.path: Invalid value: \"/a/../b\": must not contain '..'\n"
+      "spec.containers[0].volumeMounts[0].name: Not found: \"bad\"\n"
+      "spec.containers[0].volumeMounts.recursiveReadOnly: Forbidden: may only be specified when readOnly is true\n"
+      "spec.containers[0].volumeDevices[0].name: Invalid value: \"e\": can only use volume source type of "
+      "PersistentVolumeClaim or Ephemeral for block mode\n"
+      "spec.containers[0].volumeDevices[0].devicePath: Invalid value: \"/dev/../x\": can not contain backsteps "
+      "('..')");
+}
+
+TEST(Pod, AmountsFinerThanThousandthsAreRoundedUp) {
+  KindBench bench;
+  auto pod = bench.create("pods", with_container(R"("resources":{"limits":{"cpu":"0.0001","memory":"1500u"}})"));
+  ASSERT_TRUE(pod) << pod.error();
+  EXPECT_EQ(pod.root()["spec"]["containers"].at(0)["resources"]["limits"].to_json(), R"({"cpu":"1m","memory":"2m"})");
+}
+
 TEST(Pod, SchedulingGatesShowAsCondition) {
   KindBench bench;
   auto pod = bench.create("pods", with_spec(R"("schedulingGates":[{"name":"a"}])"));

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "apiserver/validation/members.h"
 #include "apiserver/validation/pod_spec.h"
 
@@ -131,9 +133,96 @@ void default_requests(schema::Value container) {
   requests.sort_keys();
 }
 
+bool is_alnum(char c, bool upper_too) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (upper_too && c >= 'A' && c <= 'Z');
+}
+
+/// Lower-case letters and digits, with ".", "_", "__" or hyphens between them.
+bool is_path_part(std::string_view part) {
+  if (part.empty() || !is_alnum(part.front(), false) || !is_alnum(part.back(), false)) return false;
+  for (std::size_t i = 0; i < part.size();) {
+    const auto end = std::min(part.size(), part.find_first_not_of("._-", i));
+    const auto separator = part.substr(i, end - i);
+    if (separator.empty() && !is_alnum(part[i], false)) return false;
+    const bool hyphens = separator.find_first_not_of('-') == std::string_view::npos;
+    if (!hyphens && separator != "." && separator != "_" && separator != "__") return false;
+    i = std::max(end, i + 1);
+  }
+  return true;
+}
+
+bool each_part(std::string_view text, char separator, bool (*fits)(std::string_view)) {
+  while (true) {
+    const auto end = text.find(separator);
+    if (!fits(text.substr(0, end))) return false;
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// "registry.example:5000", "localhost" or "[::1]:5000".
+bool is_registry(std::string_view text) {
+  const bool bracketed = text.starts_with('[');
+  const auto colon = text.find(':', bracketed ? std::min(text.size(), text.find(']')) : 0);
+  const auto host = text.substr(0, colon);
+  if (colon != std::string_view::npos) {
+    const auto port = text.substr(colon + 1);
+    if (port.empty() || port.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  }
+  if (bracketed)
+    return host.ends_with(']') && host.size() > 2 &&
+           host.substr(1, host.size() - 2).find_first_not_of("0123456789abcdefABCDEF:") == std::string_view::npos;
+  return each_part(host, '.', [](std::string_view part) {
+    return !part.empty() && is_alnum(part.front(), true) && is_alnum(part.back(), true) &&
+           std::ranges::all_of(part, [](char c) { return is_alnum(c, true) || c == '-'; });
+  });
+}
+
+bool is_tag(std::string_view tag) {
+  const auto is_word = [](char c) { return is_alnum(c, true) || c == '_'; };
+  return !tag.empty() && tag.size() <= 128 && is_word(tag.front()) &&
+         std::ranges::all_of(tag, [&](char c) { return is_word(c) || c == '.' || c == '-'; });
+}
+
+bool is_digest(std::string_view digest) {
+  const auto colon = digest.find(':');
+  if (colon == 0 || colon == std::string_view::npos || digest.size() - colon - 1 < 32) return false;
+  const auto is_letter = [](char c) { return is_alnum(c, true) && !(c >= '0' && c <= '9'); };
+  bool fresh = true;
+  for (const char c : digest.substr(0, colon)) {
+    const bool separates = c == '-' || c == '_' || c == '+' || c == '.';
+    if (fresh ? !is_letter(c) : !separates && !is_alnum(c, true)) return false;
+    fresh = separates;
+  }
+  return !fresh && digest.find_first_not_of("0123456789abcdefABCDEF", colon + 1) == std::string_view::npos;
+}
+
+/// What the image registries' grammar takes (github.com/distribution/reference, ParseNormalizedNamed).
+bool is_image_reference(std::string_view text) {
+  constexpr std::size_t kNameMax = 255, kIdSize = 64;
+  if (text.size() == kIdSize && text.find_first_not_of("0123456789abcdef") == std::string_view::npos) return false;
+  const auto slash = text.find('/');
+  const auto first = text.substr(0, slash);
+  const bool has_registry =
+      slash != std::string_view::npos && (first.find_first_of(".:") != std::string_view::npos || first == "localhost" ||
+                                          std::ranges::any_of(first, [](char c) { return c >= 'A' && c <= 'Z'; }));
+  if (has_registry && !is_registry(first)) return false;
+  auto rest = has_registry ? text.substr(slash + 1) : text;
+  if (const auto at = rest.find('@'); at != std::string_view::npos) {
+    if (!is_digest(rest.substr(at + 1))) return false;
+    rest = rest.substr(0, at);
+  }
+  if (const auto colon = rest.find(':'); colon != std::string_view::npos) {
+    if (!is_tag(rest.substr(colon + 1))) return false;
+    rest = rest.substr(0, colon);
+  }
+  return rest.size() <= kNameMax && each_part(rest, '/', is_path_part);
+}
+
 }  // namespace
 
 std::string_view image_tag(std::string_view reference) {
+  if (!is_image_reference(reference)) return {};
   auto slash = reference.rfind('/');
   auto last = slash == std::string_view::npos ? reference : reference.substr(slash + 1);
   auto at = last.find('@');

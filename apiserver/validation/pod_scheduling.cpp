@@ -84,6 +84,8 @@ constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringE
 }  // namespace
 
 void validate_tolerations(Causes& causes, const std::string& path, const Value& tolerations) {
+  constexpr static std::string_view kOperators[] = {"Equal", "Exists"},
+                                    kOperatorsWithGate[] = {"Equal", "Exists", "Lt", "Gt"};
   std::size_t index = 0;
   for (auto toleration : tolerations) {
     std::string at = item(path, index++);
@@ -100,8 +102,11 @@ void validate_tolerations(Causes& causes, const std::string& path, const Value& 
       if (!messages.empty()) invalid(causes, child(at, "operator"), value, join(messages, ";"));
     } else if (op == "Exists" && !value.empty()) {
       invalid(causes, child(at, "operator"), value, "value must be empty when `operator` is 'Exists'");
+    } else if (op == "Lt" || op == "Gt") {
+      not_supported(causes, child(at, "operator"), op, kOperatorsWithGate);  // upstream's gate is off
+    } else if (op != "Exists") {
+      not_supported(causes, child(at, "operator"), op, kOperators);
     }
-    validate_choice(causes, at, toleration, {"operator", {"Equal", "Exists"}});
     validate_choice(causes, at, toleration, {"effect", {"NoSchedule", "PreferNoSchedule", "NoExecute"}});
   }
 }

@@ -87,20 +87,6 @@ void validate_host_network_ports(Causes& causes, const std::string& path, const 
   }
 }
 
-void validate_image_whitespace(Causes& causes, const std::string& path, const Value& spec) {
-  constexpr std::string_view kSpace = " \t\n\r\v\f";
-  for (auto list : {"containers", "initContainers"}) {
-    std::size_t index = 0;
-    for (auto container : spec[list]) {
-      std::string at = child(item(child(path, list), index++), "image");
-      auto image = container["image"].text();
-      if (!image.empty() &&
-          (kSpace.find(image.front()) != std::string_view::npos || kSpace.find(image.back()) != std::string_view::npos))
-        invalid(causes, at, image, "must not have leading or trailing whitespace");
-    }
-  }
-}
-
 constexpr std::string_view kSysctlRule =
     "must have at most 253 characters and match regex "
     "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
@@ -130,6 +116,67 @@ void validate_security_context(Causes& causes, const std::string& path, const Va
     invalid_each(causes, item(child(path, "supplementalGroups"), index++), id.integer(),
                  in_range(id.integer(), 0, kInt32Max));
   validate_node_profiles(causes, path, context);
+  constexpr static std::string_view kPolicies[] = {"Recursive"};  // MountOption is behind a gate
+  if (const auto policy = context["seLinuxChangePolicy"]; policy && policy.text() != kPolicies[0])
+    not_supported(causes, child(path, "seLinuxChangePolicy"), policy, kPolicies);
+  validate_windows_options(causes, child(path, "windowsOptions"), context["windowsOptions"]);
+}
+
+void validate_pod_claims(Causes& causes, const std::string& path, const Value& claims) {
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (auto claim : claims) {
+    const auto at = item(path, index++);
+    const auto name = claim["name"].text();
+    const bool named = claim.has("resourceClaimName"), made = claim.has("resourceClaimTemplateName");
+    if (name.empty())
+      required(causes, child(at, "name"));
+    else if (!names.insert(name).second)
+      duplicate(causes, child(at, "name"), name);
+    else
+      invalid_each(causes, child(at, "name"), name, dns1123_label(name));
+    if (named && made)
+      invalid(causes, at, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified");
+    if (!named && !made)
+      invalid(causes, at, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
+    for (auto field : {"resourceClaimName", "resourceClaimTemplateName"})
+      if (const auto value = claim[field])
+        invalid_each(causes, child(at, field), value.text(), dns1123_subdomain(value.text()));
+  }
+}
+
+void validate_pod_hostname(Causes& causes, const std::string& path, const Value& spec) {
+  constexpr int kHostnameMax = 64;
+  const auto name = spec["hostnameOverride"];
+  if (!name) return;
+  const auto at = child(path, "hostnameOverride");
+  if (spec["setHostnameAsFQDN"].boolean()) forbidden(causes, at, "may not be specified when setHostnameAsFQDN is true");
+  if (spec["hostNetwork"].boolean()) forbidden(causes, at, "may not be specified when hostNetwork is true");
+  if (name.text().size() > static_cast<std::size_t>(kHostnameMax)) too_long(causes, at, kHostnameMax);
+  invalid_each(causes, at, name.text(), dns1123_subdomain(name.text()));
+}
+
+/// Files of an emptyDir that variables come from.
+void validate_file_keys(Causes& causes, const std::string& path, const Value& spec) {
+  for (auto list : {"initContainers", "containers", "ephemeralContainers"}) {
+    std::size_t container_index = 0;
+    for (auto container : spec[list]) {
+      const auto env = child(item(child(path, list), container_index++), "env");
+      std::size_t index = 0;
+      for (auto variable : container["env"]) {
+        const auto at = child(item(env, index++), "valueFrom.fileKeyRef.volumeName");
+        const auto file = variable["valueFrom"]["fileKeyRef"];
+        if (!file) continue;
+        Value found;
+        for (auto volume : spec["volumes"])
+          if (volume["name"].text() == file["volumeName"].text()) found = volume;
+        if (!found)
+          not_found(causes, at, file["volumeName"].text());
+        else if (!found.has("emptyDir"))
+          invalid(causes, at, file["volumeName"].text(), "referenced volume must be of type emptyDir");
+      }
+    }
+  }
 }
 
 bool same_list_length(Causes& causes, const std::string& path, const Value& containers, const Value& old) {
@@ -218,8 +265,10 @@ void restore_updatable_fields(Causes& causes, const std::string& path, Value mun
 }  // namespace
 
 void validate_pod_spec(Causes& causes, const std::string& path, const Value& spec, bool is_pod) {
-  validate_volumes(causes, child(path, "volumes"), spec["volumes"]);
-  validate_containers(causes, path, spec);
+  const auto volumes = validate_volumes(causes, child(path, "volumes"), spec["volumes"]);
+  validate_pod_claims(causes, child(path, "resourceClaims"), spec["resourceClaims"]);
+  validate_containers(causes, path, spec, volumes);
+  validate_pod_resources(causes, path, spec);
   validate_host_network_ports(causes, path, spec, is_pod);
   validate_choice(causes, path, spec, {"restartPolicy", {"Always", "OnFailure", "Never"}});
   validate_choice(causes, path, spec, {"dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"}});
@@ -237,6 +286,7 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
   }
   validate_gates(causes, child(path, "schedulingGates"), spec["schedulingGates"]);
   validate_topology_spread(causes, child(path, "topologySpreadConstraints"), spec["topologySpreadConstraints"]);
+  validate_pod_hostname(causes, path, spec);
   for (const auto& fact : kNameFields) {
     auto name = spec[fact.field].text();
     if (!name.empty()) invalid_each(causes, child(path, fact.field), name, fact.rule(name));
@@ -256,8 +306,13 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
   auto os = spec["os"]["name"].text();
   constexpr std::string_view kSystems[] = {"linux", "windows"};
   if (!os.empty() && os != kSystems[0] && os != kSystems[1]) not_supported(causes, child(path, "os"), os, kSystems);
-  validate_resource_list(causes, child(path, "overhead"), spec["overhead"]);
-  if (is_pod) validate_image_whitespace(causes, path, spec);
+  validate_overhead(causes, child(path, "overhead"), spec["overhead"]);
+  validate_file_keys(causes, path, spec);
+  if (!is_pod) return;
+  for (auto list : {"containers", "initContainers"}) {
+    index = 0;
+    for (auto container : spec[list]) validate_image_whitespace(causes, item(child(path, list), index++), container);
+  }
 }
 
 void validate_pod_template(Causes& causes, const std::string& path, const Value& pod_template) {

@@ -4,7 +4,9 @@
 // missing here surfaces at the host's API server; a rule that is wrong here hurts at once, so doubtful ones stay out.
 #pragma once
 
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "apiserver/validation/field_errors.h"
 
@@ -33,17 +35,30 @@ void validate_tolerations(Causes& causes, const std::string& path, const schema:
 void validate_node_selector(Causes& causes, const std::string& path, const schema::Value& selector);
 void validate_affinity(Causes& causes, const std::string& path, const schema::Value& affinity);
 void validate_topology_spread(Causes& causes, const std::string& path, const schema::Value& constraints);
-void validate_volumes(Causes& causes, const std::string& path, const schema::Value& volumes);
+/// Volumes in which nothing is wrong; only these can be mounted. Refers to the pod.
+struct SoundVolumes {
+  std::set<std::string_view> names;
+  std::set<std::string_view> claimed;  // those of a claim, which may be block devices
+};
+SoundVolumes validate_volumes(Causes& causes, const std::string& path, const schema::Value& volumes);
 /// What a hostPath or a local volume says of its place on the node: path and type.
 void validate_volume_path(Causes& causes, const std::string& path, const schema::Value& source);
+/// Whether ".." is one of the parts of a path.
+bool steps_back(std::string_view path);
+void validate_no_backsteps(Causes& causes, const std::string& path, std::string_view value);
 /// A path that stays inside its folder ("a/b", not "/a" and not "../a").
 void validate_relative_path(Causes& causes, const std::string& path, std::string_view value);
 /// seccompProfile and appArmorProfile of a security context: a profile of the node stands below the kubelet's folder.
 void validate_node_profiles(Causes& causes, const std::string& path, const schema::Value& security_context);
-/// `spec` supplies the volumes that mounts refer to and what depends on the whole pod.
-void validate_containers(Causes& causes, const std::string& path, const schema::Value& spec);
+/// `spec` supplies what depends on the whole pod.
+void validate_containers(Causes& causes, const std::string& path, const schema::Value& spec,
+                         const SoundVolumes& volumes);
+/// For pods, not for templates.
+void validate_image_whitespace(Causes& causes, const std::string& path, const schema::Value& container);
+/// Of a pod or a container.
+void validate_windows_options(Causes& causes, const std::string& path, const schema::Value& options);
 
-/// "latest" when the reference has neither tag nor digest; "" when it has a digest only.
+/// "latest" when the reference has neither tag nor digest; "" when it has a digest only, or is no reference.
 std::string_view image_tag(std::string_view reference);
 
 }  // namespace sublet::apiserver

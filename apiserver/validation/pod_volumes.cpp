@@ -46,16 +46,6 @@ void validate_mode(Causes& causes, const std::string& path, const Value& mode) {
   if (mode && (mode.integer() < 0 || mode.integer() > 0777)) invalid(causes, path, mode, kFileModeMessage);
 }
 
-void validate_no_backsteps(Causes& causes, const std::string& path, std::string_view value) {
-  std::string_view rest = value;
-  while (true) {
-    auto slash = rest.find('/');
-    if (rest.substr(0, slash) == "..") return invalid(causes, path, value, "must not contain '..'");
-    if (slash == std::string_view::npos) return;
-    rest.remove_prefix(slash + 1);
-  }
-}
-
 void validate_file_path(Causes& causes, const std::string& path, std::string_view value) {
   if (value.empty()) return required(causes, path);
   validate_relative_path(causes, path, value);
@@ -160,6 +150,19 @@ void validate_source(Causes& causes, const std::string& path, const Value& volum
 
 }  // namespace
 
+bool steps_back(std::string_view path) {
+  while (true) {
+    const auto slash = path.find('/');
+    if (path.substr(0, slash) == "..") return true;
+    if (slash == std::string_view::npos) return false;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+void validate_no_backsteps(Causes& causes, const std::string& path, std::string_view value) {
+  if (steps_back(value)) invalid(causes, path, value, "must not contain '..'");
+}
+
 void validate_relative_path(Causes& causes, const std::string& path, std::string_view value) {
   if (value.starts_with('/')) invalid(causes, path, value, "must be a relative path");
   validate_no_backsteps(causes, path, value);
@@ -172,8 +175,9 @@ void validate_volume_path(Causes& causes, const std::string& path, const Value& 
     not_supported(causes, child(path, "type"), type, kHostPathTypes);
 }
 
-void validate_volumes(Causes& causes, const std::string& path, const Value& volumes) {
-  std::set<std::string_view> names;
+SoundVolumes validate_volumes(Causes& causes, const std::string& path, const Value& volumes) {
+  SoundVolumes sound;
+  auto& names = sound.names;
   std::size_t index = 0;
   for (auto volume : volumes) {
     std::string at = item(path, index++);
@@ -185,8 +189,11 @@ void validate_volumes(Causes& causes, const std::string& path, const Value& volu
     else
       invalid_each(causes, child(at, "name"), name, dns1123_label(name));
     if (names.contains(name)) duplicate(causes, child(at, "name"), name);
-    if (causes.size() == before) names.insert(name);  // only sound volumes count, as upstream has it
+    if (causes.size() != before) continue;  // only sound volumes count, as upstream has it
+    names.insert(name);
+    if (volume.has("persistentVolumeClaim") || volume.has("ephemeral")) sound.claimed.insert(name);
   }
+  return sound;
 }
 
 }  // namespace sublet::apiserver

@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, 17> kOtherStandardResources = {"requests.
                                                                       "requests.storage",
                                                                       "services.nodeports",
                                                                       "services.loadbalancers"};
+constexpr std::string_view kPodResources[] = {"cpu", "hugepages-", "memory"};
 constexpr __int128 kUnit = 1'000'000'000;
 
 template <class List>
@@ -135,6 +136,34 @@ void validate_container_resources(Causes& causes, const std::string& path, const
   for (auto request : resources["requests"])
     validate_request_against_limit(causes, path, request, limits[request.key()]);
   if (huge_pages && !cpu_or_memory) forbidden(causes, path, "HugePages require cpu or memory");
+}
+
+void validate_overhead(Causes& causes, const std::string& path, const schema::Value& overhead) {
+  for (auto quantity : overhead) {
+    const auto at = keyed(child(path, "limits"), quantity.key());
+    validate_container_resource_name(causes, at, quantity.key());
+    validate_resource_quantity(causes, at, quantity.key(), quantity);
+  }
+}
+
+void validate_pod_resources(Causes& causes, const std::string& path, const schema::Value& spec) {
+  const auto resources = spec["resources"];
+  if (!resources) return;
+  const auto at = child(path, "resources");
+  if (!resources["claims"].empty())
+    forbidden(causes, child(at, "claims"), "claims may not be set for Resources at pod-level");
+  for (const std::string_view list : {"limits", "requests"}) {
+    for (auto quantity : resources[list]) {
+      const auto name = quantity.key();
+      const auto field = keyed(child(at, list), name);
+      validate_resource_name(causes, field, name);
+      if (name != "cpu" && name != "memory" && !is_huge_page_resource(name))
+        not_supported(causes, field, name, kPodResources);
+      validate_resource_quantity(causes, field, name, quantity);
+    }
+  }
+  const Members limits(resources["limits"], resources["requests"].size());
+  for (auto request : resources["requests"]) validate_request_against_limit(causes, at, request, limits[request.key()]);
 }
 
 void validate_resource_list(Causes& causes, const std::string& path, const schema::Value& list) {

@@ -22,6 +22,10 @@ void validate_resource_name(Causes& causes, const std::string& path, std::string
 void validate_container_resource_name(Causes& causes, const std::string& path, std::string_view name);
 /// A container's `resources`.
 void validate_container_resources(Causes& causes, const std::string& path, const schema::Value& resources);
+/// A pod's `overhead`, of which upstream speaks as of limits.
+void validate_overhead(Causes& causes, const std::string& path, const schema::Value& overhead);
+/// `resources` of the pod as a whole, at `path`.resources.
+void validate_pod_resources(Causes& causes, const std::string& path, const schema::Value& spec);
 /// A resource list without the rules for containers (RuntimeClass overhead, node capacity).
 void validate_resource_list(Causes& causes, const std::string& path, const schema::Value& list);
 

@@ -144,8 +144,14 @@ TEST(Images, HaveTags) {
   EXPECT_EQ(image_tag("nginx:1.2"), "1.2");
   EXPECT_EQ(image_tag("host:5000/nginx"), "latest");
   EXPECT_EQ(image_tag("host:5000/nginx:latest"), "latest");
-  EXPECT_EQ(image_tag("nginx@sha256:abc"), "");
-  EXPECT_EQ(image_tag("nginx:1@sha256:abc"), "1");
+  const std::string digest = "@sha256:" + std::string(64, 'a');
+  EXPECT_EQ(image_tag("nginx" + digest), "");
+  EXPECT_EQ(image_tag("nginx:1" + digest), "1");
+  EXPECT_EQ(image_tag("localhost/a__b/c-d"), "latest");
+  EXPECT_EQ(image_tag("[::1]:5000/a"), "latest");
+  // No references: upstream takes no tag of them, and pulls such an image only when it is not there.
+  for (const std::string text : {"", "//a", "../x", "a b", "A", "a:", "a..b", "a:-x", "nginx@sha256:abc", "x/_a"})
+    EXPECT_EQ(image_tag(text), "") << text;
 }
 
 std::string resource_errors(std::string_view json) {
