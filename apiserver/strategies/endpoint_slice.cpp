@@ -21,20 +21,43 @@ void defaults(Value object) {
 
 Outcome prepare_create(WriteContext&, Value object) {
   object.object("metadata").put("generation", 1);
+  for (auto endpoint : object["endpoints"]) endpoint.erase("deprecatedTopology");
   return {};
 }
 
 /// The generation moves with everything but metadata, and with labels.
 Outcome prepare_update(WriteContext&, Value object, const Value& old) {
+  // Of earlier API versions; it can go, and not come.
+  std::size_t index = 0;
+  for (auto endpoint : object["endpoints"])
+    if (!semantically_equal(endpoint["deprecatedTopology"], old["endpoints"].at(index++)["deprecatedTopology"]))
+      endpoint.erase("deprecatedTopology");
   bool changed = !semantically_equal(object["metadata"]["labels"], old["metadata"]["labels"]);
   for (auto field : {"addressType", "endpoints", "ports"}) changed |= !semantically_equal(object[field], old[field]);
   object.object("metadata").put("generation", old["metadata"]["generation"].integer() + (changed ? 1 : 0));
   return {};
 }
 
+/// A domain name of at least two parts.
+void validate_domain(Causes& causes, const std::string& path, std::string_view name) {
+  if (name.empty()) return required(causes, path);
+  if (name.ends_with('.')) name.remove_suffix(1);
+  auto messages = dns1123_subdomain(name);
+  if (!messages.empty()) return invalid_each(causes, path, name, messages);
+  if (name.find('.') == std::string_view::npos)
+    return invalid(causes, path, name, "should be a domain with at least two segments separated by dots");
+  for (std::string_view rest = name; !rest.empty();) {
+    const auto dot = rest.find('.');
+    const auto label = rest.substr(0, dot);
+    if (label.size() > 63) return invalid(causes, path, label, "must be no more than 63 characters");
+    rest.remove_prefix(dot == std::string_view::npos ? rest.size() : dot + 1);
+  }
+}
+
 void validate_address(Causes& causes, const std::string& path, const std::string& list, std::string_view type,
                       std::string_view address, bool own) {
-  if (type == "FQDN") return invalid_each(causes, path, address, dns1123_subdomain(address));
+  if (type == "FQDN") return validate_domain(causes, path, address);
+  if (type != "IPv4" && type != "IPv6") return;
   auto ip = parse_ip(address);
   if (ip && ip->v6 != (type == "IPv6")) invalid(causes, list, address, "must be an " + std::string(type) + " address");
   if (!own) validate_endpoint_ip(causes, path, address);
@@ -52,7 +75,9 @@ void validate_hints(Causes& causes, const std::string& path, const Value& hints)
     for (auto hint : hints[list]) {
       std::string name_path = child(item(at, index++), "name");
       if (!names.insert(hint["name"].text()).second) duplicate(causes, name_path, hint["name"].text());
-      invalid_each(causes, name_path, hint["name"].text(), label_value(hint["name"].text()));
+      invalid_each(causes, name_path, hint["name"].text(),
+                   list == std::string_view("forNodes") ? dns1123_subdomain(hint["name"].text())
+                                                        : label_value(hint["name"].text()));
     }
   }
 }

@@ -87,7 +87,8 @@ Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
   if (!semantically_equal(object["series"], old["series"])) validate_series(causes, object["series"]);
   for (auto field : kNewFormImmutable) {
     if (!is_set(object[field]) && !is_set(old[field])) continue;
-    immutable(causes, std::string(field), object[field], old[field]);
+    immutable(causes, field == "reportingComponent" ? "reportingController" : std::string(field), object[field],
+              old[field]);
   }
   return verdict(object, std::move(causes));
 }

@@ -29,6 +29,26 @@ constexpr Refusal kCreates[] = {
     {"cronjobs",
      R"({"metadata":{"name":"a"},"spec":{"schedule":"bad","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}}})",
      "spec.schedule: Invalid value: \"bad\": expected exactly 5 fields, found 1: [bad]"},
+    {"jobs",
+     R"({"metadata":{"name":"a"},"spec":{"template":{"metadata":{"labels":{"job-name":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})",
+     "spec.template.metadata.labels[job-name]: Invalid value: "
+     "{\"batch.kubernetes.io/controller-uid\":\"created-uid\",\"batch.kubernetes.io/"
+     "job-name\":\"a\",\"controller-uid\":"
+     "\"created-uid\",\"job-name\":\"b\"}: must be 'a'"},
+    {"deviceclasses", R"({"metadata":{"name":"a"},"spec":{"selectors":[{"cel":{"expression":"device.driver"}}]}})",
+     "spec.selectors[0].cel.expression: Invalid value: \"device.driver\": must evaluate to bool or the unknown type, "
+     "not "
+     "string"},
+    {"resourceclaimtemplates",
+     R"({"metadata":{"name":"a"},"spec":{"metadata":{"finalizers":["a/b"]},"spec":{"devices":{"requests":[{"name":"-","exactly":{"deviceClassName":"c"}}]}}}})",
+     "spec.metadata.finalizers: Forbidden: cannot be set\nspec.spec.devices.requests[0].name: Invalid value: \"-\": a "
+     "lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+     "an "
+     "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+    {"endpointslices", R"({"metadata":{"name":"a"},"addressType":"FQDN","endpoints":[{"addresses":["a"]}]})",
+     "endpoints[0].addresses[0]: Invalid value: \"a\": should be a domain with at least two segments separated by "
+     "dots"},
     {"controllerrevisions", R"({"metadata":{"name":"a"},"revision":-1,"data":[]})",
      "revision: Invalid value: -1: must be greater than or equal to 0\n"
      "data: Required value: data must be a valid JSON object"},
@@ -153,6 +173,47 @@ TEST(Families, CountsOfAStatusAgree) {
       R"({"metadata":{"name":"a"},)" + std::string(kSpec) + R"(,"status":{"replicas":1,"readyReplicas":2}})";
   EXPECT_EQ(causes_text(bench.update("replicasets", now, old, "status")),
             "status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas");
+}
+
+TEST(Families, AnAllocationIsOfWhatWasAskedFor) {
+  KindBench bench;
+  constexpr std::string_view kSpec =
+      R"("spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c","allocationMode":"ExactCount","count":1}}]}})";
+  const auto old = R"({"metadata":{"name":"a"},)" + std::string(kSpec) + "}";
+  const auto status_of = [&](std::string_view request, std::string_view more) {
+    return R"({"metadata":{"name":"a"},)" + std::string(kSpec) + R"(,"status":{"allocation":{"devices":{"results":[)" +
+           R"({"request":")" + std::string(request) + R"(","driver":"d.example.com","pool":"p","device":"v"}]}})" +
+           std::string(more) + "}}";
+  };
+  EXPECT_EQ(causes_text(bench.update("resourceclaims", status_of("r", ""), old, "status")), "");
+  EXPECT_EQ(causes_text(bench.update("resourceclaims", status_of("x", ""), old, "status")),
+            "status.allocation.devices.results[0].request: Invalid value: \"x\": must be the name of a request in the "
+            "claim or the name of a request and a subrequest separated by '/'");
+  const std::string other = R"(,"devices":[{"driver":"d.example.com","pool":"p","device":"w"}])";
+  EXPECT_EQ(causes_text(bench.update("resourceclaims", status_of("r", other), old, "status")),
+            "status.devices[0]: Invalid value: d.example.com/p/w: must be an allocated device in the claim");
+}
+
+TEST(Families, AnExpressionAboutADeviceMayBindNames) {
+  KindBench bench;
+  auto made = bench.create(
+      "deviceclasses",
+      R"j({"metadata":{"name":"a"},"spec":{"selectors":[{"cel":{"expression":"cel.bind(d, device.attributes['x'], d.a && d.b == 'c') && device.capacity['x'].m.isGreaterThan(quantity('1Gi'))"}}]}})j");
+  EXPECT_TRUE(made) << made.error();
+}
+
+TEST(Families, AJobsLabelsStay) {
+  KindBench bench;
+  auto made = bench.create(
+      "jobs",
+      R"({"metadata":{"name":"a"},"spec":{"suspend":true,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})");
+  ASSERT_TRUE(made) << made.error();
+  const std::string old = made.root().to_json();
+  auto changed = schema::Document::copy_of(made.root());
+  changed.root()["spec"]["template"]["metadata"]["labels"].erase("job-name");
+  EXPECT_NE(causes_text(bench.update("jobs", changed.root().to_json(), old))
+                .find("spec.template.metadata.labels[job-name]: Required value: must be 'a'"),
+            std::string::npos);
 }
 
 TEST(Families, BothDataSourcesOfAClaimSayTheSame) {

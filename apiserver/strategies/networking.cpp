@@ -217,12 +217,13 @@ void validate_ip_block(Causes& causes, const std::string& at, const Value& block
   if (range.empty()) return required(causes, child(at, "cidr"));
   const auto messages = cidr(range);
   invalid_each(causes, child(at, "cidr"), range, messages);
+  if (!messages.empty()) return;
   std::size_t index = 0;
   for (auto except : block["except"]) {
     const auto field = item(child(at, "except"), index++);
     const auto wrong = cidr(except.text());
     invalid_each(causes, field, except.text(), wrong);
-    if (messages.empty() && wrong.empty() && !is_strictly_inside(range, except.text()))
+    if (wrong.empty() && !is_strictly_inside(range, except.text()))
       invalid(causes, field, except.text(), "must be a strict subset of `cidr`");
   }
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "apiserver/strategies/rows.h"
@@ -23,6 +25,12 @@ void copy_pod_cidr(Value spec) {
   }
 }
 
+/// What was once set here has no effect any more and is not kept.
+void drop_old_fields(Value object) {
+  if (auto spec = object["spec"]; spec.is_object()) spec.erase("configSource");
+  if (auto status = object["status"]; status.is_object()) status.erase("config");
+}
+
 void defaults(Value object) {
   if (auto spec = object["spec"]) copy_pod_cidr(spec);
   auto status = object["status"];
@@ -45,7 +53,12 @@ void validate_taints(Causes& causes, const std::string& path, const Value& taint
     std::string at = item(path, index++);
     invalid_each(causes, child(at, "key"), taint["key"].text(), qualified_name(taint["key"].text()));
     invalid_each(causes, child(at, "value"), taint["value"].text(), label_value(taint["value"].text()));
-    if (taint["effect"].text().empty()) required(causes, child(at, "effect"));
+    constexpr static std::string_view kEffects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+    const auto effect = taint["effect"].text();
+    if (effect.empty())
+      required(causes, child(at, "effect"));
+    else if (std::ranges::find(kEffects, effect) == std::end(kEffects))
+      not_supported(causes, child(at, "effect"), effect, kEffects);
     if (!seen.insert(taint["effect"].string() + "/" + taint["key"].string()).second)
       duplicate(causes, at, BadValue::raw(taint_text(taint)), "taints must be unique by key and effect pair");
   }
@@ -54,11 +67,17 @@ void validate_taints(Causes& causes, const std::string& path, const Value& taint
 void validate_pod_cidrs(Causes& causes, const Value& ranges) {
   bool v4 = false, v6 = false;
   std::size_t index = 0;
+  std::string unreadable;
   for (auto range : ranges) {
     const auto text = range.text();
-    invalid_each(causes, item("spec.podCIDRs", index++), text, cidr(text));
+    const auto messages = cidr(text);
+    if (unreadable.empty() && !messages.empty() && messages.front().starts_with("must be a valid"))
+      unreadable = "Internal error: invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[" +
+                   std::to_string(index) + "]: <nil> (invalid CIDR address: " + std::string(text) + ")";
+    invalid_each(causes, item("spec.podCIDRs", index++), text, messages);
     (text.find(':') == std::string_view::npos ? v4 : v6) = true;
   }
+  if (ranges.size() > 1 && !unreadable.empty()) causes.push_back({"InternalError", unreadable, "spec.podCIDRs"});
   if (ranges.size() > 2 || (ranges.size() == 2 && !(v4 && v6)))
     invalid(causes, "spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family");
 }
@@ -81,7 +100,14 @@ void validate_update(const Value& object, const Value& old, Causes& causes) {
 }
 
 /// Nodes are created with their status: the kubelet registers itself in one request.
-Outcome prepare_create(WriteContext&, Value) { return {}; }
+Outcome prepare_create(WriteContext&, Value object) {
+  drop_old_fields(object);
+  return {};
+}
+Outcome prepare_status_update(WriteContext& context, Value object, const Value& old) {
+  drop_old_fields(object);
+  return keep_spec(context, object, old);
+}
 
 }  // namespace
 
@@ -91,7 +117,7 @@ Strategy node_strategy() {
   row.defaults = defaults;
   row.prepare_create = prepare_create;
   row.prepare_update = keep_status;
-  row.prepare_status_update = keep_spec;
+  row.prepare_status_update = prepare_status_update;
   row.validate = validate;
   row.validate_update = validate_update;
   row.selectable_fields = {{"spec.unschedulable", "spec.unschedulable", "false"}};

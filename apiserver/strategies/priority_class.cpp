@@ -24,6 +24,10 @@ std::string why_not_system(const Value& object) {
 }
 
 void validate(const Value& object, Causes& causes) {
+  validate_choice(causes, "", object, {"preemptionPolicy", {"PreemptLowerPriority", "Never"}});
+}
+
+void validate_create(const Value& object, Causes& causes) {
   if (object["metadata"]["name"].text().starts_with(kSystemPrefix)) {
     auto why = why_not_system(object);
     if (!why.empty())
@@ -55,6 +59,7 @@ Strategy priority_class_strategy() {
   row.prepare_create = prepare_create;
   row.defaults = defaults;
   row.validate = validate;
+  row.validate_create = validate_create;
   row.validate_update = validate_update;
   return row;
 }

@@ -136,12 +136,14 @@ bool is_readable_selector(const Value& selector) {
   return causes.empty();
 }
 
-void validate_selector(Causes& causes, const Value& object, std::string_view kind) {
+/// false: upstream does not look at the template then.
+bool validate_selector(Causes& causes, const Value& object, std::string_view kind) {
   auto selector = object["spec"]["selector"];
   auto labels = object["spec"]["template"]["metadata"]["labels"];
   if (!selector.is_object()) {
     required(causes, "spec.selector");
-    return invalid(causes, "spec.template.metadata.labels", labels, "`selector` does not match template `labels`");
+    invalid(causes, "spec.template.metadata.labels", labels, "`selector` does not match template `labels`");
+    return true;
   }
   const auto before = causes.size();
   validate_label_selector(causes, "spec.selector", selector);
@@ -149,12 +151,15 @@ void validate_selector(Causes& causes, const Value& object, std::string_view kin
   if (causes.size() != before && !is_readable_selector(selector)) {
     const bool said = kind == "daemonset" || kind == "job";
     if (!said) invalid(causes, "spec.selector", selector, kind == "statefulset" ? "" : "invalid label selector");
-    return;
+    return said;
   }
-  if (selector["matchLabels"].empty() && selector["matchExpressions"].empty())
-    return invalid(causes, "spec.selector", selector, "empty selector is invalid for " + std::string(kind));
+  if (kind != "job" && selector["matchLabels"].empty() && selector["matchExpressions"].empty()) {
+    invalid(causes, "spec.selector", selector, "empty selector is invalid for " + std::string(kind));
+    return true;
+  }
   if (!selector_matches(selector, labels))
     invalid(causes, "spec.template.metadata.labels", labels, "`selector` does not match template `labels`");
+  return true;
 }
 
 // A StatefulSet's pods as its controller makes them: with a volume for each claim template, in the place of one of the
@@ -246,8 +251,8 @@ void validate_stateful_set_strategy(Causes& causes, const Value& spec) {
 void validate_deployment(const Value& object, Causes& causes) {
   const auto spec = object["spec"];
   validate_counts(causes, spec);
-  validate_selector(causes, object, "deployment");
-  validate_running_template(causes, object, "ReplicaSet");
+  const bool judged = validate_selector(causes, object, "deployment");
+  if (judged) validate_running_template(causes, object, "ReplicaSet");
   validate_deployment_strategy(causes, spec);
   if (const auto deadline = spec["progressDeadlineSeconds"];
       deadline && deadline.integer() <= spec["minReadySeconds"].integer())
@@ -256,8 +261,7 @@ void validate_deployment(const Value& object, Causes& causes) {
 
 void validate_replica_set(const Value& object, Causes& causes) {
   validate_counts(causes, object["spec"]);
-  validate_selector(causes, object, "deployment");
-  validate_running_template(causes, object, "ReplicaSet");
+  if (validate_selector(causes, object, "deployment")) validate_running_template(causes, object, "ReplicaSet");
 }
 
 void validate_daemon_set(const Value& object, Causes& causes) {
@@ -282,8 +286,7 @@ void validate_stateful_set(const Value& object, Causes& causes) {
     invalid(causes, "spec.podManagementPolicy", management, "must be 'OrderedReady' or 'Parallel'");
   validate_stateful_set_strategy(causes, spec);
   check_rules(causes, "", object, kStatefulSetRules);
-  validate_selector(causes, object, "statefulset");
-  validate_running_template(causes, object, "StatefulSet");
+  if (validate_selector(causes, object, "statefulset")) validate_running_template(causes, object, "StatefulSet");
 }
 
 /// What no update can change, and so is judged once.
@@ -361,7 +364,31 @@ void validate_job_template(Causes& causes, const std::string& path, const Value&
     required(causes, child(path, "spec.restartPolicy"), "valid values: \"OnFailure\", \"Never\"");
 }
 
+constexpr std::string_view kJobNameLabels[] = {"batch.kubernetes.io/job-name", "job-name"};
+constexpr std::string_view kJobUidLabels[] = {"batch.kubernetes.io/controller-uid", "controller-uid"};
+
+/// A job whose selector was made for it keeps the labels that were made with it.
+void validate_made_labels(Causes& causes, const Value& object) {
+  const auto spec = object["spec"], metadata = object["metadata"];
+  if (spec["manualSelector"].boolean() || !spec.has("selector")) return;
+  const auto labels = spec["template"]["metadata"]["labels"];
+  const std::string at = "spec.template.metadata.labels";
+  auto expected = schema::Document::object();
+  const auto expect = [&](std::string_view label, std::string_view wanted) {
+    expected.root().put(label, wanted);
+    if (!labels.has(label))
+      required(causes, keyed(at, label), "must be '" + std::string(wanted) + "'");
+    else if (labels[label].text() != wanted)
+      invalid(causes, keyed(at, label), labels, "must be '" + std::string(wanted) + "'");
+  };
+  for (auto label : kJobUidLabels) expect(label, metadata["uid"].text());
+  for (auto label : kJobNameLabels) expect(label, metadata["name"].text());
+  if (is_readable_selector(spec["selector"]) && !selector_matches(spec["selector"], expected.root()))
+    invalid(causes, "spec.selector", spec["selector"], "`selector` not auto-generated");
+}
+
 void validate_job(const Value& object, Causes& causes) {
+  validate_made_labels(causes, object);
   validate_job_spec(causes, "spec", object["spec"]);
   validate_selector(causes, object, "job");
   validate_job_template(causes, "spec.template", object["spec"]["template"]);
@@ -428,9 +455,6 @@ void validate_job_update(const Value& object, const Value& old, Causes& causes) 
                                before["spec"]))
     invalid(causes, "spec.template.spec", now["spec"], kImmutable);
 }
-
-constexpr std::string_view kJobNameLabels[] = {"batch.kubernetes.io/job-name", "job-name"};
-constexpr std::string_view kJobUidLabels[] = {"batch.kubernetes.io/controller-uid", "controller-uid"};
 
 /// Selector and labels that make a job's pods its own and nobody else's.
 Outcome prepare_job_create(WriteContext& context, Value object) {
