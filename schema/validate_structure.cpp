@@ -27,6 +27,8 @@ constexpr std::array kMayBeEmpty{
     FieldName{"io.k8s.api.admissionregistration.v1.ServiceReference", "name"},
     FieldName{"io.k8s.api.admissionregistration.v1.ServiceReference", "namespace"},
     FieldName{"io.k8s.api.authentication.v1.TokenReviewSpec", "token"},
+    FieldName{"io.k8s.api.discovery.v1.ForZone", "name"},
+    FieldName{"io.k8s.api.storage.v1.TokenRequest", "audience"},
     FieldName{"io.k8s.api.autoscaling.v2.MetricTarget", "type"},
     FieldName{"io.k8s.api.core.v1.Container", "name"},
     FieldName{"io.k8s.api.core.v1.EndpointAddress", "ip"},

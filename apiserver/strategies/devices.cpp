@@ -47,7 +47,7 @@ bool is_bounded(Causes& causes, const std::string& field, const Value& list, std
   return false;
 }
 
-cel::TypeRef bounded(cel::TypeRef type, std::uint64_t most) {
+cel::TypeRef bounded(const cel::TypeRef& type, std::uint64_t most) {
   auto copy = std::make_shared<cel::Type>(*type);
   copy->max_elements = most;
   return copy;
@@ -296,14 +296,15 @@ void validate_claim(const Value& object, Causes& causes) {
 }
 
 bool is_empty_member(const Value& member) {
-  return member.is_null() || member.empty() || (member.is_string() && member.text().empty());
+  if (member.is_string()) return member.text().empty();
+  return member.is_null() || ((member.is_object() || member.is_array()) && member.empty());
 }
 
 void validate_claim_template(const Value& object, Causes& causes) {
   const auto metadata = object["spec"]["metadata"];
   for (auto member : metadata)
     if (member.key() != "labels" && member.key() != "annotations" && !is_empty_member(member))
-      forbidden(causes, child("spec.metadata", member.key()), "cannot be set");
+      forbidden(causes, child("spec.metadata", member.key() == "uid" ? "uID" : member.key()), "cannot be set");
   validate_labels(causes, "spec.metadata.labels", metadata["labels"]);
   validate_annotations(causes, "spec.metadata.annotations", metadata["annotations"]);
   validate_claim_devices(causes, "spec.spec.devices", object["spec"]["spec"]["devices"]);
@@ -315,12 +316,12 @@ void validate_pool_name(Causes& causes, const std::string& field, std::string_vi
   constexpr int kNameMax = 253;
   if (name.empty()) return required(causes, field);
   if (name.size() > kNameMax) too_long(causes, field, kNameMax);
-  for (bool more = true; more;) {
+  while (true) {
     const auto slash = name.find('/');
     const auto part = name.substr(0, slash);
     invalid_each(causes, field, part, dns1123_subdomain(part));
-    more = slash != std::string_view::npos;
-    name.remove_prefix(more ? slash + 1 : name.size());
+    if (slash == std::string_view::npos) return;
+    name.remove_prefix(slash + 1);
   }
 }
 
@@ -460,7 +461,8 @@ void validate_device_status(Causes& causes, const std::string& path, const Value
   invalid_each(causes, child(path, "device"), name, dns1123_label(name));
   validate_share_id(causes, path, device["shareID"]);
   const auto key = device_key(device);
-  if (!allocated.contains(key)) invalid(causes, path, BadValue::raw(key), "must be an allocated device in the claim");
+  if (!allocated.contains(key))
+    invalid(causes, path, BadValue::raw("{" + key + "}"), "must be an allocated device in the claim");
   if (device["conditions"].size() > kConditionsMax)
     too_many(causes, child(path, "conditions"), device["conditions"].size(), kConditionsMax);
   validate_conditions(causes, child(path, "conditions"), device["conditions"]);

@@ -49,6 +49,17 @@ constexpr Refusal kCreates[] = {
     {"endpointslices", R"({"metadata":{"name":"a"},"addressType":"FQDN","endpoints":[{"addresses":["a"]}]})",
      "endpoints[0].addresses[0]: Invalid value: \"a\": should be a domain with at least two segments separated by "
      "dots"},
+    {"mutatingwebhookconfigurations",
+     R"({"metadata":{"name":"a"},"webhooks":[{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"url":"101%"}}]})",
+     "webhooks[0].clientConfig.url: Required value: url must be a valid URL: parse \"101%\": invalid URL escape \"%\"; "
+     "desired format: https://host[/path]"},
+    {"services",
+     R"({"metadata":{"name":"a"},"spec":{"clusterIP":"-a","ipFamilies":["IPv4","IPv4"],"loadBalancerSourceRanges":["x"],"ports":[{"port":1}]}})",
+     "spec.clusterIPs[0]: Invalid value: \"-a\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)\n"
+     "spec.ipFamilies[1]: Duplicate value: \"IPv4\"\n"
+     "spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'\n"
+     "spec.LoadBalancerSourceRanges[0]: Invalid value: \"x\": must be a valid CIDR value, (e.g. 10.9.8.0/24 or "
+     "2001:db8::/64)"},
     {"controllerrevisions", R"({"metadata":{"name":"a"},"revision":-1,"data":[]})",
      "revision: Invalid value: -1: must be greater than or equal to 0\n"
      "data: Required value: data must be a valid JSON object"},
@@ -191,7 +202,7 @@ TEST(Families, AnAllocationIsOfWhatWasAskedFor) {
             "claim or the name of a request and a subrequest separated by '/'");
   const std::string other = R"(,"devices":[{"driver":"d.example.com","pool":"p","device":"w"}])";
   EXPECT_EQ(causes_text(bench.update("resourceclaims", status_of("r", other), old, "status")),
-            "status.devices[0]: Invalid value: d.example.com/p/w: must be an allocated device in the claim");
+            "status.devices[0]: Invalid value: {d.example.com/p/w}: must be an allocated device in the claim");
 }
 
 TEST(Families, AnExpressionAboutADeviceMayBindNames) {
@@ -214,6 +225,34 @@ TEST(Families, AJobsLabelsStay) {
   EXPECT_NE(causes_text(bench.update("jobs", changed.root().to_json(), old))
                 .find("spec.template.metadata.labels[job-name]: Required value: must be 'a'"),
             std::string::npos);
+}
+
+TEST(Families, DataSourcesThatUpstreamOverlooksAreDropped) {
+  for (const std::string_view source :
+       {R"("dataSource":{"apiGroup":"x.example.com","kind":"Odd","name":"s"})",
+        R"("dataSourceRef":{"apiGroup":"x.example.com","kind":"Odd","name":"s","namespace":"other"})"}) {
+    KindBench bench;
+    auto made = bench.create("persistentvolumeclaims",
+                             R"({"metadata":{"name":"a"},"spec":{"accessModes":["ReadWriteOnce"],)" +
+                                 std::string(source) + R"(,"resources":{"requests":{"storage":"1Gi"}}}})");
+    ASSERT_TRUE(made) << made.error();
+    EXPECT_FALSE(made.root()["spec"].has("dataSource")) << source;
+    EXPECT_FALSE(made.root()["spec"].has("dataSourceRef")) << source;
+  }
+}
+
+TEST(Families, AStatefulSetThatNamesItsWayToUpdateGetsNoMoreOfIt) {
+  constexpr std::string_view kRest =
+      R"("selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})";
+  KindBench bench;
+  auto named =
+      bench.create("statefulsets", R"({"metadata":{"name":"a"},"spec":{"updateStrategy":{"type":"RollingUpdate"},)" +
+                                       std::string(kRest));
+  ASSERT_TRUE(named) << named.error();
+  EXPECT_EQ(named.root()["spec"]["updateStrategy"].to_json(), R"({"type":"RollingUpdate"})");
+  auto plain = bench.create("statefulsets", R"({"metadata":{"name":"b"},"spec":{)" + std::string(kRest));
+  ASSERT_TRUE(plain) << plain.error();
+  EXPECT_EQ(plain.root()["spec"]["updateStrategy"]["rollingUpdate"].to_json(), R"({"partition":0})");
 }
 
 TEST(Families, BothDataSourcesOfAClaimSayTheSame) {

@@ -45,6 +45,10 @@ void validate_revision_create(const Value& object, Causes& causes) {
     required(causes, "data", "data must be a valid JSON object");
 }
 
+void validate_policy_status(const Value& object, const Value&, Causes& causes) {
+  validate_conditions(causes, "status.conditions", object["status"]["conditions"]);
+}
+
 constexpr std::string_view kAdmission = "admissionregistration.k8s.io";
 constexpr unsigned kAdmissionTraits = kGeneration | kUpdateNeedsVersion;
 constexpr NameRule kName = NameRule::dns_subdomain;
@@ -60,7 +64,7 @@ constexpr KindFacts kKinds[] = {
     {kAdmission, "mutatingwebhookconfigurations", defaults_from<kMutatingWebhook>, kAdmissionTraits, kName,
      validate_mutating_webhooks},
     {kAdmission, "validatingadmissionpolicies", defaults_from<kAdmissionPolicy>, kAdmissionTraits | kSealsMetadata,
-     kName, validate_validating_policy},
+     kName, validate_validating_policy, nullptr, validate_policy_status},
     {kAdmission, "mutatingadmissionpolicies", defaults_from<kAdmissionPolicy>, kAdmissionTraits, kName,
      validate_mutating_policy},
     {kAdmission, "validatingadmissionpolicybindings", defaults_from<kPolicyBinding>, kAdmissionTraits, kName,

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "apiserver/strategies/rows.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
@@ -12,7 +14,6 @@ void defaults(Value object) {
   auto spec = object.object("spec");
   default_pod_spec(spec);
   default_pod_only(spec);
-  default_text(object.object("status"), "phase", "Pending");
 }
 
 void add_gated_condition(Value status, WallTime now) {
@@ -65,6 +66,7 @@ Outcome prepare_status_update(WriteContext&, Value object, const Value& old) {
   copy_field(object, old, "spec");
   copy_field(object.object("metadata"), old["metadata"], "ownerReferences");
   auto status = object.object("status");
+  status.erase("nodeAllocatableResourceClaimStatuses");  // behind a gate that is off
   if (status["qosClass"].text().empty()) copy_field(status, old["status"], "qosClass");
   if (status["observedGeneration"].integer() == 0) copy_field(status, old["status"], "observedGeneration");
   return {};
@@ -112,6 +114,53 @@ void validate_resize(const Value& object, const Value& old, Causes& causes) {
 
 void validate(const Value& object, Causes& causes) { validate_pod_spec(causes, "spec", object["spec"], true); }
 
+/// Addresses that were not there before are judged; of two, one is of each family.
+void validate_status_ips(Causes& causes, const std::string& path, const Value& ips, const Value& old) {
+  std::size_t index = 0;
+  bool v4 = false, v6 = false;
+  for (auto entry : ips) {
+    const auto at = item(path, index++);
+    const auto ip = entry["ip"].text();
+    bool known = false;
+    for (auto before : old) known |= before["ip"].text() == ip;
+    if (!known) invalid_each(causes, at, ip, ip_address(ip));
+    (ip.find(':') == std::string_view::npos ? v4 : v6) = true;
+  }
+  if (ips.size() > 1 && (ips.size() > 2 || !v4 || !v6))
+    invalid(causes, path, ips, "may specify no more than one IP for each IP family");
+}
+
+void validate_claim_statuses(Causes& causes, const Value& statuses, const Value& claims) {
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (auto entry : statuses) {
+    const auto at = child(item("status.resourceClaimStatuses", index++), "name");
+    const auto name = entry["name"].text();
+    bool known = false;
+    for (auto claim : claims) known |= claim["name"].text() == name;
+    if (!known) invalid(causes, at, name, "must match the name of an entry in `spec.resourceClaims`");
+    if (const auto claim = entry["resourceClaimName"])
+      invalid_each(causes, at, claim.text(), dns1123_subdomain(claim.text()));
+    if (!names.insert(name).second) duplicate(causes, at, name);
+  }
+}
+
+void validate_status_update(const Value& object, const Value& old, Causes& causes) {
+  const auto status = object["status"], before = old["status"];
+  const auto nominated = status["nominatedNodeName"].text(), was = before["nominatedNodeName"].text();
+  if (nominated != was && !nominated.empty())
+    invalid_each(causes, "status.nominatedNodeName", nominated, dns1123_subdomain(nominated));
+  if (status["observedGeneration"].integer() < 0)
+    invalid(causes, "status.observedGeneration", status["observedGeneration"], "must be a non-negative integer");
+  if (!before["qosClass"].text().empty()) immutable(causes, "status.qosClass", status["qosClass"], before["qosClass"]);
+  validate_claim_statuses(causes, status["resourceClaimStatuses"], object["spec"]["resourceClaims"]);
+  validate_status_ips(causes, "status.podIPs", status["podIPs"], before["podIPs"]);
+  const auto host_ips = status["hostIPs"];
+  if (!host_ips.empty() && host_ips.at(0)["ip"].text() != status["hostIP"].text())
+    invalid(causes, "status.hostIPs[0].ip", host_ips.at(0)["ip"].text(), "must be equal to `hostIP`");
+  validate_status_ips(causes, "status.hostIPs", host_ips, before["hostIPs"]);
+}
+
 void validate_update(const Value& object, const Value& old, Causes& causes) {
   validate_pod_spec_update(causes, "spec", object["spec"], old["spec"]);
 }
@@ -136,6 +185,7 @@ Strategy pod_strategy() {
   row.prepare_status_update = prepare_status_update;
   row.validate = validate;
   row.validate_update = validate_update;
+  row.validate_status_update = validate_status_update;
   row.views = {{"ephemeralcontainers", prepare_ephemeral_containers, validate_ephemeral_containers, true},
                {"resize", prepare_resize, validate_resize, true}};
   row.grace_seconds = grace_seconds;

@@ -222,6 +222,33 @@ TEST(Pod, AmountsFinerThanThousandthsAreRoundedUp) {
   EXPECT_EQ(pod.root()["spec"]["containers"].at(0)["resources"]["limits"].to_json(), R"({"cpu":"1m","memory":"2m"})");
 }
 
+TEST(Pod, AStatusSaysWhatCanBe) {
+  KindBench bench;
+  const auto with_status = [](std::string_view status) {
+    return R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"nginx"}]},"status":)" +
+           std::string(status) + "}";
+  };
+  const auto old = with_status(R"({"qosClass":"BestEffort"})");
+  const auto causes = [&](std::string_view status) {
+    return causes_text(bench.update("pods", with_status(status), old, "status"));
+  };
+  EXPECT_EQ(
+      causes(R"({"phase":"Running","hostIP":"10.0.0.1","hostIPs":[{"ip":"10.0.0.1"}],"podIPs":[{"ip":"10.1.0.1"}]})"),
+      "");
+  EXPECT_EQ(causes(R"({"nominatedNodeName":"a","hostIP":"10.0.0.1","hostIPs":[{"ip":"10.0.0.2"}]})"),
+            "status.hostIPs[0].ip: Invalid value: \"10.0.0.2\": must be equal to `hostIP`");
+  EXPECT_EQ(causes(R"({"podIPs":[{"ip":"x"}]})"),
+            "status.podIPs[0]: Invalid value: \"x\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+  EXPECT_EQ(
+      causes(R"({"podIPs":[{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]})"),
+      "status.podIPs: Invalid value: [{\"ip\":\"10.0.0.1\"},{\"ip\":\"10.0.0.2\"}]: may specify no more than one IP "
+      "for each IP family");
+  EXPECT_EQ(causes(R"({"qosClass":"Burstable"})"), "status.qosClass: Invalid value: \"Burstable\": field is immutable");
+  EXPECT_EQ(causes(R"({"resourceClaimStatuses":[{"name":"x"}]})"),
+            "status.resourceClaimStatuses[0].name: Invalid value: \"x\": must match the name of an entry in "
+            "`spec.resourceClaims`");
+}
+
 TEST(Pod, SchedulingGatesShowAsCondition) {
   KindBench bench;
   auto pod = bench.create("pods", with_spec(R"("schedulingGates":[{"name":"a"}])"));

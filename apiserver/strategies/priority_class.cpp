@@ -23,11 +23,8 @@ std::string why_not_system(const Value& object) {
   return name + " is not a known system priority class";
 }
 
-void validate(const Value& object, Causes& causes) {
-  validate_choice(causes, "", object, {"preemptionPolicy", {"PreemptLowerPriority", "Never"}});
-}
-
 void validate_create(const Value& object, Causes& causes) {
+  validate_choice(causes, "", object, {"preemptionPolicy", {"PreemptLowerPriority", "Never"}});
   if (object["metadata"]["name"].text().starts_with(kSystemPrefix)) {
     auto why = why_not_system(object);
     if (!why.empty())
@@ -58,7 +55,6 @@ Strategy priority_class_strategy() {
   row.resource = "priorityclasses";
   row.prepare_create = prepare_create;
   row.defaults = defaults;
-  row.validate = validate;
   row.validate_create = validate_create;
   row.validate_update = validate_update;
   return row;

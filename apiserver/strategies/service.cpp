@@ -3,6 +3,7 @@
 #include "apiserver/strategies/rows.h"
 #include "apiserver/strategies/service_allocation.h"
 #include "apiserver/validation/endpoints.h"
+#include "apiserver/validation/field_rules.h"
 #include "apiserver/validation/names.h"
 
 namespace sublet::apiserver {
@@ -124,6 +125,8 @@ void validate_cluster_ips(Causes& causes, const Value& spec) {
     invalid(causes, "spec.clusterIPs", ips, "first value must match `clusterIP`");
   if (ip.empty() && !ips.empty())
     invalid(causes, "spec.clusterIPs", ips, "must be empty when `clusterIP` is not specified");
+  // The one field stands for both when the list is left out.
+  if (!ip.empty() && ips.empty() && ip != "None") invalid_each(causes, "spec.clusterIPs[0]", ip, ip_address(ip));
   std::size_t index = 0;
   for (auto entry : ips) {
     std::string at = item("spec.clusterIPs", index++);
@@ -134,6 +137,15 @@ void validate_cluster_ips(Causes& causes, const Value& spec) {
     invalid_each(causes, at, entry.text(), ip_address(entry.text()));
   }
   if (ips.size() > 2) invalid(causes, "spec.clusterIPs", ips, "may only hold up to 2 values");
+  constexpr static std::string_view kFamilies[] = {"IPv4", "IPv6"};
+  std::set<std::string_view> families;
+  index = 0;
+  for (auto family : spec["ipFamilies"]) {
+    const auto at = item("spec.ipFamilies", index++);
+    const auto name = family.text();
+    if (name != kFamilies[0] && name != kFamilies[1]) not_supported(causes, at, name, kFamilies);
+    if (!families.insert(name).second) duplicate(causes, at, name);
+  }
   auto type = spec["type"].text();
   if (is_headless(spec) && (type == "LoadBalancer" || type == "NodePort"))
     invalid(causes, "spec.clusterIPs[0]", "None", "may not be set to 'None' for " + std::string(type) + " services");
@@ -159,9 +171,18 @@ void validate_traffic(Causes& causes, const Value& spec) {
   bool known = distribution.empty();
   for (auto name : kTrafficDistributions) known |= name == distribution;
   if (!known) not_supported(causes, "spec.trafficDistribution", distribution, kTrafficDistributions);
-  if (spec["type"].text() == "LoadBalancer") return;
-  if (!spec["loadBalancerSourceRanges"].empty())
-    forbidden(causes, "spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'");
+  const std::string ranges_at = "spec.LoadBalancerSourceRanges";  // upstream writes it so
+  const bool balanced = spec["type"].text() == "LoadBalancer";
+  if (!balanced && !spec["loadBalancerSourceRanges"].empty())
+    forbidden(causes, ranges_at, "may only be used when `type` is 'LoadBalancer'");
+  std::size_t index = 0;
+  for (auto range : spec["loadBalancerSourceRanges"]) {
+    std::string text(range.text());
+    text.erase(0, text.find_first_not_of(" \t\n\r"));
+    text.erase(text.find_last_not_of(" \t\n\r") + 1);
+    invalid_each(causes, item(ranges_at, index++), text, cidr(text));
+  }
+  if (balanced) return;
   if (spec.has("allocateLoadBalancerNodePorts"))
     forbidden(causes, "spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'");
   if (spec.has("loadBalancerClass"))

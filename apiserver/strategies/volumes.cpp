@@ -393,6 +393,17 @@ Outcome prepare_volume_status(WriteContext& context, Value object, const Value& 
 
 // --- PersistentVolumeClaim ---
 
+/// Sources that upstream overlooks: of a kind that the old field never named, or of another namespace.
+void drop_data_sources(Value spec, const Value& old) {
+  if (!spec["dataSourceRef"]["namespace"].text().empty() && !old.has("dataSourceRef")) spec.erase("dataSourceRef");
+  if (old.has("dataSource") || old.has("dataSourceRef") || !spec.has("dataSource")) return;
+  const auto source = spec["dataSource"];
+  const auto group = source["apiGroup"].text(), kind = source["kind"].text();
+  const bool known = (group.empty() && kind == "PersistentVolumeClaim") ||
+                     (group == "snapshot.storage.k8s.io" && kind == "VolumeSnapshot");
+  if (!known) spec.erase("dataSource");
+}
+
 /// The old field and the new one for where the data comes from say the same.
 void copy_data_source(Value spec) {
   const auto source = spec["dataSource"], reference = spec["dataSourceRef"];
@@ -405,12 +416,18 @@ void copy_data_source(Value spec) {
 }
 
 Outcome prepare_claim(WriteContext& context, Value object) {
-  if (object.has("spec")) copy_data_source(object["spec"]);
+  if (object.has("spec")) {
+    drop_data_sources(object["spec"], Value());
+    copy_data_source(object["spec"]);
+  }
   return pending_phase(context, object);
 }
 
 Outcome prepare_claim_update(WriteContext& context, Value object, const Value& old) {
-  if (object.has("spec")) copy_data_source(object["spec"]);
+  if (object.has("spec")) {
+    drop_data_sources(object["spec"], old["spec"]);
+    copy_data_source(object["spec"]);
+  }
   return keep_status(context, object, old);
 }
 

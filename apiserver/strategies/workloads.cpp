@@ -28,8 +28,7 @@ constexpr DefaultFact kDeployment[] = {
 constexpr DefaultFact kReplicaSet[] = {{"spec.replicas", "1"}};
 constexpr DefaultFact kStatefulSet[] = {
     {"spec.podManagementPolicy", "\"OrderedReady\""},
-    {"spec.updateStrategy.type", "\"RollingUpdate\""},
-    {"spec.updateStrategy.rollingUpdate.partition", "0", "spec.updateStrategy.type", "RollingUpdate"},
+    {"spec.updateStrategy.rollingUpdate?.partition", "0", "spec.updateStrategy.type", "RollingUpdate"},
     {"spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "\"Retain\""},
     {"spec.persistentVolumeClaimRetentionPolicy.whenScaled", "\"Retain\""},
     {"spec.replicas", "1"},
@@ -67,6 +66,11 @@ void stateful_set_defaults(Value object) {
   for (auto claim : object["spec"]["volumeClaimTemplates"]) {
     claim.put("kind", "PersistentVolumeClaim");
     claim.put("apiVersion", "v1");
+  }
+  // Who names no way to update gets one with all that belongs to it.
+  if (auto strategy = object.object("spec").object("updateStrategy"); strategy["type"].text().empty()) {
+    strategy.put("type", "RollingUpdate");
+    strategy.object("rollingUpdate");
   }
   workload_defaults<kStatefulSet>(object);
 }
@@ -358,10 +362,13 @@ void validate_status(const Value& object, const Value& old, Causes& causes) {
 }
 
 void validate_job_template(Causes& causes, const std::string& path, const Value& pod_template) {
+  constexpr static std::string_view kJobPolicies[] = {"OnFailure", "Never"};
   validate_pod_template(causes, path, pod_template);
   auto policy = pod_template["spec"]["restartPolicy"].text();
   if (policy.empty() || policy == "Always")
     required(causes, child(path, "spec.restartPolicy"), "valid values: \"OnFailure\", \"Never\"");
+  else if (policy != kJobPolicies[0] && policy != kJobPolicies[1])
+    not_supported(causes, child(path, "spec.restartPolicy"), policy, kJobPolicies);
 }
 
 constexpr std::string_view kJobNameLabels[] = {"batch.kubernetes.io/job-name", "job-name"};

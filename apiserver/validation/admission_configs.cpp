@@ -351,8 +351,34 @@ void validate_name(Causes& causes, const std::string& path, const Value& name) {
     invalid(causes, path, name, "should be a domain with at least three segments separated by dots");
 }
 
+/// What Go's url.Parse says of a text that it cannot take apart; "" when it can.
+std::string url_problem(std::string_view text) {
+  const auto is_letter = [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; };
+  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f'); };
+  if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    return "net/url: invalid control character in URL";
+  std::size_t end = 0;
+  while (end < text.size() && (is_letter(text[end]) || (end > 0 && (is_hex(text[end]) || text[end] == '+' ||
+                                                                    text[end] == '-' || text[end] == '.'))))
+    ++end;
+  const bool colon = end < text.size() && text[end] == ':';
+  if (colon && end == 0) return "missing protocol scheme";
+  auto rest = colon ? text.substr(end + 1) : text;
+  rest = rest.substr(0, rest.find('#'));
+  const auto path = rest.substr(0, rest.find('?'));
+  if (!colon && !path.starts_with('/') && path.substr(0, path.find('/')).find(':') != std::string_view::npos)
+    return "first path segment in URL cannot contain colon";
+  for (std::size_t at = path.find('%'); at != std::string_view::npos; at = path.find('%', at + 1))
+    if (at + 2 >= path.size() || !is_hex(path[at + 1]) || !is_hex(path[at + 2]))
+      return "invalid URL escape " + BadValue(path.substr(at, 3)).text();
+  return {};
+}
+
 void validate_url(Causes& causes, const std::string& path, const Value& url) {
   const std::string form = "; desired format: https://host[/path]";
+  if (const auto problem = url_problem(url.text()); !problem.empty())
+    return required(causes, path,
+                    "url must be a valid URL: parse " + BadValue(url.text()).text() + ": " + problem + form);
   std::string_view rest = url.text();
   const auto scheme_end = rest.find("://");
   const std::string_view scheme =

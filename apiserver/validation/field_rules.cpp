@@ -177,7 +177,8 @@ void validate_at_most_all(Causes& causes, const std::string& field, const Value&
 std::int64_t int_or_percent(const Value& value) {
   if (!value.is_string()) return value.integer();
   auto text = value.text();
-  if (text.ends_with('%')) text.remove_suffix(1);
+  if (!percent(text).empty()) return 0;
+  text.remove_suffix(1);
   std::int64_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   return problem == std::errc() && end == text.data() + text.size() ? number : 0;

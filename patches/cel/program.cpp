@@ -105,7 +105,8 @@ std::string display_text(std::vector<Problem> problems, std::string_view source)
       text += problem.message;
       continue;
     }
-    const Place place = place_of(source, problem.offset);
+    Place place = place_of(source, problem.offset);
+    if (source.empty()) place.column = 0;  // cel-go's place of an end that is all there is
     text +=
         "ERROR: <input>:" + std::to_string(place.line) + ':' + std::to_string(place.column) + ": " + problem.message;
     const auto at = std::min(static_cast<std::size_t>(std::max(problem.offset, 0)), source.size());
