@@ -115,7 +115,8 @@ class Validator {
     for (std::size_t i = 0; i < plan.fields.size(); ++i) {
       const FieldPlan& field = plan.fields[i];
       if (!field.required && !field.constrained && field.scalar != Scalar::message) continue;
-      if (!at && root_.empty() && field.name == "status") continue;
+      // Also that of an object inside another, as a claim's in a template.
+      if (field.name == "status" && ((!at && root_.empty()) || field.scalar == Scalar::message)) continue;
       const Place here{at, field.name};
       member(members_[frame + i], field, plan, here);  // members_ may move meanwhile
     }

@@ -712,6 +712,25 @@ void validate_slice(const Value& object, Causes& causes) {
   }
 }
 
+/// Behind gates of upstream's that are off: attributes with several values, and what of a node a device takes.
+void drop_slice_gated(Value object) {
+  for (auto device : object["spec"]["devices"]) {
+    device.erase("nodeAllocatableResourceMappings");
+    for (auto attribute : device["attributes"])
+      for (auto field : {"ints", "bools", "strings", "versions"})
+        if (attribute.is_object()) attribute.erase(field);
+  }
+}
+
+Outcome prepare_slice(WriteContext&, Value object) {
+  drop_slice_gated(object);
+  return {};
+}
+Outcome prepare_slice_update(WriteContext&, Value object, const Value&) {
+  drop_slice_gated(object);
+  return {};
+}
+
 /// A claim that stands may be older than some of the defaults.
 template <void (*Defaults)(Value)>
 void spec_stays(const Value& object, const Value& old, Causes& causes) {
@@ -738,6 +757,11 @@ constexpr KindFacts kKinds[] = {
 std::vector<Strategy> device_strategies() {
   std::vector<Strategy> rows;
   for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  for (auto& row : rows) {
+    if (row.resource != "resourceslices") continue;
+    row.prepare_create = prepare_slice;
+    row.prepare_update = prepare_slice_update;
+  }
   return rows;
 }
 

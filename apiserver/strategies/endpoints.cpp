@@ -16,7 +16,9 @@ void defaults(Value object) {
 void validate_address(Causes& causes, const std::string& path, const Value& address, bool own) {
   auto ip = address["ip"].text();
   if (!own) validate_endpoint_ip(causes, child(path, "ip"), ip);
-  if (!own && !parse_ip(ip)) invalid(causes, child(path, "ip"), ip, "must be a valid IP address");
+  const auto messages = own ? Messages() : ip_address(ip);
+  if (!messages.empty() && messages.front() != "must not have leading 0s")
+    invalid(causes, child(path, "ip"), ip, "must be a valid IP address");
   auto hostname = address["hostname"].text(), node = address["nodeName"].text();
   if (!hostname.empty()) invalid_each(causes, child(path, "hostname"), hostname, dns1123_label(hostname));
   if (!node.empty()) invalid_each(causes, child(path, "nodeName"), node, dns1123_subdomain(node));

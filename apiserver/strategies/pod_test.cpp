@@ -237,6 +237,8 @@ TEST(Pod, AStatusSaysWhatCanBe) {
       "");
   EXPECT_EQ(causes(R"({"nominatedNodeName":"a","hostIP":"10.0.0.1","hostIPs":[{"ip":"10.0.0.2"}]})"),
             "status.hostIPs[0].ip: Invalid value: \"10.0.0.2\": must be equal to `hostIP`");
+  EXPECT_EQ(causes(R"({"podIPs":[{"ip":"010.0.0.1"}]})"),
+            "status.podIPs[0]: Invalid value: \"010.0.0.1\": must not have leading 0s");
   EXPECT_EQ(causes(R"({"podIPs":[{"ip":"x"}]})"),
             "status.podIPs[0]: Invalid value: \"x\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
   EXPECT_EQ(

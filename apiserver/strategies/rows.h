@@ -2,6 +2,8 @@
 // share. Internal to strategies/.
 #pragma once
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "apiserver/request/members.h"
@@ -50,6 +52,9 @@ void keep_own_metadata(schema::Value object, const schema::Value& old);
 Outcome keep_all_but_status(WriteContext& context, schema::Value object, const schema::Value& old);
 /// The same for kinds whose /status may also change metadata (Pod, Node, Namespace, Service).
 Outcome keep_spec(WriteContext& context, schema::Value object, const schema::Value& old);
+
+/// Fields (dotted paths) behind gates of upstream's that are off: nobody can set what is not stored already.
+void drop_gated(schema::Value object, const schema::Value& old, std::span<const std::string_view> paths);
 
 /// target[field] = value when it is missing or an empty text.
 void default_text(schema::Value target, std::string_view field, std::string_view value);

@@ -197,7 +197,15 @@ void validate_csi_driver_update(const Value& object, const Value& old, Causes& c
 }
 
 /// Upstream counts changes of it from 0, which does not show.
+constexpr std::string_view kCsiDriverGated[] = {"spec.preventPodSchedulingIfMissing"};
+
+Outcome prepare_csi_driver(WriteContext&, Value object) {
+  drop_gated(object, Value(), kCsiDriverGated);
+  return {};
+}
+
 Outcome prepare_csi_driver_update(WriteContext&, Value object, const Value& old) {
+  drop_gated(object, old, kCsiDriverGated);
   const auto generation = old["metadata"]["generation"].integer();
   if (!semantically_equal(object["spec"], old["spec"])) object.object("metadata").put("generation", generation + 1);
   return {};
@@ -286,8 +294,11 @@ constexpr KindFacts kKinds[] = {
 std::vector<Strategy> storage_strategies() {
   std::vector<Strategy> rows;
   for (const auto& facts : kKinds) rows.push_back(row_of(facts));
-  for (auto& row : rows)
-    if (row.resource == "csidrivers") row.prepare_update = prepare_csi_driver_update;
+  for (auto& row : rows) {
+    if (row.resource != "csidrivers") continue;
+    row.prepare_create = prepare_csi_driver;
+    row.prepare_update = prepare_csi_driver_update;
+  }
   return rows;
 }
 

@@ -131,6 +131,14 @@ Outcome keep_spec(WriteContext&, schema::Value object, const schema::Value& old)
   return {};
 }
 
+void drop_gated(schema::Value object, const schema::Value& old, std::span<const std::string_view> paths) {
+  for (const auto path : paths) {
+    if (old.path(path)) continue;
+    const auto dot = path.rfind('.');
+    if (auto holder = object.path(path.substr(0, dot)); holder.is_object()) holder.erase(path.substr(dot + 1));
+  }
+}
+
 void default_text(schema::Value target, std::string_view field, std::string_view value) {
   if (target[field].text().empty()) target.put(field, value);
 }

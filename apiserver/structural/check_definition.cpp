@@ -325,6 +325,9 @@ class DefinitionCheck {
       unique = names.insert(version["name"].string()).second && unique;
       if (const auto messages = dns1035_label(version["name"].text()); !messages.empty())
         invalid(causes_, here + ".name", version["name"].text(), joined(messages));
+      // Upstream's internal form says the first version's name again.
+      if (const auto messages = dns1035_label(version["name"].text()); index == 1 && !messages.empty())
+        invalid(causes_, "spec.version", version["name"].text(), joined(messages));
       deprecation(version, here);
       if (!alike("schema")) schema(version["schema"], version["subresources"].has("status"), here + ".schema");
       if (!alike("subresources")) subresources(version["subresources"], here + ".subresources");

@@ -274,6 +274,15 @@ std::optional<IpAddress> parse_ip(std::string_view text) {
 
 Messages ip_address(std::string_view value) {
   if (parse_ip(value)) return {};
+  // Upstream once took leading zeros and now says of them what they are.
+  std::string plain;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const bool first = i == 0 || value[i - 1] == '.' || (plain.empty() || plain.back() == '.');
+    const bool more = i + 1 < value.size() && value[i + 1] >= '0' && value[i + 1] <= '9';
+    if (!(first && value[i] == '0' && more)) plain += value[i];
+  }
+  if (plain.size() != value.size() && value.find(':') == std::string_view::npos && parse_ip(plain))
+    return {"must not have leading 0s"};
   return {"must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"};
 }
 
