@@ -70,6 +70,7 @@ constexpr std::array kMayRepeat{
     FieldName{"io.k8s.api.core.v1.PodSpec", "hostAliases"},
     FieldName{"io.k8s.api.core.v1.ResourceRequirements", "claims"},  // unique by name and request
     FieldName{"io.k8s.api.core.v1.ServiceAccount", "secrets"},
+    FieldName{"io.k8s.api.discovery.v1.Endpoint", "addresses"},
     FieldName{"io.k8s.api.flowcontrol.v1.NonResourcePolicyRule", "nonResourceURLs"},
     FieldName{"io.k8s.api.flowcontrol.v1.NonResourcePolicyRule", "verbs"},
     FieldName{"io.k8s.api.flowcontrol.v1.ResourcePolicyRule", "apiGroups"},

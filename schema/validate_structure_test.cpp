@@ -57,6 +57,9 @@ TEST(ValidateStructure, ItemsOfMapsAreUnique) {
 TEST(ValidateStructure, IsNoStricterThanUpstream) {
   EXPECT_THAT(causes_of("{}", "rbac.authorization.k8s.io", "Role"), IsEmpty());
   EXPECT_THAT(causes_of(R"({"addressType":"IPv4"})", "discovery.k8s.io", "EndpointSlice"), IsEmpty());
+  EXPECT_THAT(causes_of(R"({"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.4","1.2.3.4"]}]})",
+                        "discovery.k8s.io", "EndpointSlice"),
+              IsEmpty());
   EXPECT_THAT(causes_of(R"({"spec":{"podCIDRs":["10.0.0.0/24","10.0.0.0/24"]}})", "", "Node"), IsEmpty());
   EXPECT_THAT(causes_of(R"({"spec":{"containers":[{"name":"a","env":[{"name":"X"},{"name":"X"}],
                             "ports":[{"containerPort":80},{"containerPort":80}]}],
