@@ -37,7 +37,9 @@ class Applies {
     auto by_sets = manager().apply_by_sets(live.root(), config.root(), name, force, at);
     EXPECT_EQ(bool(shortly), bool(by_sets)) << config.to_json() << " to " << live.to_json();
     if (!shortly || !by_sets) {
-      if (!shortly && !by_sets) EXPECT_EQ(shortly.error().message, by_sets.error().message);
+      if (!shortly && !by_sets) {
+        EXPECT_EQ(shortly.error().message, by_sets.error().message);
+      }
       return std::nullopt;
     }
     EXPECT_EQ(shortly->to_json(), by_sets->to_json()) << config.to_json() << " to " << live.to_json();

@@ -31,10 +31,11 @@ class PodProxyVerb : public testing::Test {
                        R"({"metadata":{"name":")" + name + R"("},"spec":{"containers":[{"name":"c","image":"i"}]}})")
                   .code,
               201);
-    if (!ip.empty())
+    if (!ip.empty()) {
       EXPECT_EQ(
           rig.patch(kPlace + "pods/" + name + "/status", "merge-patch", R"({"status":{"podIP":")" + ip + R"("}})").code,
           200);
+    }
   }
   void make_service(const std::string& subsets) {
     EXPECT_EQ(rig.post(kPlace + "services",
