@@ -261,11 +261,6 @@ TEST(Families, FieldsBehindClosedGatesAreNotKept) {
       bench.create("csidrivers", R"({"metadata":{"name":"a"},"spec":{"preventPodSchedulingIfMissing":true}})");
   ASSERT_TRUE(driver) << driver.error();
   EXPECT_FALSE(driver.root()["spec"].has("preventPodSchedulingIfMissing"));
-  auto set = bench.create(
-      "statefulsets",
-      R"({"metadata":{"name":"a"},"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"-5%"}},"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
-  ASSERT_TRUE(set) << set.error();
-  EXPECT_EQ(set.root()["spec"]["updateStrategy"]["rollingUpdate"].to_json(), R"({"partition":0})");
 }
 
 TEST(Families, BothDataSourcesOfAClaimSayTheSame) {

@@ -530,17 +530,6 @@ Outcome prepare_daemon_set_status(WriteContext& context, Value object, const Val
   return keep_other_members(context, object, old);
 }
 
-constexpr std::string_view kStatefulSetGated[] = {"spec.updateStrategy.rollingUpdate.maxUnavailable"};
-
-Outcome prepare_stateful_set(WriteContext& context, Value object) {
-  drop_gated(object, Value(), kStatefulSetGated);
-  return drop_status(context, object);
-}
-Outcome prepare_stateful_set_update(WriteContext& context, Value object, const Value& old) {
-  drop_gated(object, old, kStatefulSetGated);
-  return keep_status(context, object, old);
-}
-
 Strategy workload(std::string_view group, std::string_view resource, void (*defaults)(Value),
                   void (*validate)(const Value&, Causes&),
                   void (*validate_update)(const Value&, const Value&, Causes&)) {
@@ -599,11 +588,7 @@ std::vector<Strategy> workload_strategies() {
       workload("", "podtemplates", pod_template_defaults, validate_plain_template, nullptr)};
   for (auto& row : rows) {
     if (row.resource == "deployments") row.prepare_status_update = keep_members_and_labels;
-    if (row.resource == "statefulsets") {
-      row.prepare_create = prepare_stateful_set;
-      row.prepare_update = prepare_stateful_set_update;
-      row.validate_create = validate_stateful_set_create;
-    }
+    if (row.resource == "statefulsets") row.validate_create = validate_stateful_set_create;
     set_status_rules(row, std::make_index_sequence<std::size(kStatuses)>());
     if (row.resource == "daemonsets") {
       row.prepare_create = prepare_daemon_set_create;

@@ -261,7 +261,9 @@ std::string sent_to_host(const TranslateContext& context, std::string_view kind,
   Document object = smallest(kind);
   const auto change = Document::parse_json(around(one.path, one.value));
   merge(object.root(), change->root());
-  const auto result = translate(context, kind, object.root(), Operation::create);
+  // Ephemeral containers come to a pod that is there.
+  const bool later = text_of(one.path).find("ephemeralContainers") != std::string::npos;
+  const auto result = translate(context, kind, object.root(), later ? Operation::update : Operation::create);
   if (!result) {
     std::string why = "refused:";
     for (const Cause& cause : result.error().causes) why += " " + cause.field + ": " + cause.message + ";";
@@ -387,6 +389,7 @@ constexpr std::string_view kGuardedTwice[] = {
     " spec.dnsPolicy -> \"Default\"",
     " spec.hostname -> ",
     " spec.initContainers[].env -> ",
+    " spec.ephemeralContainers[].env -> ",
     ".serviceAccountToken.path -> absent",
     ".serviceAccountToken.expirationSeconds -> absent",
     ".serviceAccountToken.audience -> absent",

@@ -115,4 +115,22 @@ check "until it is taken away" "$(code k wait --for=condition=Ready pod/held --t
 
 until_is "a sidecar runs beside, and ends with the pod" Succeeded field pod/together .status.phase
 check "the other init container ran first" "$(k logs together -c before | tail -n 1)" before
+# A container that comes later, to look into the pod; and more of what the pod has, without a restart.
+look() { k debug told --image=busybox --target=c -c look --profile=general -- sh -c 'echo found; sleep 1h' >/dev/null 2>&1; }
+check "kubectl debug" "$(code look)" 0
+until_is "an ephemeral container runs" look k get pod told -o 'jsonpath={.status.ephemeralContainerStatuses[?(@.state.running)].name}'
+contains "its log" "$(k logs told -c look)" found
+check "on the host it is the host pod's" "$(h get pods -o json | jq -r '.items[] | select(.metadata.name | startswith("told-")) | .spec.ephemeralContainers[].name')" look
+k patch pod told --subresource=resize -p '{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"150m"}}}]}}' >/dev/null
+until_is "a resize is acted upon" "150m 64Mi" k get pod told -o 'jsonpath={.status.containerStatuses[0].resources.requests.cpu} {.status.containerStatuses[0].resources.requests.memory}'
+until_is "and has been seen as the tenant counts" "$(field pod/told .metadata.generation)" field pod/told .status.observedGeneration
+check "no container was restarted" "$(field pod/told '.status.containerStatuses[0].restartCount')" 0
+# What the host gives it instead, nobody takes back.
+host_pod=$(h get pods -o name | grep told-)
+h patch "$host_pod" --subresource=resize -p '{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"120m"}}}]}}' >/dev/null
+until_is "the host's own resize shows" 120m k get pod told -o 'jsonpath={.status.containerStatuses[0].resources.requests.cpu}'
+k label pod told seen=yes >/dev/null
+seen_on_host() { [ -n "$(h get pods -l t.sublet.dev/seen=yes -o name)" ]; }
+until_true "another change of the tenant's crosses" seen_on_host
+check "and the host's resize stands" "$(h get "$host_pod" -o 'jsonpath={.spec.containers[0].resources.requests.cpu}')" 120m
 exit "$((failures > 0))"
