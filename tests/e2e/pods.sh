@@ -116,7 +116,7 @@ check "until it is taken away" "$(code k wait --for=condition=Ready pod/held --t
 until_is "a sidecar runs beside, and ends with the pod" Succeeded field pod/together .status.phase
 check "the other init container ran first" "$(k logs together -c before | tail -n 1)" before
 # A container that comes later, to look into the pod; and more of what the pod has, without a restart.
-look() { k debug told --image=busybox --target=c -c look --profile=general -- sh -c 'echo found; sleep 1h' >/dev/null 2>&1; }
+look() { k debug told --image=busybox --target=c -c look --profile=baseline -- sh -c 'echo found; sleep 1h' >/dev/null 2>&1; }
 check "kubectl debug" "$(code look)" 0
 until_is "an ephemeral container runs" look k get pod told -o 'jsonpath={.status.ephemeralContainerStatuses[?(@.state.running)].name}'
 contains "its log" "$(k logs told -c look)" found
