@@ -92,9 +92,11 @@ TEST(PodProxy, LinksAreRewrittenHoweverThePiecesAreCut) {
   for (std::size_t first = 0; first <= text.size(); ++first)
     for (std::size_t second = first; second <= text.size(); ++second) {
       LinkRewriter links("/ns/pod", "/T");
-      EXPECT_EQ(links.put(text.substr(0, first)) + links.put(text.substr(first, second - first)) +
-                    links.put(text.substr(second)) + links.end(),
-                wanted);
+      std::string out = links.put(text.substr(0, first));
+      out += links.put(text.substr(first, second - first));
+      out += links.put(text.substr(second));
+      out += links.end();
+      EXPECT_EQ(out, wanted);
     }
   LinkRewriter none;
   EXPECT_EQ(none.put("as it is") + none.end(), "as it is");

@@ -159,16 +159,21 @@ void validate_env_source(Causes& causes, const std::string& path, const Value& v
     invalid(causes, path, "", "may not have more than one field specified at a time");
 }
 
+// Most variables are right: no path is made of theirs.
 void validate_env(Causes& causes, const std::string& path, const Value& variables) {
   std::size_t index = 0;
   for (auto variable : variables) {
-    std::string at = item(path, index++);
-    auto name = variable["name"].text();
+    const std::size_t place = index++;
+    const auto name = variable["name"].text();
+    const auto faults = env_var_name(name);
+    const bool sourced = variable.has("valueFrom");
+    if (!name.empty() && faults.empty() && !sourced) continue;
+    const std::string at = item(path, place);
     if (name.empty())
       required(causes, child(at, "name"));
     else
-      invalid_each(causes, child(at, "name"), name, env_var_name(name));
-    validate_env_source(causes, child(at, "valueFrom"), variable);
+      invalid_each(causes, child(at, "name"), name, faults);
+    if (sourced) validate_env_source(causes, child(at, "valueFrom"), variable);
   }
 }
 
