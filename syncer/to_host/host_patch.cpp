@@ -141,22 +141,23 @@ bool resized(const Written& before, std::string_view name, const Value& wanted) 
   return known != before.resources.end() ? known->second != now : before.generation > 0;
 }
 
-bool resize_containers(Value host_containers, const Value& wanted, const Written& before) {
+void resize_containers(const Value& host_containers, const Value& wanted, const Written& before, std::string_view list,
+                       Value spec_patch) {
+  const auto is_resized = [&](const Value& one) { return resized(before, one["name"].text(), one); };
+  if (std::none_of(wanted.begin(), wanted.end(), is_resized)) return;  // nearly always: no copy is made
+  const Document containers = Document::copy_of(host_containers);
   bool changed = false;
-  for (Value container : host_containers)
+  for (Value container : containers.root())
     for (const Value one : wanted)
-      if (one["name"].equals(container["name"]) && resized(before, one["name"].text(), one))
-        changed = take_resources(container, one) || changed;
-  return changed;
+      if (one["name"].equals(container["name"]) && is_resized(one)) changed = take_resources(container, one) || changed;
+  if (changed) spec_patch.put(list, containers.root());
 }
 
 Document resources_patch(const Value& host_pod, const Value& desired) {
   Document patch = Document::object();
   const Written before = Written::on(host_pod);
-  for (const std::string_view list : {"initContainers", "containers"}) {
-    const Document containers = Document::copy_of(host_pod["spec"][list]);
-    if (resize_containers(containers.root(), desired["spec"][list], before)) patch.root().put(list, containers.root());
-  }
+  for (const std::string_view list : {"initContainers", "containers"})
+    resize_containers(host_pod["spec"][list], desired["spec"][list], before, list, patch.root());
   if (!resized(before, "", desired["spec"])) return patch;
   const Document spec = Document::object();
   if (const Value now = host_pod["spec"]["resources"]) spec.root().put("resources", now);
@@ -167,6 +168,7 @@ Document resources_patch(const Value& host_pod, const Value& desired) {
 Document ephemeral_containers_patch(const Value& host_pod, const Value& desired) {
   Document patch = Document::object();
   const std::string_view list = "ephemeralContainers";
+  if (desired["spec"][list].empty()) return patch;
   Document containers = Document::copy_of(host_pod["spec"][list]);
   if (!containers.root().is_array()) containers.root().make_array();
   const std::size_t there = containers.root().size();
