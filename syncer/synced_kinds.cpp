@@ -11,9 +11,6 @@
 namespace sublet::syncer {
 namespace {
 
-constexpr std::string_view kAllVerbs = "get list watch create patch delete";
-constexpr std::string_view kReadVerbs = "list watch";
-
 bool but_the_api_servers_own(std::string_view tenant_namespace, std::string_view tenant_name) {
   return tenant_namespace != "default" || tenant_name != "kubernetes";
 }

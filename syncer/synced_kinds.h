@@ -36,6 +36,9 @@ enum class Direction { to_host, from_host };
 // ours of such a kind, or all in the namespace of a mapping.
 enum class HostCopy { none, ours, host_namespace, cluster, ours_in_cluster, other_namespace };
 
+/// What the syncer may do on the host with a kind that it writes there, and with one that it only reads.
+inline constexpr std::string_view kAllVerbs = "get list watch create patch delete", kReadVerbs = "list watch";
+
 /// A subresource of a host object through which part of it changes.
 struct HostView {
   std::string_view subresource;
