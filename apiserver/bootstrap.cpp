@@ -84,7 +84,15 @@ BootstrapObject service_range(const ClusterFacts& cluster) {
 /// For servers that let this one say who their clients are.
 BootstrapObject authentication_config_map(const ClusterFacts& cluster) {
   auto made = make("", "v1", "configmaps", "ConfigMap", "kube-system", "extension-apiserver-authentication");
-  made.object.root().object("data").put("client-ca-file", cluster.ca_certificate_pem);
+  auto data = made.object.root().object("data");
+  data.put("client-ca-file", cluster.ca_certificate_pem);
+  if (cluster.front_proxy_ca_pem.empty()) return made;
+  data.put("requestheader-client-ca-file", cluster.front_proxy_ca_pem);
+  data.put("requestheader-allowed-names", "[\"" + std::string(kFrontProxyName) + "\"]");
+  data.put("requestheader-username-headers", R"(["X-Remote-User"])");
+  data.put("requestheader-uid-headers", R"(["X-Remote-Uid"])");
+  data.put("requestheader-group-headers", R"(["X-Remote-Group"])");
+  data.put("requestheader-extra-headers-prefix", R"(["X-Remote-Extra-"])");
   return made;
 }
 

@@ -47,6 +47,8 @@ void KindBench::store(const std::string& key, std::string_view json) {
   op.put->index.uid = document["metadata"]["uid"].string();
   for (const Value label : document["metadata"]["labels"])
     op.put->index.labels.emplace_back(std::string(label.key()), label.string());
+  if (const Value node = document["spec"]["nodeName"]; !node.text().empty())
+    op.put->index.fields.emplace_back("spec.nodeName", node.string());
   store::Txn put;
   put.ops.push_back(std::move(op));
   ASSERT_TRUE(store_->commit(std::move(put)).has_value());
@@ -97,6 +99,7 @@ void validate_as_verbs_do(const Value& object, schema::Type type, const Strategy
   for (auto& cause : structural) {
     bool said = cause.field.starts_with("metadata.");
     for (const auto& other : causes) said |= other.field == cause.field;
+    said |= strategy.overlooks && strategy.overlooks(object, cause.field);
     if (!said) causes.push_back(std::move(cause));
   }
 }
@@ -119,6 +122,7 @@ Outcome KindBench::run_create(WriteContext& context, Value object, const schema:
   validate_object_meta(object["metadata"], facts.namespaced, strategy.name_rule, causes);
   validate_as_verbs_do(object, type, strategy, causes);
   if (strategy.validate_create) strategy.validate_create(object, causes);
+  if (strategy.judge_create) strategy.judge_create(context, object, causes);
   if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, metadata["name"].text(), causes));
   if (auto outcome = admit_validating(context, WriteVerb::create, object, {}); !outcome) return outcome;
   if (auto outcome = charge_quota(context, WriteVerb::create, object, {}); !outcome) return outcome;

@@ -2,15 +2,25 @@
 
 #include "apiserver/admission/admission_hooks.h"
 #include "apiserver/admission/call_out.h"
+#include "apiserver/aggregation/aggregated_apis.h"
+#include "apiserver/aggregation/availability.h"
 #include "apiserver/authz/standing_rights.h"
 #include "apiserver/crd/keeper.h"
+#include "apiserver/endpoints/host_descriptions.h"
 #include "apiserver/filters/pipeline.h"
+#include "apiserver/flowcontrol/flow_control.h"
 #include "apiserver/stored_release.h"
 #include "apiserver/system_objects.h"
 #include "apiserver/watch/watch_hub.h"
 
 namespace sublet::apiserver {
 namespace {
+
+std::set<std::string, std::less<>> users_of_the_house(const ServerOptions& options) {
+  std::set<std::string, std::less<>> users = {options.unix_socket_user};
+  for (const auto& rights : options.house_rights) users.insert(rights.user);
+  return users;
+}
 
 // The core and what it knows only by name, in one allocation that whoever holds the core keeps alive.
 struct Parts {
@@ -20,13 +30,20 @@ struct Parts {
         hooks(store, loop, options.outbound),
         authorizer(store, options.house_rights),
         standing_rights(loop, authorizer),
-        core(store, loop, std::move(options), clock, random, watches, call_outs, hooks, authorizer, standing_rights) {}
+        flow_control(store, clock, options.seats, users_of_the_house(options)),
+        aggregated(store, options.metrics != nullptr),
+        host_descriptions(options.host_openapi, clock),
+        core(store, loop, std::move(options), clock, random, watches, call_outs, hooks, authorizer, standing_rights,
+             flow_control, aggregated, host_descriptions) {}
 
   WatchHub watches;
   CallOuts call_outs;
   AdmissionHooks hooks;
   Authorizer authorizer;
   StandingRights standing_rights;
+  FlowControl flow_control;
+  AggregatedApis aggregated;
+  HostDescriptions host_descriptions;
   ServerCore core;
 };
 
@@ -64,9 +81,18 @@ std::shared_ptr<const schema::Registry> Server::kinds() const { return impl_->co
 
 void Server::install_kinds(std::shared_ptr<const schema::Registry> kinds) { impl_->core->kinds.set(std::move(kinds)); }
 
+ApiServiceCheck Server::check_api_service() {
+  return [core = impl_->core](const std::string& name, std::function<void(ApiAvailability)> done) {
+    return apiserver::check_api_service(core, name, std::move(done));
+  };
+}
+
 void Server::stop() {
   impl_->core->stopping = true;
   impl_->definitions->stop();
+  impl_->core->flow_control.stop();
+  impl_->core->aggregated.stop();
+  impl_->core->host_descriptions.stop();
   impl_->core->watches.finish_all();
   impl_->core->call_outs.stop();
   impl_->core->aside.workers.stop();

@@ -88,11 +88,17 @@ Rig::Rig(ServerOptions options, WithRights) : loop_("test-api") {
   start({}, std::move(options), store::make_memory_log());
 }
 
-void Rig::start(store::StoreOptions store_options, ServerOptions options, std::unique_ptr<store::Log> log) {
+Rig::Rig(ServerOptions options, Clock& clock) : loop_("test-api") {
+  options.bootstrap_rights = false;
+  start({}, std::move(options), store::make_memory_log(), clock);
+}
+
+void Rig::start(store::StoreOptions store_options, ServerOptions options, std::unique_ptr<store::Log> log,
+                Clock& clock) {
   auto store = store::Store::open(std::move(log), std::move(store_options));
   EXPECT_TRUE(store);
   store_ = std::move(*store);
-  server_ = std::make_unique<Server>(*store_, loop_.loop(), std::move(options));
+  server_ = std::make_unique<Server>(*store_, loop_.loop(), std::move(options), clock);
   const auto started = server_->start();
   EXPECT_TRUE(started) << started.error().message;
   transport_ = net::make_in_process_transport(server_->handler(), test_identity(), &loop_.loop());

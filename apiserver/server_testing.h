@@ -68,6 +68,8 @@ class Rig {
     explicit WithRights() = default;
   };
   Rig(ServerOptions options, WithRights);
+  /// The first with a clock of the test's.
+  Rig(ServerOptions options, Clock& clock);
   ~Rig();
   Reply call(std::string method, std::string target, std::string body = {}, net::Headers headers = {});
   Reply get(std::string target, net::Headers headers = {}) {
@@ -92,7 +94,8 @@ class Rig {
   Reply make_config_map(const std::string& name, const std::string& value = "v", const std::string& labels = "{}");
 
  private:
-  void start(store::StoreOptions store_options, ServerOptions options, std::unique_ptr<store::Log> log);
+  void start(store::StoreOptions store_options, ServerOptions options, std::unique_ptr<store::Log> log,
+             Clock& clock = Clock::system());
 
   std::unique_ptr<store::Store> store_;
   net::LoopThread loop_;

@@ -4,6 +4,7 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/verbs/phases.h"
 #include "sublet/apiserver/bootstrap.h"
+#include "sublet/apiserver/flow_objects.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -36,9 +37,11 @@ bool is_ours(const BootstrapObject& object) {
           (object.name == "kube-root-ca.crt" || object.name == "extension-apiserver-authentication"));
 }
 
-ContextPtr context_for(const std::shared_ptr<ServerCore>& core, const BootstrapObject& object) {
+/// `manager`: of these objects, as upstream's own are managed.
+ContextPtr context_for(const std::shared_ptr<ServerCore>& core, const BootstrapObject& object,
+                       std::string_view manager = "kube-apiserver") {
   net::Request request;
-  request.headers.add("User-Agent", "kube-apiserver");  // who manages these objects, as upstream's own do
+  request.headers.add("User-Agent", std::string(manager));
   auto context = std::make_shared<RequestContext>(core, std::move(request), std::make_shared<NullSink>());
   context->route = context->routes().find(object.group, object.version, object.resource);
   context->info.namespace_name = object.namespace_name;
@@ -113,9 +116,20 @@ Result<std::optional<Draft>> draft_of_right(ServerCore& core, const RequestConte
   return std::optional<Draft>(std::move(draft));
 }
 
-/// All in one Txn: a new cluster writes them at once.
-Outcome reconcile_rights(const std::shared_ptr<ServerCore>& core) {
-  store::Txn all;
+/// Plans the draft, when there is one, and puts what it does to the rest.
+Outcome add_to(store::Txn& all, RequestContext& context, Result<std::optional<Draft>> draft) {
+  if (!draft) return fail(draft.error());
+  if (!*draft) return {};
+  const auto now = context.core->store.pending();
+  Write write(context, now);
+  auto plan = plan_at_once(write, **draft);
+  if (!plan) return fail(plan.error());
+  std::move(plan->txn.guards.begin(), plan->txn.guards.end(), std::back_inserter(all.guards));
+  std::move(plan->txn.ops.begin(), plan->txn.ops.end(), std::back_inserter(all.ops));
+  return {};
+}
+
+Outcome add_rights(const std::shared_ptr<ServerCore>& core, store::Txn& all) {
   for (const auto json : bootstrap_rights()) {
     auto object = Document::parse_json(json);
     if (!object) return fail(object.error());
@@ -123,16 +137,48 @@ Outcome reconcile_rights(const std::shared_ptr<ServerCore>& core) {
     const auto context = context_for(core, right);
     if (!context->route) continue;
     const auto pending = core->store.pending();
-    auto draft = draft_of_right(*core, *context, pending, right);
-    if (!draft) return fail(draft.error());
-    if (!*draft) continue;
-    const auto now = core->store.pending();
-    Write write(*context, now);
-    auto plan = plan_at_once(write, **draft);
-    if (!plan) return fail(plan.error());
-    std::move(plan->txn.guards.begin(), plan->txn.guards.end(), std::back_inserter(all.guards));
-    std::move(plan->txn.ops.begin(), plan->txn.ops.end(), std::back_inserter(all.ops));
+    auto added = add_to(all, *context, draft_of_right(*core, *context, pending, right));
+    if (!added) return added;
   }
+  return {};
+}
+
+// --- flow schemas and priority levels ---
+
+/// Null: there is nothing to write.
+Result<std::optional<Draft>> draft_of_flow_object(const RequestContext& context, const store::Snapshot& pending,
+                                                  const FlowObject& wanted) {
+  const auto current = pending.get(context.key());
+  if (!current) {
+    Draft draft;
+    draft.object = wanted.object.clone();
+    return std::optional<Draft>(std::move(draft));
+  }
+  auto stored = stored_document(*current);
+  if (!stored) return fail(stored.error());
+  if (!restore_flow_object(stored->root(), wanted)) return std::optional<Draft>();
+  auto changed = draft_of_change(*context.route, current, std::move(*stored));
+  if (!changed) return fail(changed.error());
+  return std::optional<Draft>(std::move(*changed));
+}
+
+Outcome add_flow_objects(const std::shared_ptr<ServerCore>& core, store::Txn& all) {
+  for (const auto& wanted : flow_objects()) {
+    const auto context =
+        context_for(core, {kFlowControlGroup, kFlowControlVersion, wanted.resource, {}, wanted.name, {}},
+                    "api-priority-and-fairness-config-producer-v1");
+    if (!context->route) continue;
+    auto added = add_to(all, *context, draft_of_flow_object(*context, core->store.pending(), wanted));
+    if (!added) return added;
+  }
+  return {};
+}
+
+/// All in one Txn: a new cluster writes them at once.
+Outcome reconcile_rights_and_flows(const std::shared_ptr<ServerCore>& core) {
+  store::Txn all;
+  if (auto added = add_rights(core, all); !added) return added;
+  if (auto added = add_flow_objects(core, all); !added) return added;
   if (all.ops.empty()) return {};
   auto committed = core->store.commit(std::move(all));
   return committed ? Outcome() : fail(committed.error());
@@ -151,7 +197,7 @@ Outcome create_system_objects(const std::shared_ptr<ServerCore>& core) {
     auto committed = core->store.commit(std::move(plan->txn));
     if (!committed && !committed.error().is(Reason::conflict)) return fail(committed.error());
   }
-  return core->options.bootstrap_rights ? reconcile_rights(core) : Outcome();
+  return core->options.bootstrap_rights ? reconcile_rights_and_flows(core) : Outcome();
 }
 
 }  // namespace sublet::apiserver

@@ -5,8 +5,11 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <vector>
 
+#include "apiserver/admission/relayed_answer.h"
 #include "apiserver/tunnel_call.h"
+#include "sublet/base/clock.h"
 #include "sublet/base/mutex.h"
 #include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
@@ -19,17 +22,21 @@ namespace sublet::apiserver {
 namespace {
 
 constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
-constexpr std::size_t kWaitingJobsMax = 64;  // more log requests than this without a syncer are turned away at once
+constexpr std::size_t kWaitingJobsMax = 64;  // more requests than this without a syncer are turned away at once
 constexpr std::chrono::seconds kSyncerTimeout{10};
+constexpr std::chrono::seconds kOpenApiTimeout{3};
+constexpr std::chrono::seconds kBetweenPolls{2};  // who has not polled for so long is not there
 constexpr std::size_t kBacklogHigh = 256 * 1024;  // a piece is acknowledged once less than this waits for the client
 
 struct Job {
   std::string id;
   PodLogRequest log;
-  bool close = false;                                                // of that id: nobody reads it any more
   std::shared_ptr<const ServiceCall> call = nullptr;                 // instead of a log
   std::shared_ptr<const kube::PodConnectRequest> connect = nullptr;  // the same
   std::shared_ptr<const kube::PodProxyRequest> proxy = nullptr;      // that too, then the same object
+  bool relayed = false;                                              // a call whose answer is passed on as it comes
+  std::optional<std::string> openapi = {};                           // a document of the host's, instead of a log
+  std::shared_ptr<const kube::MetricsQuestion> metrics = nullptr;    // instead of a log
 };
 
 // Two connections that are to become one: each comes when its 101 is on its way. Whoever waits for one that never comes
@@ -61,26 +68,36 @@ struct Stream {
   std::shared_ptr<net::ResponseSink> unacknowledged;  // the syncer's POST that waits for room
 };
 
+void put_headers(schema::Value out, const net::Headers& headers) {
+  schema::Value list = out.array("headers");  // a name may come several times
+  for (const auto& [name, value] : headers) {
+    schema::Value header = list.push_object();
+    header.put("name", name);
+    header.put("value", value);
+  }
+}
+
 void put_call(schema::Value out, const ServiceCall& call) {
   out.put("port", call.port);
   out.put("serverName", call.server_name);
   out.put("ca", call.ca_pem);
   out.put("method", call.request.method);
   out.put("target", call.request.target);
-  for (const auto& [name, value] : call.request.headers) out.object("headers").put(name, value);
-  out.put("body", call.request.body);
+  put_headers(out, call.request.headers);
+  out.put("body", schema::base64_encode(call.request.body));
   out.put("timeout", static_cast<std::int64_t>(call.timeout.count()));
+  if (call.any_certificate) out.put("anyCertificate", true);
+  if (call.certificate_pem.empty()) return;
+  out.put("certificate", call.certificate_pem);
+  out.put("key", call.key_pem);
 }
 
 void put_connect(schema::Value out, const kube::PodConnectRequest& connect) {
   out.put("subresource", connect.subresource);
   out.put("method", connect.method);
-  schema::Value headers = out.array("headers");  // a name may come several times
-  for (const auto& [name, value] : connect.headers) {
-    schema::Value header = headers.push_object();
-    header.put("name", name);
-    header.put("value", value);
-  }
+  out.put("user", connect.user);
+  out.put("requestId", connect.request_id);
+  put_headers(out, connect.headers);
 }
 
 void put_proxy(schema::Value out, const kube::PodProxyRequest& asked) {
@@ -112,8 +129,12 @@ std::string job_json(const Job& job) {
   schema::Document document = schema::Document::object();
   schema::Value root = document.root();
   root.put("id", job.id);
-  if (job.close) {
-    root.put("close", true);
+  if (job.openapi) {
+    root.put("openapi", *job.openapi);
+    return document.to_json();
+  }
+  if (job.metrics) {
+    job.metrics->put(root.object("metrics"));
     return document.to_json();
   }
   root.put("namespace", job.log.namespace_name);
@@ -121,8 +142,16 @@ std::string job_json(const Job& job) {
   root.put("uid", job.log.pod_uid);
   root.put("query", job.log.query);
   if (job.call) put_call(root.object("call"), *job.call);
+  if (job.relayed) root.object("call").put("relayed", true);
   if (job.connect) put_connect(root.object("connect"), *job.connect);
   if (job.proxy) put_proxy(root.object("connect").object("proxy"), *job.proxy);
+  return document.to_json();
+}
+
+std::string closed_json(const std::vector<std::string>& ids) {
+  schema::Document document = schema::Document::object();
+  schema::Value list = document.root().array("closed");
+  for (const std::string& id : ids) list.push(id);
   return document.to_json();
 }
 
@@ -165,7 +194,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       if (waiting.size() < kWaitingJobsMax) {
         id = job.id = std::to_string(++last_id);
         streams[id].client = client;
-        streams[id].proxied = job.proxy != nullptr;
+        streams[id].proxied = job.proxy != nullptr || job.relayed;
         waiting.push_back(std::move(job));
       }
     }
@@ -185,31 +214,62 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
 
   // What it returns is the caller's: dropping it ends the call.
   std::shared_ptr<void> call(ServiceCall call, std::function<void(Result<net::Response>)> done) {
-    const auto end = std::make_shared<TunnelCall>(loop, std::move(done));
     const auto timeout = call.timeout;
     PodLogRequest pod{call.pod_namespace, call.pod_name, call.pod_uid, ""};
-    Job job{"", std::move(pod), false, std::make_shared<const ServiceCall>(std::move(call)), nullptr, nullptr};
-    // On the loop, so that nothing is answered before this has returned.
+    Job job{"", std::move(pod), std::make_shared<const ServiceCall>(std::move(call))};
+    return ask(std::move(job), timeout, std::move(done));
+  }
+
+  std::shared_ptr<void> ask(Job job, std::chrono::milliseconds timeout,
+                            std::function<void(Result<net::Response>)> done) {
+    const auto end = std::make_shared<TunnelCall>(loop, std::move(done));
+    begin(std::move(job), timeout, end);
+    return {end.get(), [end](void*) { end->drop(); }};
+  }
+
+  // On the loop, so that nothing is answered before this has returned.
+  void begin(Job job, std::chrono::milliseconds timeout, const std::shared_ptr<TunnelCall>& end) {
     loop.post([self = shared_from_this(), job = std::move(job), end] { self->open(job, end); });
     loop.after(timeout, [weak = std::weak_ptr(end)] {
       if (const auto late = weak.lock()) late->fail_with(fail(Reason::timeout, "context deadline exceeded").value());
     });
-    return {end.get(), [end](void*) { end->drop(); }};
   }
 
-  // Answers the parked poll with the next job.
+  void ask_openapi(const std::string& path, std::function<void(Result<std::string>)> done) {
+    if (!syncer_is_there()) return done(fail(Reason::service_unavailable, "the syncer is not connected"));
+    const auto end = std::make_shared<TunnelCall>(loop, [done = std::move(done)](Result<net::Response> answer) {
+      if (!answer) return done(fail(answer.error()));
+      if (answer->code != 200)
+        return done(fail(Reason::service_unavailable, "the host answered " + std::to_string(answer->code)));
+      done(std::move(answer->body));
+    });
+    Job job;
+    job.openapi = path;
+    begin(std::move(job), std::chrono::duration_cast<std::chrono::milliseconds>(kOpenApiTimeout), end);
+  }
+
+  bool syncer_is_there() {
+    const MutexLock lock(mutex);
+    return parked || (polled_at && std::chrono::steady_clock::now() - *polled_at < kBetweenPolls);
+  }
+
+  // Answers the parked poll with all that were closed, or with the next job.
   void hand_out() {
     std::shared_ptr<net::ResponseSink> poll;
+    std::vector<std::string> ended;
     Job job;
     {
       const MutexLock lock(mutex);
-      if (!parked || waiting.empty()) return;
-      poll = std::move(parked);
-      parked = nullptr;
-      job = std::move(waiting.front());
-      waiting.pop_front();
+      if (!parked || (waiting.empty() && closed.empty())) return;
+      poll = std::exchange(parked, nullptr);
+      polled_at = std::chrono::steady_clock::now();
+      ended.swap(closed);
+      if (ended.empty()) {
+        job = std::move(waiting.front());
+        waiting.pop_front();
+      }
     }
-    poll->respond(200, {{"Content-Type", "application/json"}}, job_json(job));
+    poll->respond(200, {{"Content-Type", "application/json"}}, ended.empty() ? job_json(job) : closed_json(ended));
   }
 
   void give_up_if_waiting(const std::string& id) {
@@ -238,8 +298,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       post = std::move(found->second.unacknowledged);
       streams.erase(found);
       // A log that says nothing has no piece that could be answered by 410: the syncer is told.
-      if (std::erase_if(waiting, [&](const Job& job) { return job.id == id; }) == 0 && !post)
-        waiting.push_back({id, {}, true, nullptr, nullptr, nullptr});
+      if (std::erase_if(waiting, [&](const Job& job) { return job.id == id; }) == 0 && !post) closed.push_back(id);
     }
     if (post) answer_empty(*post, 410);
     hand_out();
@@ -308,7 +367,10 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     if (first) {
       net::Headers head = head_of_answer(request, proxied);
       if (end) {
-        client->respond(*code, std::move(head), request.body);
+        if (proxied && head.get("Content-Type") == kCallFailed)
+          answer_unreached(*client, request.body);
+        else
+          client->respond(*code, std::move(head), request.body);
         return answer_empty(*post, 200);
       }
       client->start(*code, std::move(head));
@@ -372,9 +434,11 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   net::Loop& loop;
   Mutex mutex;
   std::uint64_t last_id SUBLET_GUARDED_BY(mutex) = 0;
-  std::deque<Job> waiting SUBLET_GUARDED_BY(mutex);  // no poll has taken them yet
+  std::deque<Job> waiting SUBLET_GUARDED_BY(mutex);          // no poll has taken them yet
+  std::vector<std::string> closed SUBLET_GUARDED_BY(mutex);  // ids that a syncer works on, and nobody waits for
   std::map<std::string, Stream> streams SUBLET_GUARDED_BY(mutex);
   std::shared_ptr<net::ResponseSink> parked SUBLET_GUARDED_BY(mutex);  // the syncer's poll
+  std::optional<SteadyTime> polled_at SUBLET_GUARDED_BY(mutex);        // when the last one was given a job
 };
 
 Tunnel::Tunnel(net::Loop& loop) : impl_(std::make_shared<Impl>(loop)) {}
@@ -382,14 +446,14 @@ Tunnel::~Tunnel() = default;
 
 PodLogs Tunnel::pod_logs() {
   return [impl = impl_](const PodLogRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
-    impl->open({"", request, false, nullptr, nullptr, nullptr}, sink);
+    impl->open({"", request}, sink);
   };
 }
 
 kube::PodConnections Tunnel::pod_connections() {
   return [impl = impl_](const kube::PodConnectRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
     PodLogRequest pod{request.namespace_name, request.pod_name, request.pod_uid, request.query};
-    Job job{"", std::move(pod), false, nullptr, nullptr, nullptr};
+    Job job{"", std::move(pod)};
     if (const auto* proxy = kube::as_proxy(request))
       job.connect = job.proxy = std::make_shared<const kube::PodProxyRequest>(*proxy);
     else
@@ -398,9 +462,44 @@ kube::PodConnections Tunnel::pod_connections() {
   };
 }
 
+HostOpenApi Tunnel::host_openapi() {
+  return [impl = impl_](const std::string& path, std::function<void(Result<std::string>)> done) {
+    impl->ask_openapi(path, std::move(done));
+  };
+}
+
+kube::MetricsSource Tunnel::metrics() {
+  return [impl = impl_](const kube::MetricsQuestion& question, const std::shared_ptr<net::ResponseSink>& sink) {
+    Job job;
+    job.metrics = std::make_shared<const kube::MetricsQuestion>(question);
+    impl->open(std::move(job), sink);
+  };
+}
+
+MetricsCheck Tunnel::metrics_check() {
+  return [impl = impl_](std::function<void(std::optional<bool>)> done) {
+    Job job;
+    job.metrics = std::make_shared<const kube::MetricsQuestion>();
+    return impl->ask(std::move(job), kSyncerTimeout, [done = std::move(done)](const Result<net::Response>& answer) {
+      const int code = answer ? answer->code : 0;
+      done(code == 200 ? std::optional(true) : code == 404 ? std::optional(false) : std::nullopt);
+    });
+  };
+}
+
 ServiceCaller Tunnel::service_calls() {
   return [impl = impl_](ServiceCall call, std::function<void(Result<net::Response>)> done) {
     return impl->call(std::move(call), std::move(done));
+  };
+}
+
+ServiceRelay Tunnel::service_relay() {
+  return [impl = impl_](ServiceCall call, const std::shared_ptr<net::ResponseSink>& sink) {
+    PodLogRequest pod{call.pod_namespace, call.pod_name, call.pod_uid, ""};
+    Job job{"", std::move(pod)};
+    job.call = std::make_shared<const ServiceCall>(std::move(call));
+    job.relayed = true;
+    impl->open(std::move(job), sink);
   };
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <vector>
 
 #include "apiserver/server_testing.h"
 
@@ -80,8 +81,30 @@ TEST_F(TunnelTest, TheSyncerIsToldWhenAClientHasGoneFromALogThatSaysNothing) {
   client.exchange.reset();
   const auto poll = call("GET", "/sublet.dev/v1/tunnel");
   EXPECT_TRUE(poll->ended());
-  EXPECT_EQ(poll->raw(), R"({"id":"1","close":true})");
+  EXPECT_EQ(poll->raw(), R"({"closed":["1"]})");
   EXPECT_EQ(piece("1?end=1"), 410);
+}
+
+TEST_F(TunnelTest, ManyWhoGoAtOnceTakeNobodysPlaceInLine) {
+  constexpr int kMany = 80;
+  std::vector<Watching> clients;
+  std::string ids;
+  for (int i = 1; i <= kMany; ++i) {
+    clients.push_back(begin(std::to_string(i)));
+    EXPECT_EQ(piece(std::to_string(i) + "?code=200", "the beginning\n"), 200);
+    ids += (i > 1 ? ",\"" : "\"") + std::to_string(i) + '"';
+  }
+  clients.clear();
+  const auto next = call("GET", "/log");
+  const auto closed = call("GET", "/sublet.dev/v1/tunnel");
+  ASSERT_TRUE(closed->ended());
+  EXPECT_EQ(closed->raw(), "{\"closed\":[" + ids + "]}");
+  const auto job = call("GET", "/sublet.dev/v1/tunnel");
+  ASSERT_TRUE(job->ended());
+  EXPECT_NE(job->raw().find(R"("id":"81")"), std::string::npos) << job->raw();
+  EXPECT_EQ(piece("81?end=1", "a line"), 200);
+  ASSERT_TRUE(next->ended());
+  EXPECT_EQ(next->code(), 200) << next->raw();
 }
 
 TEST_F(TunnelTest, AStreamThatGoesWrongIsCutOff) {
@@ -116,7 +139,7 @@ TEST_F(TunnelCallTest, ACallIsAJobAndItsAnswerComesBack) {
   EXPECT_EQ(
       poll->raw(),
       R"({"id":"1","namespace":"default","pod":"hook","uid":"uid-1","query":"","call":{"port":9443,)"
-      R"("serverName":"hook.default.svc","ca":"pem","method":"POST","target":"/x","body":"hello","timeout":60000}})");
+      R"("serverName":"hook.default.svc","ca":"pem","method":"POST","target":"/x","headers":[],"body":"aGVsbG8=","timeout":60000}})");
   EXPECT_EQ(piece("1?code=201", "a"), 200);
   EXPECT_EQ(piece("1?code=201&end=1", "b"), 200);
   const auto answer = answer_.get_future().get();
@@ -138,6 +161,34 @@ TEST_F(TunnelCallTest, WhoNoLongerWaitsIsNotAnswered) {
   ASSERT_TRUE(poll->ended());
   asked.reset();
   EXPECT_EQ(piece("1?code=200&end=1", "late"), 410);
+}
+
+TEST_F(TunnelTest, TheHostsOpenApiIsAskedForWhileASyncerIsThere) {
+  std::promise<Result<std::string>> nobody;
+  tunnel_.host_openapi()("", [&](Result<std::string> answer) { nobody.set_value(std::move(answer)); });
+  const auto none = nobody.get_future();
+  ASSERT_EQ(none.wait_for(std::chrono::seconds(0)), std::future_status::ready) << "without a syncer it is no at once";
+
+  for (const auto& [query, body] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"1?code=200", R"({"openapi":"3.0.0"})"}, {"2?code=403", "no"}, {"3?code=200", "cut off"}}) {
+    const auto poll = call("GET", "/sublet.dev/v1/tunnel");
+    EXPECT_EQ(piece("none?end=1"), 410);  // which comes behind it: the poll is parked
+    std::promise<Result<std::string>> heard;
+    auto told = heard.get_future();
+    tunnel_.host_openapi()("apis/apps/v1", [&](Result<std::string> answer) { heard.set_value(std::move(answer)); });
+    ASSERT_TRUE(poll->ended(std::chrono::seconds(10)))
+        << query << (told.wait_for(std::chrono::seconds(0)) == std::future_status::ready ? ": told already" : "");
+    EXPECT_EQ(poll->raw(), std::string(R"({"id":")") + query[0] + R"(","openapi":"apis/apps/v1"})");
+    const std::string_view text = body;
+    if (text == "cut off") {
+      EXPECT_EQ(piece(query, body), 200);
+      EXPECT_EQ(piece("3?end=broken", ""), 200);
+    } else {
+      EXPECT_EQ(piece(std::string(query) + "&end=1", body), 200);
+    }
+    const auto answer = told.get();
+    EXPECT_EQ(answer ? *answer : "none", text.starts_with("{") ? text : "none");
+  }
 }
 
 }  // namespace

@@ -4,11 +4,18 @@
 
 #include "sublet/base/clock.h"
 #include "sublet/base/descriptor.h"
+#include "sublet/base/log_level.h"
 #include "sublet/base/random.h"
 #include "sublet/base/status.h"
 
 namespace sublet {
 namespace {
+
+TEST(Log, ALineOfJsonIsOneWhateverItSays) {
+  EXPECT_EQ(log::line_of("pod.created", {{"name", "a \"b\"\n\x01"}, {"count", 3}}, true),
+            R"("event":"pod.created","name":"a \"b\"\u000a\u0001","count":"3")");
+  EXPECT_EQ(log::line_of("pod.created", {{"name", "a b"}}, false), R"(pod.created name="a b")");
+}
 
 TEST(Time, FormatsAndParses) {
   const auto time = parse_time("2026-11-21T11:41:37.25+02:00");

@@ -15,6 +15,8 @@ struct Known {
 constexpr Known kKnown[] = {{"ca", "the authority that signs the others", true},
                             {"apiserver", "what the API server shows", false},
                             {"admin", "administrators: what `sublet connect` hands out", true},
+                            {"front-proxy-ca", "the authority behind the next one alone", false},
+                            {"front-proxy", "what API servers of the tenant's own are shown", false},
                             {"dns", "its DNS server", false},
                             {"controllers", "upstream's kube-controller-manager", false}};
 
@@ -38,7 +40,8 @@ std::string administrators_path(const std::string& api_folder) { return api_fold
 
 Outcome forget_certificates(const std::string& api_folder) {
   // The list last: a server that reads in between has put the old administrator's into it again, and now forgets it.
-  for (const auto& path : {api_folder + "/apiserver.crt", api_folder + "/admin.crt", administrators_path(api_folder)}) {
+  for (const auto& path : {api_folder + "/apiserver.crt", api_folder + "/admin.crt", api_folder + "/dns.crt",
+                           administrators_path(api_folder)}) {
     std::error_code error;
     std::filesystem::remove(path, error);
     if (error) return internal_error("cannot remove " + path + ": " + error.message());

@@ -4,6 +4,8 @@
 #include <array>
 #include <filesystem>
 
+#include "cluster/api_access.h"
+#include "cluster/host_manifest.h"
 #include "cluster/identity.h"
 #include "cluster/owner.h"
 #include "cluster/pod_access.h"
@@ -161,12 +163,33 @@ Outcome make_namespace(const Host& host, const VirtualCluster& cluster, std::chr
   }
 }
 
-Outcome make_service_account(const Host& host, const VirtualCluster& cluster) {
-  const Document account = manifest("v1", "ServiceAccount", cluster.host_service_account);
+// The Secrets by which images are pulled for all pods of the virtual cluster; vcluster.yaml has two places for them.
+void put_pull_secrets(Value account, const patches::ControlPlane& wanted) {
+  for (const auto* named : {&wanted.syncer_account.pull_secrets, &wanted.workload_account.pull_secrets}) {
+    if (named->empty()) continue;
+    const auto secrets = Document::parse_json(*named);
+    if (!secrets) continue;  // load() has written it
+    for (const Value secret : secrets->root()) {
+      if (!account.has("imagePullSecrets")) account.array("imagePullSecrets");
+      account["imagePullSecrets"].push_object().set(secret);
+    }
+  }
+}
+
+}  // namespace
+
+Document workload_account(const VirtualCluster& cluster, const patches::SyncConfig& config) {
+  Document account = host_manifest(cluster, "v1", "ServiceAccount", cluster.host_service_account,
+                                   with_global(config, config.control_plane.workload_account.metadata));
   account.root().put("automountServiceAccountToken", false);
-  Value labels = account.root().object("metadata").object("labels");
-  labels.put(syncer::kLabelManagedBy, cluster.name);
-  labels.put(syncer::kLabelTenantUid, cluster.uid);
+  put_pull_secrets(account.root(), config.control_plane);
+  return account;
+}
+
+namespace {
+
+Outcome make_service_account(const Host& host, const VirtualCluster& cluster, const patches::SyncConfig& config) {
+  const Document account = workload_account(cluster, config);
   const auto made = host.client.create(kServiceAccounts, cluster.host_namespace, account.root());
   if (made) return {};
   if (!made.error().is(Reason::already_exists)) return fail(made.error());
@@ -180,9 +203,10 @@ Outcome make_service_account(const Host& host, const VirtualCluster& cluster) {
 }
 
 // What pods are told is in the record before any daemon reads it.
-Outcome open_to_pods(const Host& host, VirtualCluster& cluster) {
+Outcome open_to_pods(const Host& host, VirtualCluster& cluster, const patches::SyncConfig& config) {
   if (!cluster.pod_access.given()) return {};
-  const auto address = keep_pod_access(host, cluster);
+  const auto address =
+      keep_pod_access(host, cluster, config.cluster_dns, with_global(config, config.control_plane.dns_service));
   if (!address) return fail(address.error());
   if (cluster.pod_access.service_address == *address) return {};
   cluster.pod_access.service_address = *address;
@@ -195,8 +219,11 @@ Outcome prepare_host(const Host& host, VirtualCluster& cluster, std::chrono::ste
                      Progress& progress) {
   auto prepared = make_namespace(host, cluster, deadline, progress);
   if (prepared) prepared = take_name(host, cluster);
-  if (prepared) prepared = make_service_account(host, cluster);
-  if (prepared) prepared = open_to_pods(host, cluster);
+  const auto context = translate_context(cluster);
+  if (!context) return fail(context.error());
+  if (prepared) prepared = make_service_account(host, cluster, syncer::config_of(*context));
+  if (prepared) prepared = open_to_pods(host, cluster, syncer::config_of(*context));
+  if (prepared) prepared = keep_api_access(host, cluster, syncer::config_of(*context));
   if (prepared) prepared = keep_identity(host, cluster, progress);
   if (prepared) prepared = keep_policies(host, cluster);
   if (prepared) return prepared;

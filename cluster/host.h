@@ -34,12 +34,14 @@ void tell_of_unverified(const Host& host, Progress& progress);
 /// create was given. conflict when that one is of another host.
 Result<Host> host_of(const HostConnector& connect, const VirtualCluster& cluster, const HostChoice& choice);
 
-/// Namespace, the name in it (owner.h), a service account without rights, what leads pods to their API server
-/// (pod_access.h), whose address it writes into the record, the syncer's identity (identity.h), and what the template's
-/// policies keep there; all but the name may be there already. Waits for the end of a namespace of that name that is
-/// terminating.
+/// Namespace, the name in it (owner.h), a service account without rights, what leads pods and people to the API server
+/// (pod_access.h, whose address it writes into the record; api_access.h), the syncer's identity (identity.h), and what
+/// the template's policies keep there; all but the name may be there already. Waits for the end of a namespace of that
+/// name that is terminating.
 Outcome prepare_host(const Host& host, VirtualCluster& cluster, std::chrono::steady_clock::time_point deadline,
                      Progress& progress);
+/// The account without rights, under which tenants' pods run there.
+schema::Document workload_account(const VirtualCluster& cluster, const patches::SyncConfig& config);
 /// Of the namespace when it carries the mark that sublet made it.
 std::optional<std::string> uid_of_namespace_by_sublet(const Host& host, const std::string& host_namespace);
 bool wait_until_namespace_is_gone(const Host& host, const std::string& host_namespace,

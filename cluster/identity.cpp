@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cluster/host_manifest.h"
 #include "sublet/kube/account_token.h"
 #include "sublet/kube/selectors.h"
 #include "sublet/syncer/custom_kinds.h"
@@ -260,9 +261,45 @@ Outcome keep(const Host& host, const VirtualCluster& cluster, const IdentityObje
   return changed ? Outcome() : fail(changed.error());
 }
 
+// Which key of the template reads another namespace of the host.
+std::string mapping_from(const patches::SyncConfig& config, const std::string& host_namespace) {
+  for (const patches::HostMapping& mapping : config.mappings)
+    if (mapping.host_namespace == host_namespace)
+      return (mapping.kind == "Secret"      ? std::string("sync.fromHost.secrets")
+              : mapping.kind == "ConfigMap" ? std::string("sync.fromHost.configMaps")
+                                            : "the mappings of " + mapping.kind + ",") +
+             std::string(".mappings.byName \"") + host_namespace + "/" +
+             (mapping.host_name.empty() ? "*" : mapping.host_name) + "\"";
+  return "the template";
+}
+
+// Rights in a namespace that is not there cannot be given.
+std::string missing_namespace(const VirtualCluster& cluster, const patches::SyncConfig& config,
+                              const std::string& host_namespace) {
+  return mapping_from(config, host_namespace) + " of virtual cluster " + cluster.name + " reads namespace " +
+         host_namespace + ", which is not there; create it (`kubectl create namespace " + host_namespace +
+         "` with the host's kubeconfig), or take the mapping out of the template";
+}
+
 bool policies_are_served(const Host& host) {
   const auto answer = host.client.raw("GET", std::string("/apis/") + kAdmission + "/v1");
   return answer && answer->code == 200 && answer->body.find(kPolicies.resource) != std::string::npos;
+}
+
+}  // namespace
+
+namespace {
+
+// The template's, on what it names: the account (the first), and on all of them.
+void put_extra_metadata(std::vector<IdentityObject>& objects, const patches::SyncConfig& config) {
+  const patches::ExtraMetadata& of_account = config.control_plane.syncer_account.metadata;
+  for (IdentityObject& one : objects) {
+    const bool account = &one == objects.data();
+    const patches::ExtraMetadata extra = with_global(config, account ? of_account : patches::ExtraMetadata());
+    Value metadata = one.object.root()["metadata"];
+    put_api_value(metadata["labels"], extra.labels);
+    if (!extra.annotations.empty()) put_api_value(metadata.object("annotations"), extra.annotations);
+  }
 }
 
 }  // namespace
@@ -282,6 +319,7 @@ std::vector<IdentityObject> identity_objects(const VirtualCluster& cluster, cons
   }
   objects.push_back(policy(cluster, syncer::config_of(context), rights));
   objects.push_back(policy_binding(cluster));
+  put_extra_metadata(objects, syncer::config_of(context));
   return objects;
 }
 
@@ -305,6 +343,9 @@ Outcome keep_identity(const Host& host, const VirtualCluster& cluster, Progress&
     auto kept = keep(host, cluster, wanted);
     if (kept) continue;
     Status status = kept.error();
+    const bool elsewhere = !wanted.host_namespace.empty() && wanted.host_namespace != cluster.host_namespace;
+    if (elsewhere && status.is(Reason::not_found))
+      return fail(Reason::not_found, missing_namespace(cluster, syncer::config_of(*context), wanted.host_namespace));
     if (!status.is(Reason::forbidden)) return fail(std::move(status));
     if (!wanted.policy) {
       status.message += "; the kubeconfig given to create must be allowed to make the syncer's account and its rights";

@@ -222,6 +222,23 @@ TEST_F(IdentityTest, WhatItMadeIsKeptInOrderAndGoesAndAForeignOneStays) {
               HasSubstr("ClusterRole sublet.team.rag is there, and is not of virtual cluster rag"));
 }
 
+TEST_F(IdentityTest, AMappingFromANamespaceThatIsNotThereIsNamed) {
+  ASSERT_TRUE(write_private_file(
+      cluster_.template_path(),
+      "sync: {fromHost: {secrets: {enabled: true, mappings: {byName: {shared/pull: given/registry}}}}}\n"));
+  const auto refused = prepare();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(
+      refused.error().message,
+      testing::EndsWith("sync.fromHost.secrets.mappings.byName \"shared/pull\" of virtual cluster rag reads "
+                        "namespace shared, which is not there; create it (`kubectl create namespace shared` with "
+                        "the host's kubeconfig), or take the mapping out of the template"));
+  ASSERT_EQ(
+      made(host_->client, kNamespaces, R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shared"}})", ""),
+      "");
+  EXPECT_TRUE(prepare());
+}
+
 TEST_F(IdentityTest, ANamespaceThatSubletMadeEnforcesTheLoosestStandardOfItsVirtualClusters) {
   const auto enforced = [&](const std::string& name) {
     return host_->client.get(kNamespaces, "", name)

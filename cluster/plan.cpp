@@ -47,14 +47,21 @@ Outcome check_host_namespace(const std::string& name) {
 
 // The template as it will be read by the daemons: it must load and resolve.
 Outcome check_template(Plan& plan) {
-  const VirtualCluster& cluster = plan.cluster;
+  VirtualCluster& cluster = plan.cluster;
   auto made = plan.template_text.empty()
                   ? Result<patches::Template>(patches::Template::none())
                   : patches::Template::load(plan.template_text, cluster.template_file, syncer::border_facts(),
                                             cluster.lenient ? &plan.left_out : nullptr);
   if (!made) return fail(made.error());
   auto resolved = made->resolve(cluster.parameters, cluster.name, cluster.host_namespace);
-  return resolved ? Outcome() : fail(resolved.error());
+  if (!resolved) return fail(resolved.error());
+  const patches::ControlPlane& wanted = (*resolved)->config().control_plane;
+  plan.leads_people_in = wanted.leads_people_in();
+  cluster.host_service_account = workload_account_name(cluster.name, (*resolved)->config());
+  if (cluster.host_service_account == "default" || cluster.host_service_account.starts_with("sublet-syncer-"))
+    return bad_request("controlPlane.advanced.workloadServiceAccount.name: " + cluster.host_service_account +
+                       " is another's; tenants' pods would run under it");
+  return {};
 }
 
 // An address that a Service can lead to: not this machine's own loopback, not all of its networks.
@@ -101,10 +108,14 @@ Result<Plan> make_plan(const Wish& wish) {
     plan.template_text = std::move(*text);
   }
   if (auto good = check_template(plan); !good) return fail(good.error());
-  cluster.host_service_account = "sublet-workload-" + cluster.name;
   cluster.uid = uuid_v4(Random::system());
   cluster.created = format_time(Clock::system().now());
   return plan;
+}
+
+std::string workload_account_name(const std::string& name, const patches::SyncConfig& config) {
+  const std::string& asked = config.control_plane.workload_account.name;
+  return asked.empty() ? "sublet-workload-" + name : asked;
 }
 
 Result<std::int64_t> bytes_of(std::string_view quantity) {

@@ -72,6 +72,32 @@ TEST(Plan, RefusesNamesThatWouldMakeHostNamesAmbiguous) {
   EXPECT_NE(refusal({.name = "rag", .host_namespace = std::string(64, 'a')}).find("at most 63"), std::string::npos);
 }
 
+TEST(Plan, PodsRunUnderTheAccountThatTheTemplateNamesButNeverUnderAnothers) {
+  const TestFolder folder;
+  const std::string file = folder.path + "/t.yaml";
+  const auto planned = [&](const std::string& name) {
+    write_file(file, "controlPlane: {advanced: {workloadServiceAccount: {name: '" + name + "'}}}\n");
+    return make_plan({.name = "rag", .template_file = file});
+  };
+  EXPECT_EQ(planned("").value().cluster.host_service_account, "sublet-workload-rag");
+  EXPECT_EQ(planned("rag-pods").value().cluster.host_service_account, "rag-pods");
+  for (const char* others : {"default", "sublet-syncer-rag", "sublet-syncer-other"})
+    EXPECT_NE(planned(others).error().message.find("is another's"), std::string::npos) << others;
+}
+
+TEST(Plan, KnowsWhetherPeopleAreLedInThroughTheHost) {
+  const TestFolder folder;
+  const std::string file = folder.path + "/t.yaml";
+  const auto leads_in = [&](const std::string& text) {
+    write_file(file, text);
+    return make_plan({.name = "rag", .template_file = file}).value().leads_people_in;
+  };
+  EXPECT_FALSE(leads_in("controlPlane: {ingress: {enabled: false, host: a.example}, service: {annotations: {}}}\n"));
+  EXPECT_TRUE(leads_in("controlPlane: {ingress: {enabled: true, host: a.example}}\n"));
+  EXPECT_TRUE(leads_in("controlPlane: {tlsRoute: {enabled: true, host: a.example}}\n"));
+  EXPECT_TRUE(leads_in("controlPlane: {service: {spec: {type: LoadBalancer}}}\n"));
+}
+
 TEST(Plan, TellsTheTemplatesMistakesBeforeAnythingStarts) {
   const TestFolder folder;
   const std::string file = folder.path + "/t.yaml";

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "cluster/host_manifest.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/translate.h"
 
@@ -25,10 +26,12 @@ struct Port {
   const char *name, *protocol;
   int number, target;
 };
-std::array<Port, 3> ports_of(const VirtualCluster& cluster) {
-  return {{{"https", "TCP", kHttps, cluster.listen_port()},
-           {"dns", "UDP", kDns, cluster.pod_access.dns_port},
-           {"dns-tcp", "TCP", kDns, cluster.pod_access.dns_port}}};
+std::vector<Port> ports_of(const VirtualCluster& cluster, bool dns) {
+  std::vector<Port> ports{{"https", "TCP", kHttps, cluster.listen_port()}};
+  if (!dns) return ports;
+  ports.push_back({"dns", "UDP", kDns, cluster.pod_access.dns_port});
+  ports.push_back({"dns-tcp", "TCP", kDns, cluster.pod_access.dns_port});
+  return ports;
 }
 
 bool is_v6(const std::string& address) { return address.find(':') != std::string::npos; }
@@ -69,6 +72,8 @@ Result<Document> keep(const Host& host, const VirtualCluster& cluster, const kub
         same = same && merged.root().at(i)[member.key()].to_json() == member.to_json();
     if (!same) changes.root().object("spec").put("ports", ports);
   }
+  const Document metadata = missing_metadata(there->root(), wanted.root());
+  if (!metadata.root().empty()) changes.root().put("metadata", metadata.root());
   if (changes.root().empty()) return there;
   return host.client.patch(resource, place, name, kube::PatchType::merge, changes.to_json());
 }
@@ -77,13 +82,15 @@ Result<Document> keep(const Host& host, const VirtualCluster& cluster, const kub
 
 std::span<const kube::Resource> pod_access_resources() { return resources(); }
 
-Document pod_access_service(const VirtualCluster& cluster) {
+Document pod_access_service(const VirtualCluster& cluster, bool dns, const patches::ExtraMetadata& extra) {
   Document object = manifest(cluster, "v1", "Service");
+  if (!extra.labels.empty()) put_api_value(object.root()["metadata"].object("labels"), extra.labels);
+  if (!extra.annotations.empty()) put_api_value(object.root()["metadata"].object("annotations"), extra.annotations);
   Value spec = object.root().object("spec");
   if (!cluster.pod_access.service_address.empty()) spec.put("clusterIP", cluster.pod_access.service_address);
   spec.array("ipFamilies").push(is_v6(cluster.pod_access.address) ? "IPv6" : "IPv4");
   Value ports = spec.array("ports");
-  for (const Port& port : ports_of(cluster)) {
+  for (const Port& port : ports_of(cluster, dns)) {
     Value one = ports.push_object();
     one.put("name", port.name);
     one.put("protocol", port.protocol);
@@ -93,7 +100,7 @@ Document pod_access_service(const VirtualCluster& cluster) {
   return object;
 }
 
-Document pod_access_slice(const VirtualCluster& cluster) {
+Document pod_access_slice(const VirtualCluster& cluster, bool dns) {
   Document object = manifest(cluster, "discovery.k8s.io/v1", "EndpointSlice");
   Value labels = object.root()["metadata"]["labels"];
   labels.put(kOfService, "sublet-" + cluster.name);
@@ -103,7 +110,7 @@ Document pod_access_slice(const VirtualCluster& cluster) {
   endpoint.array("addresses").push(cluster.pod_access.address);
   endpoint.object("conditions").put("ready", true);
   Value ports = object.root().array("ports");
-  for (const Port& port : ports_of(cluster)) {
+  for (const Port& port : ports_of(cluster, dns)) {
     Value one = ports.push_object();
     one.put("name", port.name);
     one.put("protocol", port.protocol);
@@ -112,16 +119,17 @@ Document pod_access_slice(const VirtualCluster& cluster) {
   return object;
 }
 
-Result<std::string> keep_pod_access(const Host& host, const VirtualCluster& cluster) {
-  auto service = keep(host, cluster, resources()[0], pod_access_service(cluster));
+Result<std::string> keep_pod_access(const Host& host, const VirtualCluster& cluster, bool dns,
+                                    const patches::ExtraMetadata& extra) {
+  auto service = keep(host, cluster, resources()[0], pod_access_service(cluster, dns, extra));
   if (!service && service.error().is(Reason::invalid) && !cluster.pod_access.service_address.empty()) {
     // Another Service has its address by now.
     VirtualCluster elsewhere = cluster;
     elsewhere.pod_access.service_address.clear();
-    service = keep(host, elsewhere, resources()[0], pod_access_service(elsewhere));
+    service = keep(host, elsewhere, resources()[0], pod_access_service(elsewhere, dns, extra));
   }
   if (!service) return fail(service.error());
-  const auto slice = keep(host, cluster, resources()[1], pod_access_slice(cluster));
+  const auto slice = keep(host, cluster, resources()[1], pod_access_slice(cluster, dns));
   if (!slice) return fail(slice.error());
   const std::string address = service->root()["spec"]["clusterIP"].string();
   if (address.empty() || address == "None")

@@ -16,10 +16,12 @@ std::span<const kube::Resource> pod_access_resources();
 
 /// Makes them, or brings them to what the record says; gives the Service's address, which a Service that was lost gets
 /// again when the host still can.
-Result<std::string> keep_pod_access(const Host& host, const VirtualCluster& cluster);
+Result<std::string> keep_pod_access(const Host& host, const VirtualCluster& cluster, bool dns = true,
+                                    const patches::ExtraMetadata& extra = {});
 
 /// The two objects, as they are to be. Pure.
-schema::Document pod_access_service(const VirtualCluster& cluster);
-schema::Document pod_access_slice(const VirtualCluster& cluster);
+schema::Document pod_access_service(const VirtualCluster& cluster, bool dns = true,
+                                    const patches::ExtraMetadata& extra = {});
+schema::Document pod_access_slice(const VirtualCluster& cluster, bool dns = true);
 
 }  // namespace sublet::cluster

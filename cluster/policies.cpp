@@ -2,8 +2,10 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 
+#include "cluster/host_manifest.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/translate.h"
 
@@ -27,19 +29,6 @@ const std::array<kube::Resource, 3>& resources() {
   return all;
 }
 
-Document manifest(const VirtualCluster& cluster, std::string_view api_version, std::string_view kind,
-                  const std::string& name) {
-  Document object = Document::object();
-  object.root().put("apiVersion", api_version);
-  object.root().put("kind", kind);
-  Value metadata = object.root().object("metadata");
-  metadata.put("name", name);
-  Value labels = metadata.object("labels");
-  labels.put(syncer::kLabelManagedBy, cluster.name);
-  labels.put(syncer::kLabelTenantUid, cluster.uid);
-  return object;
-}
-
 void put_all(Value map, const patches::Quantities& quantities) {
   for (const auto& [resource, quantity] : quantities) map.put(resource, quantity);
 }
@@ -61,22 +50,54 @@ bool is_address(int family, const std::string& text) {
   return inet_pton(family, text.c_str(), bytes.data()) == 1;
 }
 
-void allow_public(Value egress, const char* network, std::span<const char* const> except, const std::string& host_api) {
+// A network of one family without some parts of it, each of which the API wants to be within, and not the whole.
+void allow_public(Value egress, const std::string& network, const std::vector<std::string>& except) {
   Value block = egress.push_object().array("to").push_object().object("ipBlock");
   block.put("cidr", network);
-  Value exceptions = block.array("except");
-  for (const char* one : except) exceptions.push(one);
-  if (!host_api.empty()) exceptions.push(host_api);
+  for (const std::string& one : except)
+    if (one != network && patches::covers(network, one)) block.array("except").push(one);
 }
 
-// Pods reach each other, any DNS server, their own API server, and what is public but for the host's API server.
-void allow_egress(Value egress, const VirtualCluster& cluster, const std::string& host_server) {
-  egress.push_object()
-      .array("to")
+bool is_six(std::string_view network) { return network.find(':') != network.npos; }
+
+bool covered(const char* network, const std::vector<std::string>& by) {
+  return std::ranges::any_of(by, [&](const std::string& one) { return patches::covers(one, network); });
+}
+
+// What the template leaves out replaces what is private, family by family; link-local networks and the host's API
+// server stay out whatever it says.
+std::vector<std::string> left_out(const patches::PublicEgress& egress, bool six, const std::string& host) {
+  std::vector<std::string> out;
+  if (egress.except)
+    for (const std::string& network : *egress.except)
+      if (is_six(network) == six) out.push_back(network);
+  const bool by_default = !egress.except || (six && out.empty());
+  if (six && by_default) out.assign(std::begin(kPrivateSix), std::end(kPrivateSix));
+  if (!six && by_default) out.assign(std::begin(kPrivateFour), std::end(kPrivateFour));
+  for (const char* always : patches::kMetadataNetworks)
+    if (is_six(always) == six && !covered(always, out)) out.emplace_back(always);
+  if (is_address(six ? AF_INET6 : AF_INET, host)) out.push_back(host + (six ? "/128" : "/32"));
+  return out;
+}
+
+void allow_world(Value egress, const patches::PublicEgress& world, const std::string& host) {
+  if (!world.enabled) return;
+  const bool all = world.cidr.empty() || world.cidr == "0.0.0.0/0";
+  const std::string first = world.cidr.empty() ? "0.0.0.0/0" : world.cidr;
+  allow_public(egress, first, left_out(world, is_six(first), host));
+  if (all) allow_public(egress, "::/0", left_out(world, true, host));
+}
+
+void allow_own_pods(Value rule, const char* peers, const VirtualCluster& cluster) {
+  rule.array(peers)
       .push_object()
       .object("podSelector")
       .object("matchLabels")
       .put(syncer::kLabelManagedBy, cluster.name);
+}
+
+// Any DNS server, and their own API server.
+void allow_egress(Value egress, const VirtualCluster& cluster, bool dns_server) {
   Value ports = egress.push_object().array("ports");
   for (const char* protocol : {"UDP", "TCP"}) {
     Value port = ports.push_object();
@@ -93,25 +114,35 @@ void allow_egress(Value egress, const VirtualCluster& cluster, const std::string
     port.put("port", cluster.listen_port());
     // Policies see where a Service leads, not its own port.
     for (const char* protocol : {"UDP", "TCP"}) {
-      if (!open) break;
+      if (!open || !dns_server) break;
       Value dns = api["ports"].push_object();
       dns.put("protocol", protocol);
       dns.put("port", cluster.pod_access.dns_port);
     }
   }
-  const std::string host = address_in(host_server);
-  allow_public(egress, "0.0.0.0/0", kPrivateFour, is_address(AF_INET, host) ? host + "/32" : "");
-  allow_public(egress, "::/0", kPrivateSix, is_address(AF_INET6, host) ? host + "/128" : "");
 }
 
-Document quota(const VirtualCluster& cluster, const patches::Policies& policies, const std::string& name) {
-  Document object = manifest(cluster, "v1", "ResourceQuota", name);
-  put_all(object.root().object("spec").object("hard"), policies.quota);
+void put_rules(Value rules, const patches::ApiValue& given) {
+  if (given.empty()) return;
+  const auto parsed = Document::parse_json(given);
+  if (!parsed) return;  // load() has written it
+  for (const Value rule : parsed->root()) rules.push_object().set(rule);
+}
+
+Document quota(const VirtualCluster& cluster, const patches::SyncConfig& config, const std::string& name) {
+  const patches::Policies& policies = config.policies;
+  Document object = host_manifest(cluster, "v1", "ResourceQuota", name, with_global(config, policies.quota_metadata));
+  Value spec = object.root().object("spec");
+  put_all(spec.object("hard"), policies.quota);
+  if (const auto scopes = Document::parse_json(policies.quota_scopes)) spec.put("scopes", scopes->root());
+  if (const auto terms = Document::parse_json(policies.quota_scope_expressions))
+    spec.object("scopeSelector").put("matchExpressions", terms->root());
   return object;
 }
 
-Document limit_range(const VirtualCluster& cluster, const patches::Policies& policies, const std::string& name) {
-  Document object = manifest(cluster, "v1", "LimitRange", name);
+Document limit_range(const VirtualCluster& cluster, const patches::SyncConfig& config, const std::string& name) {
+  const patches::Policies& policies = config.policies;
+  Document object = host_manifest(cluster, "v1", "LimitRange", name, with_global(config, policies.limit_metadata));
   Value limit = object.root().object("spec").array("limits").push_object();
   limit.put("type", "Container");
   put_limits(limit, "max", policies.limit_max);
@@ -121,12 +152,26 @@ Document limit_range(const VirtualCluster& cluster, const patches::Policies& pol
   return object;
 }
 
-Document network_policy(const VirtualCluster& cluster, const std::string& host_server, const std::string& name) {
-  Document object = manifest(cluster, "networking.k8s.io/v1", "NetworkPolicy", name);
+// Ingress is open until the template says from where besides the tenant's own pods.
+Document network_policy(const VirtualCluster& cluster, const patches::SyncConfig& config,
+                        const std::string& host_server, const std::string& name) {
+  const patches::Policies& policies = config.policies;
+  Document object = host_manifest(cluster, "networking.k8s.io/v1", "NetworkPolicy", name,
+                                  with_global(config, policies.network_metadata));
   Value spec = object.root().object("spec");
   spec.object("podSelector").object("matchLabels").put(syncer::kLabelManagedBy, cluster.name);
-  spec.array("policyTypes").push("Egress");
-  allow_egress(spec.array("egress"), cluster, host_server);
+  Value types = spec.array("policyTypes");
+  types.push("Egress");
+  Value egress = spec.array("egress");
+  allow_own_pods(egress.push_object(), "to", cluster);
+  allow_egress(egress, cluster, config.cluster_dns);
+  allow_world(egress, policies.public_egress, address_in(host_server));
+  put_rules(egress, policies.workload_egress);
+  if (policies.workload_ingress.empty()) return object;
+  types.push("Ingress");
+  Value ingress = spec.array("ingress");
+  allow_own_pods(ingress.push_object(), "from", cluster);
+  put_rules(ingress, policies.workload_ingress);
   return object;
 }
 
@@ -134,11 +179,8 @@ Outcome keep(const Host& host, const VirtualCluster& cluster, const PolicyObject
   const std::string& place = cluster.host_namespace;
   const auto there = host.client.get(policy.resource, place, policy.name);
   if (!there && !there.error().is(Reason::not_found)) return fail(there.error());
-  if (there && there->root()["metadata"]["labels"][syncer::kLabelTenantUid].text() != cluster.uid) {
-    if (!policy.object) return {};
-    return fail(Reason::already_exists, policy.resource.resource + " " + policy.name + " exists in namespace " + place +
-                                            " and does not belong to this virtual cluster; remove or rename it");
-  }
+  if (there)
+    if (auto ours = check_ours(cluster, policy.resource, there->root()); !ours) return policy.object ? ours : Outcome();
   if (!policy.object) {
     if (!there) return {};
     kube::DeleteOptions options;
@@ -152,8 +194,10 @@ Outcome keep(const Host& host, const VirtualCluster& cluster, const PolicyObject
   }
   Document patch = Document::object();
   const Document spec = patches::make_merge_patch(there->root()["spec"], policy.object->root()["spec"]);
-  if (spec.root().empty()) return {};
-  patch.root().put("spec", spec.root());
+  const Document metadata = missing_metadata(there->root(), policy.object->root());
+  if (spec.root().empty() && metadata.root().empty()) return {};
+  if (!spec.root().empty()) patch.root().put("spec", spec.root());
+  if (!metadata.root().empty()) patch.root().put("metadata", metadata.root());
   const auto patched = host.client.patch(policy.resource, place, policy.name, kube::PatchType::merge, patch.to_json());
   return patched ? Outcome() : fail(patched.error());
 }
@@ -162,25 +206,23 @@ Outcome keep(const Host& host, const VirtualCluster& cluster, const PolicyObject
 
 std::span<const kube::Resource> policy_resources() { return resources(); }
 
-std::vector<PolicyObject> policy_objects(const VirtualCluster& cluster, const patches::Policies& policies,
+std::vector<PolicyObject> policy_objects(const VirtualCluster& cluster, const patches::SyncConfig& config,
                                          const std::string& host_server) {
   const std::string name = "sublet-" + cluster.name;
   std::vector<PolicyObject> objects;
   objects.push_back({resources()[0], name, std::nullopt});
-  if (policies.resource_quota) objects.back().object = quota(cluster, policies, name);
+  if (config.policies.resource_quota) objects.back().object = quota(cluster, config, name);
   objects.push_back({resources()[1], name, std::nullopt});
-  if (policies.limit_range) objects.back().object = limit_range(cluster, policies, name);
+  if (config.policies.limit_range) objects.back().object = limit_range(cluster, config, name);
   objects.push_back({resources()[2], name, std::nullopt});
-  if (policies.network_policy) objects.back().object = network_policy(cluster, host_server, name);
+  if (config.policies.network_policy) objects.back().object = network_policy(cluster, config, host_server, name);
   return objects;
 }
 
 Outcome keep_policies(const Host& host, const VirtualCluster& cluster) {
   const auto context = translate_context(cluster);
   if (!context) return fail(context.error());
-  const patches::Policies policies =
-      context->resolved_template ? context->resolved_template->config().policies : patches::Policies();
-  for (const PolicyObject& policy : policy_objects(cluster, policies, host.access.server)) {
+  for (const PolicyObject& policy : policy_objects(cluster, syncer::config_of(*context), host.access.server)) {
     const auto kept = keep(host, cluster, policy);
     if (kept || (!policy.object && kept.error().is(Reason::forbidden))) continue;
     Status status = kept.error();

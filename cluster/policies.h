@@ -7,7 +7,7 @@
 #include <span>
 
 #include "cluster/host.h"
-#include "sublet/patches/policies.h"
+#include "sublet/patches/template.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::cluster {
@@ -18,7 +18,7 @@ struct PolicyObject {
   std::optional<schema::Document> object;  // none: it is not to be there
 };
 /// `host_server`: the URL of the host's API server.
-std::vector<PolicyObject> policy_objects(const VirtualCluster& cluster, const patches::Policies& policies,
+std::vector<PolicyObject> policy_objects(const VirtualCluster& cluster, const patches::SyncConfig& config,
                                          const std::string& host_server);
 /// Makes, changes or removes them as the template says; one that is not the virtual cluster's is left alone, with an
 /// error.

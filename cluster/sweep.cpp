@@ -7,6 +7,8 @@
 #include <span>
 #include <thread>
 
+#include "cluster/api_access.h"
+#include "cluster/exported_access.h"
 #include "cluster/identity.h"
 #include "cluster/inhabitants.h"
 #include "cluster/owner.h"
@@ -234,6 +236,13 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
   if (cluster.pod_access.given())
     for (const kube::Resource& resource : pod_access_resources())
       if (std::ranges::find(all, resource, &syncer::Swept::resource) == all.end()) then.push_back({resource});
+  for (const kube::Resource& resource : api_access_resources(syncer::config_of(*context)))
+    if (std::ranges::find(then, resource, &syncer::Swept::resource) == then.end() &&
+        std::ranges::find(all, resource, &syncer::Swept::resource) == all.end())
+      then.push_back({resource});
+  const auto exports = exports_of(cluster, syncer::config_of(*context));
+  if (std::ranges::any_of(exports, [&](const auto& one) { return one.secret_namespace != cluster.host_namespace; }))
+    then.push_back({{"", "v1", "secrets"}, false, true});
   if (auto gone = sweep.take_away(first, true); !gone) return gone;
   if (auto gone = sweep.take_away(then, false); !gone) return gone;
   std::vector<syncer::Swept> identity;

@@ -6,6 +6,8 @@
 
 #include <atomic>
 
+#include "cluster/api_access.h"
+#include "cluster/folder_testing.h"
 #include "cluster/pod_access.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/base/mutex.h"
@@ -162,6 +164,33 @@ TEST_F(SweepTest, TakesWhatLedPodsToTheirServers) {
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_THAT(names(kServices), testing::ElementsAre("thief"));
   EXPECT_THAT(names(kSlices), testing::IsEmpty());
+}
+
+TEST_F(SweepTest, TakesWhatLedPeopleToTheApiServer) {
+  const testing_support::TestFolder folder;
+  cluster_.folder = folder.path;
+  cluster_.listen = "127.0.0.1:7443";
+  cluster_.pod_access = {"192.168.1.5", "192.168.1.5", 20053, "10.96.3.4"};
+  testing_support::write_file(cluster_.template_path(),
+                              "controlPlane: {ingress: {enabled: true, host: rag.example.com}}\n");
+  const auto context = translate_context(cluster_);
+  ASSERT_TRUE(context) << context.error().message;
+  const kube::Resource ingresses{"networking.k8s.io", "v1", "ingresses"};
+  const auto versions = [&] {
+    std::string all;
+    for (const auto& resource : {kServices, kSlices, ingresses})
+      all += own_->get(resource, "team", "sublet-rag-api").value()["metadata"]["resourceVersion"].string() + " ";
+    return all;
+  };
+  const auto kept = keep_api_access(*host_, cluster_, syncer::config_of(*context));
+  ASSERT_TRUE(kept) << kept.error().message;
+  const std::string before = versions();
+  ASSERT_TRUE(keep_api_access(*host_, cluster_, syncer::config_of(*context)));
+  EXPECT_EQ(versions(), before) << "asked again it writes nothing";
+
+  const auto swept = sweep();
+  ASSERT_TRUE(swept) << swept.error().message;
+  for (const auto& resource : {kServices, kSlices, ingresses}) EXPECT_THAT(names(resource), testing::IsEmpty());
 }
 
 TEST_F(SweepTest, SomebodyElsesServiceOfThatNameIsLeftAlone) {

@@ -129,6 +129,7 @@ Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster
   auto resolved = made->resolve(cluster.parameters, cluster.name, cluster.host_namespace);
   if (!resolved) return fail(resolved.error());
   context.resolved_template = *resolved;
+  if (!syncer::config_of(context).cluster_dns) context.dns_service_ip.clear();
   return context;
 }
 

@@ -62,6 +62,18 @@ TEST(VirtualCluster, PodsAreToldOfTheServiceThatLeadsToIt) {
   EXPECT_EQ(context->dns_service_ip, "10.96.3.4");
 }
 
+TEST(VirtualCluster, PodsAreToldOfNoDnsServerWhereTheTemplateHasNone) {
+  const Folder folder;
+  VirtualCluster cluster = rag(folder.path);
+  cluster.parameters.clear();
+  cluster.pod_access = {"10.0.0.5", "10.0.0.6", 20053, "10.96.3.4"};
+  testing_support::write_file(cluster.template_path(), "controlPlane: {coredns: {enabled: false}}\n");
+  const auto context = translate_context(cluster);
+  ASSERT_TRUE(context) << context.error().message;
+  EXPECT_EQ(context->api_server_host, "10.96.3.4");
+  EXPECT_EQ(context->dns_service_ip, "");
+}
+
 TEST(VirtualCluster, ASavedRecordIsOnTheDiskWithItsName) {
   const Folder folder;
   testing_support::DurableWrites writes;

@@ -25,7 +25,9 @@ Made make_namespace_controller(Context&), make_defaults_controller(Context&), ma
     make_claim_protection_controller(Context&), make_volume_protection_controller(Context&),
     make_attributes_class_protection_controller(Context&), make_volume_binder_controller(Context&),
     make_ephemeral_volume_controller(Context&), make_taint_eviction_controller(Context&),
-    make_resource_claim_controller(Context&);
+    make_resource_claim_controller(Context&), make_flow_control_controller(Context&),
+    make_volume_expander_controller(Context&), make_policy_status_controller(Context&),
+    make_api_service_controller(Context&), make_metrics_api_controller(Context&);
 
 namespace {
 
@@ -50,6 +52,9 @@ constexpr ControllerFacts kControllers[] = {
     {"namespace", make_namespace_controller},
     {"defaults", make_defaults_controller},
     {"server-objects", make_server_objects_controller, "", "", Stays::always},
+    {"flow-control", make_flow_control_controller, "", "", Stays::always},
+    {"api-service", make_api_service_controller, "", "", Stays::always},
+    {"metrics-api", make_metrics_api_controller, "", "", Stays::always},
     {"event", make_event_controller, "", "", Stays::always},
     {"ip-address", make_ip_address_controller, "", "", Stays::always},
     {"garbage-collector", make_garbage_collector, "generic-garbage-collector", "garbage-collector-controller"},
@@ -80,6 +85,8 @@ constexpr ControllerFacts kControllers[] = {
     {"horizontalpodautoscaling", make_autoscaler_controller, "horizontal-pod-autoscaler"},
     {"persistentvolume-binder", make_volume_binder_controller, "persistent-volume-binder",
      "persistentvolume-controller", Stays::no, "persistentvolumeclaims"},
+    {"persistentvolume-expander", make_volume_expander_controller, "expand-controller", "volume_expand", Stays::no,
+     "persistentvolumeclaims"},
     {"persistentvolumeclaim-protection", make_claim_protection_controller, "pvc-protection-controller"},
     {"persistentvolume-protection", make_volume_protection_controller, "pv-protection-controller"},
     {"volumeattributesclass-protection", make_attributes_class_protection_controller,
@@ -87,6 +94,7 @@ constexpr ControllerFacts kControllers[] = {
     {"ephemeral-volume", make_ephemeral_volume_controller, "ephemeral-volume-controller", "ephemeral_volume"},
     {"taint-eviction", make_taint_eviction_controller, "node-controller", "taint-eviction-controller"},
     {"resourceclaim", make_resource_claim_controller, "resource-claim-controller", "resource_claim"},
+    {"validatingadmissionpolicy-status", make_policy_status_controller, "validatingadmissionpolicy-status-controller"},
     {"resourcequota", make_resource_quota_controller, "resourcequota-controller"},
 };
 

@@ -62,6 +62,8 @@ class ManualExecutor final : public Executor {
   }
 
   std::atomic<bool> refuses{false};  // as a pool that gets no threads
+  /// Which of so many tasks in line is next; null: the first. Set while nothing runs.
+  std::function<std::size_t(std::size_t)> choose = nullptr;
 
  private:
   std::function<void()> take() {
@@ -71,8 +73,9 @@ class ManualExecutor final : public Executor {
       return std::move(node.mapped());
     }
     if (tasks_.empty()) return nullptr;
-    auto task = std::move(tasks_.front());
-    tasks_.pop_front();
+    const auto next = tasks_.begin() + static_cast<std::ptrdiff_t>(choose ? choose(tasks_.size()) : 0);
+    auto task = std::move(*next);
+    tasks_.erase(next);
     return task;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "controllers/foreign_content.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"
 #include "sublet/schema/registry.h"
@@ -11,9 +12,6 @@ namespace sublet::controllers {
 namespace {
 
 using schema::Document;
-
-constexpr std::string_view kDeleteBody =
-    R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Background"})";
 
 bool is_pods(const kube::Resource& resource) { return resource.group.empty() && resource.resource == "pods"; }
 
@@ -76,8 +74,9 @@ DeletionReport delete_content(const Context& context, const std::string& namespa
       report.errors.push_back(resource.resource + ": " + remains.error().message);
     else if (remains->count > 0)
       report.remains.push_back(std::move(*remains));
-    if (is_pods(resource) && (!remains || remains->count > 0)) break;
+    if (is_pods(resource) && (!remains || remains->count > 0)) return report;
   }
+  delete_foreign_content(context, namespace_name, report);
   return report;
 }
 

@@ -2,10 +2,13 @@
 // looking again and again.
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <set>
 
 #include "controllers/namespace_content.h"
 #include "controllers/runtime/calls.h"
+#include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
@@ -14,7 +17,9 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kNamespaces{"", "v1", "namespaces"};
+const kube::Resource kNamespaces{"", "v1", "namespaces"}, kApiServices{"apiregistration.k8s.io", "v1", "apiservices"};
+// What another server holds, nobody tells us of. As upstream waits for every kind.
+constexpr std::chrono::seconds kLookAgain{1}, kLookAgainForFinalizers{8};
 constexpr std::string_view kFinalizer = "kubernetes";
 
 struct ConditionFacts {
@@ -42,6 +47,11 @@ std::string joined(std::vector<std::string> parts) {
 
 std::vector<Trouble> troubles_of(const DeletionReport& report) {
   std::vector<Trouble> troubles;
+  if (!report.undiscovered.empty())
+    troubles.push_back(
+        {"NamespaceDeletionDiscoveryFailure", "DiscoveryFailed",
+         "Discovery failed for some groups, " + std::to_string(report.undiscovered.size()) +
+             " failing: unable to retrieve the complete list of server APIs: " + joined(report.undiscovered)});
   if (!report.errors.empty())
     troubles.push_back({"NamespaceDeletionContentFailure", "ContentDeletionFailed",
                         "Failed to delete all resource types, " + std::to_string(report.errors.size()) +
@@ -97,6 +107,26 @@ bool put_conditions(Value status, const std::vector<Trouble>& troubles, WallTime
   return changed;
 }
 
+/// Namespaces whose content is not known in full, as other API servers cannot be had. Threads: any.
+class Undiscovered {
+ public:
+  void note(const std::string& name, bool undiscovered) {
+    const MutexLock lock(mutex_);
+    if (undiscovered)
+      names_.insert(name);
+    else
+      names_.erase(name);
+  }
+  std::set<std::string> all() const {
+    const MutexLock lock(mutex_);
+    return names_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::set<std::string> names_ SUBLET_GUARDED_BY(mutex_);
+};
+
 class NamespaceController final : public Controller {
  public:
   explicit NamespaceController(Context& context) : context_(context), namespaces_(context.lister(kNamespaces)) {}
@@ -105,19 +135,26 @@ class NamespaceController final : public Controller {
     context_.on_change(kNamespaces, [this](const Change& change) {
       if (is_ending(change.object())) context_.enqueue(std::string(name_of(change.object())));
     });
+    context_.on_change(kApiServices, [this](const Change&) {
+      for (const auto& name : undiscovered_.all()) context_.enqueue(name);
+    });
   }
 
   Outcome reconcile(const std::string& key) override {
     auto stored = namespaces_.get("", key);
     if (!stored) {
       waits_.erase(key);
+      undiscovered_.note(key, false);
       return {};
     }
     auto current = document_of(*stored);
     if (!is_ending(*stored) || !holds(current.root())) return {};
     auto report = delete_content(context_, key);
     if (auto outcome = report_conditions(key, current, troubles_of(report)); !outcome) return outcome;
+    // Comes back when an APIService can be had again, or after a growing delay.
+    undiscovered_.note(key, !report.undiscovered.empty());
     if (!report.errors.empty()) return fail(Reason::internal_error, joined(report.errors));
+    if (!report.undiscovered.empty()) return fail(Reason::service_unavailable, joined(report.undiscovered));
     if (!report.remains.empty()) {
       wait_for(key, report);
       return {};
@@ -151,14 +188,19 @@ class NamespaceController final : public Controller {
 
   void wait_for(const std::string& key, const DeletionReport& report) {
     std::vector<std::unique_ptr<store::Subscription>> watches;
-    for (const auto& left : report.remains)
-      watches.push_back(context_.enqueue_on_removal(left.resource, key, left.revision, key));
+    for (const auto& left : report.remains) {
+      if (left.revision != 0)
+        watches.push_back(context_.enqueue_on_removal(left.resource, key, left.revision, key));
+      else
+        context_.enqueue_after(key, left.finalizers.empty() ? kLookAgain : kLookAgainForFinalizers);
+    }
     waits_[key] = std::move(watches);
   }
 
   Context& context_;
   const Lister namespaces_;
   std::map<std::string, std::vector<std::unique_ptr<store::Subscription>>> waits_;  // by namespace
+  Undiscovered undiscovered_;
 };
 
 }  // namespace

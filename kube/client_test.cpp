@@ -117,6 +117,17 @@ TEST_F(ClientTest, StatusAnswersBecomeStatus) {
   during([&] { EXPECT_FALSE(client_.get(kPods, "ns", "p")); }, 200, "{not json");
 }
 
+TEST_F(ClientTest, WhatIsNoTextInAnAnswerIsTextInItsMessage) {
+  during(
+      [&] {
+        const auto pod = client_.get(kPods, "ns", "web");
+        ASSERT_FALSE(pod);
+        EXPECT_TRUE(schema::Document::parse_json("\"" + pod.error().message + "\"")) << pod.error().message;
+        EXPECT_NE(pod.error().message.find("\xef\xbf\xbd"), std::string::npos);
+      },
+      500, "a\xff\xfe" + std::string(196, 'b') + "\xe4\xb8\xad");  // cut within its last character
+}
+
 TEST(StatusDocument, RoundTrips) {
   Status status = invalid_status("apps", "Deployment", "d", {{"FieldValueRequired", "Required value", "spec.x"}});
   status.retry_after_seconds = 3;

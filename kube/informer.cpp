@@ -12,8 +12,8 @@
 #include "sublet/base/clock.h"
 #include "sublet/base/log.h"
 #include "sublet/base/mutex.h"
-#include "sublet/base/random.h"
 #include "sublet/kube/json_scan.h"
+#include "sublet/schema/utf8.h"
 
 namespace sublet::kube {
 namespace {
@@ -90,6 +90,7 @@ class EventObserver final : public WatchObserver {
 };
 
 CachedPtr to_cached(std::string json) {
+  if (!schema::is_utf8(json)) return nullptr;  // what is copied from it could not be said to anybody
   auto meta = read_object_meta(json);
   if (!meta || meta->name.empty()) return nullptr;
   auto out = std::make_shared<CachedObject>();
@@ -115,9 +116,9 @@ bool needs_relist(const Status& status) {
          std::ranges::any_of(status.causes, [](const Cause& c) { return c.reason == "ResourceVersionTooLarge"; });
 }
 
-milliseconds full_jitter(int failures) {
+milliseconds full_jitter(int failures, Random& random) {
   const auto cap = failures > 8 ? kBackoffMax : std::min(kBackoffMax, kBackoffMin * (1 << failures));
-  return milliseconds(static_cast<std::int64_t>(Random::system().next() % static_cast<std::uint64_t>(cap.count() + 1)));
+  return milliseconds(static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(cap.count() + 1)));
 }
 
 }  // namespace
@@ -167,6 +168,7 @@ struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
   const Client client;
   const InformerOptions options;
   std::vector<InformerHandler> handlers;
+  std::function<void()> relisted;
   ObjectCache cache;
 
   Mutex turn;  // held while the machine moves and handlers run
@@ -262,7 +264,10 @@ void Informer::Impl::request_page() {
 void Informer::Impl::page_arrived(Result<std::string> body) {
   exchange.reset();
   if (!body) return recover(body.error(), true);
+  const std::string asked = continue_token;
   add_page(*body);
+  if (!continue_token.empty() && continue_token == asked)  // it would be asked for the same page for ever
+    return recover(failure(Reason::internal_error, "the list goes on with the page that it has just given"), true);
   if (!continue_token.empty()) return request_page();
   if (resource_version.empty())
     return recover(failure(Reason::internal_error, "the list has no resourceVersion"), true);
@@ -296,6 +301,7 @@ void Informer::Impl::apply_list() {
     if (!present.contains(object->namespace_name + "/" + object->name)) remove(object);
   for (const CachedPtr& object : listed) upsert(object);
   listed = {};
+  if (lists > 1 && relisted) relisted();
   const MutexLock lock(synced_mutex);
   synced = true;
   synced_changed.notify_all();
@@ -306,7 +312,7 @@ void Informer::Impl::begin_watch() {
   watch.label_selector = options.label_selector;
   watch.field_selector = options.field_selector;
   watch.resource_version = resource_version;
-  watch.timeout = kWatchTimeoutMin + seconds(Random::system().next() % kWatchTimeoutMin.count());
+  watch.timeout = kWatchTimeoutMin + seconds(options.random->next() % kWatchTimeoutMin.count());
   watch_was_fruitful = false;
   watch_started = options.clock->steady_now();
   exchange.reset();
@@ -359,7 +365,7 @@ void Informer::Impl::watch_ended(const Outcome& outcome) {
 void Informer::Impl::recover(const Status& status, bool relist) {
   const bool expired = needs_relist(status);
   relist = relist || (failures >= kResumesBeforeRelist && refused(status));
-  milliseconds delay = expired && failures == 0 ? milliseconds(0) : full_jitter(failures);
+  milliseconds delay = expired && failures == 0 ? milliseconds(0) : full_jitter(failures, *options.random);
   delay = std::max<milliseconds>(delay, seconds(status.retry_after_seconds));
   ++failures;
   if (!expired)
@@ -406,6 +412,7 @@ Informer::~Informer() { stop(); }
 void Informer::stop() { impl_->stop(); }
 
 void Informer::add_handler(InformerHandler handler) { impl_->handlers.push_back(std::move(handler)); }
+void Informer::on_relist(std::function<void()> relisted) { impl_->relisted = std::move(relisted); }
 
 void Informer::add_index(std::string name, std::function<std::vector<std::string>(const CachedObject&)> keys_of) {
   impl_->cache.add_index(std::move(name), std::move(keys_of));

@@ -94,6 +94,23 @@ TEST_F(InformerTest, ListsInPagesThenWatches) {
   EXPECT_EQ(informer_->list().size(), 2u);
 }
 
+TEST_F(InformerTest, APageThatGoesOnWithItselfIsAFailureAndTheListBeginsAnew) {
+  informer_->start();
+  transport_->next()->answer(200, list_of(10, {object("a", "ua", 5)}, "token"));
+  transport_->next()->answer(200, list_of(10, {object("a", "ua", 5)}, "token"));
+  const auto anew = transport_->next();
+  EXPECT_EQ(anew->request.target, "/api/v1/configmaps?limit=500");
+  anew->answer(200, list_of(10, {object("a", "ua", 5)}));
+  EXPECT_EQ(seen(1), (Seen{"->a5"}));
+}
+
+TEST_F(InformerTest, AnObjectThatIsNoTextIsNotTaken) {
+  auto watch = started();
+  const std::string bytes = frame("ADDED", object("b\xff", "ub", 11)) + frame("ADDED", object("c", "uc", 12));
+  watch->body(bytes);
+  EXPECT_EQ(seen(1), (Seen{"->c12"}));
+}
+
 TEST_F(InformerTest, ReadsFramesInWhateverPiecesTheyCome) {
   auto watch = started();
   const std::string bytes = frame("ADDED", object("b", "ub", 11)) + frame("MODIFIED", object("a", "ua", 12)) +
@@ -136,6 +153,18 @@ TEST_F(InformerTest, ExpiredInStreamRelistsWithDifference) {
   EXPECT_EQ(seen(4), (Seen{"a5>-", "b11>-", "->b40", "->c41"}));
   EXPECT_NE(transport_->next()->request.target.find("resourceVersion=50&"), std::string::npos);
   EXPECT_EQ(informer_->lists(), 2u);
+}
+
+TEST_F(InformerTest, EachListButTheFirstIsToldWhenItsDifferencesAre) {
+  informer_->on_relist([this] {
+    const MutexLock lock(mutex_);
+    seen_.emplace_back("relisted");
+    changed_.notify_all();
+  });
+  auto watch = started();
+  watch->body(frame("ERROR", expired()));
+  transport_->next()->answer(200, list_of(50, {object("a", "ua", 5), object("b", "ub", 41)}));
+  EXPECT_EQ(seen(2), (Seen{"->b41", "relisted"}));
 }
 
 TEST_F(InformerTest, ExpiredAsHttpCodeRelists) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <span>
+#include <string>
 
-#include "sublet/base/text.h"
+#include "sublet/kube/websocket_protocols.h"
+#include "sublet/net/header_words.h"
 
 namespace sublet::kube {
 namespace {
@@ -12,6 +15,7 @@ namespace {
 constexpr std::string_view kExec[] = {"command", "container", "stderr", "stdin", "stdout", "tty"};
 constexpr std::string_view kAttach[] = {"container", "stderr", "stdin", "stdout", "tty"};
 constexpr std::string_view kPortForward[] = {"ports"};
+constexpr std::string_view kLists[] = {"command", "ports"};
 
 struct Row {
   std::string_view subresource;
@@ -33,8 +37,6 @@ constexpr std::array<std::string_view, 6> kAnswering = {"connection",
                                                         "sec-websocket-accept",
                                                         "sec-websocket-protocol",
                                                         "sec-websocket-extensions"};
-// A browser's way to send a token.
-constexpr std::string_view kTokenProtocol = "base64url.bearer.authorization.k8s.io.";
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -43,19 +45,10 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-template <class Each>
-void each_word(std::string_view list, Each&& each) {
-  while (!list.empty()) {
-    const auto word = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(list.size(), word.size() + 1));
-    if (const auto text = trimmed(word, kBlanks); !text.empty()) each(text);
-  }
-}
-
 std::string without_token(std::string_view protocols) {
   std::string kept;
-  each_word(protocols, [&](std::string_view word) {
-    if (!word.starts_with(kTokenProtocol)) kept.append(kept.empty() ? "" : ", ").append(word);
+  net::each_word(protocols, [&](std::string_view word) {
+    if (!word.starts_with(kBearerProtocol)) kept.append(kept.empty() ? "" : ", ").append(word);
   });
   return kept;
 }
@@ -83,9 +76,13 @@ std::string allowed_connect_query(std::string_view subresource, std::string_view
   const auto row = std::ranges::find(kParameters, subresource, &Row::subresource);
   std::string allowed;
   if (row == std::end(kParameters)) return allowed;
-  for (const auto& [key, value] : net::parse_query(query))
-    if (std::ranges::find(row->parameters, key) != row->parameters.end())
-      allowed.append(allowed.empty() ? "" : "&").append(key).append("=").append(net::percent_encode(value));
+  std::set<std::string> said;
+  for (const auto& [key, value] : net::parse_query(query)) {
+    const bool repeats = std::ranges::find(kLists, key) != std::end(kLists);
+    if (std::ranges::find(row->parameters, key) == row->parameters.end()) continue;
+    if ((key == "container" && value.empty()) || (!said.insert(key).second && !repeats)) continue;
+    allowed.append(allowed.empty() ? "" : "&").append(key).append("=").append(net::percent_encode(value));
+  }
   return allowed;
 }
 
@@ -96,7 +93,7 @@ net::Headers allowed_upgraded_headers(const net::Headers& headers) { return only
 bool asks_for_upgrade(const net::Headers& headers) {
   bool asks = false;
   for (const auto value : headers.all("Connection"))
-    each_word(value, [&](std::string_view word) { asks = asks || lower(word) == "upgrade"; });
+    net::each_word(value, [&](std::string_view word) { asks = asks || lower(word) == "upgrade"; });
   return asks && !headers.get("Upgrade").empty();
 }
 

@@ -19,6 +19,10 @@ TEST(PodConnect, OfTheQueryOnlyWhatTheSubresourceKnowsCrosses) {
             "command=sh&command=-c&command=a%26b&container=c&stdin=true&stdout=1&stderr=true&tty=false");
   EXPECT_EQ(allowed_connect_query("attach", query), "container=c&stdin=true&stdout=1&stderr=true&tty=false");
   EXPECT_EQ(allowed_connect_query("portforward", query), "ports=80");
+  EXPECT_EQ(allowed_connect_query("exec",
+                                  "container=&container=mine&container=injected&command=a&command=&tty=1&tty=0&stdin="),
+            "container=mine&command=a&command=&tty=1&stdin=")
+      << "the host reads the first, and with an empty one chooses itself";
   EXPECT_EQ(allowed_connect_query("proxy", query), "");
   EXPECT_EQ(allowed_connect_query("", query), "");
 }

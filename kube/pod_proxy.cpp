@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "sublet/net/header_words.h"
+
 namespace sublet::kube {
 namespace {
 
@@ -52,14 +54,12 @@ bool is_token(std::string_view name) {
 // Headers that Connection names are of the hop too.
 std::vector<std::string> named_by_connection(const net::Headers& headers) {
   std::vector<std::string> names;
-  for (std::string_view list : headers.all("Connection"))
-    while (!list.empty()) {
-      const auto word = list.substr(0, list.find(','));
-      list.remove_prefix(std::min(list.size(), word.size() + 1));
+  for (const auto list : headers.all("Connection"))
+    net::each_word(list, [&names](std::string_view word) {
       std::string name = lower(word);
       std::erase_if(name, [](char c) { return c == ' ' || c == '\t'; });
       names.push_back(std::move(name));
-    }
+    });
   return names;
 }
 
@@ -69,7 +69,8 @@ net::Headers without(const net::Headers& headers, const std::array<std::string_v
   net::Headers out;
   const auto named = named_by_connection(headers);
   for (const auto& [name, value] : headers) {
-    const std::string known = lower(name);
+    std::string known = lower(name);
+    std::ranges::replace(known, '_', '-');  // many servers read both as one
     if (std::ranges::find(kOfTheHop, known) != kOfTheHop.end() || std::ranges::find(names, known) != names.end() ||
         std::ranges::find(named, known) != named.end() ||
         std::ranges::any_of(prefixes, [&](std::string_view prefix) { return known.starts_with(prefix); }))

@@ -1,16 +1,19 @@
 // Kubernetes Status documents to sublet::Status.
 #include "kube/answer.h"
 #include "sublet/kube/client.h"
+#include "sublet/schema/utf8.h"
 
 namespace sublet::kube {
 namespace {
 
 constexpr std::size_t kQuotedBodyMax = 200;
 
-/// What a body that is no Status says, cut short: proxies and load balancers answer with pages of HTML.
+/// What a body that is no Status says, cut short: proxies and load balancers answer with pages of HTML. It goes into
+/// messages, so it is text, whatever it was.
 std::string quote_body(std::string_view body) {
-  std::string out;
-  for (const char c : body.substr(0, kQuotedBodyMax)) out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  std::string out = schema::repair_utf8(body.substr(0, kQuotedBodyMax), [](unsigned char) { return "\xef\xbf\xbd"; });
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   return out;
 }
 

@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "sublet/base/mutex.h"
-#include "sublet/base/random.h"
 
 namespace sublet::kube {
 namespace {
@@ -19,10 +18,10 @@ constexpr milliseconds kBackoffMax{60'000};
 constexpr unsigned kFairTurn = 8;  // every 8th key is taken from a lane in turn, whatever waits before it
 
 /// Doubles per failure, and is jittered over its upper half so that many keys that failed together spread out.
-milliseconds backoff(int failures) {
+milliseconds backoff(int failures, Random& jitter) {
   const auto full = failures > 16 ? kBackoffMax : std::min(kBackoffMax, kBackoffMin * (1 << failures));
   const auto half = full.count() / 2;
-  return milliseconds(half + static_cast<std::int64_t>(Random::system().next() % static_cast<std::uint64_t>(half + 1)));
+  return milliseconds(half + static_cast<std::int64_t>(jitter.next() % static_cast<std::uint64_t>(half + 1)));
 }
 
 struct Delayed {
@@ -35,7 +34,7 @@ struct Delayed {
 }  // namespace
 
 struct WorkQueue::Impl {
-  Impl(Clock& c, LaneOf of) : clock(c), lane_of(std::move(of)) {}
+  Impl(Clock& c, LaneOf of, Random& r) : clock(c), lane_of(std::move(of)), jitter(r) {}
 
   void put_in_line(const std::string& key) SUBLET_REQUIRES(mutex) {
     const int lane = lane_of ? std::clamp(lane_of(key), 0, kLanes - 1) : 0;
@@ -93,6 +92,7 @@ struct WorkQueue::Impl {
 
   Clock& clock;
   const LaneOf lane_of;
+  Random& jitter;
   mutable Mutex mutex;
   CondVar changed;  // a key came in line, an earlier delay, or the end
   std::array<std::deque<std::string>, kLanes> lanes SUBLET_GUARDED_BY(mutex);
@@ -106,7 +106,8 @@ struct WorkQueue::Impl {
   bool stopped SUBLET_GUARDED_BY(mutex) = false;
 };
 
-WorkQueue::WorkQueue(Clock& clock, LaneOf lane_of) : impl_(std::make_unique<Impl>(clock, std::move(lane_of))) {}
+WorkQueue::WorkQueue(Clock& clock, LaneOf lane_of, Random& jitter)
+    : impl_(std::make_unique<Impl>(clock, std::move(lane_of), jitter)) {}
 WorkQueue::~WorkQueue() = default;
 
 void WorkQueue::add(const std::string& key) {
@@ -122,7 +123,7 @@ void WorkQueue::add_after(const std::string& key, milliseconds delay) {
 
 void WorkQueue::retry(const std::string& key) {
   const MutexLock lock(impl_->mutex);
-  impl_->delay(key, backoff(impl_->failures[key]++));
+  impl_->delay(key, backoff(impl_->failures[key]++, impl_->jitter));
 }
 
 void WorkQueue::forget(const std::string& key) {

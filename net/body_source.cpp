@@ -103,13 +103,18 @@ class SteppedAnswer final : public Waker, public std::enable_shared_from_this<St
 
   void answer_whole(std::string body) {
     source_->add_headers(headers_);
-    source_.reset();
+    let_go_of_source(body.size());
     sink_->respond(code_, std::move(headers_), std::move(body));
   }
 
   void finish() {
-    source_.reset();
+    let_go_of_source(sink_->backlog());
     sink_->end();
+  }
+
+  void let_go_of_source(std::size_t unread) {
+    if (unread <= kStepBytes) return source_.reset();
+    sink_->on_close([kept = std::shared_ptr<BodySource>(std::move(source_))] {});
   }
 
   void give_up(const Status& why) {

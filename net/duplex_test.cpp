@@ -12,7 +12,7 @@ class Ear final : public Duplex::Observer {
     const MutexLock lock(mutex_);
     text_.append(bytes);
   }
-  void on_drain() override {}
+  void on_drain() override { drained = true; }
   void on_end() override { ended = true; }
   void on_over() override { over = true; }
   std::size_t size() const {
@@ -23,7 +23,7 @@ class Ear final : public Duplex::Observer {
     const MutexLock lock(mutex_);
     return text_;
   }
-  std::atomic<bool> ended{false}, over{false};
+  std::atomic<bool> drained{false}, ended{false}, over{false};
 
  private:
   mutable Mutex mutex_;
@@ -101,6 +101,16 @@ TEST_F(DuplexTest, BytesGoBothWaysOverTlsAndOverTheSocket) {
     EXPECT_TRUE(eventually([&] { return client_ear->over && server_ear->over; }));
   }
   EXPECT_TRUE(eventually([&] { return closed_ == 2 && server_.server().connections() == 0; }));
+}
+
+TEST_F(DuplexTest, WhoStartsLateHearsThatWhatWasWrittenHasGone) {
+  const auto transport = make_http_client(loop_.loop(), server_.unix_endpoint());
+  const auto client = ask(*transport);
+  const auto server = given_.wait().value();
+  const auto client_ear = hear(*client);
+  server->write("early");
+  EXPECT_TRUE(eventually([&] { return client_ear->text() == "early" && server->backlog() == 0; }));
+  EXPECT_TRUE(eventually([ear = hear(*server)] { return ear->drained.load(); }));
 }
 
 TEST_F(DuplexTest, WhatComesRightBehindTheHeadIsNotLost) {

@@ -135,8 +135,8 @@ void H1Answer::end() {
 
 void H1Answer::abort() {
   MutexLock lock(mutex_);
-  if (closed_ || phase_ == Phase::ended) return;
-  phase_ = Phase::ended;
+  if (closed_ || aborted_) return;
+  phase_ = Phase::ended;  // which it may be for long, while the peer does not read
   aborted_ = true;
   auto waiting = schedule();
   lock.unlock();
@@ -160,12 +160,13 @@ void H1Answer::move_to(std::shared_ptr<ServerConnection> connection) {
 }
 
 void H1Answer::abandon() {
+  bool begun = false;
   {
     const MutexLock lock(mutex_);
     if (closed_ || phase_ == Phase::ended || phase_ == Phase::upgraded) return;
+    begun = phase_ == Phase::streaming;
   }
-  respond_abandoned(*this);
-  abort();
+  begun ? abort() : respond_abandoned(*this);
 }
 
 void H1Answer::on_close(std::function<void()> callback) {

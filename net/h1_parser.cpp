@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sublet/base/text.h"
+#include "sublet/net/header_words.h"
 
 namespace sublet::net {
 namespace {
@@ -126,12 +127,10 @@ struct Fields {
   }
 
   void connection(std::string_view list) {
-    while (!list.empty()) {
-      const auto word = list.substr(0, list.find(','));
-      list.remove_prefix(std::min(list.size(), word.size() + 1));
-      close = close || same(trimmed(word, kBlanks), "close");
-      keep = keep || same(trimmed(word, kBlanks), "keep-alive");
-    }
+    each_word(list, [this](std::string_view word) {
+      close = close || same(word, "close");
+      keep = keep || same(word, "keep-alive");
+    });
   }
 
   void refuse(std::string_view why) {

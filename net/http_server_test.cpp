@@ -84,8 +84,8 @@ TEST(HttpServer, RefusesCertificatesOfAnotherAuthorityOrUsage) {
   EXPECT_TRUE(eventually([&] { return server.server().connections() == 0; }));
 }
 
-/// Of an authority that still is one.
-KeyPair expired(bool client_auth) {
+/// Of an authority that is one now: good for a day from `days` ago.
+KeyPair good_from(int days, bool client_auth) {
   CertificateRequest request;
   request.common_name = "yesterday";
   request.ip_addresses = {"127.0.0.1"};
@@ -93,34 +93,48 @@ KeyPair expired(bool client_auth) {
   request.server_auth = !client_auth;
   request.lifetime = std::chrono::hours(24);
   return make_certificate(request, &TestCertificates::get().authority,
-                          Clock::system().now() - std::chrono::hours(24 * 3))
+                          Clock::system().now() - std::chrono::hours(24 * days))
       .value();
 }
 
-TEST(HttpServer, RefusesACertificateThatHasExpired) {
+constexpr int kExpired = 3, kNotYet = -3;  // days ago
+
+TEST(HttpServer, RefusesACertificateThatHasExpiredOrIsNotYetValid) {
   TestServer server(echo);
   LoopThread loop("client");
-  const auto client = make_http_client(loop.loop(), server.tls_endpoint(client_tls(expired(true))));
-  const auto answer = fetch(*client, get("/"), 10s);
-  ASSERT_FALSE(answer);
-  EXPECT_NE(answer.error().message.find("expired"), std::string::npos) << answer.error().message;
+  const auto said_to = [&](int days) {
+    const auto client = make_http_client(loop.loop(), server.tls_endpoint(client_tls(good_from(days, true))));
+    const auto answer = fetch(*client, get("/"), 10s);
+    return answer ? std::to_string(answer->code) : answer.error().message;
+  };
+  EXPECT_EQ(said_to(0), "200");
+  EXPECT_NE(said_to(kExpired).find("expired"), std::string::npos) << said_to(kExpired);
+  EXPECT_NE(said_to(kNotYet).find("alert"), std::string::npos) << said_to(kNotYet);
 }
 
-TEST(HttpServer, OneWhoseCertificateHasExpiredIsRefusedByClients) {
+// What a client says of a server that shows this.
+std::string said_of(const KeyPair& own) {
   LoopThread serving("server"), loop("client");
   HttpServer server(serving.loop(), echo, {});
-  const KeyPair own = expired(false);
   const auto address = server.listen_tls(
       "127.0.0.1:0",
       TlsContext::server({.certificate_pem = own.certificate_pem, .key_pem = own.key_pem, .client_ca_pem = {}})
           .value());
-  ASSERT_TRUE(address);
+  EXPECT_TRUE(address);
+  if (!address) return "";
   const int port = std::stoi(address->substr(address->rfind(':') + 1));
   const auto client = make_http_client(loop.loop(), {"127.0.0.1", port, {}, client_tls()});
   const auto answer = fetch(*client, get("/"), 10s);
-  ASSERT_FALSE(answer);
-  EXPECT_NE(answer.error().message.find("expired"), std::string::npos) << answer.error().message;
   server.stop(0ms);
+  return answer ? std::to_string(answer->code) : answer.error().message;
+}
+
+TEST(HttpServer, OneWhoseCertificateHasExpiredIsNotYetValidOrForAnotherUseIsRefusedByClients) {
+  EXPECT_EQ(said_of(good_from(0, false)), "200");
+  for (const auto& [own, why] :
+       {std::pair(good_from(kExpired, false), "expired"), std::pair(good_from(kNotYet, false), "not yet valid"),
+        std::pair(good_from(0, true), "purpose")})
+    EXPECT_NE(said_of(own).find(why), std::string::npos) << why << ": " << said_of(own);
 }
 
 TEST(HttpServer, AnotherCertificateIsShownFromOneConnectionToTheNext) {
@@ -443,6 +457,19 @@ TEST(HttpServer, AbortResetsTheConnection) {
   client.read_until("part\r\n");
   sink->abort();
   EXPECT_EQ(client.read_all().find("0\r\n\r\n"), std::string::npos);
+  EXPECT_TRUE(eventually([&] { return sink->closed(); }));
+}
+
+TEST(HttpServer, AnAnswerThatIsAllWrittenCanBeAbortedWhileNobodyReadsIt) {
+  Box<std::shared_ptr<ResponseSink>> box;
+  TestServer server([&](Request, std::shared_ptr<ResponseSink> sink) { box.put(std::move(sink)); });
+  RawClient client(server.socket());
+  client.send("GET /whole HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto sink = box.wait().value();
+  sink->respond(200, {}, std::string(8'000'000, 'x'));
+  client.read_until("\r\n\r\n");
+  EXPECT_FALSE(sink->closed());
+  sink->abort();
   EXPECT_TRUE(eventually([&] { return sink->closed(); }));
 }
 

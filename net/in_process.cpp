@@ -2,6 +2,7 @@
 #include <atomic>
 #include <iterator>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -23,9 +24,11 @@ struct BodyEvent {
   std::shared_ptr<const std::string> bytes;
 };
 struct EndEvent {
-  Outcome outcome;
+  std::optional<Status> failure;
 };
 using Event = std::variant<HeadEvent, BodyEvent, EndEvent>;
+// Else a vector of them copies those that it has when it grows, headers and all. (An Outcome may throw when it moves.)
+static_assert(std::is_nothrow_move_constructible_v<Event>);
 
 class InProcessSink final : public OwnedSink, public std::enable_shared_from_this<InProcessSink> {
  public:
@@ -67,7 +70,12 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
     respond_abandoned(*this);
     abort();
   }
-  void abort() override { finish(fail(Reason::service_unavailable, "the server broke off its answer")); }
+  void abort() override {
+    Status status;
+    status.reason = Reason::service_unavailable;
+    status.message = "the server broke off its answer";
+    finish(std::move(status));
+  }
   std::size_t backlog() const override { return backlog_; }
   bool closed() const override { return closed_; }
 
@@ -128,9 +136,9 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
  private:
   enum class Phase { waiting, streaming, ended };
 
-  void finish(Outcome outcome) {
+  void finish(std::optional<Status> failure) {
     push([&](std::vector<Event>& events) SUBLET_REQUIRES(mutex_) {
-      if (std::exchange(phase_, Phase::ended) != Phase::ended) events.emplace_back(EndEvent{std::move(outcome)});
+      if (std::exchange(phase_, Phase::ended) != Phase::ended) events.emplace_back(EndEvent{std::move(failure)});
     });
   }
 
@@ -162,7 +170,7 @@ class InProcessSink final : public OwnedSink, public std::enable_shared_from_thi
         drained(body->bytes->size());
       }
       if (auto* last = std::get_if<EndEvent>(&event)) {
-        call_->end(std::move(last->outcome));
+        call_->end(last->failure ? fail(std::move(*last->failure)) : Outcome());
         return close();
       }
     }

@@ -62,6 +62,9 @@ Result<std::shared_ptr<Transport>> OutboundClient::transport_to(const OutboundPe
   TlsClientConfig tls;
   tls.ca_pem = peer.ca_pem;
   tls.server_name = peer.server_name;
+  tls.certificate_pem = peer.certificate_pem;
+  tls.key_pem = peer.key_pem;
+  tls.insecure_skip_verify = peer.any_certificate;
   auto context = TlsContext::client(tls);
   if (!context) return fail(context.error());
   HttpClientOptions options;

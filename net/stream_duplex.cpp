@@ -66,7 +66,8 @@ class StreamDuplex final : public std::enable_shared_from_this<StreamDuplex> {
   std::atomic<bool> takes_{true};  // what is written still goes somewhere
   bool paused_ = false, input_ended_ = false, ending_ = false, output_ended_ = false;
   bool write_blocked_ = false, read_wants_write_ = false;
-  bool unwatched_ = false;  // the loop would report a peer that hung up again and again
+  bool drained_unheard_ = false;  // what was written went before there was an observer
+  bool unwatched_ = false;        // the loop would report a peer that hung up again and again
 };
 
 // What any thread asks ------------------------------------------------------------------------------------------------
@@ -76,6 +77,7 @@ void StreamDuplex::start(std::shared_ptr<Duplex::Observer> observer) {
   courier->post([self = shared_from_this(), observer = std::move(observer)] {
     if (!self->stream_) return observer->on_over();
     self->observer_ = observer;
+    if (std::exchange(self->drained_unheard_, false)) observer->on_drain();
     self->hand_in();
     if (self->reads()) self->read_some();
     self->settle();
@@ -186,7 +188,9 @@ void StreamDuplex::flush() {
   const bool drained = sent > 0 && backlog_.fetch_sub(sent) == sent;
   if (io == Io::end || io == Io::failed) return drop_output();
   if (output_.empty() && ending_) finish_writing();
-  if (const auto observer = observer_; drained && observer) observer->on_drain();
+  if (!drained) return;
+  drained_unheard_ = !observer_;
+  if (const auto observer = observer_) observer->on_drain();
 }
 
 void StreamDuplex::finish_writing() {

@@ -24,15 +24,26 @@ constexpr auto kValues = [] {
 }  // namespace
 
 std::string base64_encode(std::string_view bytes) {
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
+  std::string out((bytes.size() + 2) / 3 * 4, '=');
+  char* to = out.data();
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     const std::size_t rest = std::min<std::size_t>(bytes.size() - i, 3);
     std::uint32_t group = 0;
     for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (k < rest ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) out += k <= rest ? kAlphabet[group >> (18 - 6 * k) & 63] : '=';
+    for (std::size_t k = 0; k <= rest; ++k) to[k] = kAlphabet[group >> (18 - 6 * k) & 63];
+    to += 4;
   }
   return out;
+}
+
+bool is_canonical_base64(std::string_view text) {
+  if (text.empty() || text.size() % 4 != 0) return text.empty();
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  text.remove_suffix(padding);
+  std::uint8_t seen = 0;
+  for (const char c : text) seen |= kValues[static_cast<unsigned char>(c)];
+  const unsigned unused = (1u << 2 * padding) - 1;  // bits of the last character
+  return seen < kAlphabet.size() && (kValues[static_cast<unsigned char>(text.back())] & unused) == 0;
 }
 
 bool decode_base64(std::string_view text, std::string& out, std::size_t& bad) {

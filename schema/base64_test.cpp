@@ -1,3 +1,5 @@
+#include "schema/base64.h"
+
 #include <gtest/gtest.h>
 
 #include "sublet/schema/engine.h"
@@ -19,6 +21,23 @@ TEST(Base64, IgnoresLineBreaksAndNothingElse) {
   EXPECT_EQ(base64_decode(""), "");
   for (const char* text : {"Y", "YW", "YW5", "YW5=A", "=", "YW==YW==", "YW5 ", "Y===", "-_==", "YW55="})
     EXPECT_EQ(base64_decode(text), std::nullopt) << text;
+}
+
+// Every text of four characters that matter: it is canonical where encoding what was decoded gives it again.
+TEST(Base64, IsCanonicalWhereItIsWhatEncodingMakes) {
+  const std::string_view characters = "AQgw/-=\n0z";
+  std::string text = "QUJD....";
+  for (const char a : characters)
+    for (const char b : characters)
+      for (const char c : characters)
+        for (const char d : characters) {
+          const char end[] = {a, b, c, d};
+          text.replace(4, 4, end, 4);
+          const auto bytes = base64_decode(text);
+          EXPECT_EQ(is_canonical_base64(text), bytes && base64_encode(*bytes) == text) << text;
+        }
+  for (const char* odd : {"QUJ", "QUJDQ", "=", "====", "Q==="}) EXPECT_FALSE(is_canonical_base64(odd)) << odd;
+  EXPECT_TRUE(is_canonical_base64(""));
 }
 
 TEST(Base64Url, RoundTripsEveryLengthWithoutPadding) {

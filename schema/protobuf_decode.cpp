@@ -11,9 +11,9 @@
 #include "schema/protobuf_wire.h"
 #include "schema/quantity.h"
 #include "schema/type_plan.h"
-#include "schema/utf8.h"
 #include "sublet/schema/engine.h"
 #include "sublet/schema/go_time.h"
+#include "sublet/schema/utf8.h"
 
 namespace sublet::schema {
 

@@ -1,4 +1,4 @@
-#include "schema/utf8.h"
+#include "sublet/schema/utf8.h"
 
 #include <simdjson.h>
 

@@ -38,7 +38,7 @@ TEST(ValidateStructure, EnumsNameTheirValues) {
                   Cause{"FieldValueNotSupported",
                         R"(Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure")",
                         "spec.restartPolicy"}));
-  EXPECT_THAT(causes_of(R"({"spec":{"accessModes":["ReadWriteOnce","Any"]}})", "", "PersistentVolumeClaim"),
+  EXPECT_THAT(causes_of(R"({"spec":{"accessModes":["ReadWriteOnce","Any"]}})", "", "PersistentVolume"),
               ElementsAre(Cause{"FieldValueNotSupported",
                                 R"(Unsupported value: "Any": supported values: "ReadOnlyMany", "ReadWriteMany", )"
                                 R"("ReadWriteOnce", "ReadWriteOncePod")",

@@ -16,8 +16,8 @@
 #include <unordered_map>
 
 #include "schema/object_shaper.h"
-#include "schema/utf8.h"
 #include "sublet/schema/engine.h"
+#include "sublet/schema/utf8.h"
 #include "sublet/schema/yaml_lines.h"
 #include "sublet/schema/yaml_scalar.h"
 

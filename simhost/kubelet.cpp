@@ -55,6 +55,14 @@ void Kubelet::node_changed(const schema::Value& node) {
   for (const schema::Value entry : node["status"]["addresses"])
     if (entry["type"].text() == "InternalIP") address = entry["address"].string();
   nodes_[metadata["name"].string()] = address;
+  auto labels = schema::Document::object();
+  if (metadata.has("labels")) labels.root().set(metadata["labels"]);
+  node_labels_.insert_or_assign(metadata["name"].string(), std::move(labels));
+}
+
+void Kubelet::node_removed(const std::string& name) {
+  nodes_.erase(name);
+  node_labels_.erase(name);
 }
 
 // --- pods come, change and go ---

@@ -22,6 +22,7 @@
 #include "sublet/kube/informer.h"
 #include "sublet/kube/pipeline.h"
 #include "sublet/kube/pod_proxy.h"
+#include "sublet/kube/resource_metrics.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 #include "sublet/simhost/simhost.h"
@@ -40,7 +41,7 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
           PodEnvironment environment, const SimHostOptions& options, Clock& clock, Random& random);
 
   void node_changed(const schema::Value& node);
-  void node_removed(const std::string& name) { nodes_.erase(name); }
+  void node_removed(const std::string& name);
   void pod_changed(const kube::CachedPtr& pod, const schema::Value& object);
   void pod_removed(const std::string& uid);
   /// A ConfigMap or Secret came or changed.
@@ -51,8 +52,13 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   void connect(const kube::PodConnectRequest& request, const std::shared_ptr<net::ResponseSink>& sink);
   /// What the pod's own server says.
   void proxy(const kube::PodProxyRequest& request, const std::shared_ptr<net::ResponseSink>& sink);
+  /// What pods and nodes use.
+  void answer_metrics(const kube::MetricsQuestion& question, const std::shared_ptr<net::ResponseSink>& sink) const;
 
  private:
+  void add_pods(kube::MetricsAnswer& answer, const std::string& now) const;
+  void add_nodes(kube::MetricsAnswer& answer, const std::string& now) const;
+
   Result<session::Protocol> check_session(const kube::PodConnectRequest& request, PodRun*& run,
                                           ContainerRun*& container);
   std::shared_ptr<session::Session> begin_session(const kube::PodConnectRequest& request,
@@ -123,6 +129,7 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   Clock& clock_;
   Random& random_;
   std::unordered_map<std::string, std::string> nodes_;                            // simulated ones: name -> address
+  std::unordered_map<std::string, schema::Document> node_labels_;                 // of the same
   std::unordered_map<std::string, std::unique_ptr<PodRun>> runs_;                 // by uid
   std::unordered_map<std::string, std::unordered_set<std::string>> waiting_for_;  // "configmap/ns/name" -> uids
   std::unordered_map<std::string, Trees> host_paths_;                             // by node

@@ -178,6 +178,18 @@ kube::PodConnections SimHost::pod_connections() const {
       };
 }
 
+kube::MetricsSource SimHost::metrics() const {
+  return [weak = std::weak_ptr(impl_)](const kube::MetricsQuestion& question, std::shared_ptr<net::ResponseSink> sink) {
+    const auto impl = weak.lock();
+    if (!impl) return not_running(*sink);
+    impl->loop.post([weak, question, sink = std::move(sink)] {
+      const auto alive = weak.lock();
+      if (!alive || !alive->kubelet) return not_running(*sink);
+      alive->kubelet->answer_metrics(question, sink);
+    });
+  };
+}
+
 apiserver::BorderAdmission SimHost::admission() {
   return [](std::string_view kind, const schema::Value& object, const schema::Value& old) {
     apiserver::AdmissionVerdict verdict;

@@ -18,6 +18,7 @@
 #include "sublet/base/metrics.h"
 #include "sublet/base/mutex.h"
 #include "sublet/base/wake_batch.h"
+#include "sublet/store/threadless_store.h"
 
 namespace sublet::store {
 namespace {
@@ -81,8 +82,9 @@ Status too_large_status(Revision revision, Revision current) {
 
 class StoreImpl final : public Store {
  public:
-  StoreImpl(std::unique_ptr<Log> log, StoreOptions options, Recovered recovered)
+  StoreImpl(std::unique_ptr<Log> log, StoreOptions options, Recovered recovered, bool has_thread)
       : options_(std::move(options)),
+        has_thread_(has_thread),
         log_(std::move(log)),
         durable_bytes_(recovered.bytes),
         garbage_(recovered.garbage.begin(), recovered.garbage.end()) {
@@ -91,7 +93,7 @@ class StoreImpl final : public Store {
     durable_ = Snapshot(std::make_shared<Snapshot::Tree>(Snapshot::Tree{std::move(recovered.map)}), recovered.last);
     history_ = std::move(recovered.history);
     if (history_.size() != 0) mark_age(recovered.last);
-    thread_ = std::thread([this] { run(); });
+    if (has_thread_) thread_ = std::thread([this] { run(); });
   }
   ~StoreImpl() override { close(); }
 
@@ -114,6 +116,9 @@ class StoreImpl final : public Store {
  private:
   std::optional<Status> refusal(const PendingTxn& txn) SUBLET_REQUIRES(pending_mutex_);
   void wait_for_work(MutexLock& lock) SUBLET_REQUIRES(pending_mutex_);
+
+  /// Without a commit thread: the caller stands in for it.
+  void stand_in();
 
   // The commit thread's own.
   void run();
@@ -140,6 +145,7 @@ class StoreImpl final : public Store {
   void finish_compact_requests(const Outcome& outcome);
 
   const StoreOptions options_;
+  const bool has_thread_;
   std::unique_ptr<Log> log_;  // commit thread only, once it runs
 
   mutable Mutex pending_mutex_;
@@ -186,6 +192,7 @@ class StoreImpl final : public Store {
 
   Mutex close_mutex_;
   std::thread thread_;
+  bool standing_in_ = false;  // for the one thread that a store without its own has
 };
 
 // --- readers ---
@@ -307,6 +314,7 @@ bool StoreImpl::submit(Txn txn, CommitCallback done) {
   }
   if (refused) prepared.done(fail(std::move(*refused)));
   if (wake) work_.notify_one();
+  stand_in();
   return true;
 }
 
@@ -319,6 +327,7 @@ Outcome StoreImpl::compact(Revision revision) {
     done = compact_requests_.back().done.get_future();
   }
   work_.notify_one();
+  stand_in();
   return done.get();
 }
 
@@ -329,6 +338,7 @@ void StoreImpl::close() {
     closing_ = true;
   }
   work_.notify_one();
+  stand_in();
   if (thread_.joinable()) thread_.join();
   log_.reset();
 }
@@ -349,10 +359,20 @@ void StoreImpl::wait_for_work(MutexLock& lock) {
   waiting_ = false;
 }
 
+// A callback that writes only adds to what run() goes on with.
+void StoreImpl::stand_in() {
+  if (has_thread_ || std::exchange(standing_in_, true)) return;
+  run();
+  standing_in_ = false;
+}
+
 void StoreImpl::run() {
   MutexLock lock(pending_mutex_);
   for (;;) {
-    if (pending_.empty() && !compaction_due()) wait_for_work(lock);
+    if (pending_.empty() && !compaction_due()) {
+      if (!has_thread_ && compact_requests_.empty() && !closing_) return;
+      wait_for_work(lock);
+    }
     std::optional<Batch> batch;
     if (!pending_.empty()) batch = pending_.take();
     for (CompactRequest& request : compact_requests_) {
@@ -634,10 +654,22 @@ void StoreImpl::finish_compact_requests(const Outcome& outcome) {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Log> log, StoreOptions options) {
+namespace {
+
+Result<std::unique_ptr<Store>> open_store(std::unique_ptr<Log> log, StoreOptions options, bool has_thread) {
   auto recovered = recover(*log, options);
   if (!recovered) return tl::unexpected(recovered.error());
-  return std::make_unique<StoreImpl>(std::move(log), std::move(options), std::move(*recovered));
+  return std::make_unique<StoreImpl>(std::move(log), std::move(options), std::move(*recovered), has_thread);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Log> log, StoreOptions options) {
+  return open_store(std::move(log), std::move(options), true);
+}
+
+Result<std::unique_ptr<Store>> open_threadless_store(std::unique_ptr<Log> log, StoreOptions options) {
+  return open_store(std::move(log), std::move(options), false);
 }
 
 int StoreUsage::percent() const {

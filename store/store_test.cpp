@@ -5,6 +5,7 @@
 
 #include "store/store_testing.h"
 #include "sublet/store/sqlite_log.h"
+#include "sublet/store/threadless_store.h"
 
 namespace sublet::store {
 namespace {
@@ -26,6 +27,27 @@ TEST(Store, BeginsAtRevisionOneAndGivesTwoFirst) {
   EXPECT_THAT(committed->revisions, ElementsAre(kFirstRevision));
   EXPECT_EQ(store->snapshot().revision(), kFirstRevision);
   EXPECT_EQ(store->snapshot().get("pods/a/x")->bytes, "{}");
+}
+
+TEST(Store, WithoutAThreadWhatIsSubmittedIsDurableAndToldBeforeSubmitReturns) {
+  auto store = *open_threadless_store(make_memory_log());
+  std::vector<Revision> told;
+  const auto listening = store->listen([&] { told.push_back(store->snapshot().revision()); });
+  int answers = 0;
+  // A callback that writes: its write is durable too when the outer submit() returns.
+  ASSERT_TRUE(store->submit(create("a", "1"), [&](Result<Committed> committed) {
+    ASSERT_TRUE(committed);
+    ++answers;
+    EXPECT_TRUE(store->submit(create("b", "1"), [&](Result<Committed>) { ++answers; }));
+  }));
+  EXPECT_EQ(answers, 2);
+  EXPECT_THAT(told, ElementsAre(kFirstRevision, kFirstRevision + 1));
+  EXPECT_FALSE(store->submit(create("a", "again"), [](Result<Committed>) {}));
+  ASSERT_TRUE(store->compact(kFirstRevision + 1));
+  EXPECT_EQ(store->changes("", kFirstRevision).error().reason, Reason::expired);
+  store->close();
+  ASSERT_TRUE(store->submit(create("c", "1"), [&](Result<Committed> refused) { answers += refused ? 0 : 1; }));
+  EXPECT_EQ(answers, 3);
 }
 
 TEST(Store, GuardsAreCheckedAgainstPendingState) {

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "sublet/apiserver/configured_authentication.h"
+#include "sublet/apiserver/last_writers.h"
 #include "sublet/base/files.h"
 #include "sublet/base/log.h"
 #include "sublet/base/status_json.h"
@@ -90,12 +92,23 @@ Outcome read_ranges(std::string_view flag, std::string_view list, net::AddressRu
   return {};
 }
 
+Outcome read_authentication(ApiHostConfig& config) {
+  if (config.authentication_config.empty()) return {};
+  auto text = read_file(config.authentication_config);
+  if (!text)
+    return bad_request("--authentication-config: failed to load authentication configuration from file \"" +
+                       config.authentication_config + "\": " + text.error().message);
+  config.authentication_text = std::move(*text);
+  return {};
+}
+
 }  // namespace
 
 Outcome confine_api_host(ApiHostConfig& config) {
   const auto parts = split_address(config.listen);
   if (!parts) return fail(parts.error());
   if (auto made = make_private_folder(config.data_dir); !made) return made;
+  if (auto read = read_authentication(config); !read) return read;
   if (!config.unix_socket.empty()) {
     auto bound = net::HttpServer::bind_unix(config.unix_socket);
     if (!bound) return fail(bound.error());
@@ -115,6 +128,20 @@ Outcome confine_api_host(ApiHostConfig& config) {
 
 void drop_calls_of_api_host(const ApiHostConfig& config) {
   drop_calls_of_daemon(config.calls_out ? Outward::allowed : Outward::refused);
+}
+
+void take_template(ApiHostConfig& config, const patches::SyncConfig& from_template) {
+  config.controllers = from_template.controllers;
+  const auto take = [](int& into, int given) {
+    if (given > 0) into = given;
+  };
+  take(config.strangers, from_template.unauthenticated_connections);
+  take(config.strangers_per_address, from_template.unauthenticated_connections_per_address);
+  take(config.stranger_kib, from_template.unauthenticated_kib);
+  if (from_template.cluster_domain != patches::SyncConfig().cluster_domain)
+    config.extra_names.push_back("kubernetes.default.svc." + from_template.cluster_domain);
+  for (std::string& name : patches::names_of(from_template.control_plane))
+    config.extra_names.push_back(std::move(name));
 }
 
 void declare_api_host_flags(Flags& flags, ApiHostConfig& config) {
@@ -156,6 +183,7 @@ Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
     if (auto done = (host.get()->*step)(); !done) return fail(done.error());
   if (host->config_.before_ready)
     if (auto done = host->config_.before_ready(*host); !done) return fail(done.error());
+  if (auto written = host->write_dns_access(); !written) return fail(written.error());
   if (auto written = host->write_kubeconfig(); !written) return fail(written.error());
   host->reread_later();
   log::info("apiserver.started", {{"address", host->address_}, {"data", host->config_.data_dir}});
@@ -241,6 +269,7 @@ void ApiHost::reread_later() {
 Outcome ApiHost::reread_certificates() {
   const auto changes = certificates_->reread();
   if (!changes) return fail(changes.error());
+  if (auto written = write_dns_access(); !written) return written;
   if (changes->server) {
     auto context = certificates_->tls();
     if (!context) return fail(context.error());
@@ -267,7 +296,18 @@ Outcome ApiHost::start_server() {
     return read;
   if (auto read = read_ranges("--outbound-deny", config_.outbound_deny, rules, &net::AddressRules::deny); !read)
     return read;
+  if (!config_.authentication_config.empty()) {
+    auto configured = apiserver::ConfiguredAuthentication::read(
+        config_.authentication_text, config_.server.service_account_issuer, loop_.loop(), rules, Clock::system());
+    if (!configured)
+      return bad_request("--authentication-config " + config_.authentication_config + ": " +
+                         configured.error().message);
+    config_.server.authentication = std::move(*configured);
+  }
   config_.server.ca_certificate_pem = pki.ca.certificate_pem;
+  config_.server.front_proxy_ca_pem = pki.front_proxy_ca_pem;
+  config_.server.outbound.front_proxy_certificate_pem = pki.front_proxy.certificate_pem;
+  config_.server.outbound.front_proxy_key_pem = pki.front_proxy.key_pem;
   config_.server.service_account_key_pem = pki.service_account_key_pem;
   for (const auto& old : pki.old_service_account_keys_pem) config_.server.service_account_key_pem += old;
   config_.server.advertise_address = config_.advertise_address.empty() ? parts->host : config_.advertise_address;
@@ -277,14 +317,24 @@ Outcome ApiHost::start_server() {
   config_.server.advertise_port = parts->port;
   if (!config_.unix_socket.empty()) {
     tunnel_ = std::make_unique<apiserver::Tunnel>(loop_.loop());
+    config_.server.last_writers = std::make_shared<apiserver::LastWriters>();
     if (!config_.server.pod_logs) config_.server.pod_logs = tunnel_->pod_logs();
     if (!config_.server.pod_connections) config_.server.pod_connections = tunnel_->pod_connections();
+    if (!config_.server.host_openapi) config_.server.host_openapi = tunnel_->host_openapi();
+    if (!config_.server.metrics) {
+      config_.server.metrics = tunnel_->metrics();
+      config_.check_metrics = tunnel_->metrics_check();
+    }
     // Addresses in a tenant's EndpointSlices are the tenant's word: whose pod it is, the syncer finds out.
-    if (!config_.server.outbound.services) config_.server.outbound.services = tunnel_->service_calls();
+    if (!config_.server.outbound.services) {
+      config_.server.outbound.services = tunnel_->service_calls();
+      config_.server.outbound.relay = tunnel_->service_relay();
+    }
   }
   server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), config_.server);
   if (auto started = server_->start(); !started) return started;
-  handler_ = tunnel_ ? tunnel_->wrap(server_->handler()) : server_->handler();
+  handler_ = server_->handler();
+  if (tunnel_) handler_ = config_.server.last_writers->wrap(tunnel_->wrap(std::move(handler_)));
   serving_ = true;
   // Only now: a syncer that came earlier would be told to wait a second.
   if (config_.bound_socket) return http_->listen_unix(std::move(*config_.bound_socket), config_.unix_socket);
@@ -314,7 +364,11 @@ Outcome ApiHost::start_controllers() {
   options.authority = certificates_->pki().ca;
   for (const apiserver::CarriedKind& kind : config_.server.carried_to_host)
     options.carried_to_host.push_back(kind.resource);
+  for (const apiserver::MirroredKind& kind : config_.server.mirrored_from_host)
+    if (kind.group.empty() && kind.resource == "resourcequotas") options.platform_quotas = kind.label;
   options.kinds = [server = server_.get()] { return server->kinds(); };
+  options.check_api_service = server_->check_api_service();
+  options.check_metrics = config_.check_metrics;
   options.client_as = [this](const std::string& user) {
     return controller_client(user, {"system:serviceaccounts", "system:serviceaccounts:kube-system"});
   };
@@ -326,17 +380,25 @@ Outcome ApiHost::start_controllers() {
 
 Outcome ApiHost::write_kubeconfig() const {
   const Pki pki = certificates_->pki();
-  if (!config_.dns_kubeconfig.empty()) {
-    const auto dns = load_or_make_client(config_.data_dir, "dns", kDnsUser, pki.ca, Clock::system());
-    if (!dns) return fail(dns.error());
-    if (auto written = write_access(config_.dns_kubeconfig, kDnsUser, *dns); !written) return written;
-  }
   if (pki.controllers)
     if (auto written = write_access(config_.controllers_kubeconfig, "kubernetes-controllers", *pki.controllers);
         !written)
       return written;
   if (config_.admin_kubeconfig.empty()) return {};
   return write_access(config_.admin_kubeconfig, config_.context_name + "-admin", pki.admin);
+}
+
+// Also when the old one is about to end, or has been taken away.
+Outcome ApiHost::write_dns_access() {
+  if (config_.dns_kubeconfig.empty()) return {};
+  const auto dns = load_or_make_client(config_.data_dir, "dns", kDnsUser, certificates_->pki().ca, Clock::system());
+  if (!dns) return fail(dns.error());
+  if (dns->certificate_pem == dns_certificate_) return {};
+  const auto folder = std::filesystem::path(config_.dns_kubeconfig).parent_path();
+  if (auto made = make_private_folder(folder); !made) return made;
+  if (auto written = write_access(config_.dns_kubeconfig, kDnsUser, *dns); !written) return written;
+  dns_certificate_ = dns->certificate_pem;
+  return {};
 }
 
 Outcome ApiHost::write_access(const std::string& path, const std::string& user, const net::KeyPair& identity) const {
@@ -361,6 +423,7 @@ void ApiHost::stop() {
   if (std::exchange(stopped_, true)) return;
   if (controllers_) controllers_->stop();
   if (server_) server_->stop();
+  if (config_.server.authentication) config_.server.authentication->stop();
   if (http_) http_->stop(kStopGrace);
   // Commit callbacks post to the loop, so the store drains while the loop still runs.
   if (store_) store_->close();

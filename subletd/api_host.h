@@ -18,6 +18,7 @@
 #include "sublet/controllers/controllers.h"
 #include "sublet/net/http_server.h"
 #include "sublet/net/loop.h"
+#include "sublet/patches/template.h"
 #include "sublet/store/store.h"
 #include "subletd/role.h"
 #include "subletd/served_certificates.h"
@@ -45,15 +46,21 @@ struct ApiHostConfig {
   int quota_objects = 0;                      // of the store; 0: no limit
   std::string quota_bytes = "2Gi";            // a quantity; "0": no limit
   std::string outbound_allow, outbound_deny;  // ranges of addresses that webhooks may have, or not
+  std::string authentication_config;          // file of issuers of tokens; empty: none. confine_api_host() reads it
+  std::string authentication_text;            // what it says
   std::string controllers = "builtin";        // or upstream, none: who runs workloads
   bool calls_out = false;  // whether it may connect to others (webhooks at URLs); else the kernel refuses that
   // Of peers that have not shown who they are: net::StrangerLimits.
   int strangers = 1024, strangers_per_address = 1024, stranger_kib = 16 * 1024;
-  apiserver::ServerOptions server;  // keys and addresses are filled in by open(), logs by the tunnel when empty
+  apiserver::ServerOptions server;        // keys and addresses are filled in by open(), logs by the tunnel when empty
+  apiserver::MetricsCheck check_metrics;  // whether server.metrics measures; both are the tunnel's when empty
   /// Called when the server answers in-process, before the admin kubeconfig is written (which tells others that all is
   /// up).
   std::function<Outcome(class ApiHost&)> before_ready;
 };
+
+/// What a template says of the API server of its virtual clusters.
+void take_template(ApiHostConfig& config, const patches::SyncConfig& from_template);
 
 /// What an API server of this configuration needs of files and ports; makes its folder and binds its socket. Before
 /// the first thread.
@@ -93,11 +100,13 @@ class ApiHost {
   void reread_for(std::shared_ptr<net::ResponseSink> sink);
   void reread_later();
   Outcome write_kubeconfig() const;
+  Outcome write_dns_access();
   Outcome write_access(const std::string& path, const std::string& user, const net::KeyPair& identity) const;
 
   ApiHostConfig config_;
   std::unique_ptr<ServedCertificates> certificates_;
   std::string address_;
+  std::string dns_certificate_;  // in config_.dns_kubeconfig
   std::unique_ptr<store::Store> store_;
   net::LoopThread loop_;
   std::unique_ptr<apiserver::Server> server_;

@@ -1,9 +1,12 @@
 // An API server as a process has it: what open() makes, what it refuses, and that everything is there the next time.
 #include "subletd/api_host.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -14,10 +17,13 @@
 #include "sublet/kube/client.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
+#include "sublet/schema/document.h"
+#include "sublet/syncer/border_facts.h"
 
 namespace sublet::subletd {
 namespace {
 
+using schema::Document;
 using testing::HasSubstr;
 
 class ApiHostTest : public testing::Test {
@@ -80,7 +86,8 @@ TEST_F(ApiHostTest, PodsHaveAnAddressOfTheirOwnToIt) {
   config_.pod_listen = "127.0.0.2";
   config_.advertise_address = "192.0.2.7";
   config_.service_address = "10.96.3.4";
-  config_.dns_kubeconfig = config_.data_dir + "/dns.kubeconfig";
+  config_.dns_kubeconfig = config_.data_dir + "/dns/dns.kubeconfig";
+  config_.unix_socket = folder_ + "/api.sock";
   config_.server.house_rights.push_back(
       {kDnsUser, R"([{"apiGroups":[""],"resources":["services"],"verbs":["list","watch"]}])"});
   const auto host = open();
@@ -110,6 +117,18 @@ TEST_F(ApiHostTest, PodsHaveAnAddressOfTheirOwnToIt) {
     EXPECT_EQ(client.raw("GET", "/api/v1/secrets")->code, 403);
     EXPECT_EQ(client.raw("DELETE", services)->code, 403);
   }
+
+  // The DNS server's certificate is made anew while this runs; one that nobody touched stays.
+  net::Endpoint endpoint;
+  endpoint.unix_path = config_.unix_socket;
+  const kube::Client socket(net::make_http_client(loop.loop(), endpoint), {});
+  const auto shown = [&] { return kube::load_kubeconfig(config_.dns_kubeconfig)->client_certificate_pem; };
+  const std::string first = shown();
+  EXPECT_EQ(socket.raw("POST", std::string(cluster::kRereadCertificates))->code, 200);
+  EXPECT_EQ(shown(), first);
+  ASSERT_TRUE(cluster::forget_certificates(config_.data_dir));
+  EXPECT_EQ(socket.raw("POST", std::string(cluster::kRereadCertificates))->code, 200);
+  EXPECT_NE(shown(), first);
 }
 
 TEST_F(ApiHostTest, TheServiceKubernetesFollowsItsAddress) {
@@ -264,6 +283,107 @@ TEST_F(ApiHostTest, TheQuotaIsTheStores) {
   EXPECT_EQ(last, 403);
   EXPECT_EQ(host->store().usage().objects, 200u);
   EXPECT_EQ(host->store().usage().quota.bytes, std::size_t{2} << 30) << "the default";
+}
+
+// --- what a template says of it (cluster/keys_test.cpp has the other keys) -------------------------------------------
+
+class OfATemplate : public ApiHostTest {
+ protected:
+  void open_with(const std::string& text) {
+    const auto loaded = patches::Template::load(text, "t.yaml", syncer::border_facts());
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    take_template(config_, loaded->resolve({}, "rag", "team").value()->config());
+    host_ = open();
+    ASSERT_TRUE(host_);
+  }
+  /// Connections that say nothing.
+  void connect(const char* from, int count) {
+    const std::string& to = host_->address();
+    sockaddr_in peer{}, own{};
+    peer.sin_family = own.sin_family = AF_INET;
+    peer.sin_port = htons(static_cast<std::uint16_t>(std::stoi(to.substr(to.rfind(':') + 1))));
+    ::inet_pton(AF_INET, "127.0.0.1", &peer.sin_addr);
+    ::inet_pton(AF_INET, from, &own.sin_addr);
+    for (int i = 0; i < count; ++i) {
+      strangers_.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      const int fd = strangers_.back().get();
+      ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
+      ASSERT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof peer), 0);
+    }
+  }
+  /// Nothing is ever said to them: what there is to read is the end.
+  int turned_away() const {
+    int count = 0;
+    for (const Descriptor& stranger : strangers_) {
+      pollfd one{stranger.get(), POLLIN, 0};
+      count += ::poll(&one, 1, 0);
+    }
+    return count;
+  }
+  bool comes_to(int count) const {
+    return testing_support::eventually([&] { return turned_away() >= count; }) && turned_away() == count;
+  }
+  /// Whether a stranger whose request has so long a line is answered at all.
+  bool answers(std::size_t bytes) const {
+    auto access = kube::load_kubeconfig(config_.admin_kubeconfig).value();
+    access.client_certificate_pem = access.client_key_pem = "";
+    net::LoopThread loop("client");
+    const kube::Client client(kube::connect(loop.loop(), access).value(), {});
+    return client.raw("GET", "/version?" + std::string(bytes, 'a')).has_value();
+  }
+
+  std::unique_ptr<ApiHost> host_;
+  std::vector<Descriptor> strangers_;
+};
+
+TEST_F(OfATemplate, StrangersHaveTheConnectionsThatItSays) {
+  open_with("unauthenticated: {connections: 3}");
+  connect("127.0.0.1", 3);
+  connect("127.0.0.2", 2);
+  EXPECT_TRUE(comes_to(2)) << turned_away() << " of 5 by unauthenticated.connections";
+}
+
+TEST_F(OfATemplate, AnAddressHasTheConnectionsThatItSays) {
+  open_with("unauthenticated: {connectionsPerAddress: 3}");
+  connect("127.0.0.1", 5);
+  EXPECT_TRUE(comes_to(2)) << turned_away() << " of 5 by unauthenticated.connectionsPerAddress";
+  connect("127.0.0.2", 5);
+  EXPECT_TRUE(comes_to(4)) << turned_away() << " of 10: another address has as many of its own";
+}
+
+TEST_F(OfATemplate, StrangersHaveTheBytesThatItSays) {
+  open_with("unauthenticated: {kib: 16}");
+  EXPECT_TRUE(answers(1'000));
+  EXPECT_FALSE(answers(30'000)) << "more is kept than by unauthenticated.kib";
+}
+
+TEST_F(OfATemplate, ThatSaysNothingStrangersHaveMore) {
+  open_with("{}");
+  connect("127.0.0.1", 20);
+  EXPECT_TRUE(answers(30'000));
+  EXPECT_EQ(turned_away(), 0);
+}
+
+TEST_F(OfATemplate, WithoutControllersNobodyRunsWorkloads) {
+  const std::string apps = "/apis/apps/v1/namespaces/default/",
+                    kubernetes = "/api/v1/namespaces/default/services/kubernetes";
+  const auto replica_sets = [&] {
+    const kube::Client client(host_->in_process_transport("system:admin"), {.user_agent = "test"});
+    return Document::parse_json(client.raw("GET", apps + "replicasets")->body)->root()["items"].size();
+  };
+  open_with("controllers: none");
+  const auto made = code(*host_, "POST", apps + "deployments",
+                         R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"selector":)"
+                         R"({"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},)"
+                         R"("spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  ASSERT_EQ(made, 201);
+  EXPECT_EQ(code(*host_, "DELETE", kubernetes), 200);
+  EXPECT_TRUE(testing_support::eventually([&] { return code(*host_, "GET", kubernetes) == 200; }))
+      << "that one is the API server's own";
+  EXPECT_EQ(replica_sets(), 0u);
+  host_.reset();
+  open_with("controllers: builtin");
+  EXPECT_TRUE(testing_support::eventually([&] { return replica_sets() == 1; }));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "sublet/base/log_level.h"
 #include "sublet/cluster/virtual_cluster.h"
 #include "sublet/syncer/tenant_rights.h"
 #include "subletd/api_host.h"
@@ -17,6 +18,9 @@ class ApiServerRole final : public RoleProgram {
     flags.text("--advertise-address", config_.advertise_address,
                "where pods reach it, when that is not where it listens; one of the certificate's names");
     flags.list("--tls-san", config_.extra_names, "further name or address of the server's certificate");
+    flags.text("--authentication-config", config_.authentication_config,
+               "file of issuers whose tokens are good (OpenID Connect): an AuthenticationConfiguration of "
+               "apiserver.config.k8s.io; --outbound-allow where their addresses are this machine's");
     flags.number("--compaction-interval", config_.compaction_seconds,
                  "seconds for which history is kept at least, for watches that resume and lists read in pages");
   }
@@ -25,6 +29,10 @@ class ApiServerRole final : public RoleProgram {
     // One of a virtual cluster holds a tenant's secrets beside a platform's network: its webhooks are Services of its
     // own, and the syncer calls them.
     config_.calls_out = folder_.empty();
+    if (!folder_.empty() && !config_.authentication_config.empty())
+      return bad_request(
+          "--authentication-config: the API server of a virtual cluster connects to nobody, and so asks no issuer for "
+          "its keys; leave the flag out, or use a `subletd apiserver` without --virtual-cluster");
     if (!folder_.empty())
       if (auto taken = take_virtual_cluster(); !taken) return taken;
     if (!config_.unix_socket.empty() && config_.server.house_rights.empty()) serve_a_syncer({});
@@ -48,6 +56,7 @@ class ApiServerRole final : public RoleProgram {
     if (!cluster) return fail(cluster.error());
     auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
+    log::set_encoding(syncer::config_of(*context).log_encoding);
     config_.data_dir = cluster->api_folder();
     config_.listen = cluster->listen;
     config_.unix_socket = cluster->socket_path();
@@ -55,7 +64,7 @@ class ApiServerRole final : public RoleProgram {
     config_.context_name = cluster->name;
     if (cluster->quota.objects) config_.quota_objects = static_cast<int>(*cluster->quota.objects);
     if (cluster->quota.bytes) config_.quota_bytes = std::to_string(*cluster->quota.bytes);
-    if (context->resolved_template) take_config(context->resolved_template->config());
+    if (context->resolved_template) take_template(config_, context->resolved_template->config());
     if (config_.controllers == "upstream") config_.controllers_kubeconfig = cluster->controllers_kubeconfig_path();
     config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.carried_to_host = carried_to_host(*context);
@@ -78,16 +87,8 @@ class ApiServerRole final : public RoleProgram {
   // Who connects on the socket is one, with a host behind it.
   void serve_a_syncer(const syncer::TranslateContext& context) {
     config_.server.runtime_classes_of_host = true;
-    config_.server.service_addresses_of_host = true;
+    config_.server.service_addresses_of_host = syncer::config_of(context).services_to_host;
     config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights(context)});
-  }
-
-  void take_config(const patches::SyncConfig& config) {
-    config_.controllers = config.controllers;
-    if (config.unauthenticated_connections > 0) config_.strangers = config.unauthenticated_connections;
-    if (config.unauthenticated_connections_per_address > 0)
-      config_.strangers_per_address = config.unauthenticated_connections_per_address;
-    if (config.unauthenticated_kib > 0) config_.stranger_kib = config.unauthenticated_kib;
   }
 
   std::string folder_;

@@ -1,5 +1,7 @@
 #include "subletd/border_admission.h"
 
+#include <algorithm>
+
 #include "sublet/syncer/carried_kinds.h"
 #include "sublet/syncer/mirrored_kinds.h"
 
@@ -20,12 +22,19 @@ std::vector<Cause> frozen_changes(const syncer::TranslateContext& context, std::
   return causes;
 }
 
+// A custom resource that crosses both ways: what came is read-only to the tenant (mirrored_kinds.h).
+bool comes_too(const syncer::TranslateContext& context, std::string_view kind) {
+  return std::ranges::any_of(syncer::config_of(context).custom_resources,
+                             [&](const patches::CustomResource& one) { return !one.to_host && one.name == kind; });
+}
+
 }  // namespace
 
 apiserver::BorderAdmission border_admission(syncer::TranslateContext context) {
   return [context = std::move(context)](std::string_view kind, const Value& object, const Value& old) {
     apiserver::AdmissionVerdict verdict;
     const Value metadata = object["metadata"];
+    if (comes_too(context, kind) && metadata["labels"].has(syncer::kLabelFromHost)) return verdict;  // not carried back
     if (kind == "Service" && metadata["namespace"].text() == "default" && metadata["name"].text() == "kubernetes")
       return verdict;  // the API server's own, which does not cross
     auto translated =

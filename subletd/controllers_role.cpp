@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "sublet/base/log.h"
+#include "sublet/base/log_level.h"
 #include "sublet/cluster/virtual_cluster.h"
 #include "sublet/syncer/translate.h"
 #include "subletd/role.h"
@@ -25,21 +26,28 @@ constexpr std::string_view kControllers =
     "--controllers=*,-node-ipam-controller,-node-lifecycle-controller,-ttl-controller,"
     "-persistentvolume-attach-detach-controller,-pod-garbage-collector-controller,-serviceaccount-token-controller";
 
-std::vector<std::string> command_for(const cluster::VirtualCluster& cluster, const std::string& program) {
+}  // namespace
+
+std::vector<std::string> controller_manager_command(const cluster::VirtualCluster& cluster,
+                                                    const patches::SyncConfig& config, const std::string& program) {
   const auto kubeconfig = cluster.controllers_kubeconfig_path();
   const auto folder = cluster.api_folder();
   std::string controllers(kControllers);
-  const auto context = cluster::translate_context(cluster);
-  if (!context || syncer::config_of(*context).claims_to_host) controllers += ",-persistentvolume-binder-controller";
+  if (config.claims_to_host)
+    controllers += ",-persistentvolume-binder-controller,-persistentvolume-expander-controller";
   std::vector<std::string> words = {program, std::move(controllers)};
   for (auto flag : {"--kubeconfig=", "--authentication-kubeconfig=", "--authorization-kubeconfig="})
     words.push_back(flag + kubeconfig);
   words.push_back("--root-ca-file=" + folder + "/ca.crt");
   words.push_back("--cluster-signing-cert-file=" + folder + "/ca.crt");
   words.push_back("--cluster-signing-key-file=" + folder + "/ca.key");
+  words.push_back("--cluster-signing-duration=720h");  // as our own signer has it
   words.insert(words.end(), {"--use-service-account-credentials=true", "--leader-elect=true", "--secure-port=0"});
+  words.insert(words.end(), config.controller_arguments.begin(), config.controller_arguments.end());
   return words;
 }
+
+namespace {
 
 class ControllersRole final : public RoleProgram {
  public:
@@ -57,7 +65,10 @@ class ControllersRole final : public RoleProgram {
       return fail(Reason::service_unavailable, "the API server has not written " +
                                                    cluster->controllers_kubeconfig_path() +
                                                    " yet; `subletd run` starts this again");
-    auto words = command_for(*cluster, *program);
+    const auto context = cluster::translate_context(*cluster);
+    if (!context) return fail(context.error());
+    log::set_encoding(syncer::config_of(*context).log_encoding);
+    auto words = controller_manager_command(*cluster, syncer::config_of(*context), *program);
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);

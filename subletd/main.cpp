@@ -1,5 +1,6 @@
 // subletd: the daemon. `subletd ROLE [flags]`; roles are listed in roles.cpp.
 #include <malloc.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -66,6 +67,7 @@ int run(sublet::subletd::RoleProgram& program) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::prctl(PR_SET_NAME, "subletd");  // a child is started by a descriptor, and would be called by its number
   ::mallopt(M_ARENA_MAX, kArenasMax);
   ::mallopt(M_MMAP_THRESHOLD, kOwnPagesFrom);
   raise_descriptor_limit();

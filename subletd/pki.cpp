@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "sublet/apiserver/bootstrap.h"
 #include "sublet/base/files.h"
 #include "sublet/cluster/certificates.h"
 
@@ -17,7 +18,8 @@ using net::KeyPair;
 constexpr std::chrono::hours kCaLifetime{24 * 3650};
 constexpr std::chrono::hours kServerLifetime{24 * 90};
 constexpr std::chrono::hours kAdminLifetime{24 * 30};  // it is handed out, by `sublet connect`
-// Those of programs that read theirs once; they never leave the folder.
+constexpr std::chrono::hours kClientLifetime{24 * 30};
+// Of a program that reads its own once; it never leaves the folder.
 constexpr std::chrono::hours kProgramLifetime{24 * 365};
 constexpr int kRenewInLast = 3;  // of its life, a third
 
@@ -56,13 +58,12 @@ bool ends_soon(const KeyPair& pair, std::chrono::hours lifetime, Clock& clock) {
   return !end || *end < clock.now() + lifetime / kRenewInLast;
 }
 
-Result<KeyPair> load_or_make_ca(const std::string& folder, Clock& clock) {
-  const std::string base = folder + "/ca";
+Result<KeyPair> load_or_make_ca(const std::string& base, const std::string& name, Clock& clock) {
   auto pair = load_pair(base);
   if (!pair) return fail(pair.error());
   if (*pair) return std::move(**pair);
   CertificateRequest request;
-  request.common_name = "sublet-ca";
+  request.common_name = name;
   request.is_ca = true;
   request.lifetime = kCaLifetime;
   return make_pair(base, request, nullptr, clock);
@@ -175,6 +176,21 @@ Result<std::vector<std::string>> note_administrators(const std::string& path, co
   return digests;
 }
 
+// Its certificate lasts as long as its CA: neither leaves the folder.
+Outcome load_or_make_front_proxy(const std::string& folder, Pki& pki, Clock& clock) {
+  const auto ca = load_or_make_ca(folder + "/front-proxy-ca", "sublet-front-proxy-ca", clock);
+  if (!ca) return fail(ca.error());
+  CertificateRequest request;
+  request.common_name = apiserver::kFrontProxyName;
+  request.client_auth = true;
+  request.lifetime = kCaLifetime;
+  auto own = load_or_make_leaf(folder + "/front-proxy", request, *ca, false, clock);
+  if (!own) return fail(own.error());
+  pki.front_proxy_ca_pem = ca->certificate_pem;
+  pki.front_proxy = std::move(*own);
+  return {};
+}
+
 }  // namespace
 
 Result<KeyPair> load_or_make_client(const std::string& folder, const std::string& name, const std::string& user,
@@ -182,14 +198,14 @@ Result<KeyPair> load_or_make_client(const std::string& folder, const std::string
   CertificateRequest request;
   request.common_name = user;
   request.client_auth = true;
-  request.lifetime = kProgramLifetime;
+  request.lifetime = kClientLifetime;
   return load_or_make_leaf(folder + "/" + name, request, ca, false, clock);
 }
 
 Result<Pki> load_or_make_pki(const PkiRequest& request, Clock& clock) {
   const auto& [folder, names, controllers] = request;
   Pki pki;
-  auto ca = load_or_make_ca(folder, clock);
+  auto ca = load_or_make_ca(folder + "/ca", "sublet-ca", clock);
   if (!ca) return fail(ca.error());
   pki.ca = std::move(*ca);
   auto changed = names_changed(folder + "/apiserver.names", names);
@@ -208,6 +224,7 @@ Result<Pki> load_or_make_pki(const PkiRequest& request, Clock& clock) {
     if (!own) return fail(own.error());
     pki.controllers = std::move(*own);
   }
+  if (auto made = load_or_make_front_proxy(folder, pki, clock); !made) return fail(made.error());
   auto administrators = note_administrators(cluster::administrators_path(folder), pki, clock);
   if (!administrators) return fail(administrators.error());
   pki.administrators = std::move(*administrators);

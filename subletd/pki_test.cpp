@@ -48,7 +48,7 @@ TEST_F(PkiTest, IsMadeOnceAndKept) {
     EXPECT_EQ(status.st_mode & 07777, 0600u) << entry.path();
     ++files;
   }
-  EXPECT_EQ(files, 9);
+  EXPECT_EQ(files, 13);
 }
 
 TEST_F(PkiTest, AKeyThatWasRenamedSignsNoMoreButIsKept) {

@@ -48,7 +48,7 @@ std::unique_ptr<RoleProgram> make_controllers_role();
 
 /// Blocks SIGTERM and SIGINT for the process; call before any thread starts.
 void block_stop_signals();
-/// Waits for one of them.
+/// Waits for one of them; the process gives memory back when it rests meanwhile (rest.h).
 void wait_for_stop_signal();
 /// Makes wait_for_stop_signal() return, from any thread.
 void request_stop();

@@ -37,6 +37,18 @@ class SimhostRole final : public RoleProgram {
       if (simulated) return simulated->pod_connections()(request, std::move(sink));
       sink->respond(503, {{"Retry-After", "1"}}, "the simulated nodes are starting\n");
     };
+    config_.server.metrics = [&simulated](const kube::MetricsQuestion& question,
+                                          const std::shared_ptr<net::ResponseSink>& sink) {
+      if (simulated) return simulated->metrics()(question, sink);
+      sink->respond(503, {{"Retry-After", "1"}}, "the simulated nodes are starting\n");
+    };
+    config_.check_metrics = [&loop](std::function<void(std::optional<bool>)> done) -> std::shared_ptr<void> {
+      auto waited_for = std::make_shared<std::function<void(std::optional<bool>)>>(std::move(done));
+      loop.loop().post([weak = std::weak_ptr(waited_for)] {
+        if (const auto heard = weak.lock()) (*heard)(true);
+      });
+      return waited_for;
+    };
     config_.before_ready = [&](ApiHost& host) -> Outcome {
       client = std::make_unique<kube::Client>(host.in_process_transport("system:sublet:simhost"),
                                               kube::ClientOptions{.user_agent = "simhost"});

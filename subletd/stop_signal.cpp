@@ -1,7 +1,9 @@
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
+#include "subletd/rest.h"
 #include "subletd/role.h"
 
 namespace sublet::subletd {
@@ -25,8 +27,10 @@ void block_stop_signals() {
 
 void wait_for_stop_signal() {
   const sigset_t set = stop_signals();
-  int received = 0;
-  sigwait(&set, &received);
+  Rest rest(processor_time, give_memory_back);
+  const timespec period{kRestPeriod.count(), 0};
+  while (sigtimedwait(&set, nullptr, &period) < 0)
+    if (errno == EAGAIN) rest.look();  // EINTR: a debugger, or the machine slept
 }
 
 void request_stop() { kill(getpid(), SIGTERM); }

@@ -4,6 +4,7 @@
 
 #include "sublet/base/files.h"
 #include "sublet/base/log.h"
+#include "sublet/base/log_level.h"
 #include "sublet/cluster/virtual_cluster.h"
 #include "sublet/kube/account_token.h"
 #include "sublet/kube/kubeconfig.h"
@@ -33,6 +34,7 @@ class SyncerRole final : public RoleProgram {
     if (!cluster) return fail(cluster.error());
     auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
+    log::set_encoding(syncer::config_of(*context).log_encoding);
     auto access = kube::load_kubeconfig(cluster->host_kubeconfig_path());
     if (!access) return fail(access.error());
     if (auto made = make_private_folder(cluster->syncer_folder()); !made) return made;
@@ -47,16 +49,18 @@ class SyncerRole final : public RoleProgram {
     net::LoopThread loop("syncer");
     auto host_transport = kube::connect(loop.loop(), *access);
     if (!host_transport) return fail(host_transport.error());
-    auto audit =
-        syncer::HostAudit::open({cluster->audit_folder(), cluster->name, cluster->uid, cluster::syncer_user(*cluster)});
+    net::Endpoint socket;
+    socket.unix_path = cluster->socket_path();
+    auto tenant_transport = net::make_http_client(loop.loop(), socket);
+    syncer::HostAuditOptions written{cluster->audit_folder(), cluster->name, cluster->uid,
+                                     cluster::syncer_user(*cluster)};
+    written.writers = syncer::ask_tenant(tenant_transport);
+    auto audit = syncer::HostAudit::open(std::move(written));
     if (!audit) return fail(audit.error());
     const auto recorded = (*audit)->record(*host_transport);
     kube::TokenKeeper known_by(recorded, *token, cluster->host_token_path(), cluster->host_namespace,
                                cluster::syncer_account(*cluster));
     known_by.start();
-    net::Endpoint socket;
-    socket.unix_path = cluster->socket_path();
-    auto tenant_transport = net::make_http_client(loop.loop(), socket);
     kube::Client tenant(tenant_transport, {.user_agent = "sublet-syncer"});
     kube::Client host(known_by.authorize(recorded), {.user_agent = "sublet-syncer/" + cluster->name});
 
@@ -68,20 +72,12 @@ class SyncerRole final : public RoleProgram {
     streams.connections_max = syncer::kLogStreamsMax + kAnswersBesideStreams;
     auto host_streams = kube::connect(loop.loop(), *access, streams);
     if (!host_streams) return fail(host_streams.error());
-    syncer::LogGateway gateway(
-        loop.loop(), net::make_http_client(loop.loop(), socket, streams),
-        known_by.authorize((*audit)->record(*host_streams)),
-        {cluster->uid,
-         context->host_namespace,
-         {},
-         [name = cluster->name](const std::string& tenant_namespace, const std::string& tenant_pod) {
-           return syncer::host_name(tenant_pod, tenant_namespace, name);
-         },
-         syncer::kLogStreamsMax,
-         {}});
-    gateway.start();
     const auto workers = syncer::make_worker_pool(workers_);
     syncer::Syncer syncer(loop.loop(), *workers, std::move(tenant), std::move(host), std::move(options));
+    syncer::LogGateway gateway(loop.loop(), net::make_http_client(loop.loop(), socket, streams),
+                               known_by.authorize((*audit)->record(*host_streams)),
+                               gateway_options(*cluster, *context, syncer));
+    gateway.start();
     if (auto started = syncer.start(); !started) return started;
     // For `sublet create`: from here on what a tenant makes is carried.
     if (std::FILE* mark = std::fopen(cluster->syncer_ready_path().c_str(), "w")) std::fclose(mark);
@@ -93,6 +89,20 @@ class SyncerRole final : public RoleProgram {
   }
 
  private:
+  static syncer::LogGatewayOptions gateway_options(const cluster::VirtualCluster& cluster,
+                                                   const syncer::TranslateContext& context, syncer::Syncer& syncer) {
+    syncer::LogGatewayOptions options{cluster.uid, context.host_namespace, {}, {}};
+    options.host_name = [name = cluster.name](const std::string& tenant_namespace, const std::string& tenant_pod) {
+      return syncer::host_name(tenant_pod, tenant_namespace, name);
+    };
+    const patches::SyncConfig& config = syncer::config_of(context);
+    if (config.metrics && config.pod_metrics)
+      options.measured_pod = [&syncer](const std::string& host_pod) { return syncer.measured_pod(host_pod); };
+    if (config.metrics && config.node_metrics)
+      options.measured_node = [&syncer](const std::string& host_node) { return syncer.measured_node(host_node); };
+    return options;
+  }
+
   static Result<kube::AccountToken> host_token(const cluster::VirtualCluster& cluster) {
     auto token = kube::load_account_token(cluster.host_token_path());
     if (token && token->holds_at(Clock::system().now())) return token;

@@ -6,6 +6,7 @@
 #include "sublet/base/log.h"
 #include "sublet/base/random.h"
 #include "sublet/net/digest.h"
+#include "sublet/syncer/host_audit.h"
 #include "syncer/translate/names.h"
 
 namespace sublet::syncer {
@@ -23,6 +24,12 @@ KeyParts split_key(std::string_view key) {
   return {key.substr(0, first), key.substr(first + 1, second - first - 1), key.substr(second + 1)};
 }
 
+void write_for(const kube::Resource& resource, std::string_view namespace_name, std::string_view name,
+               const kube::CachedObject* object) {
+  CauseScope::change(
+      {cause_key(resource.group, resource.resource, namespace_name, name), object ? object->resource_version : ""});
+}
+
 namespace {
 
 kube::InformerOptions copy_of_host(const SyncedKind& kind, const Border& border) {
@@ -32,17 +39,21 @@ kube::InformerOptions copy_of_host(const SyncedKind& kind, const Border& border)
     copy.label_selector = std::string(kLabelTenantUid) + "=" + border.context().virtual_cluster_uid;
   if (kind.shown && border.context().resolved_template)
     copy.label_selector = border.context().resolved_template->config().*kind.shown;
-  if (kind.custom && kind.direction == Direction::from_host && kind.only.empty())
+  if (kind.custom && kind.direction == Direction::from_host && (kind.only.empty() || kind.mapping))
     copy.label_selector = kind.custom->selector;
   return copy;
 }
 
 std::unique_ptr<kube::Informer> informer(Strand& strand, const kube::Client& client, const SyncedKind& kind,
-                                         kube::InformerOptions options, Clock& clock) {
+                                         kube::InformerOptions options, const SyncerOptions& syncer_options) {
   options.resource = kind.resource;
-  if (!kind.only.empty() && (!kind.mapping || options.label_selector.empty()))
+  // Of a mapping the field selector is for the host's side: the copies are chosen by their label.
+  const bool of_host =
+      options.label_selector.empty() || (kind.custom && options.label_selector != kind.tenant_selector);
+  if (!kind.only.empty() && (!kind.mapping || of_host))
     options.field_selector = "metadata.name=" + std::string(kind.only);
-  options.clock = &clock;
+  options.clock = syncer_options.clock;
+  options.random = syncer_options.random;
   return std::make_unique<kube::Informer>(strand, client, std::move(options));
 }
 
@@ -60,16 +71,21 @@ Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_
     if (kind.resource.version.empty()) continue;  // the host serves no such custom resource
     kube::InformerOptions selected;
     selected.label_selector = kind.tenant_selector;
-    if (kind.watch_tenant) sides.tenant = informer(informers, tenant, kind, selected, clock);
-    if (kind.watch_host) sides.host = informer(informers, host, kind, copy_of_host(kind, *this), clock);
+    if (kind.watch_tenant) sides.tenant = informer(informers, tenant, kind, selected, options);
+    if (kind.watch_host) sides.host = informer(informers, host, kind, copy_of_host(kind, *this), options);
   }
   if (config_of(context()).network_policies_to_host)
     tenant_namespaces = std::make_unique<kube::Informer>(
-        informers, tenant, kube::InformerOptions{.resource = {"", "v1", "namespaces"}, .clock = &clock});
+        informers, tenant,
+        kube::InformerOptions{.resource = {"", "v1", "namespaces"}, .clock = options.clock, .random = options.random});
   // Handlers of one kind look at the copies of others: all are there now.
   for (Sides& sides : kinds) {
     if (sides.tenant) sides.kind.watch_tenant(*this, sides);
     if (sides.host) sides.kind.watch_host(*this, sides);
+    // What somebody deleted before the copy had it looks as if it had never been made: all of the kind is looked at
+    // again.
+    for (kube::Informer* copy : {sides.tenant.get(), sides.host.get()})
+      if (copy && sides.kind.resync) copy->on_relist([this, &sides] { sides.kind.resync(*this, sides); });
   }
 }
 
@@ -80,6 +96,12 @@ std::vector<kube::Informer*> Border::copies() const {
       if (copy) all.push_back(copy);
   if (tenant_namespaces) all.push_back(tenant_namespaces.get());
   return all;
+}
+
+kube::CachedPtr Border::carried(const Sides& sides, std::string_view tenant_namespace, std::string_view tenant_name) {
+  auto object = sides.tenant->get(tenant_namespace, tenant_name);
+  write_for(sides.kind.resource, tenant_namespace, tenant_name, object.get());
+  return object;
 }
 
 bool Border::is_used(std::string_view key) const {

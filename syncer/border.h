@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "sublet/base/clock.h"
@@ -20,6 +21,7 @@
 #include "sublet/kube/informer.h"
 #include "sublet/kube/work_queue.h"
 #include "sublet/syncer/syncer.h"
+#include "syncer/change_pace.h"
 #include "syncer/synced_kinds.h"
 #include "syncer/to_host/pod_uses.h"
 #include "syncer/token_bucket.h"
@@ -55,8 +57,10 @@ struct Border {
   const SteadyTime started = clock.steady_now();
   PodUses uses;
   SettledPods settled_pods;
-  kube::WorkQueue queue{clock, [this](std::string_view key) { return lane_of(key); }};
+  kube::WorkQueue queue{clock, [this](std::string_view key) { return lane_of(key); }, *options.random};
 
+  // Changes of host objects that are there: of each one, and of all.
+  ChangePace host_pace{clock};
   TokenBucket host_changes{clock, options.host_changes_at_once, options.host_changes_per_second};
 
   std::atomic<std::uint64_t> host_writes{0}, tenant_writes{0}, reconciles{0}, failures{0}, denied{0}, foreign{0};
@@ -64,6 +68,9 @@ struct Border {
   // Which tenant pod a host pod belongs to, kept a while beyond the host pod's end: its last events come after it.
   Mutex owners_mutex;
   std::unordered_map<std::string, TenantIdentity> host_pod_owners SUBLET_GUARDED_BY(owners_mutex);
+  // Uids of tenant pods without a node that may have run all the same: a syncer before this one has run them, and its
+  // last word on that came to the tenant's server after the first list; or a list was older than what was known.
+  std::unordered_set<std::string> pods_from_before SUBLET_GUARDED_BY(owners_mutex);
 
   const std::vector<SyncedKind> table{synced_kinds(options.context)};
   std::vector<Sides> kinds;  // in the order of the table; ended first, for its handlers use all of the above
@@ -81,6 +88,8 @@ struct Border {
     if (kind.mapping && !kind.mapping->host_namespace.empty()) return kind.mapping->host_namespace;
     return kind.in_cluster() ? "" : host_namespace();
   }
+  /// The tenant's object that is to be carried: from here on this is what the thread writes to the host for.
+  static kube::CachedPtr carried(const Sides& sides, std::string_view tenant_namespace, std::string_view tenant_name);
   /// What the host has of a tenant object, as far as the copy knows.
   kube::CachedPtr on_host(const Sides& sides, std::string_view tenant_namespace, std::string_view tenant_name) const {
     return sides.host->get(host_place(sides.kind), host_name_of(tenant_namespace, tenant_name));
@@ -108,6 +117,10 @@ struct KeyParts {
   std::string_view kind, namespace_name, name;
 };
 KeyParts split_key(std::string_view key);
+
+/// What this thread writes to the host from here on is for that object of the tenant, or for its end (null).
+void write_for(const kube::Resource& resource, std::string_view namespace_name, std::string_view name,
+               const kube::CachedObject* object);
 
 /// A cached object as a whole Document with apiVersion and kind.
 schema::Document whole(const kube::CachedObject& cached, const SyncedKind& kind);

@@ -1,5 +1,7 @@
 #include "sublet/syncer/custom_kinds.h"
 
+#include <algorithm>
+
 #include "syncer/synced_kinds.h"
 #include "syncer/to_host/content_patch.h"
 
@@ -56,6 +58,7 @@ SyncedKind to_host(const CustomResource& custom, const ServedKind* served) {
       .watch_host = watch_host_by_identity,
       .reconcile = reconcile_copied,
       .resync = resync_tenant,
+      .tenant_selector = custom.selector,
       .uses_others = true,
       .judged = true,
       .patch_content = patch_all_of_it,
@@ -85,11 +88,12 @@ SyncedKind from_host(const CustomResource& custom, const ServedKind* served) {
   };
 }
 
-SyncedKind mapped(const patches::HostMapping& mapping) {
+// `custom`: null for ConfigMaps and Secrets.
+SyncedKind mapped(const patches::HostMapping& mapping, const CustomResource* custom, const ServedKind* served) {
   const bool secret = mapping.kind == "Secret";
   return {
       .kind = mapping.key,
-      .resource = {"", "v1", secret ? "secrets" : "configmaps"},
+      .resource = custom ? resource_of(*custom, served) : kube::Resource{"", "v1", secret ? "secrets" : "configmaps"},
       .direction = Direction::from_host,
       .crosses = "those that the template maps",
       .host_allocates = "all",
@@ -103,10 +107,15 @@ SyncedKind mapped(const patches::HostMapping& mapping) {
       .resync = resync_mapped,
       .tenant_selector = kMappedSelector,
       .next_step = "ask whoever runs the host cluster",
-      .object_kind = mapping.kind,
+      .object_kind = !custom  ? std::string_view(mapping.kind)
+                     : served ? std::string_view(served->kind)
+                              : "",
+      .custom = custom,
       .only = mapping.host_name,
       .mapping = &mapping,
-      .carried_as = secret ? "HostSecret" : "HostConfigMap",
+      .carried_as = custom   ? ""
+                    : secret ? "HostSecret"
+                             : "HostConfigMap",
   };
 }
 
@@ -117,17 +126,23 @@ std::vector<SyncedKind> custom_kinds(const TranslateContext& context) {
   for (const CustomResource& custom : config_of(context).custom_resources) {
     const auto found = context.served_kinds.find(custom.name);
     const ServedKind* const served = found == context.served_kinds.end() ? nullptr : &found->second;
-    kinds.push_back(definition_of(custom));
-    kinds.push_back(custom.to_host ? to_host(custom, served) : from_host(custom, served));
+    if (std::ranges::find(kinds, custom.definition_key, &SyncedKind::kind) == kinds.end())
+      kinds.push_back(definition_of(custom));
+    if (custom.to_host) kinds.push_back(to_host(custom, served));
+    if (!custom.to_host && !custom.namespaced) kinds.push_back(from_host(custom, served));
+    if (custom.to_host || !custom.namespaced) continue;
+    for (const patches::HostMapping& mapping : config_of(context).mappings)
+      if (mapping.kind == custom.name) kinds.push_back(mapped(mapping, &custom, served));
   }
-  for (const patches::HostMapping& mapping : config_of(context).mappings) kinds.push_back(mapped(mapping));
+  for (const patches::HostMapping& mapping : config_of(context).mappings)
+    if (mapping.kind == "ConfigMap" || mapping.kind == "Secret") kinds.push_back(mapped(mapping, nullptr, nullptr));
   return kinds;
 }
 
 ServedKind served_by(const Value& definition, const CustomResource& resource) {
   ServedKind served;
   const Value spec = definition["spec"];
-  if ((spec["scope"].text() == "Namespaced") != resource.to_host) return served;
+  if ((spec["scope"].text() == "Namespaced") != (resource.to_host || resource.namespaced)) return served;
   Value chosen;
   for (const Value version : spec["versions"]) {
     if (!version["served"].boolean()) continue;

@@ -109,12 +109,13 @@ TEST_F(CustomSync, OneCrossesAndItsStatusComesBackInTheTenantsWords) {
 
   say_on_host("web",
               R"({"conditions":[{"type":"Ready","status":"True","observedGeneration":1,"message":"stored in team/)" +
-                  host_name_of("tls") + R"( of now"}],"secret":")" + host_name_of("tls") +
-                  R"(","where":"team","observedGeneration":1})");
+                  host_name_of("tls") + R"("}],"path":"team/)" + host_name_of("tls") + R"(","secret":")" +
+                  host_name_of("tls") + R"(","where":"team","observedGeneration":1})");
   eventually([&] { return in_tenant("web")["status"]["secret"].text() == "tls"; }, "the status has come");
   const Document told = in_tenant("web");
   EXPECT_EQ(told["status"]["where"].text(), "default");
-  EXPECT_EQ(told["status"]["conditions"].at(0)["message"].text(), "stored in default/tls of now");
+  EXPECT_EQ(told["status"]["conditions"].at(0)["message"].text(), "stored in default/tls");
+  EXPECT_EQ(told["status"]["path"].text(), "default/tls");
 
   // Generations are each side's own.
   tenant.patch(kCertificates, kTenantNamespace, "web", R"({"spec":{"dnsNames":["b.example"]}})");
@@ -259,6 +260,229 @@ TEST_F(CustomSync, ADefinitionThatComesLaterAsksForANewBeginning) {
   make_certificate("web", R"({"secretName":"tls"})");
   await_host("web");
   EXPECT_EQ(asked, 0);
+}
+
+// What an operator of the host makes for a tenant's object.
+class Integrated : public TwoServers {
+ protected:
+  Integrated()
+      : TwoServers(
+            "integrations: {certManager: {enabled: true, sync: {fromHost: {clusterIssuers: {selector: {labels: "
+            "{for: tenants}}}}}}, externalSecrets: {enabled: true, sync: {toHost: {externalSecrets: {selector: "
+            "{matchLabels: {cross: \"yes\"}}}}}}}") {
+    for (const auto& [plural, kind] : {std::pair("certificates", "Certificate"), std::pair("issuers", "Issuer")})
+      define(plural, kind, "cert-manager.io", true);
+    define("clusterissuers", "ClusterIssuer", "cert-manager.io", false);
+    define("externalsecrets", "ExternalSecret", "external-secrets.io", true);
+    host.create(kIssuers, R"({"apiVersion":"cert-manager.io/v1","kind":"ClusterIssuer","metadata":{"name":"ca",)"
+                          R"("labels":{"for":"tenants"}},"spec":{"selfSigned":{}}})");
+  }
+  void define(const std::string& plural, const std::string& kind, const std::string& group, bool namespaced) {
+    host.create(kDefinitions, definition(plural, kind, group, namespaced, true));
+    await(host, plural + "." + group);
+  }
+  void await(Cluster& side, const std::string& name) {
+    eventually(
+        [&] {
+          const Document found = side.get(kDefinitions, "", name);
+          for (const Value condition : found["status"]["conditions"])
+            if (condition["type"].text() == "Established") return condition["status"].text() == "True";
+          return false;
+        },
+        name + " is established");
+  }
+  void begin() {
+    start_syncer();
+    await(tenant, "certificates.cert-manager.io");
+    await(tenant, "externalsecrets.external-secrets.io");
+  }
+  void make_certificate(const std::string& name, const std::string& issuer) {
+    tenant.create(kCertificates, R"({"apiVersion":"cert-manager.io/v1","kind":"Certificate","metadata":{"name":")" +
+                                     name + R"(","namespace":"default"},"spec":{"secretName":"tls","issuerRef":{)" +
+                                     issuer + "}}}");
+  }
+  // As cert-manager does it: with the labels and annotations of the Certificate's secretTemplate.
+  void issue(const std::string& name, const std::string& data) {
+    const Document certificate = host.get(kCertificates, kHostNamespace, host_name_of(name));
+    Document secret = Document::object();
+    secret.root().put("metadata", certificate["spec"]["secretTemplate"]);
+    secret.root()["metadata"].put("name", certificate["spec"]["secretName"].text());
+    secret.root()["metadata"].put("namespace", kHostNamespace);
+    secret.root().put("type", "example.com/tls");
+    secret.root().object("data").put("k", data);
+    host.create(kSecrets, secret.to_json());
+  }
+  std::string secret_of_tenant() { return tenant.get(kSecrets, kTenantNamespace, "tls")["data"]["k"].string(); }
+};
+
+TEST_F(Integrated, TheSecretThatTheHostMakesComesFollowsAndGoes) {
+  begin();
+  make_certificate("web", R"("name":"ca","kind":"ClusterIssuer")");
+  eventually([&] { return host.get(kCertificates, kHostNamespace, host_name_of("web")).root().is_object(); },
+             "the Certificate has crossed");
+  issue("web", "MQ==");
+  eventually([&] { return secret_of_tenant() == "MQ=="; }, "its Secret has come");
+  EXPECT_EQ(tenant.get(kSecrets, kTenantNamespace, "tls")["type"].text(), "example.com/tls");
+  // It is on the host already, as whatever uses it there finds it.
+  create_pod("user", R"(,"volumes":[{"name":"v","secret":{"secretName":"tls"}}])");
+  await_host_pod("user");
+  settle();
+  EXPECT_EQ(host.get(kSecrets, kHostNamespace, host_name_of("tls"))["type"].text(), "example.com/tls");
+  EXPECT_TRUE(host.get(kSecrets, kHostNamespace, host_name_of("tls"))["metadata"]["annotations"][kAnnotationTenantKind]
+                  .text() == kMadeSecret);
+
+  host.patch(kSecrets, kHostNamespace, host_name_of("tls"), R"({"data":{"k":"Mg=="}})");
+  eventually([&] { return secret_of_tenant() == "Mg=="; }, "a renewal has come");
+  tenant.patch(kSecrets, kTenantNamespace, "tls", R"({"data":{"k":"eA=="}})");
+  eventually([&] { return secret_of_tenant() == "Mg=="; }, "what the tenant writes is put back");
+  settle();
+  const auto host_writes = faults.writes(), tenant_writes = tenant_faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(faults.writes(), host_writes);
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes);
+
+  tenant.remove(kPods, kTenantNamespace, "user");
+  settle();
+  EXPECT_TRUE(host.get(kSecrets, kHostNamespace, host_name_of("tls")).root().is_object()) << "it is not ours to take";
+  host.remove(kSecrets, kHostNamespace, host_name_of("tls"));
+  eventually([&] { return secret_of_tenant().empty(); }, "it goes with the host's");
+}
+
+TEST_F(Integrated, WhatTheHostDoesNotShowIsNotNamed) {
+  host.create(kIssuers, R"({"apiVersion":"cert-manager.io/v1","kind":"ClusterIssuer","metadata":{"name":"of-others"},)"
+                        R"("spec":{"selfSigned":{}}})");
+  begin();
+  make_certificate("sneaky", R"("name":"of-others","kind":"ClusterIssuer")");
+  make_certificate("web", R"("name":"ca","kind":"ClusterIssuer")");
+  eventually([&] { return host.get(kCertificates, kHostNamespace, host_name_of("web")).root().is_object(); },
+             "the other has crossed");
+  EXPECT_THAT(await_event("sneaky", "SyncDenied"), testing::HasSubstr("none of those that the host shows"));
+  EXPECT_FALSE(host.get(kCertificates, kHostNamespace, host_name_of("sneaky")).root().is_object());
+}
+
+TEST_F(Integrated, OnlyThoseThatAreSelectedCross) {
+  begin();
+  const kube::Resource external{"external-secrets.io", "v1", "externalsecrets"};
+  for (const char* name : {"one", "two"})
+    tenant.create(external, R"({"apiVersion":"external-secrets.io/v1","kind":"ExternalSecret","metadata":{"name":")" +
+                                std::string(name) + R"(","namespace":"default"},"spec":{"refreshInterval":"1h"}})");
+  tenant.patch(external, kTenantNamespace, "two", R"({"metadata":{"labels":{"cross":"yes"}}})");
+  eventually([&] { return host.get(external, kHostNamespace, host_name_of("two")).root().is_object(); },
+             "the selected one has crossed");
+  settle();
+  EXPECT_FALSE(host.get(external, kHostNamespace, host_name_of("one")).root().is_object());
+  tenant.patch(external, kTenantNamespace, "two", R"({"metadata":{"labels":{"cross":null}}})");
+  eventually([&] { return !host.get(external, kHostNamespace, host_name_of("two")).root().is_object(); },
+             "one that is selected no more has left the host");
+}
+
+// Custom resources of the host that have a namespace, and Gateways, which go both ways.
+class Shared : public TwoServers {
+ protected:
+  Shared()
+      : TwoServers(
+            R"({sync: {toHost: {gatewayApi: {gateways: {enabled: true}, httpRoutes: {enabled: true}}}, fromHost: {
+          gateways: {enabled: true, mappings: {byName: {"edge/public": "shared/front"}}},
+          customResources: {pools.example.com: {enabled: true, scope: Namespaced,
+            mappings: {byName: {"edge/*": "from-host/*"}}}}}}})") {
+    host.create({"", "v1", "namespaces"}, R"({"metadata":{"name":"edge"}})");
+    define("gateways", "Gateway", kGroup);
+    define("httproutes", "HTTPRoute", kGroup);
+    define("pools", "Pool", "example.com");
+    host.create(kGateways,
+                R"({"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"public",)"
+                R"("namespace":"edge"},"spec":{"gatewayClassName":"envoy","infrastructure":{"labels":{}},)"
+                R"("listeners":[{"name":"https","tls":{"certificateRefs":[{"name":"of-the-host"}]}}]}})");
+    host.create(kGateways,
+                R"({"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"other",)"
+                R"("namespace":"edge"},"spec":{"gatewayClassName":"envoy"}})");
+    host.create(kPools, R"({"apiVersion":"example.com/v1","kind":"Pool","metadata":{"name":"gpus","namespace":"edge"},)"
+                        R"("spec":{"size":3}})");
+  }
+  void define(const std::string& plural, const std::string& kind, const std::string& group) {
+    auto made = Document::parse_json(definition(plural, kind, group, true, true));
+    made->root()["metadata"].object("annotations").put("api-approved.kubernetes.io", "https://example.com/1");
+    host.create(kDefinitions, made->to_json());
+    await(host, plural + "." + group);
+  }
+  void await(Cluster& side, const std::string& name) {
+    eventually(
+        [&] {
+          const Document found = side.get(kDefinitions, "", name);
+          for (const Value condition : found["status"]["conditions"])
+            if (condition["type"].text() == "Established") return condition["status"].text() == "True";
+          return false;
+        },
+        name + " is established");
+  }
+  static constexpr const char* kGroup = "gateway.networking.k8s.io";
+  const kube::Resource kGateways{kGroup, "v1", "gateways"}, kRoutes{kGroup, "v1", "httproutes"},
+      kPools{"example.com", "v1", "pools"};
+};
+
+TEST_F(Shared, ThoseOfANamespaceComeFollowAndGo) {
+  start_syncer();
+  eventually([&] { return tenant.get(kPools, "from-host", "gpus")["spec"]["size"].integer() == 3; }, "it has come");
+  EXPECT_TRUE(tenant.get(kPools, "from-host", "gpus")["metadata"]["labels"].has(kLabelFromHost)) << "read-only";
+  host.patch(kPools, "edge", "gpus", R"({"spec":{"size":4}})");
+  host.patch(kPools, "edge", "gpus", R"({"status":{"free":2}})", "status");
+  eventually(
+      [&] {
+        const Document now = tenant.get(kPools, "from-host", "gpus");
+        return now["spec"]["size"].integer() == 4 && now["status"]["free"].integer() == 2;
+      },
+      "it follows, with its status");
+  const auto changed =
+      tenant.client().patch(kPools, "from-host", "gpus", kube::PatchType::merge, R"({"spec":{"size":9}})");
+  ASSERT_FALSE(changed);
+  EXPECT_THAT(changed.error().message, testing::HasSubstr("it comes from the host cluster"));
+  settle();
+  const auto tenant_writes = tenant_faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes);
+  EXPECT_EQ(faults.writes(), 0u);
+  host.remove(kPools, "edge", "gpus");
+  eventually([&] { return !tenant.get(kPools, "from-host", "gpus").root().is_object(); }, "it goes with the host's");
+}
+
+TEST_F(Shared, ATenantsRouteAttachesToAGatewayOfThePlatform) {
+  start_syncer();
+  eventually([&] { return tenant.get(kGateways, "shared", "front").root().is_object(); }, "the Gateway has come");
+  const Document shown = tenant.get(kGateways, "shared", "front");
+  EXPECT_FALSE(shown["spec"].has("infrastructure"));
+  EXPECT_FALSE(shown["spec"]["listeners"].at(0)["tls"].has("certificateRefs"));
+  EXPECT_FALSE(shown["metadata"]["annotations"].has("sublet.dev/host-name"));
+  EXPECT_FALSE(tenant.get(kGateways, "shared", "other").root().is_object());
+  tenant.create(kRoutes, R"({"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"site",)"
+                         R"("namespace":"default"},"spec":{"parentRefs":[{"name":"front","namespace":"shared"}]}})");
+  eventually([&] { return host.get(kRoutes, kHostNamespace, host_name_of("site")).root().is_object(); },
+             "the route has crossed");
+  const Document route = host.get(kRoutes, kHostNamespace, host_name_of("site"));
+  const Value parent = route["spec"]["parentRefs"].at(0);
+  EXPECT_EQ(parent["name"].text(), "public");
+  EXPECT_EQ(parent["namespace"].text(), "edge");
+  host.patch(
+      kRoutes, kHostNamespace, host_name_of("site"),
+      R"({"status":{"parents":[{"parentRef":{"name":"public","namespace":"edge"},"controllerName":"a.example/b"}]}})",
+      "status");
+  eventually(
+      [&] {
+        const Document now = tenant.get(kRoutes, "default", "site");
+        return now["status"]["parents"].at(0)["parentRef"]["name"].text() == "front" &&
+               now["status"]["parents"].at(0)["parentRef"]["namespace"].text() == "shared";
+      },
+      "its status has come, in the tenant's names");
+  // The tenant's own beside it, and what came does not go back.
+  tenant.create(kGateways, R"({"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"own",)"
+                           R"("namespace":"default"},"spec":{"gatewayClassName":"envoy","listeners":[]}})");
+  eventually([&] { return host.get(kGateways, kHostNamespace, host_name_of("own")).root().is_object(); },
+             "the tenant's own has crossed");
+  settle();
+  const auto all = host.client().list(kGateways, kHostNamespace, {});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->root()["items"].size(), 1u);
 }
 
 class Mapped : public TwoServers {

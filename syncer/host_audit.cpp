@@ -46,10 +46,15 @@ std::string verb_of(const std::string& method) {
   return method == "PATCH" ? "patch" : "delete";
 }
 
+thread_local CauseScope* innermost_cause = nullptr;
+constexpr std::size_t kAskedAtOnce = 512;
+constexpr std::chrono::seconds kAskTimeout{2};
+
 /// One answered write, before it is a line.
 struct Write {
   WallTime time;
   std::string id, method, path;
+  WriteCause cause;
   int code = 0;
   std::string answer;  // its beginning
 };
@@ -76,7 +81,7 @@ Result<std::vector<std::uint64_t>> file_numbers(const std::string& folder) {
   return numbers;
 }
 
-void put_tenant(Value record, std::string_view answer) {
+void put_marks(Value record, std::string_view answer) {
   const auto metadata = kube::json_member(answer, "metadata");
   if (!metadata) return;
   const auto labels = kube::json_member(*metadata, "labels"), annotations = kube::json_member(*metadata, "annotations");
@@ -87,6 +92,23 @@ void put_tenant(Value record, std::string_view answer) {
   put("namespace", labels, kLabelTenantNamespace);
   put("name", annotations, kAnnotationTenantName);
   put("uid", annotations, kAnnotationTenantUid);
+}
+
+// By the marks of the host's object where the answer has it; a deletion's has not.
+void put_tenant(Value record, const Write& write) {
+  put_marks(record, write.answer);
+  const std::string_view key = write.cause.key;
+  const auto first = key.find('/'), last = key.rfind('/');
+  if (first != key.npos) {
+    Value tenant = record.object("tenant");
+    if (first != last && tenant["namespace"].text().empty())
+      tenant.put("namespace", key.substr(first + 1, last - first - 1));
+    if (tenant["name"].text().empty()) tenant.put("name", key.substr(last + 1));
+    tenant.put("resource", key.substr(0, first));
+  }
+  if (write.cause.user.empty()) return;
+  record.object("tenant").put("user", write.cause.user);
+  record.object("tenant").put("requestId", write.cause.request_id);
 }
 
 // Of the object, or of what a Status is about.
@@ -121,6 +143,7 @@ struct HostAudit::Impl : std::enable_shared_from_this<HostAudit::Impl> {
 
   // The thread's own, once begin() has run.
   std::string line_of(const Write& write, std::uint64_t lost_before);
+  void ask_for_users(std::vector<Write>& batch) const;
   void append(const std::vector<Write>& batch);
   void next_file();
   std::string path_of(std::uint64_t which) const { return options.folder + "/" + file_name(which); }
@@ -185,7 +208,8 @@ class Recorded final : public net::Transport {
   std::unique_ptr<net::Exchange> start(net::Request request, std::shared_ptr<net::ResponseObserver> observer,
                                        std::chrono::milliseconds timeout) override {
     if (!writes(request)) return host_->start(std::move(request), std::move(observer), timeout);
-    Write write{clock_.now(), uuid_v4(Random::system()), request.method, std::string(request.path()), 0, {}};
+    Write write{clock_.now(), uuid_v4(Random::system()), request.method, std::string(request.path()), {}, 0, {}};
+    if (const WriteCause* cause = CauseScope::current()) write.cause = *cause;
     request.headers.set("Audit-ID", write.id);
     return host_->start(std::move(request), std::make_shared<Witness>(std::move(observer), std::move(write), answered_),
                         timeout);
@@ -249,7 +273,7 @@ std::string HostAudit::Impl::line_of(const Write& write, std::uint64_t lost_befo
   record.put("path", write.path);
   record.put("code", std::int64_t{write.code});
   if (const std::string uid = host_uid(write.answer); !uid.empty()) record.put("hostUid", uid);
-  put_tenant(record, write.answer);
+  put_tenant(record, write);
   if (lost_before > 0) record.put("lost", static_cast<std::int64_t>(lost_before));
   record.put("previous", previous);
   std::string line = document.to_json();
@@ -265,6 +289,24 @@ void HostAudit::Impl::next_file() {
   file = std::move(next);
   bytes = 0;
   if (++number > options.files_max) ::unlink(path_of(number - options.files_max).c_str());
+}
+
+void HostAudit::Impl::ask_for_users(std::vector<Write>& batch) const {
+  if (!options.writers) return;
+  std::vector<Write*> unknown;
+  for (Write& write : batch)
+    if (!write.cause.key.empty() && write.cause.user.empty()) unknown.push_back(&write);
+  for (std::size_t from = 0; from < unknown.size(); from += kAskedAtOnce) {
+    const std::size_t to = std::min(unknown.size(), from + kAskedAtOnce);
+    std::vector<WriteCause> causes;
+    for (std::size_t i = from; i < to; ++i) causes.push_back(unknown[i]->cause);
+    const auto answers = options.writers(causes);
+    if (answers.size() < causes.size()) return;  // nobody answers: the records are written without
+    for (std::size_t i = from; i < to; ++i) {
+      unknown[i]->cause.user = answers[i - from].user;
+      unknown[i]->cause.request_id = answers[i - from].request_id;
+    }
+  }
 }
 
 void HostAudit::Impl::append(const std::vector<Write>& batch) {
@@ -304,9 +346,10 @@ void HostAudit::Impl::run() {
   for (;;) {
     came.wait(lock, [this]() SUBLET_REQUIRES(mutex) { return stopping || !waiting.empty(); });
     if (waiting.empty()) return;
-    const std::vector<Write> batch = std::exchange(waiting, {});
+    std::vector<Write> batch = std::exchange(waiting, {});
     writing = true;
     lock.unlock();
+    ask_for_users(batch);
     append(batch);
     lock.lock();
     writing = false;
@@ -335,6 +378,50 @@ void HostAudit::flush() {
   MutexLock lock(impl_->mutex);
   impl_->written.wait(lock,
                       [this]() SUBLET_REQUIRES(impl_->mutex) { return impl_->waiting.empty() && !impl_->writing; });
+}
+
+// --- why ---
+
+std::string cause_key(std::string_view group, std::string_view resource, std::string_view namespace_name,
+                      std::string_view name) {
+  std::string key(resource);
+  if (!group.empty()) key.append(".").append(group);
+  key += '/';
+  if (!namespace_name.empty()) key.append(namespace_name).append("/");
+  return key.append(name);
+}
+
+CauseScope::CauseScope(WriteCause cause) : cause_(std::move(cause)), outer_(innermost_cause) { innermost_cause = this; }
+CauseScope::~CauseScope() { innermost_cause = outer_; }
+
+void CauseScope::change(WriteCause cause) {
+  if (innermost_cause != nullptr) innermost_cause->cause_ = std::move(cause);
+}
+
+const WriteCause* CauseScope::current() { return innermost_cause == nullptr ? nullptr : &innermost_cause->cause_; }
+
+TenantWriters ask_tenant(std::shared_ptr<net::Transport> tenant) {
+  return [tenant = std::move(tenant)](const std::vector<WriteCause>& causes) {
+    Document asked = Document::object();
+    Value items = asked.root().array("items");
+    for (const WriteCause& cause : causes) {
+      Value item = items.push_object();
+      item.put("key", cause.key);
+      item.put("resourceVersion", cause.resource_version);
+    }
+    net::Request request;
+    request.method = "POST";
+    request.target = "/sublet.dev/v1/writers";
+    request.headers.set("Content-Type", "application/json");
+    request.body = asked.to_json();
+    std::vector<TenantWriter> writers;
+    const auto answer = net::fetch(*tenant, std::move(request), kAskTimeout);
+    if (!answer || answer->code != 200) return writers;
+    if (const auto told = Document::parse_json(answer->body))
+      for (const Value one : told->root()["items"])
+        writers.push_back({one["user"].string(), one["requestId"].string()});
+    return writers;
+  };
 }
 
 // --- the check -------------------------------------------------------------------------------------------------------

@@ -115,6 +115,53 @@ TEST_F(HostAuditTest, EachWriteIsARecordAndNoReadIs) {
   EXPECT_EQ(check->head.size(), 64u);
 }
 
+TEST_F(HostAuditTest, TheTenantsUserIsAskedForByWhatWasCarried) {
+  std::vector<WriteCause> asked;
+  bool away = false;
+  audit_.reset();
+  HostAuditOptions options{folder_, "rag", "vc-uid", "system:serviceaccount:team:sublet-syncer-rag"};
+  options.writers = [&](const std::vector<WriteCause>& causes) {
+    asked.insert(asked.end(), causes.begin(), causes.end());
+    return away ? std::vector<TenantWriter>() : std::vector<TenantWriter>(causes.size(), {"jane", "r1"});
+  };
+  audit_ = HostAudit::open(std::move(options)).value();
+  kube::Client client = host();
+  const auto pod = schema::Document::parse_json(kPod);
+  {
+    const CauseScope scope({cause_key("", "pods", "ns", "a")});
+    CauseScope::change({cause_key("", "pods", "ns", "a"), "7"});
+    ASSERT_TRUE(client.create({"", "v1", "pods"}, "team", pod->root()));
+    {
+      const CauseScope session({"pods/ns/a", "", "joe", "r2"});  // who asks is known
+      ASSERT_TRUE(client.create({"", "v1", "pods"}, "team", pod->root()));
+    }
+    answer = R"({"kind":"Status","status":"Success","details":{"name":"c","kind":"services","uid":"gone"}})";
+    code = 200;
+    CauseScope::change({cause_key("networking.k8s.io", "ingresses", "ns", "i")});
+    ASSERT_TRUE(client.remove({"networking.k8s.io", "v1", "ingresses"}, "team", "c"));
+  }
+  ASSERT_TRUE(client.remove({"", "v1", "services"}, "team", "c"));  // of nobody
+  audit_->flush();
+  away = true;
+  const CauseScope scope({cause_key("", "namespaces", "", "n")});
+  ASSERT_TRUE(client.remove({"", "v1", "services"}, "team", "c"));
+  audit_->flush();
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 5u);
+  EXPECT_THAT(
+      all[0],
+      HasSubstr(
+          R"("tenant":{"namespace":"ns","name":"a","uid":"u","resource":"pods","user":"jane","requestId":"r1"})"));
+  EXPECT_THAT(all[1], HasSubstr(R"("resource":"pods","user":"joe","requestId":"r2"})"));
+  EXPECT_THAT(all[2], HasSubstr(R"("tenant":{"namespace":"ns","name":"i","resource":"ingresses.networking.k8s.io",)"
+                                R"("user":"jane","requestId":"r1"})"));
+  EXPECT_EQ(all[3].find("tenant"), std::string::npos) << all[3];
+  EXPECT_THAT(all[4], HasSubstr(R"("tenant":{"name":"n","resource":"namespaces"},)"));
+  ASSERT_EQ(asked.size(), 3u);
+  EXPECT_EQ(asked[0].resource_version, "7");
+  EXPECT_EQ(asked[1].key, "ingresses.networking.k8s.io/ns/i");
+}
+
 TEST_F(HostAuditTest, WhatIsEditedTakenOutPutInOrMovedIsNoticed) {
   write_pods(6);
   const auto all = lines();

@@ -330,6 +330,34 @@ TEST_F(KindsSync, ClassesOfTheHostComeBySelectorAndFollowIt) {
   eventually([&] { return !tenant.get(kIngressClasses, "", "nginx").root().is_object(); }, "the class is gone");
 }
 
+TEST_F(KindsSync, AHeartbeatAloneIsNoWriteAndComesWithTheNextDifference) {
+  const auto condition = [&](const char* status, const char* beat) {
+    host.patch(kNodes, "", "node-1",
+               std::string(R"({"status":{"conditions":[{"type":"Ready","status":")") + status +
+                   R"(","lastHeartbeatTime":"2027-01-15T08:0)" + beat + R"(:00Z"}]}})",
+               "status");
+  };
+  condition("True", "0");
+  start_syncer();
+  const auto ready = [&] { return Document(tenant.get(kNodes, "", "node-1")); };
+  eventually([&] { return ready()["status"]["conditions"].size() == 1; }, "the node is there");
+  settle();
+  const auto tenant_writes = tenant_faults.writes();
+  condition("True", "5");
+  settle();
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes);
+  condition("False", "6");
+  Document node;
+  eventually(
+      [&] {
+        node = ready();
+        for (const Value one : node["status"]["conditions"])
+          if (one["status"].text() == "False") return one["lastHeartbeatTime"].text() == "2027-01-15T08:06:00Z";
+        return false;
+      },
+      "what differs has come, with its heartbeat");
+}
+
 // user-pain, demand 23: nodes honest. Both come by the watch, at once: nothing here waits for a resync.
 TEST_F(KindsSync, ATaintAndTheEndOfANodeAreSeen) {
   start_syncer();
@@ -409,6 +437,32 @@ TEST_F(KindsSync, ADeviceClaimCrossesAndWhatIsAllocatedComesBack) {
   EXPECT_EQ(tenant_faults.writes(), tenant_writes);
   tenant.remove(templates, kTenantNamespace, "many");
   await_gone(templates, "many");
+}
+
+TEST_F(KindsSync, PoliciesOfTheHostNamespaceAreShown) {
+  configure("policies: {resourceQuota: {enabled: true}, limitRange: {enabled: true}}\n");
+  const kube::Resource quotas{"", "v1", "resourcequotas"}, ranges{"", "v1", "limitranges"};
+  const auto of = [](const std::string& name, const std::string& uid, const std::string& spec) {
+    return R"({"metadata":{"name":")" + name + R"(","namespace":"team","labels":{"sublet.dev/managed-by":"rag",)" +
+           R"("sublet.dev/virtual-cluster-uid":")" + uid + R"("}},"spec":)" + spec + "}";
+  };
+  host.create(quotas, of("sublet-rag", "vc-uid",
+                         R"({"hard":{"count/pods":"20","count/services":"20","secrets":"5","requests.cpu":"10"}})"));
+  host.create(quotas, of("sublet-other", "other-uid", R"({"hard":{"pods":"1"}})"));
+  host.create(ranges, of("sublet-rag", "vc-uid", R"({"limits":[{"type":"Container","default":{"cpu":"1"}}]})"));
+  start_syncer();
+  eventually([&] { return tenant.get(quotas, "kube-system", "sublet-rag").root().is_object(); }, "the quota is shown");
+  EXPECT_EQ(tenant.get(quotas, "kube-system", "sublet-rag")["spec"].to_json(),
+            R"({"hard":{"count/pods":"20","count/services":"21","requests.cpu":"10"}})")
+      << "what both sides count alike; the tenant has a Service more, `kubernetes`";
+  EXPECT_FALSE(tenant.get(quotas, "kube-system", "sublet-other").root().is_object());
+  eventually([&] { return tenant.get(ranges, "kube-system", "sublet-rag").root().is_object(); }, "and the limits are");
+  host.patch(quotas, kHostNamespace, "sublet-rag", R"({"spec":{"hard":{"count/pods":"30"}}})");
+  eventually(
+      [&] { return tenant.get(quotas, "kube-system", "sublet-rag")["spec"]["hard"]["count/pods"].text() == "30"; },
+      "and what changes");
+  host.remove(quotas, kHostNamespace, "sublet-rag");
+  eventually([&] { return !tenant.get(quotas, "kube-system", "sublet-rag").root().is_object(); }, "and goes");
 }
 
 }  // namespace

@@ -78,6 +78,26 @@ TEST_F(SteppedSyncer, WhatFailedIsTriedAgainWhenTheTestsClockSaysSo) {
   step_until([&] { return on_host("web"); }, "the pod is on the host");
 }
 
+// As it is after a machine has slept.
+TEST_F(SteppedSyncer, TokensAreRenewedWithinMinutesWhenTheTimeOfDayJumps) {
+  begin_syncer();
+  tenant.create(kPods, R"({"metadata":{"name":"web","namespace":"default"},
+                           "spec":{"containers":[{"name":"main","image":"busybox"}]}})");
+  const auto tokens = [&] {
+    std::string all;
+    const auto secrets = host.client().list(kSecrets, kHostNamespace);
+    for (const schema::Value secret : secrets->root()["items"]) all += secret["data"].to_json();
+    return all;
+  };
+  step_until([&] { return tokens().size() > 20; }, "the token is on the host");
+  while (step()) {
+  }
+  const std::string first = tokens();
+  clock.set_forward(minutes(50));  // past 80 % of an hour
+  clock.advance(minutes(5));
+  step_until([&] { return tokens() != first; }, "the token is a new one");
+}
+
 TEST_F(SteppedSyncer, TokensAreRenewedByTheTestsClockAlone) {
   begin_syncer();
   tenant.create(kPods, R"({"metadata":{"name":"web","namespace":"default"},
@@ -95,6 +115,23 @@ TEST_F(SteppedSyncer, TokensAreRenewedByTheTestsClockAlone) {
   const std::string first = token();
   clock.advance(minutes(50));  // past 80 % of an hour
   step_until([&] { return token() != first; }, "the token is a new one");
+}
+
+// The syncer before it had brought the pod's end, and that write came after this one's list.
+TEST_F(SteppedSyncer, APodThatHasEndedSinceTheFirstListIsNotRunASecondTime) {
+  create_pod("job");
+  const std::string list = tenant.client().list(kPods, "")->to_json();
+  ASSERT_TRUE(tenant.client().patch(kPods, kTenantNamespace, "job", kube::PatchType::merge,
+                                    R"({"status":{"phase":"Succeeded"}})", "status"));
+  tenant_faults.inject("GET", "/api/v1/pods?", 1, [list](net::ResponseSink& sink) {
+    sink.respond(200, {{"Content-Type", "application/json"}}, list);
+  });
+  tenant_faults.inject("GET", "/api/v1/pods?", 1000, Faults::status(503, "ServiceUnavailable"));  // no news meanwhile
+  begin_syncer();
+  while (executor.step()) {
+  }
+  EXPECT_FALSE(on_host("job"));
+  EXPECT_FALSE(syncer->idle(seconds(1))) << "it looks again";
 }
 
 TEST_F(SteppedSyncer, TwoThatStopItAtOnceBothFindItStopped) {

@@ -67,6 +67,231 @@ SyncedKind drivers_of_nodes() {
   return kind;
 }
 
+// What `policies` keeps on the host namespace, in the tenant's kube-system, where it counts for all namespaces
+// (apiserver/admission/platform_limits.cpp).
+SyncedKind policy_of_host(std::string_view kind, const patches::HostMapping& place, std::string_view resource,
+                          std::string_view crosses, bool (*wanted)(const patches::SyncConfig&)) {
+  return {
+      .kind = kind,
+      .resource = {"", "v1", std::string(resource)},
+      .direction = Direction::from_host,
+      .crosses = crosses,
+      .host_allocates = "all",
+      .wins = "the host: a tenant's writes are refused",
+      .status = "the tenant's API server counts what the tenant's objects use",
+      .host_copy = HostCopy::ours,
+      .host_verbs = kReadVerbs,
+      .watch_tenant = watch_mapped_copies,
+      .watch_host = watch_mapped,
+      .reconcile = reconcile_mapped,
+      .resync = resync_mapped,
+      .before_others = true,
+      .tenant_selector = kLabelFromHost,
+      .wanted = wanted,
+      .next_step = "it is of the virtual cluster's template; ask whoever runs the host cluster",
+      .object_kind = place.kind,
+      .mapping = &place,
+      .carried_as = kind,
+  };
+}
+
+SyncedKind quota_of_host() {
+  static const patches::HostMapping place{"ResourceQuota", "HostResourceQuota", "", "", "kube-system", ""};
+  return policy_of_host(
+      "HostResourceQuota", place, "resourcequotas",
+      "with policies.resourceQuota.enabled that on the host namespace, as one in kube-system that counts the objects "
+      "of "
+      "all namespaces; only where sublet's own controllers run. What the host counts otherwise (count/configmaps, "
+      "secrets) stays the host's to refuse",
+      [](const patches::SyncConfig& config) {
+        return config.policies.resource_quota && config.controllers == "builtin";
+      });
+}
+
+SyncedKind limits_of_host() {
+  static const patches::HostMapping place{"LimitRange", "HostLimitRange", "", "", "kube-system", ""};
+  SyncedKind kind = policy_of_host(
+      "HostLimitRange", place, "limitranges",
+      "with policies.limitRange.enabled that on the host namespace, as one in kube-system that counts for the pods of "
+      "all namespaces",
+      [](const patches::SyncConfig& config) { return config.policies.limit_range; });
+  kind.status = "it has none";
+  return kind;
+}
+
+SyncedKind devices_of_nodes() {
+  SyncedKind kind = class_of_host(
+      {"resource.k8s.io", "v1", "resourceslices"}, "ResourceSlice",
+      "with sync.fromHost.deviceClasses.enabled those of nodes that are shown: the devices that claims may ask for",
+      [](const patches::SyncConfig& config) { return config.device_classes_from_host; }, nullptr);
+  kind.watch_host = watch_host_nodes_devices;
+  kind.comes = is_of_shown_nodes_devices;
+  kind.before_others = false;
+  return kind;
+}
+
+// Kinds of which every object crosses as it is, and is put back: what most rows say.
+SyncedKind copied(kube::Resource resource, std::string_view kind, std::string_view crosses,
+                  bool (*wanted)(const patches::SyncConfig&)) {
+  return {
+      .kind = kind,
+      .resource = std::move(resource),
+      .direction = Direction::to_host,
+      .crosses = crosses,
+      .host_allocates = "nothing",
+      .wins = "the tenant: what differs on the host is put back",
+      .status = "it has none",
+      .host_copy = HostCopy::ours,
+      .host_verbs = kAllVerbs,
+      .swept = true,
+      .watch_tenant = watch_tenant_by_name,
+      .watch_host = watch_host_by_identity,
+      .reconcile = reconcile_copied,
+      .resync = resync_tenant,
+      .patch_content = patch_all_of_it,
+      .wanted = wanted,
+  };
+}
+
+SyncedKind volume_claims() {
+  SyncedKind kind = copied({"", "v1", "persistentvolumeclaims"}, "PersistentVolumeClaim",
+                           "every claim; sync.toHost.persistentVolumeClaims.enabled: false refuses pods that use one",
+                           [](const patches::SyncConfig& config) { return config.claims_to_host; });
+  kind.host_allocates = "the volume, the default storage class, the node that the volume is for";
+  kind.wins =
+      "the tenant on the size that it asks for and its attributes class; the host on the rest. A bound claim "
+      "that goes on the host is Lost in the tenant, and not made anew";
+  kind.status = "by the rows of PersistentVolumeClaimStatus, after volumeName and storageClassName";
+  kind.reconcile = reconcile_claim;
+  kind.judged = true;
+  kind.patch_content = patch_claim;
+  kind.status_rows = "PersistentVolumeClaimStatus";
+  kind.host_fills = "volumeName storageClassName";
+  kind.host_notes =
+      "pv.kubernetes.io/bind-completed pv.kubernetes.io/bound-by-controller "
+      "volume.kubernetes.io/storage-provisioner volume.beta.kubernetes.io/storage-provisioner "
+      "volume.kubernetes.io/selected-node";
+  return kind;
+}
+
+SyncedKind endpoints() {
+  SyncedKind kind = copied(
+      {"", "v1", "endpoints"}, "Endpoints", "those of Services without a selector; sync.toHost.endpoints.enabled",
+      [](const patches::SyncConfig& config) { return config.services_to_host && config.endpoints_to_host; });
+  kind.watch_tenant = watch_tenant_endpoints;
+  kind.crosses_to_host = but_the_api_servers_own;
+  kind.crosses_now = has_own_endpoints;
+  kind.tenant_selector = "endpoints.kubernetes.io/managed-by!=endpoint-controller";
+  kind.made_anew = true;
+  return kind;
+}
+
+SyncedKind endpoint_slices() {
+  SyncedKind kind = copied(
+      {"discovery.k8s.io", "v1", "endpointslices"}, "EndpointSlice",
+      "those of Services without a selector that no controller has made; "
+      "sync.toHost.endpointSlices.enabled",
+      [](const patches::SyncConfig& config) { return config.services_to_host && config.endpoint_slices_to_host; });
+  kind.watch_tenant = watch_tenant_slices;
+  kind.crosses_to_host = but_the_api_servers_own;
+  kind.crosses_now = slice_of_own_endpoints;
+  kind.tenant_selector =
+      "endpointslice.kubernetes.io/managed-by notin "
+      "(endpointslice-controller.k8s.io,endpointslicemirroring-controller.k8s.io)";
+  kind.made_anew = true;
+  return kind;
+}
+
+SyncedKind ingresses() {
+  SyncedKind kind =
+      copied({"networking.k8s.io", "v1", "ingresses"}, "Ingress", "every Ingress, with sync.toHost.ingresses.enabled",
+             [](const patches::SyncConfig& config) { return config.ingresses_to_host; });
+  kind.host_allocates = "the load balancer's address, the default class";
+  kind.wins = "the tenant: what differs on the host is put back, but a class that only the host has named";
+  kind.status = "by the rows of IngressStatus";
+  kind.watch_tenant = watch_tenant_using;
+  kind.uses_others = true;
+  kind.judged = true;
+  kind.patch_content = patch_ingress;
+  kind.status_rows = "IngressStatus";
+  return kind;
+}
+
+SyncedKind network_policies() {
+  SyncedKind kind =
+      copied({"networking.k8s.io", "v1", "networkpolicies"}, "NetworkPolicy",
+             "every policy, with sync.toHost.networkPolicies.enabled; it selects the tenant's own pods only",
+             [](const patches::SyncConfig& config) { return config.network_policies_to_host; });
+  kind.watch_tenant = watch_tenant_policies;
+  kind.judged = true;
+  return kind;
+}
+
+SyncedKind disruption_budgets() {
+  SyncedKind kind =
+      copied({"policy", "v1", "poddisruptionbudgets"}, "PodDisruptionBudget",
+             "every budget, with sync.toHost.podDisruptionBudgets.enabled; as the number of pods that the "
+             "tenant's controllers have counted",
+             [](const patches::SyncConfig& config) { return config.disruption_budgets_to_host; });
+  kind.status = "each side counts its own";
+  kind.judged = true;
+  return kind;
+}
+
+SyncedKind service_accounts() {
+  SyncedKind kind =
+      copied({"", "v1", "serviceaccounts"}, "ServiceAccount",
+             "every account, with sync.toHost.serviceAccounts.enabled: pods then run under their own; without "
+             "rights on the host and without a token of it",
+             [](const patches::SyncConfig& config) { return config.service_accounts_to_host; });
+  kind.wins = "the tenant on its labels and annotations; the host on the rest";
+  kind.patch_content = patch_account;
+  return kind;
+}
+
+SyncedKind priority_classes() {
+  SyncedKind kind =
+      copied({"scheduling.k8s.io", "v1", "priorityclasses"}, "PriorityClass",
+             "every class but system-*, with sync.toHost.priorityClasses.enabled, its value brought within "
+             "minValue and maxValue",
+             [](const patches::SyncConfig& config) { return config.priority_classes_to_host; });
+  kind.host_copy = HostCopy::ours_in_cluster;
+  kind.crosses_to_host = [](std::string_view, std::string_view name) { return !name.starts_with("system-"); };
+  kind.made_anew = true;
+  return kind;
+}
+
+SyncedKind device_claims() {
+  SyncedKind kind =
+      copied({"resource.k8s.io", "v1", "resourceclaims"}, "ResourceClaim",
+             "every claim that the tenant has made itself, with sync.toHost.resourceClaims.enabled; those of a "
+             "template are made on the host",
+             [](const patches::SyncConfig& config) { return config.device_claims_to_host; });
+  kind.host_allocates = "the devices";
+  kind.status = "by the rows of ResourceClaimStatus";
+  kind.crosses_now = not_of_a_template;
+  kind.judged = true;
+  kind.made_anew = true;
+  kind.status_rows = "ResourceClaimStatus";
+  return kind;
+}
+
+SyncedKind device_claim_templates() {
+  SyncedKind kind =
+      copied({"resource.k8s.io", "v1", "resourceclaimtemplates"}, "ResourceClaimTemplate",
+             "every template, with sync.toHost.resourceClaimTemplates.enabled; the host makes a claim of it for "
+             "each pod that names it",
+             [](const patches::SyncConfig& config) { return config.device_claim_templates_to_host; });
+  kind.judged = true;
+  kind.made_anew = true;
+  return kind;
+}
+
+bool makes_secrets(const patches::SyncConfig& config) {
+  return std::ranges::any_of(config.custom_resources,
+                             [](const patches::CustomResource& one) { return !one.made_metadata.empty(); });
+}
+
 std::vector<SyncedKind> all_kinds() {
   return {
       {
@@ -84,6 +309,7 @@ std::vector<SyncedKind> all_kinds() {
           .host_subresources = {"pods/log get", "pods/exec get create", "pods/attach get create",
                                 "pods/portforward get create", "pods/proxy get create update patch delete",
                                 "pods/ephemeralcontainers patch", "pods/resize patch"},
+          .measured = true,
           .swept = true,
           .ends_with_grace = true,
           .watch_tenant = watch_tenant_pods,
@@ -100,7 +326,7 @@ std::vector<SyncedKind> all_kinds() {
           .kind = "Service",
           .resource = {"", "v1", "services"},
           .direction = Direction::to_host,
-          .crosses = "every Service but default/kubernetes",
+          .crosses = "every Service but default/kubernetes; none with sync.toHost.services.enabled: false",
           .host_allocates = "cluster IPs, node ports, the load balancer's address",
           .wins = "the tenant on the fields that it sets; the host on those that it allocates: the tenant's API server "
                   "gives "
@@ -117,12 +343,15 @@ std::vector<SyncedKind> all_kinds() {
           .judged = true,
           .patch_content = patch_service_spec,
           .made_anew = true,
+          .wanted = [](const patches::SyncConfig& config) { return config.services_to_host; },
       },
       {
           .kind = "ConfigMap",
           .resource = {"", "v1", "configmaps"},
           .direction = Direction::to_host,
-          .crosses = "while a pod uses it, or all with sync.toHost.configMaps.all",
+          .crosses =
+              "while a pod uses it, or all with sync.toHost.configMaps.all; sync.toHost.configMaps.enabled: false "
+              "refuses pods that use one",
           .host_allocates = "nothing",
           .wins = "the tenant: what differs on the host is put back",
           .status = "it has none",
@@ -139,7 +368,9 @@ std::vector<SyncedKind> all_kinds() {
           .kind = "Secret",
           .resource = {"", "v1", "secrets"},
           .direction = Direction::to_host,
-          .crosses = "while a pod or an Ingress uses it, or all with sync.toHost.secrets.all",
+          .crosses =
+              "while a pod or an Ingress uses it, or all with sync.toHost.secrets.all; sync.toHost.secrets.enabled: "
+              "false refuses pods that use one",
           .host_allocates = "nothing",
           .wins = "the tenant: what differs on the host is put back",
           .status = "it has none",
@@ -166,227 +397,34 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile = reconcile_token,
       },
       {
-          .kind = "PersistentVolumeClaim",
-          .resource = {"", "v1", "persistentvolumeclaims"},
-          .direction = Direction::to_host,
-          .crosses = "every claim; sync.toHost.persistentVolumeClaims.enabled: false refuses pods that use one",
-          .host_allocates = "the volume, the default storage class, the node that the volume is for",
-          .wins =
-              "the tenant on the size that it asks for and its attributes class; the host on the rest. A bound claim "
-              "that goes on the host is Lost in the tenant, and not made anew",
-          .status = "by the rows of PersistentVolumeClaimStatus, after volumeName and storageClassName",
-          .host_copy = HostCopy::ours,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_by_name,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_claim,
-          .resync = resync_tenant,
-          .judged = true,
-          .patch_content = patch_claim,
-          .status_rows = "PersistentVolumeClaimStatus",
-          .host_fills = "volumeName storageClassName",
-          .host_notes = "pv.kubernetes.io/bind-completed pv.kubernetes.io/bound-by-controller "
-                        "volume.kubernetes.io/storage-provisioner volume.beta.kubernetes.io/storage-provisioner "
-                        "volume.kubernetes.io/selected-node",
-          .wanted = [](const patches::SyncConfig& config) { return config.claims_to_host; },
-      },
-      {
-          .kind = "Endpoints",
-          .resource = {"", "v1", "endpoints"},
-          .direction = Direction::to_host,
-          .crosses = "those of Services without a selector; sync.toHost.endpoints.enabled",
-          .host_allocates = "nothing",
-          .wins = "the tenant: what differs on the host is put back",
+          // Its host objects are Secrets, too.
+          .kind = kMadeSecret,
+          .resource = {"", "v1", "secrets"},
+          .direction = Direction::from_host,
+          .crosses = "a Secret that an operator of the host makes for a Certificate or an ExternalSecret that crossed",
+          .host_allocates = "all",
+          .wins = "the operator of the host, also over what the tenant had under that name",
           .status = "it has none",
-          .host_copy = HostCopy::ours,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_endpoints,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_copied,
-          .resync = resync_tenant,
-          .crosses_to_host = but_the_api_servers_own,
-          .crosses_now = has_own_endpoints,
-          .tenant_selector = "endpoints.kubernetes.io/managed-by!=endpoint-controller",
-          .patch_content = patch_all_of_it,
-          .made_anew = true,
-          .wanted = [](const patches::SyncConfig& config) { return config.endpoints_to_host; },
+          .host_verbs = kReadVerbs,
+          .reconcile = reconcile_made,
+          .wanted = makes_secrets,
       },
-      {
-          .kind = "EndpointSlice",
-          .resource = {"discovery.k8s.io", "v1", "endpointslices"},
-          .direction = Direction::to_host,
-          .crosses = "those of Services without a selector that no controller has made; "
-                     "sync.toHost.endpointSlices.enabled",
-          .host_allocates = "nothing",
-          .wins = "the tenant: what differs on the host is put back",
-          .status = "it has none",
-          .host_copy = HostCopy::ours,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_slices,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_copied,
-          .resync = resync_tenant,
-          .crosses_to_host = but_the_api_servers_own,
-          .crosses_now = slice_of_own_endpoints,
-          .tenant_selector = "endpointslice.kubernetes.io/managed-by notin "
-                             "(endpointslice-controller.k8s.io,endpointslicemirroring-controller.k8s.io)",
-          .patch_content = patch_all_of_it,
-          .made_anew = true,
-          .wanted = [](const patches::SyncConfig& config) { return config.endpoint_slices_to_host; },
-      },
-      {
-          .kind = "Ingress",
-          .resource = {"networking.k8s.io", "v1", "ingresses"},
-          .direction = Direction::to_host,
-          .crosses = "every Ingress, with sync.toHost.ingresses.enabled",
-          .host_allocates = "the load balancer's address, the default class",
-          .wins = "the tenant: what differs on the host is put back, but a class that only the host has named",
-          .status = "by the rows of IngressStatus",
-          .host_copy = HostCopy::ours,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_using,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_copied,
-          .resync = resync_tenant,
-          .uses_others = true,
-          .judged = true,
-          .patch_content = patch_ingress,
-          .status_rows = "IngressStatus",
-          .wanted = [](const patches::SyncConfig& config) { return config.ingresses_to_host; },
-      },
-      {
-          .kind = "NetworkPolicy",
-          .resource = {"networking.k8s.io", "v1", "networkpolicies"},
-          .direction = Direction::to_host,
-          .crosses = "every policy, with sync.toHost.networkPolicies.enabled; it selects the tenant's own pods only",
-          .host_allocates = "nothing",
-          .wins = "the tenant: what differs on the host is put back",
-          .status = "it has none",
-          .host_copy = HostCopy::ours,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_policies,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_copied,
-          .resync = resync_tenant,
-          .judged = true,
-          .patch_content = patch_all_of_it,
-          .wanted = [](const patches::SyncConfig& config) { return config.network_policies_to_host; },
-      },
-      {
-          .kind = "PodDisruptionBudget",
-          .resource = {"policy", "v1", "poddisruptionbudgets"},
-          .direction = Direction::to_host,
-          .crosses = "every budget, with sync.toHost.podDisruptionBudgets.enabled; as the number of pods that the "
-                     "tenant's controllers have counted",
-          .host_allocates = "nothing",
-          .wins = "the tenant: what differs on the host is put back",
-          .status = "each side counts its own",
-          .host_copy = HostCopy::ours,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_by_name,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_copied,
-          .resync = resync_tenant,
-          .judged = true,
-          .patch_content = patch_all_of_it,
-          .wanted = [](const patches::SyncConfig& config) { return config.disruption_budgets_to_host; },
-      },
-      {
-          .kind = "ServiceAccount",
-          .resource = {"", "v1", "serviceaccounts"},
-          .direction = Direction::to_host,
-          .crosses = "every account, with sync.toHost.serviceAccounts.enabled: pods then run under their own; without "
-                     "rights on the host and without a token of it",
-          .host_allocates = "nothing",
-          .wins = "the tenant on its labels and annotations; the host on the rest",
-          .status = "it has none",
-          .host_copy = HostCopy::ours,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_by_name,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_copied,
-          .resync = resync_tenant,
-          .patch_content = patch_account,
-          .wanted = [](const patches::SyncConfig& config) { return config.service_accounts_to_host; },
-      },
-      {
-          .kind = "PriorityClass",
-          .resource = {"scheduling.k8s.io", "v1", "priorityclasses"},
-          .direction = Direction::to_host,
-          .crosses = "every class but system-*, with sync.toHost.priorityClasses.enabled, its value brought within "
-                     "minValue and maxValue",
-          .host_allocates = "nothing",
-          .wins = "the tenant: what differs on the host is put back",
-          .status = "it has none",
-          .host_copy = HostCopy::ours_in_cluster,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_by_name,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_copied,
-          .resync = resync_tenant,
-          .crosses_to_host = [](std::string_view, std::string_view name) { return !name.starts_with("system-"); },
-          .patch_content = patch_all_of_it,
-          .made_anew = true,
-          .wanted = [](const patches::SyncConfig& config) { return config.priority_classes_to_host; },
-      },
-      {
-          .kind = "ResourceClaim",
-          .resource = {"resource.k8s.io", "v1", "resourceclaims"},
-          .direction = Direction::to_host,
-          .crosses = "every claim that the tenant has made itself, with sync.toHost.resourceClaims.enabled; those of a "
-                     "template are made on the host",
-          .host_allocates = "the devices",
-          .wins = "the tenant: what differs on the host is put back",
-          .status = "by the rows of ResourceClaimStatus",
-          .host_copy = HostCopy::ours,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_by_name,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_copied,
-          .resync = resync_tenant,
-          .crosses_now = not_of_a_template,
-          .judged = true,
-          .patch_content = patch_all_of_it,
-          .made_anew = true,
-          .status_rows = "ResourceClaimStatus",
-          .wanted = [](const patches::SyncConfig& config) { return config.device_claims_to_host; },
-      },
-      {
-          .kind = "ResourceClaimTemplate",
-          .resource = {"resource.k8s.io", "v1", "resourceclaimtemplates"},
-          .direction = Direction::to_host,
-          .crosses =
-              "every template, with sync.toHost.resourceClaimTemplates.enabled; the host makes a claim of it for "
-              "each pod that names it",
-          .host_allocates = "nothing",
-          .wins = "the tenant: what differs on the host is put back",
-          .status = "it has none",
-          .host_copy = HostCopy::ours,
-          .host_verbs = kAllVerbs,
-          .swept = true,
-          .watch_tenant = watch_tenant_by_name,
-          .watch_host = watch_host_by_identity,
-          .reconcile = reconcile_copied,
-          .resync = resync_tenant,
-          .judged = true,
-          .patch_content = patch_all_of_it,
-          .made_anew = true,
-          .wanted = [](const patches::SyncConfig& config) { return config.device_claim_templates_to_host; },
-      },
+      volume_claims(),
+      endpoints(),
+      endpoint_slices(),
+      ingresses(),
+      network_policies(),
+      disruption_budgets(),
+      service_accounts(),
+      priority_classes(),
+      device_claims(),
+      device_claim_templates(),
       {
           .kind = "Event",
           .resource = {"", "v1", "events"},
           .direction = Direction::from_host,
-          .crosses = "events about this virtual cluster's objects on the host, said again on the tenant's",
+          .crosses = "events about this virtual cluster's objects on the host, said again on the tenant's; none with "
+                     "sync.fromHost.events.enabled: false",
           .host_allocates = "all",
           .wins = "the host",
           .status = "it has none",
@@ -396,6 +434,7 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile = reconcile_event,
           .reconcile_past = reconcile_past_event,
           .lane = lane_of_event,
+          .wanted = [](const patches::SyncConfig& config) { return config.events_from_host; },
       },
       {
           .kind = "Node",
@@ -404,15 +443,17 @@ std::vector<SyncedKind> all_kinds() {
           .crosses = "every node, or those that the template selects; pods then go only there",
           .host_allocates = "all",
           .wins = "the host: a tenant's writes are refused",
-          .status = "the host's, by the same rows",
+          .status = "the host's, by the same rows; heartbeats alone do not come, they come with the next difference",
           .host_copy = HostCopy::cluster,
           .host_verbs = kReadVerbs,
+          .measured = true,
           .watch_tenant = watch_tenant_by_name,
           .watch_host = watch_host_by_name,
           .reconcile = reconcile_mirror,
           .resync = resync_host,
           .wanted = [](const patches::SyncConfig& config) { return config.nodes_from_host; },
           .tidied_unwanted = true,
+          .beat = "lastHeartbeatTime",
           .shown = &patches::SyncConfig::nodes_selector,
           .next_step = "ask whoever runs the host cluster; to choose the nodes of your own pods, give the pods a "
                        "nodeSelector or node affinity",
@@ -463,6 +504,9 @@ std::vector<SyncedKind> all_kinds() {
           "Configuration does not come",
           [](const patches::SyncConfig& config) { return config.device_classes_from_host; },
           &patches::SyncConfig::device_classes_selector),
+      devices_of_nodes(),
+      quota_of_host(),
+      limits_of_host(),
   };
 }
 
@@ -521,6 +565,10 @@ std::vector<Swept> swept_from_host(const TranslateContext& context) {
 
 namespace {
 
+bool tells_metrics(const patches::SyncConfig& config, const SyncedKind& kind) {
+  return config.metrics && (kind.kind == "Node" ? config.node_metrics : config.pod_metrics);
+}
+
 std::string space_of(const SyncedKind& kind) { return kind.mapping ? kind.mapping->host_namespace : std::string(); }
 
 }  // namespace
@@ -528,8 +576,9 @@ std::string space_of(const SyncedKind& kind) { return kind.mapping ? kind.mappin
 std::vector<HostRight> host_rights(const TranslateContext& context) {
   std::vector<HostRight> rights;
   for (const SyncedKind& kind : synced_kinds(context)) {
-    if (!is_wanted(kind, context) && !kind.tidied_unwanted) continue;    // as the copies are kept (border.cpp)
-    if (kind.mapping && kind.mapping->host_namespace.empty()) continue;  // it has them, of the kinds that go there
+    if (!is_wanted(kind, context) && !kind.tidied_unwanted) continue;  // as the copies are kept (border.cpp)
+    // It has them, of the kinds that go there.
+    if (kind.host_copy == HostCopy::other_namespace && kind.mapping->host_namespace.empty()) continue;
     const bool cluster_wide = kind.in_cluster();
     const auto known = std::ranges::find_if(rights, [&](const HostRight& right) {
       return right.group == kind.resource.group && right.resource == kind.resource.resource &&
@@ -544,6 +593,8 @@ std::vector<HostRight> host_rights(const TranslateContext& context) {
       std::vector<std::string> below = words(subresource);
       rights.push_back({kind.resource.group, below.front(), {below.begin() + 1, below.end()}, cluster_wide, {}, {}});
     }
+    if (kind.measured && is_wanted(kind, context) && tells_metrics(config_of(context), kind))
+      rights.push_back({"metrics.k8s.io", kind.resource.resource, {"get", "list"}, cluster_wide, {}, {}});
   }
   return rights;
 }

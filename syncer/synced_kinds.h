@@ -60,7 +60,8 @@ struct SyncedKind {
   HostCopy host_copy = HostCopy::none;
   std::string_view host_verbs;                        // space-separated
   std::vector<std::string_view> host_subresources{};  // "pods/log get": each with its own verbs
-  bool swept = false;                                 // found by our label and removed with the virtual cluster
+  bool measured = false;  // what they use is read from the host's metrics API (gateway/metrics_answer.h)
+  bool swept = false;     // found by our label and removed with the virtual cluster
   bool ends_with_grace = false;
 
   // At work. No function, no part: no informer without its watch, no resync without its function.
@@ -102,6 +103,8 @@ struct SyncedKind {
   // From the host (reconcile_mirror()).
   /// Which of the host's objects come; none: all.
   bool (*comes)(const Border& border, std::string_view name) = nullptr;
+  /// A member of status.conditions' entries that says only that somebody is alive: it comes with the next difference.
+  std::string_view beat{};
   /// The template's label selector of those that come, for a kind that has one: the others are never read.
   std::string patches::SyncConfig::*shown = nullptr;
   std::string_view next_step{};    // for a tenant that may not change what came: what to do instead
@@ -113,7 +116,7 @@ struct SyncedKind {
   std::string_view only{};
 
   std::string_view kubernetes_kind() const { return object_kind.empty() ? kind : object_kind; }
-  /// ConfigMaps and Secrets that the template maps into the tenant.
+  /// ConfigMaps and Secrets that the template maps into the tenant, and what it keeps on the host namespace.
   const patches::HostMapping* mapping = nullptr;
   std::string_view carried_as{};  // the rows (fields_from_host.cpp) by which they come
 
@@ -147,7 +150,7 @@ void watch_host_by_identity(Border& border, Sides& sides);
 void watch_tenant_used(Border& border, Sides& sides);
 
 /// Whether the template says so of a kind that else crosses while it is used.
-bool all_cross(const Border& border, std::string_view kind);
+bool all_cross(const TranslateContext& context, std::string_view kind);
 /// As by name, and what its objects use comes to the host with them (SyncedKind::uses_others).
 void watch_tenant_using(Border& border, Sides& sides);
 
@@ -161,6 +164,12 @@ Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::
 /// (to_host/reference_sync.cpp).
 Result<Requeue> reconcile_used(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                const std::string& name);
+/// A Secret that an operator of the host made by an object that crossed (CustomReference::made_there) comes to the
+/// tenant and goes as it does there; nothing of the tenant's crosses under that name (from_host/made_secret.cpp).
+Result<Requeue> reconcile_made(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                               const std::string& name);
+bool is_made_there(const kube::CachedObject& host_secret);
+bool is_made_on_host(const kube::CachedObject& tenant_secret);
 /// A cluster-scoped tenant object equal to the host's. Mirrored objects carry the label kLabelFromHost: only those are
 /// ever removed (from_host/mirror.cpp), and the tenant's API server refuses everybody else's writes to them
 /// (mirrored_kinds.h); a difference that is there all the same is put back.
@@ -205,6 +214,8 @@ void watch_tenant_policies(Border& border, Sides& sides);
 /// Only of nodes that are shown (from_host/mirror.cpp).
 void watch_host_nodes_drivers(Border& border, Sides& sides);
 bool is_of_shown_node(const Border& border, std::string_view name);
+void watch_host_nodes_devices(Border& border, Sides& sides);
+bool is_of_shown_nodes_devices(const Border& border, std::string_view name);
 
 /// The host's definition of a custom resource, with the one version that crosses; it stays when the host's goes, for
 /// the tenant's objects would go with it. One that the tenant has made itself is left alone (from_host/definition.cpp).
@@ -215,8 +226,8 @@ Result<Requeue> reconcile_definition(Border& border, const Sides& sides, const s
 void watch_mapped(Border& border, Sides& sides);
 void watch_mapped_copies(Border& border, Sides& sides);
 void resync_mapped(Border& border, const Sides& sides);
-/// A ConfigMap or Secret of the host in the tenant, read-only, where the template maps it. What the tenant has under
-/// that name itself is left alone (from_host/mapped.cpp).
+/// A ConfigMap or Secret of the host in the tenant, read-only, where the template maps it, or a quota. What the tenant
+/// has under that name itself is left alone (from_host/mapped.cpp).
 Result<Requeue> reconcile_mapped(Border& border, const Sides& sides, const std::string& unused,
                                  const std::string& host_name);
 

@@ -62,6 +62,7 @@ void append_kinds(std::string& page) {
       const std::size_t space = subresource.find(' ');
       rights.append("; `").append(subresource.substr(0, space)).append("`:").append(subresource.substr(space));
     }
+    if (kind.measured) rights.append("; `").append(kind.resource.resource).append(".metrics.k8s.io`: get list");
     line("rights on the host", rights);
     page += "\n";
   }

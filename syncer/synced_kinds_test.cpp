@@ -35,7 +35,8 @@ TEST(SyncedKinds, EveryRowSaysAllThatItsDirectionNeeds) {
     EXPECT_EQ(kind.direction == Direction::to_host, kind.swept) << kind.kind;
     EXPECT_TRUE(kind.status_rows.empty() || plan_of(kind.status_rows) != nullptr) << kind.kind;
     EXPECT_TRUE(kind.reconcile != reconcile_mirror || plan_of(kind.kind) != nullptr) << kind.kind;
-    EXPECT_EQ(kind.next_step.empty(), kind.reconcile != reconcile_mirror) << kind.kind;
+    EXPECT_EQ(kind.next_step.empty(), kind.reconcile != reconcile_mirror && kind.reconcile != reconcile_mapped)
+        << kind.kind;
     if (kind.reconcile == reconcile_copied || kind.reconcile == reconcile_used) {
       EXPECT_NE(find_host_kind(kind.kind), nullptr) << kind.kind;
       EXPECT_NE(kind.patch_content, nullptr) << kind.kind;
@@ -70,6 +71,18 @@ TEST(SyncedKinds, WhatATemplateAsksForIsSweptAndCarriedToo) {
   EXPECT_EQ(carried, "Pod? Service? ConfigMap Secret PersistentVolumeClaim? EndpointSlice PriorityClass ");
 }
 
+TEST(SyncedKinds, WhatNobodyJudgesWhenItIsWrittenIsSaidToTemplatesToo) {
+  int late = 0;
+  for (const SyncedKind& kind : synced_kinds({})) {
+    const HostKind* const host_kind =
+        kind.direction == Direction::to_host ? find_host_kind(kind.translated_as()) : nullptr;
+    if (host_kind == nullptr) continue;
+    EXPECT_EQ(host_kind->judged_late, !kind.judged) << kind.kind;
+    late += host_kind->judged_late;
+  }
+  EXPECT_GE(late, 4);
+}
+
 TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
   std::string text;
   for (const HostRight& right : host_rights({})) {
@@ -86,6 +99,7 @@ TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
             "/pods/proxy get create update patch delete\n"
             "/pods/ephemeralcontainers patch\n"
             "/pods/resize patch\n"
+            "metrics.k8s.io/pods get list\n"
             "/services get list watch create patch delete\n"
             "/configmaps get list watch create patch delete\n"
             "/secrets get list watch create patch delete\n"
@@ -94,6 +108,7 @@ TEST(SyncedKinds, RightsAreThoseOfTheTableAndNoMore) {
             "discovery.k8s.io/endpointslices get list watch create patch delete\n"
             "/events list watch\n"
             "/nodes everywhere list watch\n"
+            "metrics.k8s.io/nodes everywhere get list\n"
             "node.k8s.io/runtimeclasses everywhere list watch\n");
 }
 

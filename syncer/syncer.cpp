@@ -6,6 +6,7 @@
 
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
+#include "sublet/syncer/host_audit.h"
 #include "syncer/border.h"
 
 namespace sublet::syncer {
@@ -25,6 +26,8 @@ struct Syncer::Impl {
     const Reconcile function = !sides ? nullptr : past ? sides->kind.reconcile_past : sides->kind.reconcile;
     if (function == nullptr || (sides->kind.watch_tenant && !sides->tenant)) return;
     ++border.reconciles;
+    const kube::Resource& resource = sides->kind.resource;
+    const CauseScope cause({cause_key(resource.group, resource.resource, key.namespace_name, key.name)});
     const auto result = function(border, *sides, std::string(key.namespace_name), std::string(key.name));
     if (!result) {
       ++border.failures;
@@ -48,7 +51,8 @@ struct Syncer::Impl {
 
   bool is_custom(const Informer& copy) const {
     return std::ranges::any_of(border.kinds, [&](const Sides& one) {
-      return one.kind.custom && one.kind.only.empty() && (one.tenant.get() == &copy || one.host.get() == &copy);
+      return one.kind.custom && (one.kind.only.empty() || one.kind.mapping) &&
+             (one.tenant.get() == &copy || one.host.get() == &copy);
     });
   }
 
@@ -139,6 +143,39 @@ SyncerStats Syncer::stats() const {
   const Border& border = impl_->border;
   return {border.host_writes, border.tenant_writes, border.reconciles,   border.failures,
           border.denied,      border.foreign,       border.queue.depth()};
+}
+
+namespace {
+
+schema::Document part_of(const kube::CachedObject& object, std::initializer_list<std::string_view> path) {
+  auto part = schema::Document::parse_json(object.raw(path));
+  return part ? std::move(*part) : schema::Document::object();
+}
+
+}  // namespace
+
+std::optional<MeasuredPod> Syncer::measured_pod(const std::string& host_pod) const {
+  const Border& border = impl_->border;
+  const auto on_host = border.host_pods().get(border.host_namespace(), host_pod);
+  if (!on_host || on_host->text({"metadata", "labels", kLabelTenantUid}) != border.context().virtual_cluster_uid)
+    return std::nullopt;
+  const TenantIdentity owner = tenant_identity(*on_host);
+  const auto pod = border.tenant_pods().get(owner.namespace_name, owner.name);
+  if (!pod || pod->uid != owner.uid) return std::nullopt;
+  MeasuredPod measured{pod->namespace_name, pod->name, part_of(*pod, {"metadata", "labels"}), {}};
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
+    const schema::Document containers = part_of(*pod, {"spec", list});
+    for (const schema::Value container : containers.root()) measured.containers.push_back(container["name"].string());
+  }
+  return measured;
+}
+
+std::optional<schema::Document> Syncer::measured_node(const std::string& host_node) const {
+  const Sides& nodes = impl_->border.sides("Node");
+  if (!is_wanted(nodes.kind, impl_->border.context()) || !nodes.host || !nodes.tenant) return std::nullopt;
+  const auto shown = nodes.tenant->get("", host_node);
+  if (!shown || !nodes.host->get("", host_node)) return std::nullopt;
+  return part_of(*shown, {"metadata", "labels"});
 }
 
 }  // namespace sublet::syncer

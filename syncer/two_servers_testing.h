@@ -29,14 +29,17 @@ const kube::Resource kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses"};
 /// The time of day is the test's. What waits (back-off, informers) waits in real time, unless the test owns that too.
 class TestClock final : public Clock {
  public:
-  WallTime now() const override { return wall_.now(); }
+  WallTime now() const override { return wall_.now() + set_by_.load(); }
   SteadyTime steady_now() const override { return owned_ ? wall_.steady_now() : Clock::system().steady_now(); }
   void advance(WallTime::duration by) { wall_.advance(by); }
+  /// Somebody sets the time of day: what waits by the steady clock does not know.
+  void set_forward(WallTime::duration by) { set_by_ = set_by_.load() + by; }
   /// From now on nothing waits but for advance().
   void own_all_time() { owned_ = true; }
 
  private:
   ManualClock wall_{WallTime(std::chrono::seconds(1'800'000'000))};
+  std::atomic<WallTime::duration> set_by_{};
   std::atomic<bool> owned_ = false;
 };
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 
 #include "syncer/two_servers_testing.h"
 
@@ -67,6 +69,39 @@ TEST_F(UidRace, WhatTookThePlaceOfAHostObjectIsNeitherChangedNorDeleted) {
   }
   EXPECT_EQ(gone, 0);
   EXPECT_EQ(changed, 0);
+}
+
+class StatusRace : public TwoServers {};
+
+// What the host says of a pod, on its way to a tenant that has made the pod anew (simulation: seed 10).
+TEST_F(StatusRace, AStatusIsNeverWrittenToThePodThatTookTheName) {
+  start_syncer();
+  create_pod("web");
+  bind_on_host("web");
+  eventually([&] { return !tenant_pod("web")["spec"]["nodeName"].text().empty(); }, "the pod is bound");
+  settle();
+  std::atomic<bool> begun = false;
+  std::promise<std::string> made;  // the uid of the pod that took the name, for this thread
+  tenant_faults.change([&](net::Request& request) {
+    if (!request.path().ends_with("/pods/web/status") || begun.exchange(true)) return;
+    tenant.remove(kPods, kTenantNamespace, "web", 0);
+    made.set_value(create_pod("web")["metadata"]["uid"].string());
+  });
+  host.patch(kPods, kHostNamespace, host_name_of("web"),
+             R"({"status":{"phase":"Running","startTime":"2027-01-15T08:00:00Z"}})", "status");
+  std::future<std::string> anew = made.get_future();
+  ASSERT_EQ(anew.wait_for(std::chrono::seconds(60)), std::future_status::ready) << "nobody wrote the status";
+  const std::string made_anew = anew.get();
+  eventually(
+      [&] {
+        if (const auto there = host_pod("web"); there["metadata"].has("deletionTimestamp"))  // as a kubelet does
+          host.remove(kPods, kHostNamespace, host_name_of("web"), 0);
+        return host_pod("web")["metadata"]["annotations"][kAnnotationTenantUid].text() == made_anew;
+      },
+      "the new pod is on the host");
+  EXPECT_EQ(tenant_pod("web")["metadata"]["uid"].text(), made_anew) << "it was not taken for one that had run";
+  EXPECT_FALSE(tenant_pod("web")["status"].has("startTime"));
+  tenant_faults.change(nullptr);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ void watch_tenant_used(Border& border, Sides& sides) {
   sides.tenant->add_handler([&border, kind = sides.kind.kind](const CachedPtr& before, const CachedPtr& after) {
     const CachedObject& object = after ? *after : *before;
     const std::string key = queue_key(kind, object.namespace_name, object.name);
-    if (!after || all_cross(border, kind) || !border.tenant_pods().synced() || border.is_used(key))
+    if (!after || all_cross(border.context(), kind) || !border.tenant_pods().synced() || border.is_used(key))
       border.queue.add(key);
   });
 }
@@ -62,8 +62,8 @@ void watch_tenant_using(Border& border, Sides& sides) {
   });
 }
 
-bool all_cross(const Border& border, std::string_view kind) {
-  const patches::SyncConfig& config = config_of(border.context());
+bool all_cross(const TranslateContext& context, std::string_view kind) {
+  const patches::SyncConfig& config = config_of(context);
   return (kind == "ConfigMap" && config.config_maps_all) || (kind == "Secret" && config.secrets_all);
 }
 

@@ -39,6 +39,7 @@ Outcome run_validating(const Attempt& attempt) {
     case WriteVerb::remove:
       return run(kRemoving, attempt);
     case WriteVerb::subresource:  // which judges by itself
+    case WriteVerb::connect:
       return {};
     case WriteVerb::create:
     case WriteVerb::update:
@@ -64,7 +65,7 @@ Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value obje
                        Reinvocation* rounds) {
   if (verb == WriteVerb::remove) return {};
   const Attempt attempt{context, verb, object, old, rounds};
-  if (verb != WriteVerb::subresource)
+  if (!has_own_body(verb))
     if (auto admitted = run(kMutating, attempt); !admitted) return admitted;
   return mutating_policies(attempt);
 }

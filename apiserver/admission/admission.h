@@ -11,8 +11,11 @@
 
 namespace sublet::apiserver {
 
-/// `subresource`: a POST to one, which judges and plans by itself.
-enum class WriteVerb { create, update, remove, subresource };
+/// `subresource`: a POST to one, which judges and plans by itself. `connect`: what is asked of a pod (exec, proxy ...),
+/// which is stored nowhere.
+enum class WriteVerb { create, update, remove, subresource, connect };
+/// The object is the subresource's own, of which there is one version.
+constexpr bool has_own_body(WriteVerb verb) { return verb == WriteVerb::subresource || verb == WriteVerb::connect; }
 
 class Reinvocation;  // admission/reinvocation.h
 

@@ -1,7 +1,11 @@
 #include "apiserver/admission/admission_hooks.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "apiserver/codec/object_bytes.h"
 #include "sublet/base/log.h"
+#include "sublet/store/events_watcher.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -12,25 +16,21 @@ constexpr std::string_view kMutating = "mutatingwebhookconfigurations.admissionr
                            kMutatingBindings = "mutatingadmissionpolicybindings.admissionregistration.k8s.io/",
                            kValidatingPolicies = "validatingadmissionpolicies.admissionregistration.k8s.io/",
                            kValidatingBindings = "validatingadmissionpolicybindings.admissionregistration.k8s.io/";
+struct PolicyKind {
+  std::string_view policies, bindings;
+};
+constexpr PolicyKind kPolicyKinds[] = {{kMutatingPolicies, kMutatingBindings},
+                                       {kValidatingPolicies, kValidatingBindings}};
 constexpr std::string_view kPrefixes[] = {kMutating,         kValidating,         kMutatingPolicies,
                                           kMutatingBindings, kValidatingPolicies, kValidatingBindings};
 
 }  // namespace
 
-class AdmissionHooks::Follower final : public store::Watcher {
- public:
-  explicit Follower(AdmissionHooks& hooks) : hooks_(hooks) {}
-  void on_events(const std::vector<store::EventPtr>& events) override { hooks_.take(events); }
-  void on_progress(store::Revision) override {}
-
- private:
-  AdmissionHooks& hooks_;
-};
-
 AdmissionHooks::AdmissionHooks(store::Store& store, net::Loop& loop, OutboundOptions outbound)
     : caller_(std::make_unique<WebhookCaller>(loop, std::move(outbound))) {
   for (const auto prefix : kPrefixes) {
-    auto [snapshot, subscription] = store.snapshot_and_watch(prefix, std::make_shared<Follower>(*this));
+    auto [snapshot, subscription] =
+        store.snapshot_and_watch(prefix, store::watch_events([this](const auto& events) { take(events); }));
     following_.push_back(std::move(subscription));
     snapshot.scan(prefix, {}, [this](const store::ObjectPtr& object) {
       const MutexLock lock(mutex_);
@@ -63,14 +63,28 @@ void AdmissionHooks::note(const store::ObjectPtr& object, bool deleted) {
   } else {
     entries_[object->key] = Entry{object};
   }
-  set_ = nullptr;
   any_ = !entries_.empty();
+  if (!is_unbound_policy(object->key)) set_ = nullptr;
 }
 
-void AdmissionHooks::compile(const std::string& key, Entry& entry) {
-  entry.compiled = true;
+// A policy changes nothing while there is no binding of its kind at all.
+bool AdmissionHooks::is_unbound_policy(std::string_view key) const {
+  for (const auto& [policies, bindings] : kPolicyKinds) {
+    if (!key.starts_with(policies)) continue;
+    const auto first = entries_.lower_bound(bindings);
+    return first == entries_.end() || !first->first.starts_with(bindings);
+  }
+  return false;
+}
+
+const AdmissionHooks::Entry& AdmissionHooks::compiled(Entries::value_type& stored) {
+  auto& [key, entry] = stored;
+  if (std::exchange(entry.compiled, true)) return entry;
   const auto document = stored_document(*entry.object);
-  if (!document) return log::error("admission.unreadable", {{"key", key}, {"error", document.error().message}});
+  if (!document) {
+    log::error("admission.unreadable", {{"key", key}, {"error", document.error().message}});
+    return entry;
+  }
   const schema::Value root = document->root();
   if (key.starts_with(kMutating) || key.starts_with(kValidating)) {
     std::size_t index = 0;
@@ -82,35 +96,43 @@ void AdmissionHooks::compile(const std::string& key, Entry& entry) {
   } else {
     entry.binding = std::make_shared<const PolicyBinding>(PolicyBinding::read(root));
   }
+  return entry;
 }
 
-// Those that have a binding, by name.
-std::vector<BoundPolicy> AdmissionHooks::bound_policies(const Entries& entries, std::string_view policies,
+// Those that have a binding, by name. The others are compiled when they get one.
+std::vector<BoundPolicy> AdmissionHooks::bound_policies(Entries& entries, std::string_view policies,
                                                         std::string_view bindings) {
+  std::map<std::string, std::vector<std::shared_ptr<const PolicyBinding>>> by_policy;
+  for (auto entry = entries.lower_bound(bindings); entry != entries.end() && entry->first.starts_with(bindings);
+       ++entry)
+    if (const auto& binding = compiled(*entry).binding) by_policy[binding->policy].push_back(binding);
   std::vector<BoundPolicy> found;
-  for (auto entry = entries.lower_bound(std::string(policies));
-       entry != entries.end() && entry->first.starts_with(policies); ++entry) {
-    if (!entry->second.policy) continue;
-    BoundPolicy bound{entry->second.policy, {}};
-    for (auto other = entries.lower_bound(std::string(bindings));
-         other != entries.end() && other->first.starts_with(bindings); ++other)
-      if (other->second.binding && other->second.binding->policy == bound.policy->name)
-        bound.bindings.push_back(other->second.binding);
-    if (!bound.bindings.empty()) found.push_back(std::move(bound));
+  for (auto& [name, bound] : by_policy) {
+    const auto entry = entries.find(std::string(policies) + name);
+    if (entry == entries.end()) continue;
+    if (const auto& policy = compiled(*entry).policy) found.push_back({policy, std::move(bound)});
+  }
+  return found;
+}
+
+std::vector<std::shared_ptr<const Webhook>> AdmissionHooks::webhooks(Entries& entries,
+                                                                     std::string_view configurations) {
+  std::vector<std::shared_ptr<const Webhook>> found;
+  for (auto entry = entries.lower_bound(configurations);
+       entry != entries.end() && entry->first.starts_with(configurations); ++entry) {
+    const auto& own = compiled(*entry).webhooks;
+    found.insert(found.end(), own.begin(), own.end());
   }
   return found;
 }
 
 std::shared_ptr<const HookSet> AdmissionHooks::make() const {
   auto set = std::make_shared<HookSet>();
-  for (auto& [key, entry] : entries_)
-    if (!entry.compiled) compile(key, entry);
-  for (const auto& [key, entry] : entries_) {
-    auto& into = key.starts_with(kMutating) ? set->mutating : set->validating;
-    into.insert(into.end(), entry.webhooks.begin(), entry.webhooks.end());
-    for (const auto& webhook : entry.webhooks)
-      set->removals_ask = set->removals_ask || webhook->matching.is_about("DELETE");
-  }
+  set->mutating = webhooks(entries_, kMutating);
+  set->validating = webhooks(entries_, kValidating);
+  const auto is_about_removals = [](const auto& webhook) { return webhook->matching.is_about("DELETE"); };
+  set->removals_ask =
+      std::ranges::any_of(set->mutating, is_about_removals) || std::ranges::any_of(set->validating, is_about_removals);
   set->mutating_policies = bound_policies(entries_, kMutatingPolicies, kMutatingBindings);
   set->validating_policies = bound_policies(entries_, kValidatingPolicies, kValidatingBindings);
   return set;

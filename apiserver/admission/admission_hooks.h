@@ -1,11 +1,13 @@
 // AdmissionHooks: the webhooks and policies of one server, compiled, as of the last commit.
 //
-// It follows the store on the commit thread, where it only notes what has changed; who asks next compiles it, once.
+// It follows the store on the commit thread, where it only notes what has changed; who asks next compiles it, once,
+// and of policies only those that are bound.
 // While nothing is configured, asking costs one load.
 // Lifecycle: construct over an open store; stop() before the store goes. Threads: any.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,7 +40,6 @@ class AdmissionHooks {
   void stop();
 
  private:
-  class Follower;
   /// What one stored object is, compiled when it is first asked for.
   struct Entry {
     store::ObjectPtr object;
@@ -49,9 +50,11 @@ class AdmissionHooks {
   };
   void take(const std::vector<store::EventPtr>& events);
   void note(const store::ObjectPtr& object, bool deleted) SUBLET_REQUIRES(mutex_);
-  using Entries = std::map<std::string, Entry>;
-  static void compile(const std::string& key, Entry& entry);
-  static std::vector<BoundPolicy> bound_policies(const Entries& entries, std::string_view policies,
+  bool is_unbound_policy(std::string_view key) const SUBLET_REQUIRES(mutex_);
+  using Entries = std::map<std::string, Entry, std::less<>>;
+  static const Entry& compiled(Entries::value_type& stored);
+  static std::vector<std::shared_ptr<const Webhook>> webhooks(Entries& entries, std::string_view configurations);
+  static std::vector<BoundPolicy> bound_policies(Entries& entries, std::string_view policies,
                                                  std::string_view bindings);
   std::shared_ptr<const HookSet> make() const SUBLET_REQUIRES(mutex_);
 

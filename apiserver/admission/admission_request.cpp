@@ -17,6 +17,8 @@ std::string_view operation_of(WriteVerb verb) {
       return "UPDATE";
     case WriteVerb::remove:
       return "DELETE";
+    case WriteVerb::connect:
+      return "CONNECT";
     case WriteVerb::create:
     case WriteVerb::subresource:
       break;
@@ -154,7 +156,7 @@ Outcome AdmissionRequest::convert_outside(const Conversion& conversion, Value ob
 }
 
 Outcome AdmissionRequest::check_version(const MatchedResource& matched) const {
-  if (matched.resource == &served_ || is_scale() || attempt_.verb == WriteVerb::subresource) return {};
+  if (matched.resource == &served_ || is_scale() || has_own_body(attempt_.verb)) return {};
   const auto* conversion = attempt_.context.kinds.entry<Conversion>(*matched.resource);
   if (!conversion || !conversion->outside) return {};
   for (const Value& state : {attempt_.object, attempt_.old}) {
@@ -177,13 +179,13 @@ Document AdmissionRequest::in_version(const MatchedResource& matched, const Valu
   }
   Document document = Document::copy_of(stored);
   // The body of a subresource has one version only.
-  if (attempt_.verb != WriteVerb::subresource)
+  if (!has_own_body(attempt_.verb))
     if (const auto* conversion = context.kinds.entry<Conversion>(*matched.resource)) {
       if (!convert_outside(*conversion, document.root())) return {};  // whoever matches has seen that it can be
       conversion->from_storage(document.root());
     }
   put_type(document.root(), matched.kind);
-  if (attempt_.verb != WriteVerb::subresource) (void)schema::conform(document.root(), matched.resource->type);
+  if (!has_own_body(attempt_.verb)) (void)schema::conform(document.root(), matched.resource->type);
   return document;
 }
 
@@ -204,7 +206,7 @@ Result<bool> AdmissionRequest::take(const MatchedResource& matched, Value change
     place.put(paths.spec_replicas.back(), replicas);
     return true;
   }
-  if (attempt_.verb == WriteVerb::subresource) {
+  if (has_own_body(attempt_.verb)) {
     Value object = attempt_.object;
     if (changed.equals(object)) return false;
     object.set(changed);
@@ -248,8 +250,11 @@ Document AdmissionRequest::document(const MatchedResource& matched) const {
   if (!namespace_.empty()) root.put("namespace", namespace_);
   root.put("operation", operation_);
   put_user(root, context.user);
-  root.put("dryRun", context.dry_run);
-  put_options(root, context, operation_);
+  root.put("dryRun", context.dry_run && attempt_.verb != WriteVerb::connect);
+  if (attempt_.verb == WriteVerb::connect)
+    root.add_member("options");  // null: what is asked for is the object
+  else
+    put_options(root, context, operation_);
   return document;
 }
 

@@ -30,7 +30,7 @@ class AdmissionRequest {
   explicit AdmissionRequest(const Attempt& attempt);
 
   const Attempt& attempt() const { return attempt_; }
-  std::string_view operation() const { return operation_; }  // CREATE, UPDATE, DELETE
+  std::string_view operation() const { return operation_; }  // CREATE, UPDATE, DELETE, CONNECT
   /// As the client named it.
   const schema::ResourceFacts& resource() const { return served_; }
   MatchedResource asked() const { return {&served_, kind_of(served_)}; }

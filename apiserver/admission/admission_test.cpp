@@ -79,6 +79,23 @@ TEST(LimitRanger, GivesDefaultsAndSaysSo) {
   EXPECT_EQ(bench.create("pods", pod_json(), "default").root()["spec"]["containers"].size(), 1u);
 }
 
+TEST(LimitRanger, ThePlatformsRangeCountsInEveryNamespace) {
+  KindBench bench;
+  bench.store("limitranges/kube-system/sublet-rag",
+              R"({"metadata":{"name":"sublet-rag","labels":{"sublet.dev/from-host":"true"}},"spec":{"limits":[
+                 {"type":"Container","max":{"cpu":"1"},"default":{"cpu":"500m"},"defaultRequest":{"cpu":"100m"}}]}})");
+  const std::string pod = R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"x"}]}})";
+  EXPECT_EQ(bench.create("pods", pod).root()["spec"]["containers"].at(0)["resources"].to_json(), "{}");
+  bench.options.mirrored_from_host = {{"", "limitranges", "sublet.dev/from-host", "ask"}};
+  EXPECT_EQ(bench.create("pods", pod).root()["spec"]["containers"].at(0)["resources"].to_json(),
+            R"({"limits":{"cpu":"500m"},"requests":{"cpu":"100m"}})");
+  EXPECT_EQ(bench
+                .create("pods", R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"x",)"
+                                R"("resources":{"limits":{"cpu":"2"}}}]}})")
+                .error(),
+            "pods \"a\" is forbidden: maximum cpu usage per Container is 1, but limit is 2");
+}
+
 TEST(LimitRanger, ChecksContainersAndWholePods) {
   KindBench bench;
   bench.store("limitranges/default/range", R"({"metadata":{"name":"range"},"spec":{"limits":[

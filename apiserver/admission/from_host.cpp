@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "apiserver/admission/plugins.h"
+#include "apiserver/authn/authenticator.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -12,9 +13,6 @@ const Kind* find_kind(const std::vector<Kind>& kinds, std::string_view group, st
   return found == kinds.end() ? nullptr : &*found;
 }
 
-// The API server itself says in the status of a definition that it serves it.
-constexpr std::string_view kOurselves = "system:apiserver";
-
 // What stands in a namespace goes with it.
 bool goes_with_its_namespace(const Attempt& attempt) {
   if (attempt.verb != WriteVerb::remove || attempt.context.namespace_name.empty()) return false;
@@ -22,6 +20,12 @@ bool goes_with_its_namespace(const Attempt& attempt) {
   if (!stored) return false;
   const auto space = schema::Document::parse_json(stored->json());
   return space && (*space)["metadata"].has("deletionTimestamp");
+}
+
+// What is used of a quota is counted here, by the controller of quotas.
+bool counts_quota(const Attempt& attempt) {
+  return attempt.context.resource.resource == "resourcequotas" && attempt.context.subresource == "status" &&
+         attempt.context.user.name == "system:serviceaccount:kube-system:resourcequota-controller";
 }
 
 bool bears(const schema::Value& object, std::string_view label) { return object["metadata"]["labels"].has(label); }
@@ -35,14 +39,16 @@ const CarriedKind* find_carried(const ServerOptions& options, std::string_view g
   return find_kind(options.carried_to_host, group, resource);
 }
 
-/// What the syncer brings from the host stays as it is there: a write that it would soon undo is refused. Whoever
-/// impersonates the syncer gets through, and has it undone.
+/// What the syncer brings from the host stays as it is there: a write that it would soon undo is refused. Nobody else
+/// can be the syncer (filters/pipeline.cpp).
 Outcome from_host(const Attempt& attempt) {
   // By the resource alone: what /status of it stores is the host's too.
   const auto& resource = attempt.context.resource;
   const MirroredKind* const kind = find_mirrored(attempt.context.options, resource.group, resource.resource);
   const std::string& user = attempt.context.user.name;
-  if (!kind || user == attempt.context.options.unix_socket_user || user == kOurselves) return {};
+  if (!kind || user == attempt.context.options.unix_socket_user || user == kOurselves)
+    return {};  // it says in a definition's status that it is served
+  if (counts_quota(attempt)) return {};
   if (bears(attempt.old, kind->label) && goes_with_its_namespace(attempt)) return {};
   if (bears(attempt.old, kind->label))
     return attempt.forbid("it comes from the host cluster, and only there it can be changed: " + kind->next_step);

@@ -16,7 +16,8 @@ constexpr std::string_view kMergePatch = "merge-patch", kJsonPatch = "json-patch
 ServerOptions of_a_virtual_cluster() {
   ServerOptions options;
   options.mirrored_from_host = {{"", "nodes", "sublet.dev/from-host", "ask the host's people"},
-                                {"node.k8s.io", "runtimeclasses", "sublet.dev/from-host", "ask them too"}};
+                                {"node.k8s.io", "runtimeclasses", "sublet.dev/from-host", "ask them too"},
+                                {"", "resourcequotas", "sublet.dev/from-host", "ask them"}};
   return options;
 }
 
@@ -131,6 +132,22 @@ TEST(FromHostSwitchedOff, NodesAreWritable) {
   EXPECT_EQ(rig.post(kNodes, R"({"metadata":{"name":"n","labels":{"sublet.dev/from-host":"true"}}})").code, 201);
   EXPECT_EQ(rig.patch(kNodes + "/n", kMergePatch, R"({"spec":{"unschedulable":true}})").code, 200);
   EXPECT_EQ(rig.remove(kNodes + "/n").code, 200);
+}
+
+TEST_F(FromHost, WhatIsUsedOfAQuotaIsCountedHere) {
+  const std::string quotas = "/api/v1/namespaces/kube-system/resourcequotas";
+  const std::string quota = R"({"metadata":{"name":"q","labels":{"sublet.dev/from-host":"true"}},"spec":{"hard":{)";
+  EXPECT_EQ(by_syncer("POST", quotas, quota + R"("pods":"2"}}})").code, 201);
+  const auto count = [&](const char* user) {
+    net::Headers headers;
+    headers.set("Impersonate-User", user);
+    headers.set("Impersonate-Group", "system:masters");
+    headers.set("Content-Type", "application/merge-patch+json");
+    return rig.call("PATCH", quotas + "/q/status", R"({"status":{"used":{"pods":"1"}}})", std::move(headers)).code;
+  };
+  EXPECT_EQ(count("system:serviceaccount:kube-system:resourcequota-controller"), 200);
+  EXPECT_EQ(count("somebody"), 403);
+  EXPECT_EQ(rig.patch(quotas + "/q", kMergePatch, R"({"spec":{"hard":{"pods":"9"}}})").code, 403);
 }
 
 }  // namespace

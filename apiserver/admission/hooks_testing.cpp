@@ -6,29 +6,14 @@
 
 namespace sublet::apiserver {
 
-HookServer::HookServer() : loop_("hook") {
-  net::CertificateRequest ca;
-  ca.common_name = "hook-ca";
-  ca.is_ca = true;
-  const net::KeyPair authority = net::make_certificate(ca, nullptr).value();
-  ca_bundle_ = schema::base64_encode(authority.certificate_pem);
-  net::CertificateRequest leaf;
-  leaf.common_name = "hook";
-  leaf.ip_addresses = {"127.0.0.1"};
-  leaf.dns_names = {"hook.test.svc"};
-  leaf.server_auth = true;
-  const net::KeyPair pair = net::make_certificate(leaf, &authority).value();
-  server_ = std::make_unique<net::HttpServer>(
-      loop_.loop(),
-      [this](const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) { serve(request, sink); });
-  net::TlsServerConfig tls;
-  tls.certificate_pem = pair.certificate_pem;
-  tls.key_pem = pair.key_pem;
-  const std::string bound = server_->listen_tls("127.0.0.1:0", net::TlsContext::server(tls).value()).value();
-  port_ = std::stoi(bound.substr(bound.rfind(':') + 1));
-}
+HookServer::HookServer()
+    : server_(
+          "hook",
+          [this](const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) { serve(request, sink); },
+          "hook.test.svc"),
+      ca_bundle_(schema::base64_encode(server_.ca_pem())) {}
 
-HookServer::~HookServer() { server_->stop(std::chrono::milliseconds(0)); }
+HookServer::~HookServer() { server_.stop(); }
 
 void HookServer::on(const std::string& path, Answer answer) {
   const MutexLock lock(mutex_);

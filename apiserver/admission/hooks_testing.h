@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/tls_server_testing.h"
 #include "sublet/apiserver/options.h"
 #include "sublet/base/mutex.h"
-#include "sublet/net/http_server.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::apiserver {
@@ -27,20 +27,18 @@ class HookServer {
   std::vector<schema::Document> asked(const std::string& path);
   void wait_asked(const std::string& path, std::size_t count);
 
-  int port() const { return port_; }
+  int port() const { return server_.port(); }
   /// Base64 of the CA, as caBundle has it.
   const std::string& ca_bundle() const { return ca_bundle_; }
-  std::string url(const std::string& path) const { return "https://127.0.0.1:" + std::to_string(port_) + path; }
+  std::string url(const std::string& path) const { return server_.url() + path; }
   /// Of a server that may reach it.
   static ServerOptions options();
 
  private:
   void serve(const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink);
 
-  net::LoopThread loop_;
-  std::unique_ptr<net::HttpServer> server_;
-  int port_ = 0;
-  std::string ca_bundle_;
+  TestTlsServer server_;
+  const std::string ca_bundle_;
   Mutex mutex_;
   CondVar changed_;
   std::map<std::string, Answer> answers_ SUBLET_GUARDED_BY(mutex_);

@@ -140,11 +140,16 @@ void check_claim(Complaints& complaints, const Value& limit, const Value& spec) 
 }
 
 void each_range(const WriteContext& context, const std::function<bool(const Value&)>& visit) {
+  bool more = true;
   context.pending.scan("limitranges/" + std::string(context.namespace_name) + "/", {},
                        [&](const store::ObjectPtr& stored) {
                          auto range = schema::Document::parse_json(stored->json());
-                         return !range || visit(range->root());
+                         more = !range || visit(range->root());
+                         return more;
                        });
+  if (more)
+    each_platform_limit(context, "limitranges",
+                        [&](const store::ObjectPtr&, const schema::Document& range) { return visit(range.root()); });
 }
 
 /// Gives `resources[list]` what it lacks of the defaults, and says which names that were ("cpu, memory").

@@ -2,6 +2,8 @@
 // Internal to admission/.
 #pragma once
 
+#include <functional>
+
 #include "apiserver/admission/admission.h"
 #include "apiserver/admission/reinvocation.h"
 
@@ -36,6 +38,12 @@ struct Attempt {
 const MirroredKind* find_mirrored(const ServerOptions& options, std::string_view group, std::string_view resource);
 /// The same of what is carried to the host.
 const CarriedKind* find_carried(const ServerOptions& options, std::string_view group, std::string_view resource);
+
+/// What the platform allows a whole virtual cluster: the ResourceQuotas and LimitRanges (`resource`) that the syncer
+/// has brought into kube-system count in every other namespace too. The visitor says whether to go on.
+bool has_platform_limits(const WriteContext& context, std::string_view resource);
+void each_platform_limit(const WriteContext& context, std::string_view resource,
+                         const std::function<bool(const store::ObjectPtr&, schema::Document)>& visit);
 
 Outcome namespace_lifecycle(const Attempt& attempt);  // refuses only, but before everything else
 // Mutating.

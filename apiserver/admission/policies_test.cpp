@@ -162,6 +162,22 @@ TEST_F(Policies, RemovalsAndStatusCount) {
   EXPECT_EQ(rig_.get(kConfigMaps + "/a").code, 200);
 }
 
+TEST_F(Policies, JudgeWhatIsAskedOfPods) {
+  ASSERT_EQ(rig_.post("/api/v1/namespaces/test/pods",
+                      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})")
+                .code,
+            201);
+  const std::string exec = "/api/v1/namespaces/test/pods/p/exec?container=c&command=";
+  EXPECT_THAT(rig_.post(exec + "rm", "").text("message"), HasSubstr("have a host assigned"));
+  validating("p",
+             about("", "v1", "pods/exec", R"("CONNECT")") +
+                 R"(,"validations":[{"expression":"object.command[0] != 'rm' && request.operation == 'CONNECT'"}])");
+  const auto denied = rig_.post(exec + "rm", "");
+  EXPECT_EQ(denied.code, 422);
+  EXPECT_THAT(denied.text("message"), HasSubstr("pods \"p\" is forbidden: ValidatingAdmissionPolicy 'p'"));
+  EXPECT_THAT(rig_.post(exec + "ls", "").text("message"), HasSubstr("have a host assigned"));
+}
+
 TEST_F(Policies, AreNeverAskedAboutAdmissionItself) {
   validating("p", about("*", "*", "*", R"("*")") + R"(,"validations":[{"expression":"false"}])");
   EXPECT_EQ(rig_.make_config_map("a").code, 422);

@@ -1,6 +1,6 @@
-// ResourceQuota: a write that would use more than a quota of its namespace allows is refused; what it uses is charged
-// in the same Txn, so that no two writes use the same rest. What goes gives back by the ResourceQuota controller's
-// count.
+// ResourceQuota: a write that would use more than a quota of its namespace, or of the platform, allows is refused; what
+// it uses is charged in the same Txn, so that no two writes use the same rest. What goes gives back by the
+// ResourceQuota controller's count.
 #include <algorithm>
 
 #include "apiserver/admission/plugins.h"
@@ -15,7 +15,7 @@ using quota::Amounts;
 using quota::Measure;
 using schema::Value;
 
-constexpr std::string_view kPrefix = "resourcequotas/";
+constexpr std::string_view kResource = "resourcequotas", kPrefix = "resourcequotas/";
 
 /// "cpu=1,memory=1Gi" of these names.
 std::string list_text(const Amounts& amounts, const std::vector<std::string>& names) {
@@ -76,6 +76,11 @@ class Charge {
     const auto prefix = std::string(kPrefix).append(attempt_.context.namespace_name).append("/");
     attempt_.context.pending.scan(prefix, {}, [&](const store::ObjectPtr& stored) {
       if (auto document = stored_document(*stored)) outcome = add_ledger(stored, std::move(*document));
+      return outcome.has_value();
+    });
+    if (!outcome) return outcome;
+    each_platform_limit(attempt_.context, kResource, [&](const store::ObjectPtr& stored, schema::Document document) {
+      outcome = add_ledger(stored, std::move(document));
       return outcome.has_value();
     });
     return outcome;
@@ -154,7 +159,8 @@ class Charge {
 // Most namespaces have none, and then nothing is allocated.
 bool has_quotas(const WriteContext& context) {
   if (context.pending.count(kPrefix) == 0) return false;
-  return context.pending.count(std::string(kPrefix).append(context.namespace_name).append("/")) > 0;
+  return context.pending.count(std::string(kPrefix).append(context.namespace_name).append("/")) > 0 ||
+         has_platform_limits(context, kResource);
 }
 
 }  // namespace

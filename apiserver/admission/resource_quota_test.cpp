@@ -146,6 +146,37 @@ TEST_F(ResourceQuota, AllQuotasOfTheNamespaceCount) {
   EXPECT_THAT(bench_.create("configmaps", R"({"metadata":{"name":"a"}})", "other").txn.ops, IsEmpty());
 }
 
+TEST_F(ResourceQuota, ThePlatformsCountsInEveryNamespace) {
+  const auto platforms = [&](const std::string& labels, const std::string& used) {
+    bench_.store("resourcequotas/kube-system/sublet-rag", R"({"metadata":{"name":"sublet-rag","labels":{)" + labels +
+                                                              R"(}},"status":{"hard":{"pods":"2"},"used":{"pods":")" +
+                                                              used + R"("}}})");
+  };
+  const std::string brought = R"("sublet.dev/from-host":"true")";
+  platforms(brought, "2");
+  EXPECT_EQ(refusal("pods", pod_json("a")), "") << "no syncer brings any";
+  bench_.options.mirrored_from_host = {{"", "resourcequotas", "sublet.dev/from-host", "ask"}};
+  EXPECT_EQ(refusal("pods", pod_json("a")),
+            "pods \"a\" is forbidden: exceeded quota: sublet-rag, requested: pods=1, used: pods=2, limited: pods=2");
+  platforms("", "2");
+  EXPECT_EQ(refusal("pods", pod_json("a")), "") << "it is the tenant's own of kube-system";
+  platforms(brought, "1");
+  auto one = bench_.create("pods", pod_json("a")), other = bench_.create("pods", pod_json("b"));
+  ASSERT_TRUE(one && other) << "both saw room for one";
+  EXPECT_TRUE(bench_.commit("pods/default/a", one));
+  EXPECT_FALSE(bench_.commit("pods/default/b", other));
+  EXPECT_NE(refusal("pods", pod_json("b")), "");
+  // In its own namespace it is charged once.
+  platforms(brought, "0");
+  bench_.store("namespaces/kube-system", R"({"metadata":{"name":"kube-system"},"status":{"phase":"Active"}})");
+  bench_.store("serviceaccounts/kube-system/default", R"({"metadata":{"name":"default"}})");
+  const auto made = bench_.create("pods", pod_json("c"), "kube-system");
+  ASSERT_TRUE(made) << made.error();
+  EXPECT_EQ(std::ranges::count(made.txn.ops, std::string_view("resourcequotas/kube-system/sublet-rag"),
+                               [](const auto& op) { return std::string_view(op.key); }),
+            1);
+}
+
 TEST_F(ResourceQuota, EventsAreFree) {
   quota(R"({"count/events":"0"})", R"({"count/events":"0"})");
   EXPECT_EQ(refusal("events", R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})"), "");

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "apiserver/admission/relayed_answer.h"
 #include "apiserver/admission/webhook_review.h"
 #include "apiserver/authz/attributes.h"
 #include "sublet/base/go_quoted.h"
@@ -155,7 +156,10 @@ net::Request request_of(const Target& target, const std::string& query, std::str
 WebhookCaller::WebhookCaller(net::Loop& loop, OutboundOptions options)
     : loop_(loop),
       services_(std::move(options.services)),
+      relay_(std::move(options.relay)),
       calls_out_(options.calls_out),
+      front_proxy_certificate_pem_(std::move(options.front_proxy_certificate_pem)),
+      front_proxy_key_pem_(std::move(options.front_proxy_key_pem)),
       outbound_(loop, std::move(options.rules)) {}
 
 std::shared_ptr<void> WebhookCaller::call(const WebhookClient& client, const store::Snapshot& state, std::string body,
@@ -185,6 +189,79 @@ std::shared_ptr<void> WebhookCaller::call(const WebhookClient& client, const sto
                       target->peer.server_name, target->peer.ca_pem, std::move(request), timeout},
                      std::move(done));
   return outbound_.call(target->peer, {std::move(request), timeout}, std::move(done));
+}
+
+// To API servers of the tenant's own
+// -----------------------------------------------------------------------------
+
+/// Through the hook the call counts, else the peer.
+struct WebhookCaller::Way {
+  net::OutboundPeer peer;
+  ServiceCall call;
+};
+
+Result<WebhookCaller::Way> WebhookCaller::way_to(const ServicePeer& asked, const store::Snapshot& state) {
+  WebhookClient client;
+  client.service_namespace = asked.service_namespace;
+  client.service_name = asked.service_name;
+  client.port = asked.port;
+  client.ca_pem = asked.ca_pem;
+  auto target = target_of_service(client, state, turn_++);
+  if (!target) return fail(target.error());
+  if (services_ && !relay_) return unreachable("nothing that runs pods is connected to this API server");
+  if (services_ && target->pod_name.empty())
+    return unreachable("what stands behind service " + go_quoted(asked.service_name) +
+                       " is no pod of this virtual cluster: only pods can be called");
+  if (!services_ && !calls_out_) return unreachable("this API server connects to nobody by itself");
+  Way way;
+  way.peer = std::move(target->peer);
+  way.peer.server_name = asked.service_name + "." + asked.service_namespace + ".svc";
+  way.peer.any_certificate = asked.any_certificate;
+  way.peer.certificate_pem = front_proxy_certificate_pem_;
+  way.peer.key_pem = front_proxy_key_pem_;
+  way.call.pod_namespace = target->pod_namespace;
+  way.call.pod_name = target->pod_name;
+  way.call.pod_uid = target->pod_uid;
+  way.call.port = way.peer.port;
+  way.call.server_name = way.peer.server_name;
+  way.call.ca_pem = asked.ca_pem;
+  way.call.any_certificate = asked.any_certificate;
+  way.call.certificate_pem = front_proxy_certificate_pem_;
+  way.call.key_pem = front_proxy_key_pem_;
+  return way;
+}
+
+std::shared_ptr<void> WebhookCaller::ask(const ServicePeer& peer, const store::Snapshot& state, net::Request request,
+                                         std::chrono::milliseconds timeout,
+                                         std::function<void(Result<net::Response>)> answered) {
+  auto way = way_to(peer, state);
+  if (!way) {
+    auto waited_for = std::make_shared<std::function<void(Result<net::Response>)>>(std::move(answered));
+    loop_.post([weak = std::weak_ptr(waited_for), status = way.error()] {
+      if (const auto heard = weak.lock()) (*heard)(fail(status));
+    });
+    return waited_for;
+  }
+  request.headers.set("Host", way->peer.server_name);
+  if (!services_) return outbound_.call(way->peer, {std::move(request), timeout}, std::move(answered));
+  way->call.request = std::move(request);
+  way->call.timeout = timeout;
+  return services_(std::move(way->call), std::move(answered));
+}
+
+void WebhookCaller::relay(const ServicePeer& peer, const store::Snapshot& state, net::Request request,
+                          std::shared_ptr<net::ResponseSink> sink) {
+  auto way = way_to(peer, state);
+  if (!way) return answer_unreached(*sink, way.error().message);
+  request.headers.set("Host", way->peer.server_name);
+  if (services_) {
+    way->call.request = std::move(request);
+    way->call.timeout = std::chrono::milliseconds(0);
+    return relay_(std::move(way->call), std::move(sink));
+  }
+  const auto transport = outbound_.transport_to(way->peer);
+  if (!transport) return answer_unreached(*sink, transport.error().message);
+  RelayedAnswer::start(**transport, std::move(request), std::move(sink));
 }
 
 }  // namespace sublet::apiserver

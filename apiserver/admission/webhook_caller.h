@@ -1,5 +1,6 @@
 // WebhookCaller: the way from a webhook's clientConfig to its answer: who is asked (a URL, a pod behind a Service), and
-// the request over the guarded client. It serves admission's webhooks and those that convert custom resources.
+// the request over the guarded client. It serves admission's webhooks, those that convert custom resources, and
+// requests to API servers of the tenant's own (aggregation/).
 //
 // Lifecycle: as long as the server; calls hold what they need. Threads: any; answers come once, on any, never within
 // call().
@@ -17,6 +18,14 @@
 
 namespace sublet::apiserver {
 
+/// An API server behind a Service, which is shown who the front proxy is.
+struct ServicePeer {
+  std::string service_namespace, service_name;
+  int port = 443;
+  std::string ca_pem;
+  bool any_certificate = false;
+};
+
 class WebhookCaller {
  public:
   WebhookCaller(net::Loop& loop, OutboundOptions options);
@@ -26,11 +35,22 @@ class WebhookCaller {
   /// upstream's words. Dropping what it returns cancels.
   std::shared_ptr<void> call(const WebhookClient& client, const store::Snapshot& state, std::string body,
                              std::chrono::milliseconds timeout, Answered answered);
+  /// The same with a request of any kind, and its answer whatever its code.
+  std::shared_ptr<void> ask(const ServicePeer& peer, const store::Snapshot& state, net::Request request,
+                            std::chrono::milliseconds timeout, std::function<void(Result<net::Response>)> answered);
+  /// The same without a limit, the answer passed on to `sink` as it comes; 503 when nobody can be reached.
+  void relay(const ServicePeer& peer, const store::Snapshot& state, net::Request request,
+             std::shared_ptr<net::ResponseSink> sink);
 
  private:
+  struct Way;
+  Result<Way> way_to(const ServicePeer& peer, const store::Snapshot& state);
+
   net::Loop& loop_;
   const ServiceCaller services_;
+  const ServiceRelay relay_;
   const bool calls_out_;
+  const std::string front_proxy_certificate_pem_, front_proxy_key_pem_;
   net::OutboundClient outbound_;
   std::atomic<std::size_t> turn_{0};  // which of a Service's pods is asked next
 };

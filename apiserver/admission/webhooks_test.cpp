@@ -8,6 +8,7 @@
 #include "apiserver/admission/hooks_testing.h"
 #include "apiserver/admission/webhook_review.h"
 #include "apiserver/server_testing.h"
+#include "sublet/kube/pod_proxy.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -397,6 +398,77 @@ TEST_F(Webhooks, AnEvictionIsACreateOfItsOwn) {
                                  R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}})");
   EXPECT_EQ(evicted.code, 400) << evicted.body;
   EXPECT_THAT(evicted.text("message"), HasSubstr("stays"));
+}
+
+// Exec, attach, port-forward and proxies: what is asked of a pod is the object.
+class ConnectHooks : public Webhooks {
+ protected:
+  ConnectHooks() : connected_({}, options()) {
+    const std::string pod = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})";
+    EXPECT_EQ(connected_.post(kPods, pod).code, 201);
+    EXPECT_EQ(connected_.patch(kPods + "/p/status", "merge-patch", R"({"status":{"podIP":"10.0.0.5"}})").code, 200);
+  }
+  ServerOptions options() {
+    ServerOptions made = HookServer::options();
+    made.pod_connections = [this](const kube::PodConnectRequest& request,
+                                  const std::shared_ptr<net::ResponseSink>& sink) {
+      path_ = kube::as_proxy(request)->path;
+      sink->respond(200, {}, "of the pod");
+    };
+    return made;
+  }
+  void hook(const std::string& kind, const std::string& path, const std::string& resource) {
+    const auto made = connected_.post(
+        kWebhooks + kind, R"({"metadata":{"name":"v"},"webhooks":[)" + webhook("look", path, "", resource) + "]}");
+    ASSERT_EQ(made.code, 201) << made.body;
+  }
+  const std::string kPods = "/api/v1/namespaces/test/pods";
+  std::string path_;
+  Rig connected_;
+};
+
+TEST_F(ConnectHooks, AreAskedAboutWhatIsToRun) {
+  hook_.on("/exec", [](const Value& request) -> std::string {
+    if (request["object"]["command"].at(0).text() != "rm") return R"("allowed":true)";
+    return R"("allowed":false,"status":{"message":"nothing is removed"})";
+  });
+  hook("validatingwebhookconfigurations", "/exec", "pods/*");
+  const auto refused = connected_.post(kPods + "/p/exec?command=rm&command=-r&container=c&stdout=true&tty=0", "");
+  EXPECT_EQ(refused.code, 400) << refused.body;
+  EXPECT_EQ(refused.text("message"), "admission webhook \"look.example.com\" denied the request: nothing is removed");
+  EXPECT_THAT(connected_.post(kPods + "/p/exec?command=ls", "").text("message"), HasSubstr("have a host assigned"));
+  EXPECT_THAT(connected_.post(kPods + "/q/attach?stdin=1", "").text("message"), HasSubstr("\"q\" not found"))
+      << "who asks is judged before what is there";
+  EXPECT_THAT(connected_.post(kPods + "/p/portforward?ports=80&ports=x&ports=81", "").text("message"),
+              HasSubstr("have a host assigned"));
+  EXPECT_EQ(connected_.get(kPods + "/p:80/proxy/a/b%20c/").code, 200);
+  const auto asked = hook_.asked("/exec");
+  ASSERT_EQ(asked.size(), 5u);
+  const Value exec = asked[0]["request"];
+  EXPECT_EQ(exec["operation"].text(), "CONNECT");
+  EXPECT_EQ(exec["kind"].to_json(), R"({"group":"","version":"v1","kind":"PodExecOptions"})");
+  EXPECT_EQ(exec["resource"].to_json(), R"({"group":"","version":"v1","resource":"pods"})");
+  EXPECT_EQ(exec["subResource"].text(), "exec");
+  EXPECT_EQ(exec["name"].string() + " " + exec["namespace"].string(), "p test");
+  EXPECT_EQ(exec["object"].to_json(), R"({"stdout":true,"container":"c","command":["rm","-r"],"apiVersion":"v1",)"
+                                      R"("kind":"PodExecOptions"})");
+  EXPECT_TRUE(exec["oldObject"].is_null());
+  EXPECT_TRUE(exec.has("options") && exec["options"].is_null());
+  EXPECT_EQ(asked[2]["request"]["object"].to_json(), R"({"stdin":true,"apiVersion":"v1","kind":"PodAttachOptions"})");
+  EXPECT_EQ(asked[3]["request"]["object"]["ports"].to_json(), "[80,81]");
+  EXPECT_EQ(asked[4]["request"]["object"].to_json(),
+            R"({"path":"/a/b c/","apiVersion":"v1","kind":"PodProxyOptions"})");
+  EXPECT_EQ(asked[4]["request"]["name"].text(), "p:80");
+}
+
+TEST_F(ConnectHooks, MayChangeIt) {
+  hook_.on("/change",
+           [](const Value&) { return patch_answer(R"([{"op":"add","path":"/path","value":"/elsewhere/x y"}])"); });
+  EXPECT_EQ(connected_.get(kPods + "/p/proxy/here").code, 200);
+  EXPECT_EQ(path_, "/here");
+  hook("mutatingwebhookconfigurations", "/change", "pods/proxy");
+  EXPECT_EQ(connected_.get(kPods + "/p/proxy/here").code, 200);
+  EXPECT_EQ(path_, "/elsewhere/x%20y");
 }
 
 TEST(WebhookReview, JudgesAnswers) {

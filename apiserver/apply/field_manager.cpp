@@ -186,10 +186,16 @@ class FieldManager::Work {
     return sets;
   }
 
+  // What the schema of a custom kind does not allow was refused, and a null in the configuration is for validation to
+  // refuse.
   Outcome conform(Value object, const Value& config) const {
-    if (auto fits = schema::conform(object, endpoint_.type); !fits)
-      return plain_failure("failed to convert new object (" + object_text(config) + ") to proper version (" +
-                           api_version(endpoint_.group, endpoint_.version) + "): " + fits.error().message);
+    if (auto fits = schema::conform(object, endpoint_.type, nullptr, schema::Strangers::kept); !fits) {
+      const auto& problem = fits.error().message;
+      return plain_failure("failed to convert new object (" + object_text(config) +
+                           ") to proper version: unable to convert unstructured object to " +
+                           kind_text(config["apiVersion"].text(), config["kind"].text()) + ": " +
+                           (problem.starts_with("illegal base64") ? "error decoding from json: " : "") + problem);
+    }
     return {};
   }
 

@@ -86,7 +86,7 @@ Result<TypedObject> KindVersions::convert(const TypedObject& object, const std::
     if (auto asked = enter->outside->convert(document->root()); !asked) return fail(asked.error());
   }
   if (leave) leave->to_storage(document->root());
-  if (enter) enter->from_storage(document->root());
+  if (enter && !to->custom) enter->from_storage(document->root());  // a custom kind's sets defaults, nobody's here
   if (auto fits = schema::conform(document->root(), to->type); !fits) return fail(fits.error());
   converted.value = document->root();
   converted.holder = std::move(document);

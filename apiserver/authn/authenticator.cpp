@@ -4,6 +4,8 @@
 
 #include "apiserver/authn/bootstrap_token.h"
 #include "apiserver/authn/service_account_token.h"
+#include "sublet/apiserver/configured_authentication.h"
+#include "sublet/kube/websocket_protocols.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -14,10 +16,10 @@ constexpr std::string_view kAuthenticated = "system:authenticated";
 constexpr std::string_view kAnonymous = "system:anonymous", kUnauthenticated = "system:unauthenticated";
 constexpr std::string_view kMasters = "system:masters";
 constexpr std::string_view kCredentialId = "authentication.kubernetes.io/credential-id";
-constexpr std::string_view kOtherAudience = "token audiences do not include any that is asked for";
 // A token may outlive its pod for as long as the pod still says goodbye.
 constexpr std::chrono::seconds kDeletedLeeway{60};
 
+tl::unexpected<Status> unknown_token() { return fail(Reason::unauthorized, std::string(kUnknownToken)); }
 tl::unexpected<Status> unauthorized() { return fail(Reason::unauthorized, "Unauthorized"); }
 
 User with_authenticated(User user) {
@@ -34,25 +36,50 @@ bool has_gone(const store::Object& stored, WallTime now) {
   return deleted && *deleted + kDeletedLeeway < now;
 }
 
-/// `what` as messages and claims name it, for every object that a token can name.
+tl::unexpected<Status> dead(std::string why) { return fail(Reason::unauthorized, std::move(why)); }
+
+Outcome check_account(const store::Snapshot& pending, const std::string& ns, const TokenSubject& account,
+                      WallTime now) {
+  const auto stored = pending.get("serviceaccounts/" + ns + "/" + account.name);
+  if (!stored) return dead("serviceaccounts \"" + account.name + "\" not found");
+  if (stored->index.uid != account.uid)
+    return dead("service account UID (" + stored->index.uid + ") does not match claim (" + account.uid + ")");
+  if (has_gone(*stored, now)) return dead("service account " + ns + "/" + account.name + " has been deleted");
+  return {};
+}
+
+/// `what` as messages name it, for every object that a token can be bound to.
 Outcome check_alive(const store::Snapshot& pending, const std::string& key, const TokenSubject& subject,
                     std::string_view what, WallTime now) {
   if (!subject) return {};
-  auto stored = pending.get(key + subject.name);
-  if (!stored || stored->index.uid != subject.uid || has_gone(*stored, now))
-    return fail(Reason::unauthorized, std::string(what) + " of the token is gone");
+  const auto stored = pending.get(key + subject.name);
+  if (!stored) return dead("service account token has been invalidated");
+  if (stored->index.uid != subject.uid)
+    return dead(std::string(what) + " UID (" + stored->index.uid + ") does not match service account " +
+                std::string(what) + " ref claim (" + subject.uid + ")");
+  if (has_gone(*stored, now)) return dead("service account token has been invalidated");
   return {};
 }
 
 Outcome check_all_alive(const TokenClaims& claims, const store::Snapshot& pending, WallTime now) {
   const auto& ns = claims.namespace_name;
-  if (auto alive = check_alive(pending, "serviceaccounts/" + ns + "/", claims.account, "service account", now); !alive)
-    return alive;
-  if (auto alive = check_alive(pending, "pods/" + ns + "/", claims.pod, "pod", now); !alive) return alive;
+  if (auto alive = check_account(pending, ns, claims.account, now); !alive) return alive;
   if (auto alive = check_alive(pending, "secrets/" + ns + "/", claims.secret, "secret", now); !alive) return alive;
+  if (auto alive = check_alive(pending, "pods/" + ns + "/", claims.pod, "pod", now); !alive) return alive;
   // A pod's token names the pod's node as well; that one is information, not a bond.
   if (claims.pod) return {};
   return check_alive(pending, "nodes/", claims.node, "node", now);
+}
+
+/// A token that the syncer asked for is older than its pod's binding to a node: which one it is says the pod.
+void complete_node(TokenClaims& claims, const store::Snapshot& pending) {
+  if (claims.node || !claims.pod) return;
+  const auto pod = pending.get("pods/" + claims.namespace_name + "/" + claims.pod.name);
+  if (!pod) return;
+  for (const auto& [field, value] : pod->index.fields)
+    if (field == "spec.nodeName") claims.node.name = value;
+  if (claims.node.name.empty()) return;
+  if (const auto node = pending.get("nodes/" + claims.node.name)) claims.node.uid = node->index.uid;
 }
 
 User user_of(const TokenClaims& claims) {
@@ -105,7 +132,7 @@ std::optional<User> user_of_peer(const net::PeerIdentity& peer, const ServerOpti
     return with_authenticated(std::move(user));
   }
   if (peer.kind == Kind::in_process) {
-    if (user.name.empty()) user.name = "system:apiserver";
+    if (user.name.empty()) user.name = kOurselves;
     if (user.groups.empty()) user.groups = {std::string(kMasters)};
     return with_authenticated(std::move(user));
   }
@@ -122,34 +149,50 @@ Result<TokenIdentity> authenticate_token(std::string_view token, const std::vect
     return std::find(asked.begin(), asked.end(), options.service_account_issuer) != asked.end();
   };
   if (auto user = user_of_static_token(token, options)) {
-    if (!is_own(wanted)) return fail(Reason::unauthorized, std::string(kOtherAudience));
+    if (!is_own(wanted)) return unknown_token();
     return TokenIdentity{std::move(*user), {options.service_account_issuer}};
   }
   if (is_bootstrap_token(token)) {
-    if (!is_own(wanted)) return fail(Reason::unauthorized, std::string(kOtherAudience));
     auto user = user_of_bootstrap_token(token, pending, clock.now());
-    if (!user) return fail(user.error());
+    if (!user || !is_own(wanted)) return unknown_token();  // upstream says no more of why
     return TokenIdentity{with_authenticated(std::move(*user)), {options.service_account_issuer}};
   }
-  if (options.service_account_key_pem.empty()) return unauthorized();
+  if (options.authentication) {
+    if (auto user = options.authentication->user_of(token)) {
+      if (!is_own(wanted)) return unknown_token();
+      if (!*user) return fail(user->error());
+      return TokenIdentity{with_authenticated(std::move(**user)), {options.service_account_issuer}};
+    }
+  }
+  if (options.service_account_key_pem.empty()) return unknown_token();
   auto claims =
       verify_token(options.service_account_key_pem, token, options.service_account_issuer, wanted, clock.now());
   if (!claims) return fail(claims.error());
   if (auto alive = check_all_alive(*claims, pending, clock.now()); !alive) return fail(alive.error());
+  complete_node(*claims, pending);
   TokenIdentity identity{user_of(*claims), {}};
   for (const auto& audience : claims->audiences)
     if (std::find(wanted.begin(), wanted.end(), audience) != wanted.end()) identity.audiences.push_back(audience);
   return identity;
 }
 
+std::string presented_token(const net::Request& request) {
+  const auto token = bearer_token(request);
+  return token.empty() ? kube::websocket_token(request.headers) : std::string(token);
+}
+
 Result<User> authenticate(const net::Request& request, const ServerOptions& options,
                           const std::function<store::Snapshot()>& snapshot, Clock& clock) {
   auto token = bearer_token(request);
+  const std::string carried = token.empty() ? kube::websocket_token(request.headers) : std::string();
+  if (token.empty()) token = carried;
   // A certificate is proven by the handshake and comes first, as upstream's order has it. On the socket and in-process,
   // a token that is sent says on whose behalf the request is, and must be right.
   bool proven = request.peer.kind == net::PeerIdentity::Kind::certificate;
   if (token.empty() || proven)
     if (auto user = user_of_peer(request.peer, options)) return std::move(*user);
+  if (token.empty() && options.authentication && !options.authentication->admits_anonymous(request.path()))
+    return unauthorized();
   if (token.empty()) return User{std::string(kAnonymous), {}, {std::string(kUnauthenticated)}, {}};
   auto identity = authenticate_token(token, {}, options, snapshot(), clock);
   if (!identity) return unauthorized();

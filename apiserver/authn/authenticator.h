@@ -1,6 +1,6 @@
-// Authenticator: from a request to a User: client certificate (CN, O), bearer token (static, service-account JWT), unix
-// socket peer, in-process. Who shows nothing is system:anonymous; who shows what is wrong is refused.
-// Threads: any.
+// Authenticator: from a request to a User: client certificate (CN, O), bearer token (static, service-account JWT, one
+// of a configured issuer), unix socket peer, in-process. Who shows nothing is system:anonymous; who shows what is wrong
+// is refused. Threads: any.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,17 @@
 
 namespace sublet::apiserver {
 
+/// Whose writes are the API server's own.
+inline constexpr std::string_view kOurselves = "system:apiserver";
+
 /// unauthorized when credentials are wrong. `snapshot` gives the state to check that a token's service
 /// account and bound object still exist with the same uid; only tokens ask for it, and most requests come with a
 /// certificate.
 Result<User> authenticate(const net::Request& request, const ServerOptions& options,
                           const std::function<store::Snapshot()>& snapshot, Clock& clock);
+
+/// The bearer token that the request shows; empty: none.
+std::string presented_token(const net::Request& request);
 
 struct TokenIdentity {
   User user;

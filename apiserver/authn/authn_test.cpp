@@ -114,6 +114,43 @@ TEST_F(Authn, ServiceAccountTokens) {
   EXPECT_EQ(user->extra.at(0).second.at(0), "JTI=id");
 }
 
+TEST_F(Authn, WhichNodeATokensPodIsOnSaysThePod) {
+  const auto extra = [this](std::string_view key) {
+    auto bound = claims();
+    bound.pod = {"p", "p-uid"};
+    const auto user = ask("Bearer " + token(bound));
+    EXPECT_TRUE(user);
+    for (const auto& [name, values] : user->extra)
+      if (name == key) return values.at(0);
+    return std::string();
+  };
+  EXPECT_EQ(extra("authentication.kubernetes.io/node-name"), "");
+  bench.store("pods/default/p",
+              R"({"metadata":{"name":"p","namespace":"default","uid":"p-uid"},"spec":{"nodeName":"n"}})");
+  EXPECT_EQ(extra("authentication.kubernetes.io/node-name"), "n");
+  EXPECT_EQ(extra("authentication.kubernetes.io/node-uid"), "") << "a node that is not shown has none";
+  bench.store("nodes/n", R"({"metadata":{"name":"n","uid":"n-uid"}})");
+  EXPECT_EQ(extra("authentication.kubernetes.io/node-uid"), "n-uid");
+}
+
+TEST_F(Authn, BrowsersSendTheTokenAsAProtocolOfAWebSocket) {
+  net::Request request;
+  request.headers = {{"Connection", "keep-alive, Upgrade"}, {"Upgrade", "websocket"}, {"Sec-WebSocket-Key", "k"}};
+  const auto asks = [&](const std::string& protocols) {
+    request.headers.set("Sec-WebSocket-Protocol", protocols);
+    const auto user = authenticate(
+        request, bench.options, [this] { return bench.pending(); }, bench.clock);
+    return user ? user->name : "refused";
+  };
+  const std::string secret = "base64url.bearer.authorization.k8s.io.c2VjcmV0LXRva2Vu";  // secret-token
+  EXPECT_EQ(asks(secret + ", binary.k8s.io"), "robot");
+  EXPECT_EQ(asks("binary.k8s.io," + secret), "robot");
+  EXPECT_EQ(asks("base64url.bearer.authorization.k8s.io.eA, binary.k8s.io"), "refused");
+  EXPECT_EQ(asks(secret), "system:anonymous") << "the answer must name a protocol, which cannot be the token";
+  request.headers.set("Upgrade", "other");
+  EXPECT_EQ(asks(secret + ", binary.k8s.io"), "system:anonymous");
+}
+
 TEST_F(Authn, TokensHaveTheirTime) {
   auto old = token(claims());
   EXPECT_TRUE(ask("Bearer " + old));
@@ -151,6 +188,38 @@ TEST_F(Authn, TokensDieWithTheirObjects) {
   EXPECT_TRUE(accepts(leaving));
   bench.clock.advance(61s);
   EXPECT_FALSE(accepts(leaving));
+}
+
+TEST_F(Authn, WhyATokenIsRefusedIsSaidInUpstreamsWords) {
+  const auto why = [this](const std::string& text, const std::vector<std::string>& audiences = {}) {
+    const auto identity = authenticate_token(text, audiences, bench.options, bench.pending(), bench.clock);
+    return identity ? "accepted" : identity.error().message;
+  };
+  EXPECT_EQ(why("nonsense"), kUnknownToken);
+  EXPECT_EQ(why("abcdef.0123456789abcdef"), kUnknownToken);
+  EXPECT_EQ(why("secret-token", {"vault"}), kUnknownToken);
+  auto foreign = claims();
+  foreign.issuer = "https://elsewhere";
+  EXPECT_EQ(why(token(foreign)), kUnknownToken);
+  EXPECT_EQ(why(token(claims()), {"vault", "x"}), "token audiences [\"" + bench.options.service_account_issuer +
+                                                      "\"] is invalid for the target audiences [\"vault\" \"x\"]");
+  auto good = token(claims());
+  good[good.rfind('.') + 5] = good[good.rfind('.') + 5] == 'A' ? 'B' : 'A';
+  EXPECT_EQ(why(good), "go-jose/go-jose: error in cryptographic primitive");
+  auto recreated = claims();
+  recreated.account.uid = "other-uid";
+  EXPECT_EQ(why(token(recreated)), "service account UID (sa-uid) does not match claim (other-uid)");
+  auto nobody = claims();
+  nobody.account = {"none", "x"};
+  EXPECT_EQ(why(token(nobody)), "serviceaccounts \"none\" not found");
+  auto bound = claims();
+  bound.pod = {"p", "other-uid"};
+  EXPECT_EQ(why(token(bound)), "pod UID (p-uid) does not match service account pod ref claim (other-uid)");
+  bound.pod = {"q", "q-uid"};
+  EXPECT_EQ(why(token(bound)), "service account token has been invalidated");
+  const auto old = token(claims());
+  bench.clock.advance(611s);
+  EXPECT_EQ(why(old), "service account token has expired");
 }
 
 TEST_F(Authn, ForgedTokensAreRefused) {

@@ -34,7 +34,10 @@ struct TokenClaims {
 /// Fails with internal_error when one is none.
 Result<std::string> sign_token(const std::string& keys_pem, const TokenClaims& claims);
 
-/// unauthorized, with the reason for logs and TokenReview, unless signature, issuer and times are right and one of
+/// Why a token is refused that nobody here knows: what the rest is, is only said where it is one of ours.
+inline constexpr std::string_view kUnknownToken = "invalid bearer token";
+
+/// unauthorized, with the reason in upstream's words, unless issuer, signature and times are right and one of
 /// `audiences` is the token's.
 /// The token says which of the keys signed it.
 Result<TokenClaims> verify_token(const std::string& keys_pem, std::string_view token, std::string_view issuer,

@@ -7,7 +7,6 @@
 
 #include "apiserver/authn/service_account_token.h"
 #include "sublet/base/mutex.h"
-#include "sublet/net/digest.h"
 #include "sublet/net/openssl_ptr.h"
 #include "sublet/schema/engine.h"
 
@@ -35,34 +34,12 @@ std::string coordinate(EVP_PKEY* key, const char* name) {
   return padded(number);
 }
 
-std::string key_id(EVP_PKEY* key) {
-  unsigned char* der = nullptr;
-  int size = i2d_PUBKEY(key, &der);
-  if (size <= 0) return "";
-  const auto digest = net::sha256({reinterpret_cast<char*>(der), static_cast<std::size_t>(size)});
-  OPENSSL_free(der);
-  return schema::base64url_encode({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
 /// OpenSSL speaks DER; JWS wants the two numbers side by side.
 std::string raw_of_der(std::string_view der) {
   auto in = bytes_of(der);
   SignaturePtr signature(d2i_ECDSA_SIG(nullptr, &in, static_cast<long>(der.size())));
   if (!signature) return "";
   return padded(ECDSA_SIG_get0_r(signature.get())) + padded(ECDSA_SIG_get0_s(signature.get()));
-}
-
-std::string der_of_raw(std::string_view raw) {
-  SignaturePtr signature(ECDSA_SIG_new());
-  auto r = BN_bin2bn(bytes_of(raw), kCoordinate, nullptr);
-  auto s = BN_bin2bn(bytes_of(raw) + kCoordinate, kCoordinate, nullptr);
-  ECDSA_SIG_set0(signature.get(), r, s);  // takes both
-  unsigned char* out = nullptr;
-  int size = i2d_ECDSA_SIG(signature.get(), &out);
-  if (size <= 0) return "";
-  std::string der(reinterpret_cast<char*>(out), static_cast<std::size_t>(size));
-  OPENSSL_free(out);
-  return der;
 }
 
 }  // namespace
@@ -73,10 +50,12 @@ bool SigningKey::read_public_parts() {
   char group[64] = {};
   if (EVP_PKEY_get_group_name(as_key(key_), group, sizeof(group), nullptr) != 1) return false;
   if (std::string_view(group) != "prime256v1" && std::string_view(group) != "P-256") return false;
-  id_ = key_id(as_key(key_));
+  const auto unnamed = JwsKey::of(key_, "", "ES256");
+  if (!unnamed) return false;
+  public_ = JwsKey::of(key_, unnamed->fingerprint(), "ES256");
   x_ = coordinate(as_key(key_), OSSL_PKEY_PARAM_EC_PUB_X);
   y_ = coordinate(as_key(key_), OSSL_PKEY_PARAM_EC_PUB_Y);
-  return !id_.empty() && x_.size() == kCoordinate && y_.size() == kCoordinate;
+  return x_.size() == kCoordinate && y_.size() == kCoordinate;
 }
 
 Result<std::shared_ptr<const SigningKey>> SigningKey::load(const std::string& pem) {
@@ -100,16 +79,17 @@ Result<SigningKey::All> SigningKey::load_all(const std::string& pem) {
     if (const auto found = loaded.find(pem); found != loaded.end()) return found->second;
   }
   constexpr std::string_view kBegin = "-----BEGIN ";
-  auto keys = std::make_shared<std::vector<std::shared_ptr<const SigningKey>>>();
+  auto set = std::make_shared<Set>();
   for (std::size_t at = 0; at < pem.size();) {
     const std::size_t next = std::min(pem.find(kBegin, at + 1), pem.size());
     auto key = load(pem.substr(at, next - at));
     if (!key) return fail(key.error());
-    keys->push_back(std::move(*key));
+    set->public_keys.push_back((*key)->public_key());
+    set->keys.push_back(std::move(*key));
     at = next;
   }
   const MutexLock lock(mutex);
-  return loaded.emplace(pem, std::move(keys)).first->second;
+  return loaded.emplace(pem, std::move(set)).first->second;
 }
 
 std::string SigningKey::sign(std::string_view text) const {
@@ -122,15 +102,6 @@ std::string SigningKey::sign(std::string_view text) const {
   if (EVP_DigestSign(context.get(), out, &size, bytes_of(text), text.size()) != 1) return "";
   der.resize(size);
   return raw_of_der(der);
-}
-
-bool SigningKey::verify(std::string_view text, std::string_view signature) const {
-  if (signature.size() != 2 * kCoordinate) return false;
-  auto der = der_of_raw(signature);
-  ContextPtr context(EVP_MD_CTX_new());
-  if (der.empty() || EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, as_key(key_)) != 1)
-    return false;
-  return EVP_DigestVerify(context.get(), bytes_of(der), der.size(), bytes_of(text), text.size()) == 1;
 }
 
 }  // namespace sublet::apiserver

@@ -3,18 +3,9 @@
 #include <utility>
 
 #include "sublet/base/go_quoted.h"
+#include "sublet/store/events_watcher.h"
 
 namespace sublet::apiserver {
-
-class Authorizer::Follower final : public store::Watcher {
- public:
-  explicit Follower(Authorizer& authorizer) : authorizer_(authorizer) {}
-  void on_events(const std::vector<store::EventPtr>& events) override { authorizer_.take(events); }
-  void on_progress(store::Revision) override {}
-
- private:
-  Authorizer& authorizer_;
-};
 
 Authorizer::Authorizer(store::Store& store, const std::vector<HouseRights>& house) {
   auto policy = std::make_shared<Policy>();
@@ -36,7 +27,8 @@ void Authorizer::stop() { following_.clear(); }
 void Authorizer::load(store::Store& store) {
   std::vector<store::EventPtr> events;
   for (const auto prefix : Policy::kPrefixes) {
-    auto [snapshot, subscription] = store.snapshot_and_watch(prefix, std::make_shared<Follower>(*this));
+    auto [snapshot, subscription] =
+        store.snapshot_and_watch(prefix, store::watch_events([this](const auto& told) { take(told); }));
     following_.push_back(std::move(subscription));
     snapshot.scan(prefix, {}, [&events](const store::ObjectPtr& object) {
       events.push_back(std::make_shared<const store::Event>(

@@ -44,7 +44,6 @@ class Authorizer {
   void stop();
 
  private:
-  class Follower;
   void take(const std::vector<store::EventPtr>& events);
   void apply(const std::vector<store::EventPtr>& events);
   void load(store::Store& store);

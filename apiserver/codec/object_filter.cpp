@@ -1,12 +1,17 @@
 #include "apiserver/codec/object_filter.h"
 
 #include <algorithm>
+#include <functional>
 
+#include "apiserver/codec/object_bytes.h"
 #include "apiserver/conversion/conversion.h"
 #include "apiserver/request/object_key.h"
+#include "apiserver/strategies/version_fields.h"
 
 namespace sublet::apiserver {
 namespace {
+
+constexpr std::string_view kName = "metadata.name", kNamespace = "metadata.namespace";
 
 std::string_view stored_label(const Route& route, std::string_view label) {
   if (const auto* conversion = conversion_of(route))
@@ -15,23 +20,40 @@ std::string_view stored_label(const Route& route, std::string_view label) {
   return label;
 }
 
-bool is_selectable(const Route& route, std::string_view label) {
-  if (label == "metadata.name") return true;
-  if (label == "metadata.namespace") return route.served->namespaced;
-  const auto& fields = strategy_of(route).selectable_fields;
-  return std::any_of(fields.begin(), fields.end(), [&](const auto& field) { return field.label == label; });
+const std::vector<SelectableField>& fields_of(const Route& route) {
+  const auto* own = route.kinds->entry<VersionFields>(*route.served);
+  return own ? own->fields : strategy_of(route).selectable_fields;
 }
 
-// In upstream's words: a kind without selectable fields of its own says which two there are.
+const SelectableField* find_field(const Route& route, std::string_view label) {
+  const auto& fields = fields_of(route);
+  const auto found = std::ranges::find(fields, label, &SelectableField::label);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+bool is_of_metadata(std::string_view label) { return label == kName || label == kNamespace; }
+
+bool is_selectable(const Route& route, std::string_view label) {
+  if (label == kName) return true;
+  if (label == kNamespace) return route.served->namespaced;
+  return find_field(route, label) != nullptr;
+}
+
+// In upstream's words: a built-in kind without selectable fields of its own says which two there are.
 std::string unselectable(const Route& route, const std::string& label) {
-  if (!strategy_of(route).selectable_fields.empty()) return "field label not supported: " + label;
+  if (route.served->custom || !fields_of(route).empty()) return "field label not supported: " + label;
   return "\"" + label + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"";
 }
 
-// Rebuilds the selector in stored labels; only served versions with aliases need it.
-std::string translated_selector(const Route& route, const kube::FieldSelector& selector) {
+// What is stored of a custom kind need not be what this version shows of it.
+bool shows_otherwise(const Route& route) { return route.served->custom && conversion_of(route); }
+
+// The terms as a selector's text.
+template <class Takes>
+std::string selector_text(const Route& route, const kube::FieldSelector& selector, const Takes& takes) {
   std::string text;
   for (const auto& term : selector.terms()) {
+    if (!takes(term.path)) continue;
     if (!text.empty()) text += ',';
     text.append(stored_label(route, term.path)).append(term.negated ? "!=" : "=");
     for (const char c : term.value) {
@@ -42,44 +64,67 @@ std::string translated_selector(const Route& route, const kube::FieldSelector& s
   return text;
 }
 
-Result<kube::FieldSelector> parse_fields(const Route& route, std::string_view text) {
-  auto selector = kube::FieldSelector::parse(text);
-  if (!selector) return selector;
-  if (conversion_of(route)) selector = kube::FieldSelector::parse(translated_selector(route, *selector));
-  if (!selector) return selector;
-  for (const auto& term : selector->terms())
-    if (!is_selectable(route, term.path)) return bad_request(unselectable(route, term.path));
-  return selector;
-}
-
 }  // namespace
+
+Outcome ObjectFilter::parse_fields(std::string_view text) {
+  auto selector = kube::FieldSelector::parse(text);
+  if (!selector) return fail(selector.error());
+  if (conversion_of(*route_)) {
+    const bool splits = shows_otherwise(*route_);
+    const auto by_index = [splits](std::string_view label) { return !splits || is_of_metadata(label); };
+    auto inside = kube::FieldSelector::parse(selector_text(*route_, *selector, std::not_fn(by_index)));
+    selector = kube::FieldSelector::parse(selector_text(*route_, *selector, by_index));
+    if (!selector || !inside) return fail(selector ? inside.error() : selector.error());
+    fields_inside_ = std::move(*inside);
+  }
+  fields_ = std::move(*selector);
+  for (const auto* one : {&fields_, &fields_inside_})
+    for (const auto& term : one->terms())
+      if (!is_selectable(*route_, term.path)) return bad_request(unselectable(*route_, term.path));
+  return {};
+}
 
 Result<ObjectFilter> ObjectFilter::parse(const Route& route, const Query& query, std::string_view name) {
   ObjectFilter filter;
-  filter.strategy_ = &strategy_of(route);
+  filter.route_ = &route;
   auto labels = kube::LabelSelector::parse(query.get("labelSelector"));
   if (!labels) return fail(labels.error());
+  filter.labels_ = std::move(*labels);
   std::string field_text(query.get("fieldSelector"));
   if (!name.empty()) field_text += (field_text.empty() ? "metadata.name=" : ",metadata.name=") + std::string(name);
-  auto fields = parse_fields(route, field_text);
-  if (!fields) return fail(fields.error());
-  filter.labels_ = std::move(*labels);
-  filter.fields_ = std::move(*fields);
+  if (auto parsed = filter.parse_fields(field_text); !parsed) return fail(parsed.error());
   return filter;
 }
 
-bool ObjectFilter::matches(const store::Object& object) const {
+bool ObjectFilter::may_match(const store::Object& object) const {
   if (!labels_.everything() && !labels_.matches(object.index.labels)) return false;
   if (fields_.everything()) return true;
   return fields_.matches([&](std::string_view path) -> std::string_view {
-    if (path == "metadata.name") return name_of_key(object.key);
-    if (path == "metadata.namespace") return namespace_of_key(object.key);
+    if (path == kName) return name_of_key(object.key);
+    if (path == kNamespace) return namespace_of_key(object.key);
     for (const auto& [label, value] : object.index.fields)
       if (label == path) return value;
-    for (const auto& field : strategy_->selectable_fields)
-      if (field.label == path) return field.when_empty;
-    return {};
+    const SelectableField* field = find_field(*route_, path);
+    return field ? field->when_empty : std::string_view();
   });
+}
+
+Result<bool> ObjectFilter::matches(const store::Object& object) const {
+  if (!may_match(object)) return false;
+  if (!reads_objects()) return true;
+  const auto document = served_document(object, *route_);
+  if (!document) return fail(document.error());
+  std::string text;  // outlives the comparison that it is made for
+  return fields_inside_.matches([&](std::string_view path) -> std::string_view {
+    const SelectableField* field = find_field(*route_, path);
+    return field ? std::string_view(text = field_text(document->root(), *field)) : std::string_view();
+  });
+}
+
+Result<std::shared_ptr<const void>> ObjectFilter::prepare(std::span<const store::Object* const> objects) const {
+  const OutsideConversion* outside = outside_of(*route_);
+  if (!reads_objects() || !outside || !MayWait::here()) return nullptr;
+  return outside->prepare(objects);
 }
 
 }  // namespace sublet::apiserver

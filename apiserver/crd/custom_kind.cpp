@@ -8,6 +8,7 @@
 #include "apiserver/crd/custom_strategy.h"
 #include "apiserver/crd/openapi_members.h"
 #include "apiserver/discovery/custom_schema.h"
+#include "apiserver/strategies/version_fields.h"
 #include "apiserver/structural/prune.h"
 #include "sublet/schema/engine.h"
 #include "sublet/schema/table_builder.h"
@@ -17,13 +18,15 @@ namespace {
 
 using schema::Value;
 
-/// Prunes by the schema of one version.
+/// Prunes by the schema of one version, and drops the nulls that it does not allow.
 class VersionForm final : public schema::ObjectForm {
  public:
   VersionForm(CustomKindPtr kind, std::string version) : kind_(std::move(kind)), version_(std::move(version)) {}
   void shape(Value object, schema::DecodeNotes* notes) const override {
     std::vector<std::string> unknown;
-    prune(object, kind_->schema(version_), Root::resource, notes ? &unknown : nullptr);
+    const Schema& schema = kind_->schema(version_);
+    prune(object, schema, Root::resource, notes ? &unknown : nullptr);
+    drop_nulls(object, schema);
     if (notes) std::ranges::move(unknown, std::back_inserter(notes->unknown_fields));
   }
 
@@ -59,26 +62,40 @@ class VersionOpenApi final : public CustomSchema {
   const std::string version_;
 };
 
-/// What was stored under an earlier schema or another version, as a version of today has it: defaults are set on the
-/// way out; the version's form prunes.
+/// What was stored under an earlier schema or another version, as a version of today has it. As upstream, the stored
+/// version's defaults are set before an object becomes one of another version; that version's form prunes, and what it
+/// would have by default it has only where it is written.
 struct VersionConversion : Conversion {
   VersionConversion(CustomKindPtr kind_, std::string version_)
       : Conversion{}, kind(std::move(kind_)), version_text(std::move(version_)) {
     from_storage = decltype(from_storage)::bound<set_defaults>(*this);
     to_storage = decltype(to_storage)::bound<leave>(*this);
     if (!kind->converter()) return;
-    by_webhook = kind->converter()->to_version(version_text);
+    by_webhook = kind->converter()->to_version(version_text, *kind);
     outside = by_webhook.get();
   }
   VersionConversion(const VersionConversion&) = delete;
   static void set_defaults(const VersionConversion& self, Value object) {
-    apply_schema_defaults(object, self.kind->schema(self.version_text));
+    if (self.outside) return;  // they were set before the webhook was asked
+    apply_schema_defaults(object, self.kind->schema(self.kind->definition().stored().name));
   }
   static void leave(const VersionConversion&, Value) {}
 
   const CustomKindPtr kind;
   const std::string version_text;
   std::unique_ptr<const OutsideConversion> by_webhook;
+};
+
+/// The texts are the definition's.
+struct OwnFields : VersionFields {
+  OwnFields(CustomKindPtr kind_, const DefinitionVersion& version) : kind(std::move(kind_)) {
+    for (const std::string& path : version.selectable_paths) {
+      const std::string_view label = std::string_view(path).substr(1);
+      fields.push_back({label, label});
+    }
+  }
+
+  const CustomKindPtr kind;
 };
 
 /// Nobody owns status through the main endpoint, nor anything else through /status.
@@ -129,6 +146,7 @@ void put_version(schema::KindSet& set, const ServedKind& served, const Definitio
   set.put<patches::MergeRoot>(group, version.name, plural,
                               std::make_shared<const VersionMerge>(served.kind, version.name));
   set.put<CustomSchema>(group, version.name, plural, std::make_shared<const VersionOpenApi>(served.kind, version.name));
+  set.put<VersionFields>(group, version.name, plural, std::make_shared<const OwnFields>(served.kind, version));
   if (!version.columns.empty())
     set.put<Printer>(group, version.name, plural, std::make_shared<const CustomPrinter>(version.columns));
   if (served.kind->reads_anew())
@@ -213,7 +231,13 @@ const CustomKind::Compiled& CustomKind::compiled(std::string_view asked) const {
   return *(compiled_[name] = std::move(made));
 }
 
-bool CustomKind::ready(std::string_view version) const { return find_compiled(this->version(version).name) != nullptr; }
+bool CustomKind::ready(std::string_view version) const {
+  return find_compiled(this->version(version).name) && (!reads_anew_ || find_compiled(definition_.stored().name));
+}
+void CustomKind::make_ready(std::string_view version) const {
+  (void)compiled(version);
+  if (reads_anew_) (void)compiled(definition_.stored().name);  // its defaults are set when an object is read
+}
 const Schema& CustomKind::schema(std::string_view version) const { return compiled(version).root; }
 const Rules* CustomKind::rules(std::string_view version) const { return compiled(version).rules.get(); }
 const patches::MergeType& CustomKind::merge_type(std::string_view version) const {

@@ -41,9 +41,9 @@ class CustomKind {
   /// Null: it has none.
   const Rules* rules(std::string_view version) const;
   const patches::MergeType& merge_type(std::string_view version) const;
-  /// Whether all of that stands for a version, and the making.
+  /// Whether all of that stands that requests of a version need, and the making.
   bool ready(std::string_view version) const;
-  void make_ready(std::string_view version) const { (void)compiled(version); }
+  void make_ready(std::string_view version) const;
   const WebhookConverter* converter() const { return converter_.get(); }
   /// Whether what is stored may not be as a version's schema wants it, so that it is looked at when it is read.
   bool reads_anew() const { return reads_anew_; }

@@ -247,11 +247,59 @@ TEST(Definitions, EveryVersionServesTheSameObjects) {
   const auto made = world.post(betas, R"({"metadata":{"name":"a"},"spec":{"cron":"*","extra":"e"}})");
   ASSERT_EQ(made.code, 201) << made.body;
   EXPECT_EQ(made.text("apiVersion"), "stable.example.com/v1beta1");
-  EXPECT_EQ(world.get(betas + "/a").text("spec.extra"), "e");
+  EXPECT_FALSE(made["spec"].has("extra"));  // the stored version knows no such field
+  const auto owned = made["metadata"]["managedFields"].at(0)["fieldsV1"]["f:spec"];
+  EXPECT_FALSE(owned.has("f:image")) << "a default of the stored version is nobody's";
   const auto stable = world.get(kTabs + "/a");
   EXPECT_EQ(stable.text("spec.image"), "busy");
   EXPECT_FALSE(stable["spec"].has("extra"));
   EXPECT_THAT(world.get("/apis/stable.example.com").text("preferredVersion.version"), "v1");
+}
+
+TEST(Definitions, ReadingSetsTheDefaultsOfTheStoredVersion) {
+  World world;
+  const std::string plain = R"({"type":"object","properties":{"cron":{"type":"string"},"peer":{"type":"object",
+    "properties":{"name":{"type":"string"},"kind":{"type":"string"}}}}})";
+  std::string other = plain;
+  other.replace(other.find(R"("kind":{)"), 8, R"("kind":{"default":"Peer",)");
+  world.define(definition(version("v1", true, plain) + "," + version("v2", false, other)));
+  const std::string twos = "/apis/stable.example.com/v2/namespaces/test/crontabs";
+  ASSERT_EQ(world.tab(R"({"cron":"*","peer":{"name":"p"}})").code, 201);
+  EXPECT_EQ(world.get(twos + "/a")["spec"]["peer"].to_json(), R"({"name":"p"})");
+  EXPECT_EQ(world.patch(twos + "/a", "merge-patch", R"({"spec":{"cron":"/"}})").text("spec.peer.kind"), "Peer");
+  EXPECT_EQ(world.get(kTabs + "/a").text("spec.peer.kind"), "Peer");
+}
+
+TEST(Definitions, ADefaultThatAVersionDoesNotKnowIsNoChange) {
+  World world;
+  const std::string plain = R"({"type":"object","properties":{"cron":{"type":"string"}}})";
+  world.define(definition(version("v1", true) + "," + version("v2", false, plain)));
+  const std::string twos = "/apis/stable.example.com/v2/namespaces/test/crontabs";
+  ASSERT_EQ(world.post(twos, R"({"metadata":{"name":"a"},"spec":{"cron":"*"}})").code, 201);
+  const auto labelled = world.patch(twos + "/a", "merge-patch", R"({"metadata":{"labels":{"a":"b"}}})");
+  EXPECT_EQ(labelled["metadata"]["generation"].integer(), 1) << labelled.body;
+}
+
+TEST(Definitions, AnAppliedNullIsRefusedOneThatIsSentIsDropped) {
+  World world;
+  world.define();
+  const auto apply = [&](const std::string& spec) {
+    return world.call(
+        "PATCH", kTabs + "/a?fieldManager=me",
+        R"({"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a"},"spec":)" + spec + "}",
+        {{"Content-Type", "application/apply-patch+yaml"}});
+  };
+  EXPECT_THAT(apply("null").text("message"),
+              HasSubstr(R"(spec: Invalid value: "null": spec in body must be of type object: "null")"));
+  EXPECT_THAT(apply(R"({"cron":"*","mode":null})").text("message"), HasSubstr("spec.mode in body must be of type"));
+  EXPECT_EQ(apply(R"({"cron":"*","image":null,"nothing":null})")["spec"].to_json(),
+            R"({"cron":"*","image":"busy","nothing":null,"replicas":1})");
+  const auto later = apply(R"({"cron":"*","ip":null})");
+  EXPECT_EQ(later.code, 422) << later.body;
+  EXPECT_EQ(world.tab(R"({"cron":"*","mode":null})", "b")["spec"].to_json(),
+            R"({"cron":"*","image":"busy","replicas":1})");
+  const auto patched = world.patch(kTabs + "/b", "json-patch", R"([{"op":"add","path":"/spec/mode","value":null}])");
+  EXPECT_FALSE(patched["spec"].has("mode")) << patched.body;
 }
 
 TEST(Definitions, NamesThatAreTakenAreNotGiven) {
@@ -388,6 +436,45 @@ TEST(Definitions, RulesAreEvaluated) {
               HasSubstr("spec: Forbidden: was 5"));
   EXPECT_EQ(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"high":6}})").code, 200);
   EXPECT_EQ(world.patch(kTabs + "/a", "merge-patch", R"({"spec":{"kind":"old"}})").code, 200);
+}
+
+TEST(Definitions, EveryVersionHasSelectableFieldsOfItsOwn) {
+  World world;
+  std::string second = version("v2", false);
+  const std::string selectable = R"("selectableFields":[{"jsonPath":".spec.cron"}])";
+  second.replace(second.find(selectable), selectable.size(),
+                 R"("selectableFields":[{"jsonPath":".spec.image"},{"jsonPath":".spec.replicas"}])");
+  world.define(definition(version("v1", true) + "," + second));
+  ASSERT_EQ(world.tab(R"({"cron":"*"})", "a").code, 201);
+  ASSERT_EQ(world.tab(R"({"cron":"/","image":"x"})", "b").code, 201);
+  const std::string v2 = "/apis/stable.example.com/v2/namespaces/test/crontabs?fieldSelector=";
+  const auto names = [&world](const std::string& path) {
+    std::string all;
+    const auto list = world.get(path);
+    for (const schema::Value item : list["items"]) all += item["metadata"]["name"].string();
+    return all;
+  };
+  EXPECT_EQ(names(kTabs + "?fieldSelector=spec.cron%3D*"), "a");
+  EXPECT_EQ(names(v2 + "spec.image%3Dx"), "b");
+  EXPECT_EQ(names(v2 + "spec.replicas%3D1,spec.image!%3Dx"), "a");
+  EXPECT_EQ(world.get(kTabs + "?fieldSelector=spec.image%3Dx").text("message"),
+            "field label not supported: spec.image");
+  EXPECT_EQ(world.get(v2 + "spec.cron%3D*").code, 400);
+
+  // Of what was stored before it became selectable, too.
+  world.patch(kDefinitions + "/crontabs.stable.example.com", "json-patch",
+              R"([{"op":"add","path":"/spec/versions/0/selectableFields/-","value":{"jsonPath":".spec.mode"}},
+                  {"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/mode/default",
+                   "value":"slow"}])");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (world.get(kTabs + "?fieldSelector=spec.mode%3Dx").code != 200 && std::chrono::steady_clock::now() < end)
+    continue;
+  EXPECT_EQ(names(kTabs + "?fieldSelector=spec.mode%3Dslow"), "ab");
+  EXPECT_EQ(names(kTabs + "?fieldSelector=spec.mode%3Dslow,spec.cron%3D*"), "a");
+  EXPECT_EQ(names(kTabs + "?fieldSelector=spec.mode%3Dfast"), "");
+  const auto watching = world.watch(kTabs + "?watch=1&fieldSelector=spec.mode%3Dfast");
+  ASSERT_EQ(world.patch(kTabs + "/b", "merge-patch", R"({"spec":{"mode":"fast"}})").code, 200);
+  EXPECT_EQ(watching->event(0)["type"].text(), "ADDED");
 }
 
 TEST(Definitions, RulesSeeTheTypeOfWhatWas) {

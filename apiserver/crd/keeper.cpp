@@ -17,12 +17,14 @@
 #include "apiserver/request/object_key.h"
 #include "apiserver/request/server_core.h"
 #include "apiserver/strategies/strategy.h"
+#include "apiserver/strategies/version_fields.h"
 #include "apiserver/structural/check_definition.h"
 #include "apiserver/watch/watch_hub.h"
 #include "sublet/base/log.h"
 #include "sublet/base/worker_pool.h"
 #include "sublet/kube/client.h"
 #include "sublet/kube/conditions.h"
+#include "sublet/store/events_watcher.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -123,14 +125,11 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
 
   // --- waking ---
 
-  struct Waker final : store::Watcher {
-    explicit Waker(std::weak_ptr<Impl> keeper_) : keeper(std::move(keeper_)) {}
-    void on_events(const std::vector<store::EventPtr>&) override {
-      if (const auto self = keeper.lock()) self->wake();
-    }
-    void on_progress(store::Revision) override {}
-    const std::weak_ptr<Impl> keeper;
-  };
+  std::shared_ptr<store::Watcher> waker() {
+    return store::watch_events([weak = weak_from_this()](const auto&) {
+      if (const auto self = weak.lock()) self->wake();
+    });
+  }
 
   void wake() {
     if (woken.exchange(true)) return;
@@ -303,6 +302,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     (void)kinds.entry<Conversion>(any);
     (void)kinds.entry<ResetFields>(any);
     (void)kinds.entry<VersionWarning>(any);
+    (void)kinds.entry<VersionFields>(any);
     (void)kinds.entry<patches::MergeRoot>(any);
     (void)kinds.entry<CustomSchema>(any);
   }
@@ -370,7 +370,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     delete_instances(definition, prefix);
     if (core.store.snapshot().count(prefix) != 0) {
       auto& waiting = waits[definition.uid];
-      if (!waiting) waiting = core.store.snapshot_and_watch(prefix, std::make_shared<Waker>(weak_from_this())).second;
+      if (!waiting) waiting = core.store.snapshot_and_watch(prefix, waker()).second;
       if (core.store.snapshot().count(prefix) == 0) wake();  // the last one went meanwhile
       return;
     }
@@ -436,8 +436,10 @@ DefinitionKeeper::~DefinitionKeeper() { stop(); }
 Outcome DefinitionKeeper::start() {
   impl_->pass(false);
   if (!impl_->all.empty()) ::malloc_trim(0);  // their trees were many times what stays
-  impl_->watching = impl_->core.store.snapshot_and_watch(kPrefix, std::make_shared<Impl::Waker>(impl_)).second;
-  impl_->wake();
+  auto [snapshot, watching] = impl_->core.store.snapshot_and_watch(kPrefix, impl_->waker());
+  impl_->watching = std::move(watching);
+  // Most have none, and need no thread to see that.
+  if (snapshot.count(kPrefix) > 0 || !impl_->all.empty()) impl_->wake();
   return {};
 }
 

@@ -9,7 +9,9 @@
 
 #include "apiserver/admission/admission_hooks.h"
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/crd/custom_kind.h"
 #include "apiserver/request/server_core.h"
+#include "apiserver/structural/prune.h"
 #include "apiserver/validation/names.h"
 #include "sublet/base/mutex.h"
 
@@ -123,9 +125,10 @@ class AtHand {
  public:
   using Text = std::shared_ptr<const std::string>;
 
-  /// Two states of an object may have the same revision: what is only shown, or left a selection.
+  /// Two states of an object may have the same revision (what is only shown), and one state two (what left a selection
+  /// is told at the revision of that).
   static std::string key_of(const store::Object& object) {
-    return object.key + '\n' + std::to_string(object.revision) + '\n' +
+    return object.key + '\n' + std::to_string(object.bytes.size()) + '\n' +
            std::to_string(std::hash<std::string>{}(object.bytes));
   }
   Text find(const std::string& key) const {
@@ -157,8 +160,8 @@ class AtHand {
 
 class WebhookConverter::ToVersion final : public OutsideConversion {
  public:
-  ToVersion(std::shared_ptr<const WebhookConverter> converter, const std::string& version)
-      : converter_(std::move(converter)), api_version_(converter_->group_ + "/" + version) {}
+  ToVersion(std::shared_ptr<const WebhookConverter> converter, const std::string& version, const CustomKind& kind)
+      : converter_(std::move(converter)), api_version_(converter_->group_ + "/" + version), kind_(kind) {}
 
   bool asks() const override {
     return api_version_ != converter_->stored_ || converter_->stored_otherwise_.load(std::memory_order_relaxed);
@@ -168,7 +171,7 @@ class WebhookConverter::ToVersion final : public OutsideConversion {
     auto document = typed(object);
     if (!document || (*document)["apiVersion"].text() == api_version_) return document;
     const std::string key = AtHand::key_of(object);
-    if (const auto text = at_hand_.find(key)) return Document::parse_json(*text);
+    if (const auto text = at_hand_.find(key)) return of_revision(object, *text);
     if (auto converted = convert(document->root()); !converted) return fail(converted.error());
     at_hand_.keep(key, std::make_shared<const std::string>(document->to_json()));
     return document;
@@ -226,12 +229,20 @@ class WebhookConverter::ToVersion final : public OutsideConversion {
     std::string end = object.bytes.substr(object.bytes.size() - std::min<std::size_t>(object.bytes.size(), 512));
     return version_of(end) == api_version_;
   }
-  /// As it is stored, with kind and apiVersion in front.
+  static Result<Document> of_revision(const store::Object& object, const std::string& text) {
+    auto document = Document::parse_json(text);
+    if (document && object.hole != store::Object::kNoHole)
+      document->root()["metadata"].put("resourceVersion", std::to_string(object.revision));
+    return document;
+  }
+  /// As it is stored, with kind and apiVersion in front and what its version has by default.
   Result<Document> typed(const store::Object& object) const {
     std::string text = object.json();
     const std::string version = version_of(text);
     text.insert(1, R"("apiVersion":")" + version + R"(","kind":")" + converter_->kind_ + "\",");
-    return Document::parse_json(text);
+    auto document = Document::parse_json(text);
+    if (document) apply_schema_defaults(document->root(), kind_.schema(version.substr(version.find('/') + 1)));
+    return document;
   }
   Outcome convert_all(std::vector<Document>& asked, std::vector<std::string>& keys,
                       std::vector<AtHand::Text>& held) const {
@@ -249,6 +260,7 @@ class WebhookConverter::ToVersion final : public OutsideConversion {
 
   const std::shared_ptr<const WebhookConverter> converter_;
   const std::string api_version_;
+  const CustomKind& kind_;
   mutable AtHand at_hand_;
 };
 
@@ -278,8 +290,9 @@ std::shared_ptr<const WebhookConverter> WebhookConverter::make(ServerCore& core,
   return std::shared_ptr<const WebhookConverter>(new WebhookConverter(core, definition, object));
 }
 
-std::unique_ptr<const OutsideConversion> WebhookConverter::to_version(const std::string& version) const {
-  return std::make_unique<const ToVersion>(shared_from_this(), version);
+std::unique_ptr<const OutsideConversion> WebhookConverter::to_version(const std::string& version,
+                                                                      const CustomKind& kind) const {
+  return std::make_unique<const ToVersion>(shared_from_this(), version, kind);
 }
 
 namespace {

@@ -21,14 +21,15 @@
 namespace sublet::apiserver {
 
 struct ServerCore;
+class CustomKind;
 
 class WebhookConverter : public std::enable_shared_from_this<WebhookConverter> {
  public:
   /// Null: the definition names no webhook.
   static std::shared_ptr<const WebhookConverter> make(ServerCore& core, const Definition& definition,
                                                       const schema::Value& object);
-  /// To "v1".
-  std::unique_ptr<const OutsideConversion> to_version(const std::string& version) const;
+  /// To "v1". `kind`, whose schemas say what the stored versions have by default, outlives it.
+  std::unique_ptr<const OutsideConversion> to_version(const std::string& version, const CustomKind& kind) const;
 
   static constexpr std::chrono::seconds kTimeout{30};
   static constexpr std::size_t kReviewBytes = 1u << 20;  // of objects in one question, about

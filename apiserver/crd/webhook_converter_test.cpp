@@ -55,18 +55,21 @@ class ConversionWebhook : public testing::Test {
  protected:
   ConversionWebhook() : rig_({}, HookServer::options()) { hook_.on("/convert", converted); }
 
-  std::string version(const std::string& name, const std::string& fields, bool storage) {
+  std::string version(const std::string& name, const std::string& fields, const std::string& selectable, bool storage) {
     return R"({"name":")" + name + R"(","served":true,"storage":)" + (storage ? "true" : "false") +
-           R"(,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
+           R"(,"selectableFields":[)" + selectable +
+           R"(],"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
              "status":{"type":"object","x-kubernetes-preserve-unknown-fields":true},
              "spec":{"type":"object","properties":{)" +
            fields + "}}}}}}";
   }
   std::string versions(const std::string& stored) {
     const std::string text = R"({"type":"string"})";
-    return version("v1", R"("hostPort":)" + text + R"(,"kind":{"type":"string","default":"tcp"})", stored == "v1") +
+    return version("v1", R"("hostPort":)" + text + R"(,"kind":{"type":"string","default":"tcp"})",
+                   R"({"jsonPath":".spec.hostPort"})", stored == "v1") +
            "," +
-           version("v2", R"("host":)" + text + R"(,"port":)" + text + R"(,"kind":{"type":"string"})", stored == "v2");
+           version("v2", R"("host":)" + text + R"(,"port":)" + text + R"(,"kind":{"type":"string"})",
+                   R"({"jsonPath":".spec.host"},{"jsonPath":".spec.port"},{"jsonPath":".spec.kind"})", stored == "v2");
   }
   std::string conversion(const std::string& path) {
     return R"({"strategy":"Webhook","webhook":{"conversionReviewVersions":["v9","v1"],"clientConfig":{"url":")" +
@@ -134,7 +137,7 @@ TEST_F(ConversionWebhook, EveryVersionIsReadAsItIs) {
 
   const auto made = rig_.post(kV2, v2("b"));
   EXPECT_EQ(made.code, 201) << made.body;
-  EXPECT_EQ(made["spec"].to_json(), R"({"host":"b","port":"2"})");
+  EXPECT_EQ(made["spec"].to_json(), R"({"kind":"tcp","host":"b","port":"2"})");  // as what is stored is read
   EXPECT_EQ(rig_.get(kV1 + "/b")["spec"].to_json(), R"({"hostPort":"b:2","kind":"tcp"})");
   const auto stored = rig_.store().snapshot().get("endpoints.stable.example.com/test/b");
   EXPECT_THAT(stored->bytes, HasSubstr(R"("spec":{"hostPort":"b:2"},"apiVersion":"stable.example.com/v1"})"));
@@ -220,6 +223,88 @@ TEST_F(ConversionWebhook, WatchesTellTheirOwnVersion) {
   for (int i = 0; i < 40; ++i) ASSERT_EQ(rig_.post(kV1, v1("m" + std::to_string(10 + i))).code, 201);
   for (std::size_t i = 0; i < 40; ++i)
     EXPECT_EQ(watching->event(3 + i)["object"]["metadata"]["name"].text(), "m" + std::to_string(10 + i));
+}
+
+std::vector<std::string> names_in(const Reply& list) {
+  std::vector<std::string> names;
+  for (const Value item : list["items"]) names.push_back(item["metadata"]["name"].string());
+  return names;
+}
+
+TEST_F(ConversionWebhook, FieldsAreSelectedAsTheVersionHasThem) {
+  define();
+  ASSERT_EQ(rig_.post(kV1, v1("a")).code, 201);
+  ASSERT_EQ(rig_.post(kV2, v2("b")).code, 201);
+  ASSERT_EQ(rig_.post(kV2, v2("c", "a")).code, 201);
+  using testing::ElementsAre;
+  EXPECT_THAT(names_in(rig_.get(kV2 + "?fieldSelector=spec.host%3Da")), ElementsAre("a", "c"));
+  EXPECT_THAT(names_in(rig_.get(kV2 + "?fieldSelector=spec.host%3Da,spec.port!%3D1")), ElementsAre("c"));
+  EXPECT_THAT(names_in(rig_.get(kV1 + "?fieldSelector=spec.hostPort%3Da:2")), ElementsAre("c"));
+  EXPECT_THAT(names_in(rig_.get(kV2 + "?fieldSelector=spec.host%3Da,metadata.name%3Da")), ElementsAre("a"));
+  EXPECT_THAT(names_in(rig_.get(kV2 + "?fieldSelector=spec.host%3Da,metadata.name%3Db")), ElementsAre());
+  // What the stored version has by default is there before the webhook is asked.
+  EXPECT_THAT(names_in(rig_.get(kV2 + "?fieldSelector=spec.kind%3Dtcp")), ElementsAre("a", "b", "c"));
+  const auto page = rig_.get(kV2 + "?limit=1&fieldSelector=spec.host%3Da");
+  EXPECT_THAT(names_in(page), ElementsAre("a"));
+  EXPECT_THAT(
+      names_in(rig_.get(kV2 + "?limit=1&fieldSelector=spec.host%3Da&continue=" + page.text("metadata.continue"))),
+      ElementsAre("c"));
+  // The other version's are none of this one.
+  EXPECT_EQ(rig_.get(kV1 + "?fieldSelector=spec.host%3Da").text("message"), "field label not supported: spec.host");
+  EXPECT_EQ(rig_.get(kV2 + "?fieldSelector=spec.hostPort%3Da:1").code, 400);
+
+  EXPECT_THAT(names_in(rig_.remove(kV2 + "?fieldSelector=spec.host%3Da,spec.port%3D1")), ElementsAre("a"));
+  EXPECT_THAT(names_in(rig_.get(kV2)), ElementsAre("b", "c"));
+}
+
+TEST_F(ConversionWebhook, ASelectionByFieldsAsksOnceForMany) {
+  define();
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(rig_.post(kV1, v1("m" + std::to_string(10 + i))).code, 201);
+  EXPECT_EQ(names_in(rig_.get(kV2 + "?fieldSelector=spec.host%3Da")).size(), 40u);
+  EXPECT_EQ(asked(), 1u);
+  EXPECT_EQ(names_in(rig_.get(kV2 + "?fieldSelector=spec.host%3Db")).size(), 0u);
+  EXPECT_EQ(asked(), 1u);
+}
+
+TEST_F(ConversionWebhook, AWatchByFieldsTellsWhatComesAndWhatLeaves) {
+  define();
+  ASSERT_EQ(rig_.post(kV1, v1("a")).code, 201);
+  ASSERT_EQ(rig_.post(kV2, v2("b")).code, 201);
+  const auto by_host = rig_.watch(kV2 + "?watch=1&fieldSelector=spec.host%3Da");
+  const auto by_both = rig_.watch(kV1 + "?watch=1&fieldSelector=spec.hostPort%3Da:1");
+  const auto expect = [](const Watching& watching, std::size_t at, const std::string& type, const std::string& name) {
+    const auto event = watching->event(at);
+    EXPECT_EQ(event["type"].text(), type) << at;
+    EXPECT_EQ(event["object"]["metadata"]["name"].text(), name) << at;
+    return event["object"]["metadata"]["resourceVersion"].string();
+  };
+  expect(by_host, 0, "ADDED", "a");
+  expect(by_both, 0, "ADDED", "a");
+  ASSERT_EQ(rig_.patch(kV2 + "/a", "merge-patch", R"({"spec":{"port":"9"}})").code, 200);
+  expect(by_host, 1, "MODIFIED", "a");
+  expect(by_both, 1, "DELETED", "a");
+  ASSERT_EQ(rig_.patch(kV2 + "/b", "merge-patch", R"({"spec":{"host":"a"}})").code, 200);
+  expect(by_host, 2, "ADDED", "b");
+  const auto left = rig_.patch(kV2 + "/a", "merge-patch", R"({"spec":{"host":"z"}})");
+  // As it was when it matched, at the revision of the change.
+  EXPECT_EQ(expect(by_host, 3, "DELETED", "a"), left.version());
+  EXPECT_EQ(by_host->event(3)["object"]["spec"]["host"].text(), "a");
+  ASSERT_EQ(rig_.remove(kV1 + "/b").code, 200);
+  expect(by_host, 4, "DELETED", "b");
+}
+
+TEST_F(ConversionWebhook, WhatCannotBeConvertedIsSelectedByNobody) {
+  define("/fail");
+  hook_.on("/fail", [](const Value&) { return R"("result":{"status":"Failed","message":"not today"})"; });
+  ASSERT_EQ(rig_.post(kV1, v1("a")).code, 201);
+  const auto list = rig_.get(kV2 + "?fieldSelector=spec.host%3Db");
+  EXPECT_EQ(list.code, 500);
+  EXPECT_THAT(list.text("message"), HasSubstr("failed: not today"));
+  EXPECT_THAT(rig_.remove(kV2 + "?fieldSelector=spec.host%3Da").text("message"), HasSubstr("failed: not today"));
+  EXPECT_EQ(rig_.get(kV1 + "/a").code, 200);
+  const auto watching = rig_.watch(kV2 + "?watch=1&fieldSelector=spec.host%3Db");
+  EXPECT_THAT(watching->event(0)["object"]["message"].string(), HasSubstr("failed: not today"));
+  EXPECT_TRUE(watching->ended());
 }
 
 TEST_F(ConversionWebhook, AWatchThatCannotBeConvertedEndsWithTheReason) {

@@ -44,28 +44,57 @@ void write_version(JsonWriter& json, std::string_view group, std::string_view ve
   json.object([&] { json.member("groupVersion", group_version(group, version)).member("version", version); });
 }
 
-void write_group_members(JsonWriter& json, const GroupFacts& group) {
-  json.member("name", group.name).key("versions").array([&] {
-    for (std::string_view version : group.served) write_version(json, group.name, version);
-  });
-  json.key("preferredVersion");
-  write_version(json, group.name, group.served[0]);
-}
-
 bool listed(const GroupFacts& group) { return !group.name.empty() && !group.served.empty(); }
 
-std::string group_list(const Registry& kinds) {
+/// A group's name and versions, other servers' behind its own.
+struct ListedGroup {
+  std::string_view name;
+  std::vector<std::string_view> versions;
+};
+
+ListedGroup listed_group(const GroupFacts& group, const ForeignApis& others) {
+  ListedGroup made{group.name, {group.served.begin(), group.served.end()}};
+  for (std::string_view version : foreign_versions(others, group.name)) made.versions.push_back(version);
+  return made;
+}
+
+std::vector<std::string_view> groups_of_others(const Registry& kinds, const ForeignApis& others) {
+  auto groups = foreign_groups(others);
+  std::erase_if(groups, [&](std::string_view name) {
+    return std::ranges::any_of(kinds.groups(), [&](const GroupFacts& own) { return own.name == name && listed(own); });
+  });
+  return groups;
+}
+
+std::vector<ListedGroup> listed_groups(const Registry& kinds, const ForeignApis& others) {
+  std::vector<ListedGroup> groups;
+  for (const GroupFacts& group : kinds.groups())
+    if (listed(group)) groups.push_back(listed_group(group, others));
+  for (std::string_view name : groups_of_others(kinds, others))
+    groups.push_back({name, foreign_versions(others, name)});
+  return groups;
+}
+
+void write_group_members(JsonWriter& json, const ListedGroup& group) {
+  json.member("name", group.name).key("versions").array([&] {
+    for (std::string_view version : group.versions) write_version(json, group.name, version);
+  });
+  json.key("preferredVersion");
+  write_version(json, group.name, group.versions[0]);
+}
+
+std::string group_list(const Registry& kinds, const ForeignApis& others) {
   JsonWriter json;
   json.object([&] {
     json.member("kind", "APIGroupList").member("apiVersion", "v1").key("groups").array([&] {
-      for (const GroupFacts& group : kinds.groups())
-        if (listed(group)) json.object([&] { write_group_members(json, group); });
+      for (const ListedGroup& group : listed_groups(kinds, others))
+        json.object([&] { write_group_members(json, group); });
     });
   });
   return json.take();
 }
 
-std::string group_document(const GroupFacts& group) {
+std::string group_document(const ListedGroup& group) {
   JsonWriter json;
   json.object([&] {
     json.member("kind", "APIGroup").member("apiVersion", "v1");
@@ -155,13 +184,27 @@ void write_aggregated_version(JsonWriter& json, const Registry& kinds, std::stri
   });
 }
 
-void write_aggregated_group(JsonWriter& json, const Registry& kinds, const GroupFacts& group) {
+void write_foreign_versions(JsonWriter& json, const ForeignApis& others, std::string_view group) {
+  for (const ForeignApi& api : others)
+    if (api.group == group) write_foreign_version(json, api);
+}
+
+void write_foreign_group(JsonWriter& json, const ForeignApis& others, std::string_view group) {
+  json.object([&] {
+    json.key("metadata").object([&] { json.member("name", group); });
+    json.key("versions").array([&] { write_foreign_versions(json, others, group); });
+  });
+}
+
+void write_aggregated_group(JsonWriter& json, const Registry& kinds, const GroupFacts& group,
+                            const ForeignApis& others) {
   json.object([&] {
     json.key("metadata").object([&] {
       if (!group.name.empty()) json.member("name", group.name);
     });
     json.key("versions").array([&] {
       for (std::string_view version : group.served) write_aggregated_version(json, kinds, group.name, version);
+      write_foreign_versions(json, others, group.name);
     });
   });
 }
@@ -169,29 +212,33 @@ void write_aggregated_group(JsonWriter& json, const Registry& kinds, const Group
 }  // namespace
 
 std::optional<std::string> legacy_discovery(const Registry& kinds, std::string_view path,
-                                            std::string_view server_address) {
+                                            std::string_view server_address, const ForeignApis& others) {
   if (path.ends_with('/')) path.remove_suffix(1);
   if (path == "/api") return api_versions(kinds, server_address);
-  if (path == "/apis") return group_list(kinds);
+  if (path == "/apis") return group_list(kinds, others);
   if (path.starts_with("/api/")) return resource_list(kinds, "", path.substr(5));
   if (!path.starts_with("/apis/")) return std::nullopt;
   path.remove_prefix(6);
   std::size_t slash = path.find('/');
   if (slash == 0) return std::nullopt;  // not another way to say /api
   if (slash != std::string_view::npos) return resource_list(kinds, path.substr(0, slash), path.substr(slash + 1));
-  for (const GroupFacts& group : kinds.groups())
-    if (group.name == path && listed(group)) return group_document(group);
+  for (const ListedGroup& group : listed_groups(kinds, others))
+    if (group.name == path) return group_document(group);
   return std::nullopt;
 }
 
-std::string aggregated_discovery(const Registry& kinds, std::string_view path, std::string_view version) {
+std::string aggregated_discovery(const Registry& kinds, std::string_view path, std::string_view version,
+                                 const ForeignApis& others) {
   JsonWriter json;
   json.object([&] {
     json.member("kind", "APIGroupDiscoveryList");
     json.member("apiVersion", "apidiscovery.k8s.io/" + std::string(version));
     json.key("metadata").object([] {}).key("items").array([&] {
       for (const GroupFacts& group : kinds.groups())
-        if (path.starts_with("/apis") ? listed(group) : group.name.empty()) write_aggregated_group(json, kinds, group);
+        if (path.starts_with("/apis") ? listed(group) : group.name.empty())
+          write_aggregated_group(json, kinds, group, others);
+      if (path.starts_with("/apis"))
+        for (std::string_view group : groups_of_others(kinds, others)) write_foreign_group(json, others, group);
     });
   });
   return json.take();

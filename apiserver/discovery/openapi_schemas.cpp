@@ -181,15 +181,17 @@ constexpr FieldText kObjectMetaTexts[] = {
     {"selfLink", "No longer set."},
     {"uid", "What tells the object apart from all others at all times. Read-only."}};
 
-std::string_view text_of(Type owner, const Field& field) {
+std::string text_of(Type owner, const Field& field, const HostTexts* host) {
+  if (host != nullptr)
+    if (auto text = host->of(owner.name(), field.name()); !text.empty()) return text;
   if (owner.name() != kObjectMeta) return {};
   const auto known = std::ranges::find(kObjectMetaTexts, field.name(), &FieldText::name);
-  return known == std::end(kObjectMetaTexts) ? std::string_view() : known->text;
+  return std::string(known == std::end(kObjectMetaTexts) ? std::string_view() : known->text);
 }
 
-void write_property(JsonWriter& json, Type owner, const Field& field, OpenApiDialect dialect) {
+void write_property(JsonWriter& json, Type owner, const Field& field, OpenApiDialect dialect, const HostTexts* host) {
   json.object([&] {
-    if (const auto text = text_of(owner, field); !text.empty()) json.member("description", text);
+    if (const auto text = text_of(owner, field, host); !text.empty()) json.member("description", text);
     if (field.map())
       write_entries(json, field, dialect);
     else if (field.repeated())
@@ -250,7 +252,7 @@ const CustomSchema* custom_schema(const Registry& kinds, Type type) {
   return nullptr;
 }
 
-void write_type(JsonWriter& json, const Registry& kinds, Type type, OpenApiDialect dialect) {
+void write_type(JsonWriter& json, const Registry& kinds, Type type, OpenApiDialect dialect, const HostTexts* host) {
   if (const CustomSchema* custom = custom_schema(kinds, type)) {
     json.object([&] {
       custom->write_members(json, dialect);
@@ -259,6 +261,7 @@ void write_type(JsonWriter& json, const Registry& kinds, Type type, OpenApiDiale
     return;
   }
   json.object([&] {
+    if (const auto text = host ? host->of(type.name()) : ""; !text.empty()) json.member("description", text);
     json.member("type", "object");
     std::vector<std::string_view> required;
     bool any = false;
@@ -271,7 +274,7 @@ void write_type(JsonWriter& json, const Registry& kinds, Type type, OpenApiDiale
       json.key("properties").object([&] {
         for_each_property(type, [&](const Field& field) {
           json.key(field.name());
-          write_property(json, type, field, dialect);
+          write_property(json, type, field, dialect, host);
         });
       });
     if (type.atomic()) json.member("x-kubernetes-map-type", "atomic");
@@ -306,11 +309,18 @@ std::vector<std::string_view> reachable_definitions(const std::vector<Type>& roo
   return reachable.names();
 }
 
-void write_definition(JsonWriter& json, const Registry& kinds, std::string_view name, OpenApiDialect dialect) {
+void write_definition(JsonWriter& json, const Registry& kinds, std::string_view name, OpenApiDialect dialect,
+                      const HostTexts* host) {
   auto found = std::find_if(std::begin(kDefinitions), std::end(kDefinitions),
                             [&](const ScalarDefinition* definition) { return definition->name == name; });
-  if (found == std::end(kDefinitions)) return write_type(json, kinds, kinds.find_type(name), dialect);
-  json.raw(dialect == OpenApiDialect::v2 ? (*found)->v2 : (*found)->v3);
+  if (found == std::end(kDefinitions)) return write_type(json, kinds, kinds.find_type(name), dialect, host);
+  const std::string_view content = dialect == OpenApiDialect::v2 ? (*found)->v2 : (*found)->v3;
+  const std::string text = host ? host->of(name) : "";
+  if (text.empty()) return void(json.raw(content));
+  json.object([&] {
+    json.member("description", text);
+    if (const auto members = content.substr(1, content.size() - 2); !members.empty()) json.raw(members);
+  });
 }
 
 void write_reference(JsonWriter& json, std::string_view name, OpenApiDialect dialect) {

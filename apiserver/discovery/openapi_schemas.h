@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/discovery/host_texts.h"
 #include "apiserver/discovery/json_writer.h"
 #include "apiserver/discovery/openapi_paths.h"
 #include "sublet/schema/registry.h"
@@ -17,8 +18,10 @@ enum class OpenApiDialect { v2, v3 };
 /// of their own (Quantity, Time) included.
 std::vector<std::string_view> reachable_definitions(const std::vector<schema::Type>& roots);
 
-/// Writes the definition (the value only) of a name that reachable_definitions() gave.
-void write_definition(JsonWriter& json, const schema::Registry& kinds, std::string_view name, OpenApiDialect dialect);
+/// Writes the definition (the value only) of a name that reachable_definitions() gave, with a host's descriptions where
+/// there are some. Those of custom resources are their maker's.
+void write_definition(JsonWriter& json, const schema::Registry& kinds, std::string_view name, OpenApiDialect dialect,
+                      const HostTexts* host = nullptr);
 
 /// {"$ref": ...} in the dialect's place.
 void write_reference(JsonWriter& json, std::string_view name, OpenApiDialect dialect);

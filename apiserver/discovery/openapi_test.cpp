@@ -57,6 +57,55 @@ TEST(OpenApiV3, IndexNamesEveryDocumentWithItsHash) {
             openapi_v3_hash(*schema::Registry::builtin(), "apis/apps/v1"));
 }
 
+// A host's document: what both have, what only one has, and what is no document at all.
+TEST(OpenApiV3, HasTheTextsOfAHostForWhatBothDefine) {
+  const auto document = std::make_shared<const std::string>(
+      R"({"openapi":"3.0.0","paths":{},"components":{"schemas":{"io.k8s.api.core.v1.Pod":{"description":"A \"pod\".",)"
+      R"("properties":{"spec":{"allOf":[{"$ref":"#"}],"description":"What is\nwanted."},"metadata":{},)"
+      R"("ours-has-not":{"description":"x"},"status":{"description":7}}},"io.k8s.api.core.v1.Secret":7,)"
+      R"("corp.Secret":{"description":"hidden"},"io.k8s.apimachinery.pkg.api.resource.Quantity":)"
+      R"({"description":"So much."},"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta":)"
+      R"({"properties":{"name":{"description":"The host's."}}}}}})");
+  const HostTexts texts(document);
+  const Document with = parsed(openapi_v3(*schema::Registry::builtin(), "api/v1", &texts).value());
+  const Value schemas = with["components"]["schemas"];
+  const Value pod = schemas["io.k8s.api.core.v1.Pod"];
+  EXPECT_EQ(pod["description"].text(), "A \"pod\".");
+  EXPECT_EQ(pod["properties"]["spec"]["description"].text(), "What is\nwanted.");
+  EXPECT_FALSE(pod["properties"]["status"].has("description"));
+  EXPECT_FALSE(pod["properties"].has("ours-has-not"));
+  EXPECT_FALSE(schemas.has("corp.Secret"));
+  EXPECT_EQ(schemas["io.k8s.apimachinery.pkg.api.resource.Quantity"].to_json(),
+            R"({"description":"So much.","oneOf":[{"type":"string"},{"type":"number"}]})");
+  const Value metadata = schemas["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"];
+  EXPECT_EQ(metadata["name"]["description"].text(), "The host's.");
+  EXPECT_NE(metadata["uid"]["description"].text(), "") << "ours, where the host says nothing";
+  // Beside the texts it is our document.
+  const std::string own = openapi_v3(*schema::Registry::builtin(), "api/v1").value();
+  for (const char* nothing : {"", "{}", "[]", "{\"components\":{\"schemas\":[1]}}", "{\"components\":\"", "null"}) {
+    const HostTexts none(std::make_shared<const std::string>(nothing));
+    EXPECT_TRUE(openapi_v3(*schema::Registry::builtin(), "api/v1", &none) == own) << nothing;
+  }
+}
+
+TEST(OpenApiV3, AHostsHashIsInOursWhereItHasTexts) {
+  const auto& kinds = *schema::Registry::builtin();
+  const std::string own = openapi_v3_hash(kinds, "api/v1");
+  const auto said = HostHashes::read(R"({"api/v1":"H","apis/apps/v1":")" + openapi_v3_hash(kinds, "apis/apps/v1") +
+                                     R"(","apis/corp/v1":"x"})");
+  EXPECT_EQ(said.by_path.size(), 3u);
+  EXPECT_NE(openapi_v3_hash(kinds, "api/v1", said), own);
+  EXPECT_NE(openapi_v3_hash(kinds, "api/v1", said),
+            openapi_v3_hash(kinds, "api/v1", HostHashes::read(R"({"api/v1":"I"})")));
+  EXPECT_EQ(openapi_v3_hash(kinds, "apis/apps/v1", said), openapi_v3_hash(kinds, "apis/apps/v1")) << "it has ours";
+  EXPECT_EQ(openapi_v3_hash(kinds, "apis/batch/v1", said), openapi_v3_hash(kinds, "apis/batch/v1"));
+  EXPECT_EQ(openapi_v3_hash(kinds, "apis/corp/v1", said), "");
+  EXPECT_NE(openapi_v3_index(kinds, {}, said).find("/openapi/v3/api/v1?hash=" + openapi_v3_hash(kinds, "api/v1", said)),
+            std::string::npos);
+  for (const char* none : {"", "x", "[", "{", "{\"a\":1", "{\"a\":1}"})
+    EXPECT_EQ(HostHashes::read(none).key, "") << none;
+}
+
 TEST(OpenApiV3, PatchHasWhatKubectlLooksFor) {
   Value patch = v3("api/v1")["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]["patch"];
   EXPECT_EQ(patch["x-kubernetes-group-version-kind"].to_json(), R"({"group":"","kind":"Pod","version":"v1"})");
@@ -99,6 +148,9 @@ TEST(OpenApiV3, SchemasSayTypesRequiredListsAndEnums) {
             R"("x-kubernetes-patch-merge-key":"name","x-kubernetes-patch-strategy":"merge"})");
   EXPECT_EQ(spec["properties"]["restartPolicy"].to_json(),
             R"({"type":"string","enum":["Always","Never","OnFailure"]})");
+  Value path = v3("apis/networking.k8s.io/v1")["components"]["schemas"]["io.k8s.api.networking.v1.HTTPIngressPath"];
+  EXPECT_EQ(path["properties"]["pathType"].to_json(),
+            R"({"type":"string","enum":["Exact","ImplementationSpecific","Prefix"]})");
   EXPECT_EQ(schemas["io.k8s.api.core.v1.ContainerPort"]["properties"]["protocol"]["default"].text(), "TCP");
   EXPECT_EQ(schemas["io.k8s.api.core.v1.Secret"]["properties"]["data"].to_json(),
             R"({"type":"object","additionalProperties":{"type":"string","format":"byte"}})");

@@ -1,5 +1,7 @@
 // OpenAPI v2: one document for everything, as JSON, and as gnostic's protobuf message for kubectl before 1.29. The
 // protobuf form is made piece by piece from the JSON of each path and definition, so that the whole is never a tree.
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "apiserver/discovery/discovery.h"
@@ -107,9 +109,19 @@ void write_info(JsonWriter& json, const Registry& kinds) {
   json.object([&] { json.member("title", "Kubernetes").member("version", kinds.release()); });
 }
 
+/// What other servers define and this one does not; of several the first counts.
+std::vector<const std::pair<std::string, std::string>*> unknown_definitions(const std::vector<std::string_view>& own,
+                                                                            const ForeignOpenApi& others) {
+  std::set<std::string_view> known(own.begin(), own.end());
+  std::vector<const std::pair<std::string, std::string>*> unknown;
+  for (const auto& definition : others.definitions)
+    if (known.insert(definition.first).second) unknown.push_back(&definition);
+  return unknown;
+}
+
 }  // namespace
 
-std::string openapi_v2_json(const Registry& kinds) {
+std::string openapi_v2_json(const Registry& kinds, const ForeignOpenApi& others) {
   JsonWriter json;
   json.object([&] {
     json.member("swagger", "2.0").key("info");
@@ -117,15 +129,18 @@ std::string openapi_v2_json(const Registry& kinds) {
     json.key("paths").object([&] {
       for_each_path(
           kinds, [&](const ApiPath& path, const std::string& tag) { write_path_item(json.key(path.path), path, tag); });
+      for (const auto& [path, item] : others.paths) json.key(path).raw(item);
     });
     json.key("definitions").object([&] {
-      for (std::string_view name : definitions(kinds)) write_definition(json.key(name), kinds, name, kDialect);
+      const auto own = definitions(kinds);
+      for (std::string_view name : own) write_definition(json.key(name), kinds, name, kDialect);
+      for (const auto* other : unknown_definitions(own, others)) json.key(other->first).raw(other->second);
     });
   });
   return json.take();
 }
 
-std::string openapi_v2_protobuf(const Registry& kinds) {
+std::string openapi_v2_protobuf(const Registry& kinds, const ForeignOpenApi& others) {
   gnostic::DocumentWriter document;
   JsonWriter info;
   write_info(info, kinds);
@@ -135,11 +150,14 @@ std::string openapi_v2_protobuf(const Registry& kinds) {
     write_path_item(json, path, tag);
     document.add_path(path.path, json.take());
   });
-  for (std::string_view name : definitions(kinds)) {
+  for (const auto& [path, item] : others.paths) document.add_path(path, item);
+  const auto own = definitions(kinds);
+  for (std::string_view name : own) {
     JsonWriter json;
     write_definition(json, kinds, name, kDialect);
     document.add_definition(name, json.take());
   }
+  for (const auto* other : unknown_definitions(own, others)) document.add_definition(other->first, other->second);
   return document.take();
 }
 

@@ -105,7 +105,8 @@ std::vector<Type> types_of(const Registry& kinds, const std::vector<ApiPath>& pa
   return types;
 }
 
-std::string document(const Registry& kinds, std::string_view group, std::string_view version) {
+std::string document(const Registry& kinds, std::string_view group, std::string_view version,
+                     const HostTexts* host = nullptr) {
   std::vector<ApiPath> paths = api_paths(kinds, group, version);
   std::string tag = api_tag(group, version);
   JsonWriter json;
@@ -119,7 +120,7 @@ std::string document(const Registry& kinds, std::string_view group, std::string_
     json.key("components").object([&] {
       json.key("schemas").object([&] {
         for (std::string_view name : reachable_definitions(types_of(kinds, paths, group, version)))
-          write_definition(json.key(name), kinds, name, kDialect);
+          write_definition(json.key(name), kinds, name, kDialect, host);
       });
     });
   });
@@ -178,30 +179,51 @@ struct DocumentIndex {
   }
 };
 
+/// The host's own hash where its descriptions are to be read: of a built-in group version whose document is not ours,
+/// as that of a host of our own making is.
+std::string_view host_hash_of(std::string_view path, const HostHashes& host) {
+  const auto found = host.by_path.find(path);
+  if (found == host.by_path.end()) return {};
+  const auto* own = Registry::builtin()->part<DocumentIndex>().find(path);
+  return own == nullptr || own->hash == found->second ? std::string_view() : std::string_view(found->second);
+}
+
+std::string hash_with(const DocumentIndex::Entry& own, std::string_view path, const HostHashes& host) {
+  const std::string_view of_host = host_hash_of(path, host);
+  return of_host.empty() ? own.hash : hash_of(own.hash + " " + std::string(of_host));
+}
+
 }  // namespace
 
-std::string openapi_v3_index(const Registry& kinds) {
+std::string openapi_v3_index(const Registry& kinds, const ForeignApis& others, const HostHashes& host) {
   JsonWriter json;
   json.object([&] {
     json.key("paths").object([&] {
       for (const auto& entry : kinds.part<DocumentIndex>().entries)
         json.key(entry.first).object([&] {
-          json.member("serverRelativeURL", "/openapi/v3/" + entry.first + "?hash=" + entry.second.hash);
+          json.member("serverRelativeURL",
+                      "/openapi/v3/" + entry.first + "?hash=" + hash_with(entry.second, entry.first, host));
         });
+      for (const ForeignApi& api : others)
+        if (!api.openapi_url.empty())
+          json.key("apis/" + api.group + "/" + api.version).object([&] {
+            json.member("serverRelativeURL", api.openapi_url);
+          });
     });
   });
   return json.take();
 }
 
-std::optional<std::string> openapi_v3(const Registry& kinds, std::string_view group_version_path) {
+std::optional<std::string> openapi_v3(const Registry& kinds, std::string_view group_version_path,
+                                      const HostTexts* host) {
   const auto* entry = kinds.part<DocumentIndex>().find(group_version_path);
   if (!entry) return std::nullopt;
-  return document(kinds, entry->served.group, entry->served.version);
+  return document(kinds, entry->served.group, entry->served.version, host);
 }
 
-std::string openapi_v3_hash(const Registry& kinds, std::string_view group_version_path) {
+std::string openapi_v3_hash(const Registry& kinds, std::string_view group_version_path, const HostHashes& host) {
   const auto* entry = kinds.part<DocumentIndex>().find(group_version_path);
-  return entry ? entry->hash : std::string();
+  return entry ? hash_with(*entry, group_version_path, host) : std::string();
 }
 
 }  // namespace sublet::apiserver

@@ -1,9 +1,11 @@
 // Discovery and OpenAPI over HTTP: negotiation, ETags, hashes, compression. The bodies come from apiserver/discovery.
+#include "apiserver/aggregation/foreign_documents.h"
 #include "apiserver/codec/gzip.h"
 #include "apiserver/codec/negotiation.h"
 #include "apiserver/discovery/discovery.h"
 #include "apiserver/endpoints/document_cache.h"
 #include "apiserver/endpoints/endpoint.h"
+#include "apiserver/endpoints/host_descriptions.h"
 #include "apiserver/verbs/verb.h"
 #include "sublet/net/courier.h"
 
@@ -79,10 +81,18 @@ std::string_view without_slash(std::string_view path) {
   return path;
 }
 
+// Without what the host could say of it: the document is right, but not what the index has promised under its hash.
+void serve_without_texts(const ContextPtr& context, const std::string& path, const std::string& name) {
+  with_document(
+      context, path + "?hash=" + openapi_v3_hash(*context->kinds, name),
+      [context, name] { return openapi_v3(*context->kinds, name).value_or("{}"); },
+      [context](const CachedDocument& document) { serve_cached(*context, document, kJsonType, "no-cache"); });
+}
+
 // "/openapi/v3/NAME": the document of one group version.
-void serve_group_version(const ContextPtr& context, const std::string& path) {
+void serve_group_version(const ContextPtr& context, const std::string& path, const HostHashes& host) {
   const std::string name = path.substr(kOpenApiV3.size() + 1);
-  const std::string hash = openapi_v3_hash(*context->kinds, name);
+  const std::string hash = openapi_v3_hash(*context->kinds, name, host);
   if (hash.empty()) return reply_status(*context, no_such_path());
   const auto asked = context->query.find("hash");
   if (asked && *asked != hash) {
@@ -91,27 +101,46 @@ void serve_group_version(const ContextPtr& context, const std::string& path) {
     context->record(301);
     return context->sink->respond(301, std::move(headers), {});
   }
-  with_document(
-      context, path, [context, name] { return openapi_v3(*context->kinds, name).value_or("{}"); },
-      [context, cache_control = asked ? "public, immutable" : ""](const CachedDocument& document) {
-        serve_cached(*context, document, kJsonType, cache_control);
-      });
+  const std::string key = path + "?hash=" + hash;
+  const auto serve = [context, cache_control = asked ? "public, immutable" : ""](const CachedDocument& document) {
+    serve_cached(*context, document, kJsonType, cache_control);
+  };
+  if (hash == openapi_v3_hash(*context->kinds, name))
+    return with_document(
+        context, key, [context, name] { return openapi_v3(*context->kinds, name).value_or("{}"); }, serve);
+  if (const auto known = context->kinds->part<DocumentCache>().find(key)) return serve(*known);
+  const auto go_on = [context, path, name, key, serve](const std::shared_ptr<const std::string>& said) {
+    if (!said) return serve_without_texts(context, path, name);
+    with_document(
+        context, key,
+        [context, name, said] {
+          const HostTexts texts(said);
+          return openapi_v3(*context->kinds, name, &texts).value_or("{}");
+        },
+        serve);
+  };
+  context->core->host_descriptions.with_document(name, [context, go_on](std::shared_ptr<const std::string> said) {
+    context->sink->courier()->post([go_on, said = std::move(said)] { go_on(said); });
+  });
 }
 
 }  // namespace
 
 void serve_discovery(const ContextPtr& context) {
   const std::string path(without_slash(context->info.path));
+  const auto others = std::make_shared<const ForeignDocuments>(foreign_documents(*context));
   if (path == "/api" || path == "/apis") {
     const std::string version(aggregated_version(context->request.headers.get("Accept")));
     if (!version.empty())
       return with_document(
-          context, "discovery:" + version + path,
-          [context, path, version] { return aggregated_discovery(*context->kinds, path, version); },
+          context, "discovery:" + version + path + others->key,
+          [context, path, version, others] {
+            return aggregated_discovery(*context->kinds, path, version, others->apis);
+          },
           [context, type = "application/json;g=apidiscovery.k8s.io;v=" + version + ";as=APIGroupDiscoveryList"](
               const CachedDocument& document) { serve_cached(*context, document, type, "public"); });
   }
-  auto body = legacy_discovery(*context->kinds, path, server_address(context->core->options));
+  auto body = legacy_discovery(*context->kinds, path, server_address(context->core->options), others->apis);
   if (!body) return reply_status(*context, no_such_path());
   reply_text(*context, 200, kJsonType, std::move(*body));
 }
@@ -119,25 +148,38 @@ void serve_discovery(const ContextPtr& context) {
 void serve_openapi_v2(const ContextPtr& context) {
   const auto accept = context->request.headers.get("Accept");
   const bool protobuf = accept.find("proto-openapi.spec.v2") != std::string_view::npos;
-  with_document(
-      context, protobuf ? "openapi/v2.pb" : "openapi/v2.json",
-      [context, protobuf] {
-        return protobuf ? openapi_v2_protobuf(*context->kinds) : openapi_v2_json(*context->kinds);
-      },
-      [context, protobuf](const CachedDocument& document) {
-        serve_cached(*context, document, protobuf ? kV2Protobuf : kJsonType, "");
-      });
+  const std::string key = std::string("openapi/v2.") + (protobuf ? "pb" : "json") + foreign_documents(*context).key;
+  const auto answer = [context, protobuf](const CachedDocument& document) {
+    serve_cached(*context, document, protobuf ? kV2Protobuf : kJsonType, "");
+  };
+  if (const auto known = context->kinds->part<DocumentCache>().find(key)) return answer(*known);
+  with_foreign_openapi(context, [context, protobuf, key, answer](const ForeignOpenApi& others) {
+    with_document(
+        context, key,
+        [context, protobuf, others] {
+          return protobuf ? openapi_v2_protobuf(*context->kinds, others) : openapi_v2_json(*context->kinds, others);
+        },
+        answer);
+  });
 }
 
 void serve_openapi_v3(const ContextPtr& context) {
   const std::string path(without_slash(context->info.path));
-  // The hashes are made with the index, and nothing can be said of a document without its hash.
-  with_document(
-      context, "openapi/v3", [context] { return openapi_v3_index(*context->kinds); },
-      [context, path](const CachedDocument& index) {
-        if (path == kOpenApiV3) return serve_cached(*context, index, kJsonType, "");
-        serve_group_version(context, path);
-      });
+  const auto others = std::make_shared<const ForeignDocuments>(foreign_documents(*context));
+  const auto go_on = [context, path, others](const std::shared_ptr<const HostHashes>& host) {
+    // The hashes are made with the index, and nothing can be said of a document without its hash.
+    with_document(
+        context, "openapi/v3" + others->key + "|" + host->key,
+        [context, others, host] { return openapi_v3_index(*context->kinds, others->apis, *host); },
+        [context, path, host](const CachedDocument& index) {
+          if (path == kOpenApiV3) return serve_cached(*context, index, kJsonType, "");
+          serve_group_version(context, path, *host);
+        });
+  };
+  context->core->host_descriptions.with_hashes([context, go_on](std::shared_ptr<const HostHashes> host) {
+    if (context->sink->courier()->in_loop_thread()) return go_on(host);
+    context->sink->courier()->post([go_on, host = std::move(host)] { go_on(host); });
+  });
 }
 
 }  // namespace sublet::apiserver

@@ -1,9 +1,11 @@
 #include "apiserver/filters/pipeline.h"
 
+#include "apiserver/aggregation/service_proxy.h"
 #include "apiserver/authn/authenticator.h"
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/authz/request_attributes.h"
 #include "apiserver/endpoints/endpoint.h"
+#include "apiserver/filters/flow.h"
 #include "apiserver/filters/impersonation.h"
 #include "apiserver/request/large_work.h"
 #include "apiserver/subresources/subresource.h"
@@ -12,6 +14,8 @@
 #include "apiserver/verbs/scale.h"
 #include "apiserver/verbs/verb.h"
 #include "apiserver/verbs/write_steps.h"
+#include "sublet/apiserver/configured_authentication.h"
+#include "sublet/net/courier.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -38,6 +42,15 @@ std::string audit_id_of(const RequestContext& context) {
   return sent.empty() || sent.size() > kMax ? uuid_v4(context.core->random) : std::string(sent);
 }
 
+// By their names these may write what the border believes (what comes from the host, a Service's addresses): the
+// socket's peer, and this process. A tenant's administrator may impersonate whom he likes, and sign any name.
+bool may_be_called(std::string_view name, const RequestContext& context) {
+  using Kind = net::PeerIdentity::Kind;
+  const Kind kind = context.request.peer.kind;
+  if (kind == Kind::unix_socket || kind == Kind::in_process) return true;
+  return name != context.core->options.unix_socket_user && name != kOurselves;
+}
+
 bool authenticate_request(RequestContext& context) {
   const ServerCore& core = *context.core;
   auto user = authenticate(
@@ -53,7 +66,12 @@ bool authenticate_request(RequestContext& context) {
     reply_status(context, acting.error());
     return false;
   }
-  return true;
+  if (may_be_called(context.user.name, context)) return true;
+  reply_status(context, status_of(Reason::forbidden,
+                                  "\"" + context.user.name +
+                                      "\" is the name of a part of this virtual cluster, which nobody else may use: "
+                                      "not by a certificate, nor by a token, nor by impersonation"));
+  return false;
 }
 
 bool authorize_request(RequestContext& context) {
@@ -227,10 +245,36 @@ void serve(const ContextPtr& context) {
   endpoint->serve(context);
 }
 
-void serve_body(const ContextPtr& context) {
+void serve_body(const ContextPtr& context, const ApiServicePtr& elsewhere) {
+  if (elsewhere) return hand_over(context, *elsewhere);
   const auto bytes = context->request.body.size();
   if (bytes <= kLoopBytesMax) return serve(context);
   if (!run_by_size(*context->core, bytes, [context] { serve(context); })) refuse_for_now(*context);
+}
+
+void serve_with_seat(const ContextPtr& context) {
+  if (!authorize_request(*context)) return;
+  auto elsewhere = server_of(*context);
+  if (!context->info.is_resource && !elsewhere) return serve(context);
+  if (!context->request.body_follows) return serve_body(context, elsewhere);
+  context->sink->read_body([context, elsewhere = std::move(elsewhere)](std::string body) {
+    context->request.body = std::move(body);
+    context->request.body_follows = false;
+    serve_body(context, elsewhere);
+  });
+}
+
+void go_on(const ContextPtr& context) {
+  if (authenticate_request(*context)) with_seat(context, serve_with_seat);
+}
+
+// A token whose issuer has to be asked for its key first: whoever shows it waits, and nobody else.
+bool waits_for_keys(const ContextPtr& context) {
+  const auto& configured = context->core->options.authentication;
+  if (!configured) return false;
+  const auto token = presented_token(context->request);
+  return !token.empty() &&
+         configured->wait_for_keys(token, [context] { context->sink->courier()->post([context] { go_on(context); }); });
 }
 
 }  // namespace
@@ -241,14 +285,7 @@ void handle_request(const std::shared_ptr<ServerCore>& core, net::Request reques
   context->received = core->clock.steady_now();
   context->audit_id = audit_id_of(*context);
   context->info = parse_request_info(context->request, context->query);
-  if (!authenticate_request(*context) || !authorize_request(*context)) return;
-  if (!context->info.is_resource) return serve(context);
-  if (!context->request.body_follows) return serve_body(context);
-  context->sink->read_body([context](std::string body) {
-    context->request.body = std::move(body);
-    context->request.body_follows = false;
-    serve_body(context);
-  });
+  if (!waits_for_keys(context)) go_on(context);
 }
 
 }  // namespace sublet::apiserver

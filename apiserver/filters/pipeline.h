@@ -1,5 +1,5 @@
 // Pipeline: every request's way from the handler to its verb: request info, authentication, impersonation,
-// authorization, limits, negotiation, dispatch. Straight-line; each step either answers or goes on.
+// flow control, authorization, limits, negotiation, dispatch. Straight-line; each step either answers or goes on.
 #pragma once
 
 #include "apiserver/request/request_context.h"

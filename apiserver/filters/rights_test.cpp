@@ -46,6 +46,28 @@ class RightsTest : public testing::Test {
     reply.body = std::move(response->body);
     return reply;
   }
+  /// What somebody with a certificate of that name, who may do everything, is answered.
+  Reply with_certificate(const std::string& name, net::Headers headers = {}) {
+    const auto from_outside = [handler = rig.server().handler(), name](net::Request request,
+                                                                       std::shared_ptr<net::ResponseSink> sink) {
+      request.peer = {};
+      request.peer.kind = net::PeerIdentity::Kind::certificate;
+      request.peer.common_name = name;
+      request.peer.organizations = {"system:masters"};
+      handler(std::move(request), std::move(sink));
+    };
+    const auto transport = net::make_in_process_transport(from_outside, {}, &rig.loop());
+    net::Request request;
+    request.method = "GET";
+    request.target = "/api/v1/namespaces/test";
+    request.headers = std::move(headers);
+    auto response = net::fetch(*transport, std::move(request), std::chrono::seconds(60));
+    Reply reply;
+    if (!response) return reply;
+    reply.code = response->code;
+    reply.body = std::move(response->body);
+    return reply;
+  }
   net::Handler nobody() {
     return [handler = rig.server().handler()](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
       request.peer = {};
@@ -54,6 +76,21 @@ class RightsTest : public testing::Test {
   }
   Rig rig;
 };
+
+TEST_F(RightsTest, NobodyElseIsCalledAsTheHousesOwn) {
+  for (const std::string own : {"system:sublet:syncer", "system:apiserver"}) {
+    const auto by_certificate = with_certificate(own);
+    EXPECT_EQ(by_certificate.code, 403) << own;
+    EXPECT_NE(by_certificate.body.find("is the name of a part of this virtual cluster"), std::string::npos);
+    EXPECT_EQ(with_certificate("admin", {{"Impersonate-User", own}}).code, 403) << own;
+    EXPECT_EQ(with_certificate("admin", {{"Impersonate-User", own}, {"Impersonate-Group", "system:masters"}}).code,
+              403);
+    EXPECT_EQ(code_as(own, "GET", "/version"), 200) << "this process itself";
+  }
+  EXPECT_EQ(with_certificate("admin").code, 200);
+  EXPECT_EQ(with_certificate("admin", {{"Impersonate-User", "ann"}, {"Impersonate-Group", "system:masters"}}).code,
+            200);
+}
 
 TEST_F(RightsTest, WhatIsNotAllowedIsSaidInUpstreamsWords) {
   const auto refused = rig.call_as("jane", "GET", "/api/v1/namespaces/test/pods");

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "apiserver/request/object_key.h"
+#include "sublet/apiserver/last_writers.h"
 #include "sublet/base/metrics.h"
 
 namespace sublet::apiserver {
@@ -63,6 +64,16 @@ RequestContext::~RequestContext() {
 
 std::string RequestContext::key() const { return object_key(storage(), info.namespace_name, info.name); }
 
+void RequestContext::tell_writer(const store::Committed& committed) const {
+  const ServerOptions& options = core->options;
+  if (!options.last_writers || user.name == options.unix_socket_user) return;
+  for (const auto& event : committed.events) {
+    const std::string& key = event->object->key;
+    if (key.starts_with("events/") || key.starts_with("leases.")) continue;  // many, and never carried
+    options.last_writers->wrote(key, event->revision, user.name, audit_id);
+  }
+}
+
 void RequestContext::record(int code) const {
   request_counter(info.verb, code).add();
   const std::chrono::duration<double> spent = core->clock.steady_now() - received;
@@ -74,6 +85,10 @@ net::Headers RequestContext::headers(std::string_view content_type) const {
   headers.add("Audit-Id", audit_id);
   headers.add("Cache-Control", "no-cache, private");
   if (!content_type.empty()) headers.add("Content-Type", std::string(content_type));
+  if (flow && !flow->schema_uid.empty()) {
+    headers.add("X-Kubernetes-PF-FlowSchema-UID", flow->schema_uid);
+    headers.add("X-Kubernetes-PF-PriorityLevel-UID", flow->level_uid);
+  }
   std::size_t total = 0;
   for (const auto& warning : warnings) total += warning.size();
   for (const auto& warning : warnings)

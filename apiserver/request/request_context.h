@@ -12,6 +12,7 @@
 #include "apiserver/request/output.h"
 #include "apiserver/request/request_info.h"
 #include "apiserver/request/route.h"
+#include "apiserver/request/seat.h"
 #include "apiserver/request/server_core.h"
 
 namespace sublet::apiserver {
@@ -47,9 +48,14 @@ struct RequestContext {
   std::string key() const;
   bool dry_run() const { return dry_run_in_body || query.find("dryRun").has_value(); }
 
+  std::shared_ptr<const FlowMark> flow;  // null: it needs no seat
+  Seat seat;                             // until it ends
+
+  /// Tells who asks about the writers of objects (ServerOptions::last_writers) whose commit this is. Any thread.
+  void tell_writer(const store::Committed& committed) const;
   /// Counts the answer and its duration; every reply calls it once.
   void record(int code) const;
-  /// Headers that every answer carries: audit id, cache rules, warnings.
+  /// Headers that every answer carries: audit id, cache rules, its flow, warnings.
   net::Headers headers(std::string_view content_type) const;
 };
 using ContextPtr = std::shared_ptr<RequestContext>;

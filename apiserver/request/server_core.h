@@ -19,11 +19,14 @@
 
 namespace sublet::apiserver {
 
-class AdmissionHooks;  // admission/admission_hooks.h
-class Authorizer;      // authz/authorizer.h
-class CallOuts;        // admission/call_out.h
-class StandingRights;  // authz/standing_rights.h
-class WatchHub;        // watch/watch_hub.h
+class AdmissionHooks;    // admission/admission_hooks.h
+class AggregatedApis;    // aggregation/aggregated_apis.h
+class Authorizer;        // authz/authorizer.h
+class CallOuts;          // admission/call_out.h
+class FlowControl;       // flowcontrol/flow_control.h
+class HostDescriptions;  // endpoints/host_descriptions.h
+class StandingRights;    // authz/standing_rights.h
+class WatchHub;          // watch/watch_hub.h
 
 /// Who works on requests that no loop may be held up by (verbs/aside.h), and how many there are.
 struct AsidePool {
@@ -40,7 +43,8 @@ struct AsidePool {
 struct ServerCore {
   ServerCore(store::Store& store_, net::Loop& loop_, ServerOptions options_, Clock& clock_, Random& random_,
              WatchHub& watches_, CallOuts& call_outs_, AdmissionHooks& hooks_, Authorizer& authorizer_,
-             StandingRights& standing_rights_)
+             StandingRights& standing_rights_, FlowControl& flow_control_, AggregatedApis& aggregated_,
+             HostDescriptions& host_descriptions_)
       : store(store_),
         loop(loop_),
         kinds(std::move(options_.kinds)),
@@ -51,7 +55,10 @@ struct ServerCore {
         call_outs(call_outs_),
         hooks(hooks_),
         authorizer(authorizer_),
-        standing_rights(standing_rights_) {}
+        standing_rights(standing_rights_),
+        flow_control(flow_control_),
+        aggregated(aggregated_),
+        host_descriptions(host_descriptions_) {}
 
   store::Store& store;
   net::Loop& loop;
@@ -64,6 +71,9 @@ struct ServerCore {
   AdmissionHooks& hooks;
   Authorizer& authorizer;
   StandingRights& standing_rights;
+  FlowControl& flow_control;
+  AggregatedApis& aggregated;
+  HostDescriptions& host_descriptions;
   WorkerPool large_writes{{.name = "writes", .threads_max = 2, .queue_max = 64}};     // large_write(); until stop()
   WorkerPool large_answers{{.name = "answers", .threads_max = 2, .queue_max = 256}};  // made, compressed; until stop()
   AsidePool aside{"aside", 1, 128, false};                                            // writes that take long

@@ -2,6 +2,7 @@
 
 #include "apiserver/strategies/kind_facts.h"
 #include "apiserver/validation/names.h"
+#include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -15,8 +16,12 @@ constexpr DefaultFact kDefaults[] = {{"spec.service?.port", "443"}};
 void validate_service(Causes& causes, const Value& spec) {
   constexpr static FieldRule kRules[] = {{"service.namespace", must_be_set}, {"service.name", must_be_set}};
   const auto insecure = spec["insecureSkipTLSVerify"];
-  const bool has_bundle = !spec["caBundle"].text().empty();
+  std::size_t bundle_bytes = 0;
+  if (const auto bundle = schema::base64_decode(spec["caBundle"].text())) bundle_bytes = bundle->size();
   if (!spec.has("service")) {
+    if (bundle_bytes > 0)
+      invalid(causes, "spec.caBundle", std::to_string(bundle_bytes) + " bytes",
+              "local APIServices may not have a caBundle");
     if (insecure.boolean())
       invalid(causes, "spec.insecureSkipTLSVerify", insecure, "local APIServices may not have insecureSkipTLSVerify");
     return;
@@ -25,7 +30,7 @@ void validate_service(Causes& causes, const Value& spec) {
   const auto port = spec["service"]["port"].integer();
   for (const auto& message : port_number(port))
     invalid(causes, "spec.service.port", port, "port is not valid: " + message);
-  if (insecure.boolean() && has_bundle)
+  if (insecure.boolean() && bundle_bytes > 0)
     invalid(causes, "spec.insecureSkipTLSVerify", insecure, "may not be true if caBundle is present");
 }
 
@@ -33,7 +38,7 @@ void validate(const Value& object, Causes& causes) {
   const auto spec = object["spec"];
   const auto group = spec["group"].text(), version = spec["version"].text(), name = object["metadata"]["name"].text();
   const auto wanted = std::string(version) + "." + std::string(group);
-  if (path_segment_name(name).empty() && name != wanted)
+  if (!name.empty() && path_segment_name(name).empty() && name != wanted)
     invalid(causes, "metadata.name", name, "must be `spec.version+\".\"+spec.group`: " + BadValue(wanted).text());
   if (group.empty() && version != "v1")
     required(causes, "spec.group", "only v1 may have an empty group and it better be legacy kube");
@@ -58,7 +63,7 @@ void validate_status(const Value& object, const Value&, Causes& causes) {
 constexpr KindFacts kFacts = {"apiregistration.k8s.io",
                               "apiservices",
                               defaults_from<kDefaults>,
-                              kUpdateNeedsVersion | kSealsMetadata,
+                              kUpdateNeedsVersion | kSealsMetadata | kAnyFinalizer,
                               NameRule::path_segment,
                               validate,
                               nullptr,

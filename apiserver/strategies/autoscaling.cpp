@@ -45,7 +45,6 @@ void validate_reference(Causes& causes, const std::string& path, const Value& re
 void validate_api_version(Causes& causes, const std::string& path, std::string_view version, bool may_lack_group) {
   const auto slashes = std::ranges::count(version, '/');
   const auto field = child(path, "apiVersion");
-  if (version == "/") version = "";
   if (slashes > 1)
     invalid(causes, field, version, "unexpected GroupVersion string: " + std::string(version));
   else if (!may_lack_group && (version.find('/') == std::string_view::npos || version.starts_with('/')))
@@ -255,7 +254,7 @@ void validate_budget_status(const Value& object, const Value&, Causes& causes) {
 }
 
 constexpr KindFacts kKinds[] = {
-    {"policy", "poddisruptionbudgets", nullptr, kGeneration | kUpdateNeedsVersion, NameRule::dns_subdomain,
+    {"policy", "poddisruptionbudgets", nullptr, kGeneration | kUpdateNeedsVersion, NameRule::path_segment,
      validate_budget, nullptr, validate_budget_status},
     {"autoscaling", "horizontalpodautoscalers", default_autoscaler, 0, NameRule::dns_subdomain, validate_autoscaler,
      validate_scale_target_update, validate_autoscaler_status, validate_scale_target}};

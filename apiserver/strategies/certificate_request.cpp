@@ -152,9 +152,9 @@ void validate_conditions(Causes& causes, const Value& conditions) {
 
 void validate(const Value& object, Causes& causes) {
   auto spec = object["spec"];
+  const auto shown = spec["request"].is_string() ? BadValue(spec["request"]) : BadValue::raw("null");
   if (const auto wrong = check_certificate_request(decoded(spec["request"])); !wrong.empty())
-    invalid(causes, "spec.request", spec.has("request") ? BadValue(spec["request"].text()) : BadValue::raw("null"),
-            wrong);
+    invalid(causes, "spec.request", shown, wrong);
   validate_usages(causes, spec["usages"]);
   if (spec["signerName"].text() == kLegacySigner)
     invalid(causes, "spec.signerName", kLegacySigner, "the legacy signerName is not allowed via this API version");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "apiserver/strategies/rows.h"
 #include "apiserver/structural/check_definition.h"
@@ -11,20 +12,20 @@ using schema::Value;
 
 constexpr std::string_view kCleanup = "customresourcecleanup.apiextensions.k8s.io";
 
-std::string_view storage_version(const Value& object) {
+std::optional<std::string_view> storage_version(const Value& object) {
   for (const Value version : object["spec"]["versions"])
-    if (version["storage"].boolean()) return version["name"].text();
-  return {};
+    if (version["storage"].boolean()) return version["name"].text();  // even one without a name
+  return std::nullopt;
 }
 
 // Every version that objects may be stored in stays listed.
 void note_storage_version(Value object) {
   const auto stored = storage_version(object);
-  if (stored.empty()) return;
+  if (!stored) return;
   Value list = object.object("status").array("storedVersions");
   for (const Value known : list)
-    if (known.text() == stored) return;
-  list.push(stored);
+    if (known.text() == *stored) return;
+  list.push(*stored);
 }
 
 void defaults(Value object) {
@@ -100,6 +101,10 @@ void validate_update(const Value& object, const Value& old, std::vector<Cause>& 
   check_definition(object, old, causes);
 }
 
+void validate_status_update(const Value& object, const Value&, std::vector<Cause>& causes) {
+  check_accepted_names(object, causes);
+}
+
 }  // namespace
 
 Strategy custom_resource_definition_strategy() {
@@ -116,6 +121,7 @@ Strategy custom_resource_definition_strategy() {
   row.prepare_status_update = keep_spec;
   row.validate_create = validate_create;
   row.validate_update = validate_update;
+  row.validate_status_update = validate_status_update;
   row.holds_deletion = holds_deletion;
   row.mark_deleting = mark_deleting;
   return row;

@@ -6,17 +6,17 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-bool is_unset(const Value& value, bool zero_too) {
-  if (zero_too && value.is_integer() && value.integer() == 0) return true;
+bool is_unset(const Value& value, const DefaultFact& fact) {
+  if (fact.zero_too && value.is_integer() && value.integer() == 0) return true;
   if (value.missing() || value.is_null()) return true;
-  return value.is_string() && value.text().empty();
+  return !fact.empty_said && value.is_string() && value.text().empty();
 }
 
 void set_default(Value object, std::string_view path, const DefaultFact& fact) {
   auto dot = path.find('.');
   auto segment = path.substr(0, dot);
   if (dot == std::string_view::npos) {
-    if (!is_unset(object[segment], fact.zero_too)) return;
+    if (!is_unset(object[segment], fact)) return;
     auto document = Document::parse_json(fact.json);
     if (document) object.put(segment, document->root());
     return;

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "apiserver/strategies/kind_facts.h"
-#include "apiserver/strategies/volumes.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
 #include "apiserver/validation/resources.h"
+#include "apiserver/validation/volume_sources.h"
 #include "sublet/patches/cel.h"
 
 namespace sublet::apiserver {
@@ -63,12 +63,14 @@ cel::Environment make_device_environment() {
   const auto by_domain = [&](const cel::TypeRef& value) {
     return bounded(Type::map(domain, bounded(Type::map(id, value), kEntriesMax)), kEntriesMax);
   };
+  auto any = std::make_shared<Type>(*Type::of(Kind::dyn));  // as upstream types an attribute: no range for a macro
+  any->name = "any";
   cel::Environment names(cel::Library::kubernetes);
   names.offer_bindings();
   names.declare("device",
                 Type::object("kubernetes.DRADevice",
                              {{"driver", "driver", bounded(text, kDriverMax)},
-                              {"attributes", "attributes", by_domain(bounded(Type::of(Kind::dyn), kValueMax))},
+                              {"attributes", "attributes", by_domain(bounded(any, kValueMax))},
                               {"capacity", "capacity", by_domain(Type::of(Kind::quantity))},
                               {"allowMultipleAllocations", "allowMultipleAllocations", Type::of(Kind::boolean)}}));
   return names;
@@ -435,6 +437,18 @@ std::string device_key(const Value& device) {
   return key;
 }
 
+/// The same as upstream prints it.
+BadValue printed_key(const Value& device) {
+  constexpr std::pair<std::string_view, std::string_view> kParts[] = {
+      {R"({"Driver":)", "driver"}, {R"(,"Pool":)", "pool"}, {R"(,"Device":)", "device"}, {R"(,"ShareID":)", "shareID"}};
+  std::string text;
+  for (const auto& [label, field] : kParts) {
+    text += label;
+    append_json_string(text, device[field].text());
+  }
+  return BadValue::raw(text + "}");
+}
+
 void validate_network_data(Causes& causes, const std::string& path, const Value& data) {
   constexpr std::size_t kAddressesMax = 16;
   constexpr static FieldRule kRules[] = {{"interfaceName", is_short, nullptr, 0, 256},
@@ -512,7 +526,7 @@ void validate_claim_status(const Value& object, const Value& old, Causes& causes
   for (auto device : status["devices"]) {
     const auto at = item("status.devices", index++);
     validate_device_status(causes, at, device, allocated);
-    if (!seen.insert(device_key(device)).second) duplicate(causes, at, BadValue::raw(device_key(device)));
+    if (!seen.insert(device_key(device)).second) duplicate(causes, at, printed_key(device));
   }
   if (!allocation) return;
   // What was allocated stays; it is judged once.
@@ -660,6 +674,64 @@ void validate_device(Causes& causes, const std::string& path, const Value& devic
   for (auto taint : device["taints"]) validate_device_taint(causes, item(taints, index++), taint);
 }
 
+/// What a device takes of the counters that it shares with others.
+void validate_consumed(Causes& causes, const std::string& path, const Value& consumed) {
+  constexpr std::size_t kSetsMax = 2, kCountersMax = 32;
+  if (!is_bounded(causes, path, consumed, kSetsMax)) return;
+  std::set<std::string> sets;
+  std::size_t index = 0;
+  for (auto entry : consumed) {
+    const auto at = item(path, index++);
+    const auto name = entry["counterSet"].text();
+    if (name.empty())
+      required(causes, child(at, "counterSet"));
+    else
+      invalid_each(causes, child(at, "counterSet"), name, dns1123_label(name));
+    const auto counters = child(at, "counters");
+    if (entry["counters"].empty())
+      required(causes, counters);
+    else if (is_bounded(causes, counters, entry["counters"], kCountersMax))
+      for (auto counter : entry["counters"])
+        invalid_each(causes, counters, counter.key(), dns1123_label(counter.key()));
+    if (!sets.insert(std::string(name)).second) duplicate(causes, at, name);
+  }
+}
+
+/// Where a device of a slice is, when each of them says it.
+void validate_device_place(Causes& causes, const std::string& path, const Value& device, bool each) {
+  const auto node = device["nodeName"], selector = device["nodeSelector"], all = device["allNodes"];
+  if (!each) {
+    if (node || selector || all)
+      invalid(causes, path, BadValue::raw("null"),
+              "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in "
+              "the ResourceSlice spec");
+    return;
+  }
+  std::string said;
+  const auto say = [&](std::string_view field) { said += (said.empty() ? "`" : ", `") + std::string(field) + "`"; };
+  if (node && node.text().empty()) {
+    invalid(causes, child(path, "nodeName"), "", "must not be empty");
+  } else if (node) {
+    say("nodeName");
+    invalid_each(causes, child(path, "nodeName"), node.text(), dns1123_subdomain(node.text()));
+  }
+  if (selector) {
+    say("nodeSelector");
+    validate_node_selector(causes, child(path, "nodeSelector"), selector);
+  }
+  if (all && !all.boolean())
+    invalid(causes, child(path, "allNodes"), BadValue::raw("false"), "must be either unset or set to true");
+  else if (all)
+    say("allNodes");
+  constexpr std::string_view kOne =
+      "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to "
+      "true in the ResourceSlice spec";
+  if (said.empty())
+    required(causes, path, kOne);
+  else if (said.find(',') != std::string::npos)
+    invalid(causes, path, "{" + said + "}", kOne);
+}
+
 void validate_counter_sets(Causes& causes, const Value& sets) {
   constexpr std::size_t kSetsMax = 8, kCountersMax = 32;
   const std::string at = "spec.sharedCounters";
@@ -700,14 +772,8 @@ void validate_slice(const Value& object, Causes& causes) {
     const auto at = item("spec.devices", index++);
     validate_device(causes, at, device);
     validate_binding(causes, at, device);
-    for (auto field : {"nodeName", "nodeSelector", "allNodes"})
-      if (device.has(field) && !spec["perDeviceNodeSelection"].boolean()) {
-        invalid(
-            causes, at, BadValue::raw("null"),
-            "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in "
-            "the ResourceSlice spec");
-        break;
-      }
+    validate_consumed(causes, child(at, "consumesCounters"), device["consumesCounters"]);
+    validate_device_place(causes, at, device, spec["perDeviceNodeSelection"].boolean());
     if (!names.insert(device["name"].string()).second) duplicate(causes, at, device["name"].text());
   }
 }
@@ -722,13 +788,43 @@ void drop_slice_gated(Value object) {
   }
 }
 
-Outcome prepare_slice(WriteContext&, Value object) {
+/// Who asks for a device that others use, to look after it, does so in a namespace that is marked for it.
+void judge_admin_access(const WriteContext& context, const Value& requests, Causes& causes) {
+  constexpr std::string_view kLabel = "resource.kubernetes.io/admin-access";
+  std::size_t index = 0;
+  for (auto request : requests) {
+    const auto at = child(item("spec.devices.requests", index++), "adminAccess");
+    if (!request["exactly"]["adminAccess"].boolean()) continue;
+    const auto holder = context.read("namespaces", "", context.namespace_name);
+    if (holder && holder->root()["metadata"]["labels"][kLabel].text() == "true") return;
+    return forbidden(
+        causes, at,
+        "admin access to devices requires the `" + std::string(kLabel) + ": true` label on the containing namespace");
+  }
+}
+
+void judge_claim(WriteContext& context, const Value& object, Causes& causes) {
+  judge_admin_access(context, object["spec"]["devices"]["requests"], causes);
+}
+
+void judge_claim_template(WriteContext& context, const Value& object, Causes& causes) {
+  judge_admin_access(context, object["spec"]["spec"]["devices"]["requests"], causes);
+}
+
+/// A taint that does not say since when it is there is there since now.
+void stamp_taints(const WriteContext& context, Value object) {
+  for (auto device : object["spec"]["devices"])
+    for (auto taint : device["taints"])
+      if (!taint["timeAdded"] || taint["timeAdded"].is_null()) taint.put("timeAdded", format_time(context.clock.now()));
+}
+
+Outcome prepare_slice(WriteContext& context, Value object) {
   drop_slice_gated(object);
+  stamp_taints(context, object);
   return {};
 }
-Outcome prepare_slice_update(WriteContext&, Value object, const Value&) {
-  drop_slice_gated(object);
-  return {};
+Outcome prepare_slice_update(WriteContext& context, Value object, const Value&) {
+  return prepare_slice(context, object);
 }
 
 /// A claim that stands may be older than some of the defaults.
@@ -739,16 +835,28 @@ void spec_stays(const Value& object, const Value& old, Causes& causes) {
   immutable(causes, "spec", object["spec"], stored["spec"]);
 }
 
+// What stands above judges these wherever upstream looks at them: not in a spec that cannot change, nor behind a list
+// that is too long. The schema would say it of all.
+bool overlooks_claim(const Value&, std::string_view field) {
+  constexpr std::string_view kJudged[] = {".allocationMode", ".effect", ".opaque.driver"};
+  return field.starts_with("spec.") &&
+         std::ranges::any_of(kJudged, [&](std::string_view name) { return field.ends_with(name); });
+}
+bool overlooks_slice(const Value&, std::string_view field) {
+  return field.starts_with("spec.devices[") && field.find("].nodeSelector.") != std::string_view::npos;
+}
+
 constexpr std::string_view kSliceKept[] = {"spec.pool.name", "spec.driver", "spec.nodeName"};
 
 constexpr NameRule kName = NameRule::dns_subdomain;
 // A claim's spec, which cannot change, is judged once, at creation.
 constexpr KindFacts kKinds[] = {
     {kGroup, "resourceclaims", default_claim, kReturnsDeleted | kSealsMetadata, kName, nullptr,
-     spec_stays<default_claim>, validate_claim_status, validate_claim},
+     spec_stays<default_claim>, validate_claim_status, validate_claim, overlooks_claim},
     {kGroup, "resourceclaimtemplates", default_claim_template, kReturnsDeleted, kName, validate_claim_template,
-     spec_stays<default_claim_template>},
-    {kGroup, "resourceslices", nullptr, kGeneration | kReturnsDeleted, kName, validate_slice, kept<kSliceKept>},
+     spec_stays<default_claim_template>, nullptr, nullptr, overlooks_claim},
+    {kGroup, "resourceslices", nullptr, kGeneration | kReturnsDeleted, kName, validate_slice, kept<kSliceKept>, nullptr,
+     nullptr, overlooks_slice},
     {kGroup, "deviceclasses", nullptr, kGeneration | kReturnsDeleted, kName, validate_class},
     {kGroup, "devicetaintrules", nullptr, kGeneration | kReturnsDeleted | kSealsMetadata}};
 
@@ -758,6 +866,8 @@ std::vector<Strategy> device_strategies() {
   std::vector<Strategy> rows;
   for (const auto& facts : kKinds) rows.push_back(row_of(facts));
   for (auto& row : rows) {
+    if (row.resource == "resourceclaims") row.judge_create = judge_claim;
+    if (row.resource == "resourceclaimtemplates") row.judge_create = judge_claim_template;
     if (row.resource != "resourceslices") continue;
     row.prepare_create = prepare_slice;
     row.prepare_update = prepare_slice_update;

@@ -15,7 +15,7 @@ constexpr std::size_t kEndpointsMax = 1000, kAddressesMax = 100, kPortsMax = 200
 void defaults(Value object) {
   for (auto port : object["ports"]) {
     if (port["name"].missing()) port.put("name", "");
-    default_text(port, "protocol", "TCP");
+    if (port["protocol"].missing()) port.put("protocol", "TCP");
   }
 }
 
@@ -115,11 +115,12 @@ void validate(const Value& object, Causes& causes) {
   std::size_t index = 0;
   for (auto port : ports) {
     std::string at = item("ports", index++);
-    auto name = port["name"].text(), protocol = port["appProtocol"].text();
+    const auto name = port["name"].text();
+    const auto protocol = port["appProtocol"];
     if (!name.empty()) invalid_each(causes, child(at, "name"), name, dns1123_label(name));
     if (!names.insert(name).second) duplicate(causes, child(at, "name"), name);
     validate_protocol(causes, child(at, "protocol"), port["protocol"].text());
-    if (!protocol.empty()) invalid_each(causes, child(at, "appProtocol"), protocol, qualified_name(protocol));
+    if (protocol) invalid_each(causes, child(at, "appProtocol"), protocol.text(), qualified_name(protocol.text()));
   }
   validate_endpoints(causes, object);
 }

@@ -25,14 +25,15 @@ void validate_address(Causes& causes, const std::string& path, const Value& addr
 }
 
 void validate_port(Causes& causes, const std::string& path, const Value& port, bool name_required) {
-  auto name = port["name"].text(), protocol = port["appProtocol"].text();
+  const auto name = port["name"].text();
+  const auto protocol = port["appProtocol"];
   if (!name.empty())
     invalid_each(causes, child(path, "name"), name, dns1123_label(name));
   else if (name_required)
     required(causes, child(path, "name"));
   invalid_each(causes, child(path, "port"), port["port"].integer(), port_number(port["port"].integer()));
   validate_protocol(causes, child(path, "protocol"), port["protocol"].text());
-  if (!protocol.empty()) invalid_each(causes, child(path, "appProtocol"), protocol, qualified_name(protocol));
+  if (protocol) invalid_each(causes, child(path, "appProtocol"), protocol.text(), qualified_name(protocol.text()));
 }
 
 void validate(const Value& object, Causes& causes) {

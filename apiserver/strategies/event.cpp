@@ -1,5 +1,6 @@
 #include "apiserver/strategies/rows.h"
 #include "apiserver/validation/names.h"
+#include "apiserver/validation/object_meta.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -71,6 +72,7 @@ Outcome prepare_create(WriteContext& context, Value object) {
   Causes causes;
   validate_both(causes, context, object);
   if (!is_new_form(context)) return verdict(object, std::move(causes));
+  validate_object_meta(object["metadata"], true, NameRule::dns_subdomain, causes);
   validate_series(causes, object["series"]);
   if (!is_set(object["eventTime"])) required(causes, "eventTime");
   auto type = object["type"].text();
@@ -86,9 +88,15 @@ Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
   if (!is_new_form(context)) return verdict(object, std::move(causes));
   if (!semantically_equal(object["series"], old["series"])) validate_series(causes, object["series"]);
   for (auto field : kNewFormImmutable) {
-    if (!is_set(object[field]) && !is_set(old[field])) continue;
-    immutable(causes, field == "reportingComponent" ? "reportingController" : std::string(field), object[field],
-              old[field]);
+    if (!is_set(object[field]) && !is_set(old[field]) && field != "related") continue;
+    const std::string said = field == "reportingComponent" ? "reportingController" : std::string(field);
+    // A text that went is an empty one.
+    if (old[field].is_string() && object[field].missing())
+      invalid(causes, said, "", kImmutable);
+    else if (field == "related" && object[field].missing() != old[field].missing())
+      invalid(causes, said, object[field] ? BadValue(object[field]) : BadValue::raw("null"), kImmutable);
+    else
+      immutable(causes, said, object[field], old[field]);
   }
   return verdict(object, std::move(causes));
 }
@@ -98,6 +106,7 @@ Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
 Strategy event_strategy() {
   Strategy row;
   row.resource = "events";
+  row.name_rule = NameRule::path_segment;  // of the old form; the new one is stricter
   row.create_on_update = true;
   row.prepare_create = prepare_create;
   row.prepare_update = prepare_update;

@@ -6,6 +6,7 @@
 
 #include "apiserver/strategies/kind_facts.h"
 #include "apiserver/validation/names.h"
+#include "sublet/apiserver/flow_objects.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -262,10 +263,60 @@ void validate_priority_level(const Value& object, Causes& causes) {
   validate_conditions_told_apart(object, causes);
 }
 
-constexpr KindFacts kKinds[] = {{kGroup, "flowschemas", defaults_from<kFlowSchema>, kGeneration | kSealsMetadata,
-                                 NameRule::dns_subdomain, validate_flow_schema},
-                                {kGroup, "prioritylevelconfigurations", defaults_from<kPriorityLevel>,
-                                 kGeneration | kSealsMetadata, NameRule::dns_subdomain, validate_priority_level}};
+/// Of a subject of no known kind nothing more is said.
+bool overlooks_subject(const Value& object, std::string_view field) {
+  if (field.find("].subjects[") == std::string_view::npos) return false;
+  std::size_t rule_index = 0;
+  for (auto rule : object["spec"]["rules"]) {
+    const auto at = child(item("spec.rules", rule_index++), "subjects");
+    std::size_t index = 0;
+    for (auto subject : rule["subjects"])
+      if (field.starts_with(item(at, index++) + "."))
+        return std::ranges::find(kSubjects, subject["kind"].text()) == std::end(kSubjects);
+  }
+  return false;
+}
+
+/// What the server cannot do without is as it is.
+const FlowObject* mandatory_object(std::string_view resource, std::string_view name) {
+  static const std::vector<FlowObject> kObjects = flow_objects();
+  const auto found = std::ranges::find_if(kObjects, [&](const FlowObject& known) {
+    return known.mandatory && known.resource == resource && known.name == name;
+  });
+  return found == kObjects.end() ? nullptr : &*found;
+}
+
+void validate_known_schema(const Value& object, Causes& causes) {
+  validate_flow_schema(object, causes);
+  const auto name = object["metadata"]["name"].string();
+  const auto* fixed = mandatory_object(kFlowSchemas, name);
+  if (fixed && !semantically_equal(object["spec"], fixed->object["spec"]))
+    invalid(causes, "spec", object["spec"], "spec of '" + name + "' must equal the fixed value");
+}
+
+/// Of the level 'exempt' what it lends may change.
+void validate_known_level(const Value& object, Causes& causes) {
+  // Of v1beta3 alone; whoever carries it over would lose what it says.
+  constexpr std::string_view kOldAnnotation = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+  if (object["metadata"]["annotations"].has(kOldAnnotation))
+    forbidden(causes, "metadata.annotations", "annotation '" + std::string(kOldAnnotation) + "' is forbidden");
+  validate_priority_level(object, causes);
+  const auto name = object["metadata"]["name"].string();
+  const auto* fixed = mandatory_object(kPriorityLevels, name);
+  if (!fixed) return;
+  const bool exempt = name == "exempt";
+  auto wanted = schema::Document::copy_of(object["spec"]);
+  if (exempt) copy_field(wanted.root(), fixed->object["spec"], "exempt");
+  if (semantically_equal(wanted.root(), fixed->object["spec"])) return;
+  invalid(causes, "spec", object["spec"],
+          "spec of '" + name + "'" + (exempt ? " except the 'spec.exempt' field" : "") + " must equal the fixed value");
+}
+
+constexpr KindFacts kKinds[] = {
+    {kGroup, "flowschemas", defaults_from<kFlowSchema>, kGeneration | kSealsMetadata, NameRule::dns_subdomain,
+     validate_known_schema, nullptr, nullptr, nullptr, overlooks_subject},
+    {kGroup, "prioritylevelconfigurations", defaults_from<kPriorityLevel>, kGeneration | kSealsMetadata,
+     NameRule::dns_subdomain, validate_known_level}};
 
 }  // namespace
 

@@ -15,6 +15,7 @@ inline constexpr unsigned kCreateOnUpdate = 2;      // a PUT makes what is not t
 inline constexpr unsigned kUpdateNeedsVersion = 4;  // no PUT without a resourceVersion
 inline constexpr unsigned kReturnsDeleted = 8;      // a DELETE answers with the object
 inline constexpr unsigned kSealsMetadata = 16;      // its /status changes no metadata
+inline constexpr unsigned kAnyFinalizer = 32;       // as long as it is a qualified name
 
 struct KindFacts {
   std::string_view group, resource;
@@ -25,6 +26,7 @@ struct KindFacts {
   void (*validate_update)(const schema::Value& object, const schema::Value& old, Causes& causes) = nullptr;
   void (*validate_status)(const schema::Value& object, const schema::Value& old, Causes& causes) = nullptr;
   void (*validate_create)(const schema::Value& object, Causes& causes) = nullptr;
+  bool (*overlooks)(const schema::Value& object, std::string_view field) = nullptr;
   bool is(unsigned trait) const { return (traits & trait) != 0; }
 };
 

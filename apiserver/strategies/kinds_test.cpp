@@ -247,10 +247,20 @@ TEST(Event, HasTwoForms) {
   auto context = bench.context("events");
   const schema::ResourceFacts* served = schema::Registry::builtin()->find_resource("events.k8s.io", "v1", "events");
   context.served = served;
-  auto event = parse(R"({"metadata":{"name":"e"},"type":"Odd","count":3})");
+  auto event = parse(R"({"metadata":{"name":"Not.a.subdomain","namespace":"default"},"type":"Odd","count":3})");
   auto outcome = strategy_for("", "events").prepare_create(context, event.root());
   ASSERT_FALSE(outcome);
-  EXPECT_EQ(outcome.error().causes.size(), 3u) << outcome.error().message;
+  EXPECT_EQ(outcome.error().causes.size(), 4u) << outcome.error().message;
+  EXPECT_EQ(outcome.error().causes[0].field, "metadata.name");
+}
+
+TEST(Event, OfTheOldFormMayHaveAnyNameThatIsASegment) {
+  KindBench bench;
+  EXPECT_TRUE(bench.create(
+      "events", R"({"metadata":{"name":"TCP","generateName":"{{x}}"},"involvedObject":{"namespace":"default"}})"));
+  EXPECT_EQ(
+      causes_text(bench.create("events", R"({"metadata":{"name":"a/b"},"involvedObject":{"namespace":"default"}})")),
+      "metadata.name: Invalid value: \"a/b\": may not contain '/'");
 }
 
 TEST(RuntimeClass, HandlerStays) {
@@ -300,6 +310,9 @@ TEST(Endpoints, LeadSomewhere) {
                                      R"({"metadata":{"name":"a"},"subsets":[{"addresses":[{"ip":"127.0.0.1"}]}]})")),
             "subsets[0].addresses[0].ip: Invalid value: \"127.0.0.1\": may not be in the loopback range (127.0.0.0/8, "
             "::1/128)");
+  EXPECT_EQ(causes_text(bench.create(
+                "endpoints", R"({"metadata":{"name":"a"},"subsets":[{"addresses":[{"ip":"::ffff:127.0.0.1"}]}]})")),
+            "subsets[0].addresses[0].ip: Invalid value: \"::ffff:127.0.0.1\": must not be an IPv4-mapped IPv6 address");
 }
 
 TEST(EndpointSlice, CountsItsGenerations) {

@@ -50,7 +50,9 @@ constexpr OrderFacts kOrders[] = {
     {"default", "max", "default", "max", "default value", "max value"}};
 
 void validate_order(Causes& causes, const std::string& at, const Value& limit, const std::string& name) {
+  const bool of_pod = limit["type"].text() == "Pod";  // has no defaults, and what it says of them was refused
   for (const auto& facts : kOrders) {
+    if (of_pod && (facts.small.starts_with("default") || facts.large.starts_with("default"))) continue;
     auto small = limit[facts.small][name], large = limit[facts.large][name];
     if (!small || !large || compare_quantities(small, large) <= 0) continue;
     invalid(causes, keyed(child(at, facts.blamed), name), limit[facts.value][name],
@@ -122,6 +124,13 @@ void validate(const Value& object, Causes& causes) {
   }
 }
 
+/// One that nobody named gets a uuid for a name.
+Outcome name_by_chance(WriteContext& context, Value object) {
+  if (auto metadata = object.object("metadata"); metadata["name"].text().empty())
+    metadata.put("name", uuid_v4(context.random));
+  return {};
+}
+
 }  // namespace
 
 Strategy limit_range_strategy() {
@@ -130,6 +139,7 @@ Strategy limit_range_strategy() {
   row.resource = "limitranges";
   row.create_on_update = true;
   row.defaults = set_defaults;
+  row.prepare_create = name_by_chance;
   row.validate = validate;
   return row;
 }

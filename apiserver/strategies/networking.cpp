@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "apiserver/strategies/kind_facts.h"
 #include "apiserver/validation/names.h"
@@ -59,6 +60,22 @@ void validate_backend(Causes& causes, const std::string& path, const Value& back
     validate_service_backend(causes, path, service);
   else
     invalid(causes, path, "", "resource or service backend is required");
+}
+
+/// Of a backend that is two nothing more is said.
+bool overlooks_backend(const Value& object, std::string_view field) {
+  const auto two = [](const Value& backend) { return backend.has("resource") && backend.has("service"); };
+  const auto end = field.find("ackend.");
+  if (end == std::string_view::npos) return false;
+  if (field.starts_with("spec.defaultBackend.")) return two(object["spec"]["defaultBackend"]);
+  std::size_t rule_index = 0;
+  for (auto rule : object["spec"]["rules"]) {
+    const auto at = child(item("spec.rules", rule_index++), "http.paths");
+    std::size_t index = 0;
+    for (auto path : rule["http"]["paths"])
+      if (field.starts_with(child(item(at, index++), "backend."))) return two(path["backend"]);
+  }
+  return false;
 }
 
 void validate_path_text(Causes& causes, const std::string& field, std::string_view type, std::string_view path) {
@@ -141,7 +158,7 @@ void validate_ingress_status(const Value& object, const Value&, Causes& causes) 
 
 // --- IngressClass ---
 
-constexpr DefaultFact kIngressClass[] = {{"spec?.parameters?.scope", "\"Cluster\""}};
+constexpr DefaultFact kIngressClass[] = {{"spec?.parameters?.scope", "\"Cluster\"", {}, {}, false, true}};
 constexpr std::string_view kScopes[] = {"Cluster", "Namespace"};
 constexpr std::int64_t kControllerMax = 250;
 
@@ -165,7 +182,10 @@ void validate_ingress_class(const Value& object, Causes& causes) {
   if (scope == "Namespace" && has_namespace) invalid_each(causes, child(at, "namespace"), name, dns1123_label(name));
 }
 
-constexpr std::string_view kIngressClassKept[] = {"spec.controller"};
+void keep_controller(const Value& object, const Value& old, Causes& causes) {
+  const auto now = object["spec"]["controller"].text();
+  if (now != old["spec"]["controller"].text()) invalid(causes, "spec.controller", now, kImmutable);
+}
 
 // --- NetworkPolicy ---
 
@@ -202,11 +222,16 @@ void validate_policy_port(Causes& causes, const std::string& at, const Value& po
 
 /// Whether every address of the second network is one of the first, which is the larger.
 bool is_strictly_inside(std::string_view outer, std::string_view inner) {
-  const auto bits_of = [](std::string_view text) { return std::stoi(std::string(text.substr(text.find('/') + 1))); };
+  const auto bits_of = [](std::string_view text) {
+    text.remove_prefix(text.find('/') + 1);
+    int bits = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
+    return error == std::errc() && end == text.data() + text.size() ? bits : -1;
+  };
   const auto base = parse_ip(outer.substr(0, outer.find('/'))), other = parse_ip(inner.substr(0, inner.find('/')));
   if (!base || !other || base->v6 != other->v6) return false;
   const int bits = bits_of(outer);
-  if (bits >= bits_of(inner)) return false;
+  if (bits < 0 || bits > (base->v6 ? 128 : 32) || bits >= bits_of(inner)) return false;
   for (int bit = 0; bit < bits + (base->v6 ? 0 : 96); ++bit)
     if (((base->bytes[bit / 8] ^ other->bytes[bit / 8]) & (0x80 >> (bit % 8))) != 0) return false;
   return true;
@@ -295,7 +320,9 @@ void validate_ranges(Causes& causes, const Value& ranges) {
   for (auto range : ranges) {
     const auto text = range.text();
     const auto address = parse_ip(text.substr(0, text.find('/')));
-    families[index] = !address || !cidr(text).empty() ? 0 : address->v6 ? 6 : 4;
+    const auto wrong = cidr(text);
+    const bool readable = wrong.empty() || wrong.front().starts_with("must not have bits");
+    families[index] = !address || !readable ? 0 : address->v6 ? 6 : 4;
     invalid_each(causes, item(field, index++), text, canonical_cidr(text));
   }
   if (families[0] != 0 && families[0] == families[1])
@@ -325,9 +352,9 @@ constexpr KindFacts kKinds[] = {
     {kGroup, "ipaddresses", nullptr, 0, NameRule::ip_address, validate_ip_address, kept<kIpAddressKept>},
     {kGroup, "servicecidrs", nullptr, kSealsMetadata},
     {kGroup, "ingresses", nullptr, kGeneration, NameRule::dns_subdomain, validate_ingress, nullptr,
-     validate_ingress_status, validate_ingress_create},
+     validate_ingress_status, validate_ingress_create, overlooks_backend},
     {kGroup, "ingressclasses", defaults_from<kIngressClass>, kGeneration, NameRule::dns_subdomain,
-     validate_ingress_class, kept<kIngressClassKept>},
+     validate_ingress_class, keep_controller},
     {kGroup, "networkpolicies", default_network_policy, kGeneration, NameRule::dns_subdomain, validate_network_policy}};
 
 }  // namespace

@@ -9,8 +9,6 @@ using schema::Value;
 
 bool wants_load_balancer(const Value& object) { return object["spec"]["type"].text() == "LoadBalancer"; }
 
-bool names_a_service(const Value& object) { return !object["spec"]["service"].missing(); }
-
 bool is_further_range(const Value& object) { return object["metadata"]["name"].text() != "kubernetes"; }
 
 struct Row {
@@ -22,10 +20,6 @@ struct Row {
 constexpr Row kRows[] = {
     {"networking.k8s.io", "ServiceCIDR",
      "Services get their addresses from the range of the ServiceCIDR kubernetes alone", is_further_range},
-    {"apiregistration.k8s.io", "APIService", "no request is handed to its service yet", names_a_service},
-    {"flowcontrol.apiserver.k8s.io", "FlowSchema", "no request is sorted by it: all are served alike"},
-    {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration",
-     "no request is queued or limited by it: all are served alike"},
     // These have their effect on a host; a template says whether they cross (syncer/synced_kinds.cpp).
     {"networking.k8s.io", "NetworkPolicy", "nothing enforces it here: traffic of the pods is not restricted by it"},
     {"networking.k8s.io", "Ingress", "nothing routes traffic by it here"},

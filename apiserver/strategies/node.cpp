@@ -78,11 +78,74 @@ void validate_pod_cidrs(Causes& causes, const Value& ranges) {
     (text.find(':') == std::string_view::npos ? v4 : v6) = true;
   }
   if (ranges.size() > 1 && !unreadable.empty()) causes.push_back({"InternalError", unreadable, "spec.podCIDRs"});
-  if (ranges.size() > 2 || (ranges.size() == 2 && !(v4 && v6)))
+  if (ranges.size() > 2 || (ranges.size() == 2 && (!(v4 && v6) || !unreadable.empty())))
     invalid(causes, "spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family");
 }
 
+/// "MyFeature/mySubFeature".
+bool is_feature(std::string_view name) {
+  bool first = true, inside = false;
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z', letter = upper || (c >= 'a' && c <= 'z'), digit = c >= '0' && c <= '9';
+    if (c == '/' && inside)
+      first = inside = false;
+    else if (inside ? !letter && !digit : first ? !upper : !letter)
+      return false;
+    else
+      inside = true;
+  }
+  return inside;
+}
+
+void validate_features(Causes& causes, const Value& features) {
+  constexpr std::size_t kNameMax = 253;
+  std::size_t index = 0;
+  std::string_view before;
+  for (auto feature : features) {
+    const auto at = item("status.declaredFeatures", index);
+    const auto name = feature.text();
+    const auto what = "invalid feature name " + BadValue(name).text() + ": must ";
+    if (name.size() > kNameMax)
+      invalid(causes, at, name, what + "be no more than " + std::to_string(kNameMax) + " characters");
+    else if (!is_feature(name))
+      invalid(causes, at, name,
+              what +
+                  "start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature "
+                  "or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes");
+    if (index > 0 && name == before) duplicate(causes, at, name);
+    if (index > 0 && name < before) invalid(causes, at, name, "list must be sorted alphabetically");
+    before = name;
+    ++index;
+  }
+}
+
+/// A note of old to schedulers, in JSON.
+void validate_avoided(Causes& causes, const Value& annotations) {
+  constexpr std::string_view kAvoid = "scheduler.alpha.kubernetes.io/preferAvoidPods";
+  const auto text = annotations[kAvoid].text();
+  if (text.empty()) return;
+  const auto avoided = schema::Document::parse_json(text);
+  if (!avoided || !avoided->root().is_object())
+    return invalid(causes, "metadata.annotations.AvoidPods", kAvoid, "is no JSON of AvoidPods");
+  const auto at = child("metadata.annotations", kAvoid);
+  std::size_t index = 0;
+  for (auto entry : avoided->root()["preferAvoidPods"]) {
+    const auto signature = child(item(at, index++), "PodSignature");
+    const auto controller = entry["podSignature"]["podController"];
+    if (!controller)
+      required(causes, signature);
+    else if (!controller["controller"].boolean())
+      invalid(causes, child(signature, "PodController.Controller"), BadValue::raw("false"),
+              "must point to a controller");
+  }
+}
+
 void validate(const Value& object, Causes& causes) {
+  validate_avoided(causes, object["metadata"]["annotations"]);
+  validate_features(causes, object["status"]["declaredFeatures"]);
+  // As that of the taints, this path is upstream's.
+  if (const auto swap = object["status"]["nodeInfo"]["swap"]["capacity"])
+    if (swap.integer() <= 0) invalid(causes, "metadata.nodeSwapStatus.capacity", swap, "must be greater than zero");
   validate_pod_cidrs(causes, object["spec"]["podCIDRs"]);
   // The path is upstream's: taints are reported below metadata.
   validate_taints(causes, "metadata.taints", object["spec"]["taints"]);
@@ -93,6 +156,8 @@ void validate(const Value& object, Causes& causes) {
 
 void validate_update(const Value& object, const Value& old, Causes& causes) {
   auto spec = object["spec"], old_spec = old["spec"];
+  if (spec["externalID"].text() != old_spec["externalID"].text())
+    forbidden(causes, "spec.externalID", "may not be updated");
   if (!old_spec["podCIDRs"].empty() && !semantically_equal(spec["podCIDRs"], old_spec["podCIDRs"]))
     forbidden(causes, "spec.podCIDRs", "node updates may not change podCIDR except from \"\" to valid");
   if (!old_spec["providerID"].text().empty() && spec["providerID"].text() != old_spec["providerID"].text())
@@ -103,6 +168,10 @@ void validate_update(const Value& object, const Value& old, Causes& causes) {
 Outcome prepare_create(WriteContext&, Value object) {
   drop_old_fields(object);
   return {};
+}
+Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+  drop_old_fields(object);
+  return keep_status(context, object, old);
 }
 Outcome prepare_status_update(WriteContext& context, Value object, const Value& old) {
   drop_old_fields(object);
@@ -116,7 +185,7 @@ Strategy node_strategy() {
   row.resource = "nodes";
   row.defaults = defaults;
   row.prepare_create = prepare_create;
-  row.prepare_update = keep_status;
+  row.prepare_update = prepare_update;
   row.prepare_status_update = prepare_status_update;
   row.validate = validate;
   row.validate_update = validate_update;

@@ -15,21 +15,29 @@ constexpr DefaultFact kValidatingWebhook[] = {{"webhooks[].failurePolicy", "\"Fa
                                               {"webhooks[].namespaceSelector", "{}"},
                                               {"webhooks[].objectSelector", "{}"},
                                               {"webhooks[].timeoutSeconds", "10"},
-                                              {"webhooks[].rules[].scope", "\"*\""},
+                                              {"webhooks[].rules[].scope", "\"*\"", {}, {}, false, true},
                                               {"webhooks[].clientConfig.service?.port", "443"}};
-constexpr DefaultFact kMutatingWebhook[] = {
-    {"webhooks[].failurePolicy", "\"Fail\""}, {"webhooks[].matchPolicy", "\"Equivalent\""},
-    {"webhooks[].namespaceSelector", "{}"},   {"webhooks[].objectSelector", "{}"},
-    {"webhooks[].timeoutSeconds", "10"},      {"webhooks[].reinvocationPolicy", "\"Never\""},
-    {"webhooks[].rules[].scope", "\"*\""},    {"webhooks[].clientConfig.service?.port", "443"}};
-constexpr DefaultFact kAdmissionPolicy[] = {{"spec.failurePolicy", "\"Fail\""},
-                                            {"spec.matchConstraints?.matchPolicy", "\"Equivalent\""},
-                                            {"spec.matchConstraints?.namespaceSelector", "{}"},
-                                            {"spec.matchConstraints?.objectSelector", "{}"},
-                                            {"spec.matchConstraints?.resourceRules[].scope", "\"*\""}};
-constexpr DefaultFact kPolicyBinding[] = {{"spec.matchResources?.matchPolicy", "\"Equivalent\""},
-                                          {"spec.matchResources?.namespaceSelector", "{}"},
-                                          {"spec.matchResources?.objectSelector", "{}"}};
+constexpr DefaultFact kMutatingWebhook[] = {{"webhooks[].failurePolicy", "\"Fail\""},
+                                            {"webhooks[].matchPolicy", "\"Equivalent\""},
+                                            {"webhooks[].namespaceSelector", "{}"},
+                                            {"webhooks[].objectSelector", "{}"},
+                                            {"webhooks[].timeoutSeconds", "10"},
+                                            {"webhooks[].reinvocationPolicy", "\"Never\"", {}, {}, false, true},
+                                            {"webhooks[].rules[].scope", "\"*\"", {}, {}, false, true},
+                                            {"webhooks[].clientConfig.service?.port", "443"}};
+constexpr DefaultFact kAdmissionPolicy[] = {
+    {"spec.failurePolicy", "\"Fail\""},
+    {"spec.matchConstraints?.matchPolicy", "\"Equivalent\""},
+    {"spec.matchConstraints?.namespaceSelector", "{}"},
+    {"spec.matchConstraints?.objectSelector", "{}"},
+    {"spec.matchConstraints?.resourceRules[].scope", "\"*\"", {}, {}, false, true},
+    {"spec.matchConstraints?.excludeResourceRules[].scope", "\"*\"", {}, {}, false, true}};
+constexpr DefaultFact kPolicyBinding[] = {
+    {"spec.matchResources?.matchPolicy", "\"Equivalent\""},
+    {"spec.matchResources?.namespaceSelector", "{}"},
+    {"spec.matchResources?.objectSelector", "{}"},
+    {"spec.matchResources?.resourceRules[].scope", "\"*\"", {}, {}, false, true},
+    {"spec.matchResources?.excludeResourceRules[].scope", "\"*\"", {}, {}, false, true}};
 // --- ControllerRevision ---
 
 constexpr FieldRule kRevisionRules[] = {{"revision", is_nonnegative}};
@@ -50,7 +58,7 @@ void validate_policy_status(const Value& object, const Value&, Causes& causes) {
 }
 
 constexpr std::string_view kAdmission = "admissionregistration.k8s.io";
-constexpr unsigned kAdmissionTraits = kGeneration | kUpdateNeedsVersion;
+constexpr unsigned kAdmissionTraits = kGeneration | kUpdateNeedsVersion | kAnyFinalizer;
 constexpr NameRule kName = NameRule::dns_subdomain;
 constexpr KindFacts kKinds[] = {
     {"apps", "controllerrevisions", nullptr, 0, kName, validate_revision, kept<kRevisionKept>, nullptr,

@@ -1,5 +1,3 @@
-#include <set>
-
 #include "apiserver/strategies/rows.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
@@ -36,6 +34,47 @@ void warn_about_name(WriteContext& context, std::string_view name) {
       list + "]");
 }
 
+/// The profile that an annotation of old asks for; missing: none, or one that is none.
+schema::Document app_armor_profile_of(std::string_view annotation) {
+  constexpr std::string_view kLocalhost = "localhost/";
+  auto made = schema::Document::object();
+  auto profile = made.root();
+  if (annotation == "unconfined")
+    profile.put("type", "Unconfined");
+  else if (annotation == "runtime/default")
+    profile.put("type", "RuntimeDefault");
+  else if (annotation.starts_with(kLocalhost)) {
+    profile.put("type", "Localhost");
+    profile.put("localhostProfile", annotation.substr(kLocalhost.size()));
+  }
+  Causes causes;
+  validate_app_armor_profile(causes, "", profile);
+  if (!causes.empty()) profile.clear();
+  return made;
+}
+
+/// AppArmor profiles stood in annotations once: they become those of the containers that have none.
+void take_app_armor_annotations(WriteContext& context, Value object) {
+  constexpr std::string_view kPrefix = "container.apparmor.security.beta.kubernetes.io/";
+  const auto annotations = object["metadata"]["annotations"];
+  auto spec = object["spec"];
+  if (annotations.empty() || spec["os"]["name"].text() == "windows") return;
+  for (auto list : {"initContainers", "containers", "ephemeralContainers"}) {
+    for (auto container : spec[list]) {
+      const auto key = std::string(kPrefix) + container["name"].string();
+      const auto annotation = annotations[key];
+      if (!annotation || container["securityContext"].has("appArmorProfile")) continue;
+      const auto profile = app_armor_profile_of(annotation.text());
+      const bool taken =
+          !profile.root().empty() && !semantically_equal(profile.root(), spec["securityContext"]["appArmorProfile"]);
+      if (taken) container.object("securityContext").put("appArmorProfile", profile.root());
+      if (taken || profile.root().empty())
+        context.warnings.push_back("metadata.annotations[" + key +
+                                   "]: deprecated since v1.30; use the \"appArmorProfile\" field instead");
+    }
+  }
+}
+
 /// Rules for new pods only, which validate() cannot tell from updates.
 Outcome check_create(const Value& object) {
   Causes causes;
@@ -53,6 +92,7 @@ Outcome prepare_create(WriteContext& context, Value object) {
   status.put("phase", "Pending");
   if (!object["spec"]["schedulingGates"].empty()) add_gated_condition(status, context.clock.now());
   status.put("qosClass", qos_class(object["spec"]));
+  take_app_armor_annotations(context, object);
   warn_about_name(context, object["metadata"]["name"].text());
   return check_create(object);
 }
@@ -67,6 +107,14 @@ Outcome prepare_status_update(WriteContext&, Value object, const Value& old) {
   copy_field(object.object("metadata"), old["metadata"], "ownerReferences");
   auto status = object.object("status");
   status.erase("nodeAllocatableResourceClaimStatuses");  // behind a gate that is off
+  // The one address and the list are one fact in two fields; who says only the one, or another one, means it.
+  if (const auto ip = status["podIP"].string(); !ip.empty() && status["podIPs"].at(0)["ip"].text() != ip) {
+    auto ips = status.array("podIPs");
+    ips.clear();
+    ips.push_object().put("ip", ip);
+  }
+  if (status["podIP"].text().empty() && !status["podIPs"].empty())
+    status.put("podIP", status["podIPs"].at(0)["ip"].text());
   if (status["qosClass"].text().empty()) copy_field(status, old["status"], "qosClass");
   if (status["observedGeneration"].integer() == 0) copy_field(status, old["status"], "observedGeneration");
   return {};
@@ -112,56 +160,26 @@ void validate_resize(const Value& object, const Value& old, Causes& causes) {
   validate_pod_resize(causes, object, old);
 }
 
-void validate(const Value& object, Causes& causes) { validate_pod_spec(causes, "spec", object["spec"], true); }
-
-/// Addresses that were not there before are judged; of two, one is of each family.
-void validate_status_ips(Causes& causes, const std::string& path, const Value& ips, const Value& old) {
-  std::size_t index = 0;
-  bool v4 = false, v6 = false;
-  for (auto entry : ips) {
-    const auto at = item(path, index++);
-    const auto ip = entry["ip"].text();
-    bool known = false;
-    for (auto before : old) known |= before["ip"].text() == ip;
-    if (!known) invalid_each(causes, at, ip, ip_address(ip));
-    (ip.find(':') == std::string_view::npos ? v4 : v6) = true;
-  }
-  if (ips.size() > 1 && (ips.size() > 2 || !v4 || !v6))
-    invalid(causes, path, ips, "may specify no more than one IP for each IP family");
+void validate(const Value& object, Causes& causes) {
+  const auto metadata = object["metadata"];
+  validate_pod_annotations(causes, "metadata.annotations", metadata["annotations"], object["spec"]);
+  validate_pod_spec(causes, "spec", object["spec"], metadata);
 }
 
-void validate_claim_statuses(Causes& causes, const Value& statuses, const Value& claims) {
-  std::set<std::string_view> names;
-  std::size_t index = 0;
-  for (auto entry : statuses) {
-    const auto at = child(item("status.resourceClaimStatuses", index++), "name");
-    const auto name = entry["name"].text();
-    bool known = false;
-    for (auto claim : claims) known |= claim["name"].text() == name;
-    if (!known) invalid(causes, at, name, "must match the name of an entry in `spec.resourceClaims`");
-    if (const auto claim = entry["resourceClaimName"])
-      invalid_each(causes, at, claim.text(), dns1123_subdomain(claim.text()));
-    if (!names.insert(name).second) duplicate(causes, at, name);
-  }
+void validate_create(const Value& object, Causes& causes) {
+  validate_profiles_agree(causes, "spec", object["metadata"]["annotations"], object["spec"]);
 }
 
 void validate_status_update(const Value& object, const Value& old, Causes& causes) {
-  const auto status = object["status"], before = old["status"];
-  const auto nominated = status["nominatedNodeName"].text(), was = before["nominatedNodeName"].text();
-  if (nominated != was && !nominated.empty())
-    invalid_each(causes, "status.nominatedNodeName", nominated, dns1123_subdomain(nominated));
-  if (status["observedGeneration"].integer() < 0)
-    invalid(causes, "status.observedGeneration", status["observedGeneration"], "must be a non-negative integer");
-  if (!before["qosClass"].text().empty()) immutable(causes, "status.qosClass", status["qosClass"], before["qosClass"]);
-  validate_claim_statuses(causes, status["resourceClaimStatuses"], object["spec"]["resourceClaims"]);
-  validate_status_ips(causes, "status.podIPs", status["podIPs"], before["podIPs"]);
-  const auto host_ips = status["hostIPs"];
-  if (!host_ips.empty() && host_ips.at(0)["ip"].text() != status["hostIP"].text())
-    invalid(causes, "status.hostIPs[0].ip", host_ips.at(0)["ip"].text(), "must be equal to `hostIP`");
-  validate_status_ips(causes, "status.hostIPs", host_ips, before["hostIPs"]);
+  const auto annotations = object["metadata"]["annotations"];
+  validate_pod_annotations_update(causes, "metadata.annotations", annotations, old["metadata"]["annotations"]);
+  validate_pod_annotations(causes, "metadata.annotations", annotations, object["spec"]);
+  validate_pod_status_update(causes, object, old);
 }
 
 void validate_update(const Value& object, const Value& old, Causes& causes) {
+  validate_pod_annotations_update(causes, "metadata.annotations", object["metadata"]["annotations"],
+                                  old["metadata"]["annotations"]);
   validate_pod_spec_update(causes, "spec", object["spec"], old["spec"]);
 }
 
@@ -184,6 +202,7 @@ Strategy pod_strategy() {
   row.prepare_update = prepare_update;
   row.prepare_status_update = prepare_status_update;
   row.validate = validate;
+  row.validate_create = validate_create;
   row.validate_update = validate_update;
   row.validate_status_update = validate_status_update;
   row.views = {{"ephemeralcontainers", prepare_ephemeral_containers, validate_ephemeral_containers, true},

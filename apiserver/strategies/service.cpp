@@ -2,6 +2,7 @@
 
 #include "apiserver/strategies/rows.h"
 #include "apiserver/strategies/service_allocation.h"
+#include "apiserver/strategies/service_families.h"
 #include "apiserver/validation/endpoints.h"
 #include "apiserver/validation/field_rules.h"
 #include "apiserver/validation/names.h"
@@ -45,19 +46,26 @@ void warn_about_distribution(WriteContext& context, const Value& spec) {
     context.warnings.push_back("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
 }
 
+// Upstream stores it and shows it to nobody; whose it is, managedFields still says.
+void hide_internal_policy(Value spec) {
+  if (spec["type"].text() == "ExternalName") spec.erase("internalTrafficPolicy");
+}
+
 Outcome prepare_create(WriteContext& context, Value object) {
+  hide_internal_policy(object["spec"]);
   warn_about_distribution(context, object["spec"]);
   auto status = object.object("status");
   status.clear();
   status.object("loadBalancer");
-  return {};
+  return settle_families(object, {}, context.options.service_cidr);
 }
 
-Outcome prepare_update(WriteContext&, Value object, const Value& old) {
+Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+  hide_internal_policy(object["spec"]);
   copy_field(object, old, "status");
   if (object["spec"]["type"].text() != "LoadBalancer") object.object("status").object("loadBalancer").clear();
   keep_allocation(object, old);
-  return {};
+  return settle_families(object, old, context.options.service_cidr);
 }
 
 void validate_port(Causes& causes, const std::string& path, const Value& port, bool name_required,
@@ -78,8 +86,8 @@ void validate_port(Causes& causes, const std::string& path, const Value& port, b
     invalid_each(causes, at, target.text(), port_name(target.text()));
   else
     invalid_each(causes, at, target.integer(), port_number(target.integer()));
-  auto protocol = port["appProtocol"].text();
-  if (!protocol.empty()) invalid_each(causes, child(path, "appProtocol"), protocol, qualified_name(protocol));
+  const auto protocol = port["appProtocol"];
+  if (protocol) invalid_each(causes, child(path, "appProtocol"), protocol.text(), qualified_name(protocol.text()));
 }
 
 /// A port as upstream's messages show it.
@@ -107,9 +115,11 @@ void validate_ports(Causes& causes, const Value& spec) {
 }
 
 void validate_external_name(Causes& causes, const Value& spec) {
+  constexpr std::string_view kNotSet = "may not be set for ExternalName services";
   for (auto field : {"clusterIPs", "ipFamilies", "ipFamilyPolicy"})
-    if (!semantically_equal(spec[field], {}))
-      forbidden(causes, child("spec", field), "may not be set for ExternalName services");
+    if (!semantically_equal(spec[field], {})) forbidden(causes, child("spec", field), kNotSet);
+  // Upstream has copied the one address into the list by now.
+  if (spec["clusterIPs"].empty() && !spec["clusterIP"].text().empty()) forbidden(causes, "spec.clusterIPs", kNotSet);
   auto name = spec["externalName"].text();
   if (name.ends_with('.')) name.remove_suffix(1);
   if (name.empty())
@@ -118,35 +128,8 @@ void validate_external_name(Causes& causes, const Value& spec) {
     invalid_each(causes, "spec.externalName", name, dns1123_subdomain(name));
 }
 
-void validate_cluster_ips(Causes& causes, const Value& spec) {
-  auto ip = spec["clusterIP"].text();
-  auto ips = spec["clusterIPs"];
-  if (!ip.empty() && !ips.empty() && ips.at(0).text() != ip)
-    invalid(causes, "spec.clusterIPs", ips, "first value must match `clusterIP`");
-  if (ip.empty() && !ips.empty())
-    invalid(causes, "spec.clusterIPs", ips, "must be empty when `clusterIP` is not specified");
-  // The one field stands for both when the list is left out.
-  if (!ip.empty() && ips.empty() && ip != "None") invalid_each(causes, "spec.clusterIPs[0]", ip, ip_address(ip));
-  std::size_t index = 0;
-  for (auto entry : ips) {
-    std::string at = item("spec.clusterIPs", index++);
-    if (entry.text() == "None") {
-      if (ips.size() > 1) invalid(causes, "spec.clusterIPs", ips, "'None' must be the first and only value");
-      continue;
-    }
-    invalid_each(causes, at, entry.text(), ip_address(entry.text()));
-  }
-  if (ips.size() > 2) invalid(causes, "spec.clusterIPs", ips, "may only hold up to 2 values");
-  constexpr static std::string_view kFamilies[] = {"IPv4", "IPv6"};
-  std::set<std::string_view> families;
-  index = 0;
-  for (auto family : spec["ipFamilies"]) {
-    const auto at = item("spec.ipFamilies", index++);
-    const auto name = family.text();
-    if (name != kFamilies[0] && name != kFamilies[1]) not_supported(causes, at, name, kFamilies);
-    if (!families.insert(name).second) duplicate(causes, at, name);
-  }
-  auto type = spec["type"].text();
+void validate_headless(Causes& causes, const Value& spec) {
+  const auto type = spec["type"].text();
   if (is_headless(spec) && (type == "LoadBalancer" || type == "NodePort"))
     invalid(causes, "spec.clusterIPs[0]", "None", "may not be set to 'None' for " + std::string(type) + " services");
 }
@@ -157,6 +140,37 @@ void validate_affinity_seconds(Causes& causes, const Value& spec) {
   if (seconds <= 0 || seconds > kAffinitySecondsMax)
     invalid(causes, "spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds,
             "must be greater than 0 and less than 86400");
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\r\v\f";
+  const auto first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+constexpr std::string_view kOldRanges = "service.beta.kubernetes.io/load-balancer-source-ranges",
+                           kOldHints = "service.kubernetes.io/topology-aware-hints",
+                           kHints = "service.kubernetes.io/topology-mode";
+
+/// Annotations that became fields, or got another name.
+void validate_annotations_of(Causes& causes, const Value& object) {
+  const auto annotations = object["metadata"]["annotations"], spec = object["spec"];
+  const std::string path = "metadata.annotations";
+  if (annotations.has(kHints) && annotations.has(kOldHints) &&
+      annotations[kHints].text() != annotations[kOldHints].text())
+    invalid(causes, keyed(path, kHints), annotations[kHints].text(),
+            "must match annotations[" + std::string(kOldHints) + "] when both are specified");
+  if (!annotations.has(kOldRanges) || !spec["loadBalancerSourceRanges"].empty()) return;
+  const auto at = keyed(path, kOldRanges);
+  if (spec["type"].text() != "LoadBalancer") forbidden(causes, at, "may only be used when `type` is 'LoadBalancer'");
+  auto rest = trimmed(annotations[kOldRanges].text());
+  while (!rest.empty()) {
+    const auto comma = rest.find(',');
+    const auto range = trimmed(rest.substr(0, comma));
+    invalid_each(causes, at, range, cidr(range));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
 }
 
 void validate_traffic(Causes& causes, const Value& spec) {
@@ -177,12 +191,14 @@ void validate_traffic(Causes& causes, const Value& spec) {
     forbidden(causes, ranges_at, "may only be used when `type` is 'LoadBalancer'");
   std::size_t index = 0;
   for (auto range : spec["loadBalancerSourceRanges"]) {
-    std::string text(range.text());
-    text.erase(0, text.find_first_not_of(" \t\n\r"));
-    text.erase(text.find_last_not_of(" \t\n\r") + 1);
+    const auto text = trimmed(range.text());
     invalid_each(causes, item(ranges_at, index++), text, cidr(text));
   }
-  if (balanced) return;
+  if (balanced) {
+    if (const auto name = spec["loadBalancerClass"])
+      invalid_each(causes, "spec.loadBalancerClass", name.text(), qualified_name(name.text()));
+    return;
+  }
   if (spec.has("allocateLoadBalancerNodePorts"))
     forbidden(causes, "spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'");
   if (spec.has("loadBalancerClass"))
@@ -196,7 +212,8 @@ void validate(const Value& object, Causes& causes) {
   if (external_name)
     validate_external_name(causes, spec);
   else
-    validate_cluster_ips(causes, spec);
+    validate_headless(causes, spec);
+  validate_annotations_of(causes, object);
   validate_ports(causes, spec);
   validate_labels(causes, "spec.selector", spec["selector"]);
   validate_affinity_seconds(causes, spec);
@@ -210,17 +227,12 @@ void validate_update(const Value& object, const Value& old, Causes& causes) {
   if (needs_health_check_port(spec) && needs_health_check_port(old_spec) &&
       spec["healthCheckNodePort"].integer() != old_spec["healthCheckNodePort"].integer())
     forbidden(causes, "spec.healthCheckNodePort", kImmutable);
-  if (!needs_cluster_ip(spec) || !needs_cluster_ip(old_spec)) return;
-  if (is_headless(spec) && is_headless(old_spec)) return;
-  auto ips = spec["clusterIPs"], old_ips = old_spec["clusterIPs"];
-  if (!old_ips.empty() && ips.empty())
-    invalid(causes, "spec.clusterIPs[0]", ips, "primary clusterIP can not be unset");
-  else if (!old_ips.empty() && ips.at(0).text() != old_ips.at(0).text())
-    invalid(causes, "spec.clusterIPs[0]", ips, "may not change once set");
-  auto families = spec["ipFamilies"], old_families = old_spec["ipFamilies"];
-  if (is_headless(spec) == is_headless(old_spec) && !families.empty() && !old_families.empty() &&
-      families.at(0).text() != old_families.at(0).text())
-    invalid(causes, "spec.ipFamilies[0]", families, "may not change once set");
+  if (spec["type"].text() == "LoadBalancer" && old_spec["type"].text() == "LoadBalancer" &&
+      !semantically_equal(spec["loadBalancerClass"], old_spec["loadBalancerClass"]))
+    invalid(causes, "spec.loadBalancerClass",
+            spec.has("loadBalancerClass") ? BadValue(spec["loadBalancerClass"]) : BadValue::raw("null"),
+            "may not change once set");
+  validate_cluster_ips_update(causes, spec, old_spec);
 }
 
 // What the host says of a Service comes by /status, its addresses too; from anybody else's mouth they are not heard.

@@ -40,47 +40,6 @@ std::set<int> node_ports(const Value& spec) {
   return ports;
 }
 
-/// clusterIP and clusterIPs are one fact in two fields.
-void align_cluster_ips(Value spec) {
-  auto ip = spec["clusterIP"].string();
-  if (!ip.empty() && spec["clusterIPs"].empty()) spec.array("clusterIPs").push(ip);
-}
-
-void default_families(Value spec, bool v6) {
-  bool dual = is_headless(spec) && spec["selector"].empty();
-  if (spec["ipFamilyPolicy"].text().empty()) spec.put("ipFamilyPolicy", dual ? "RequireDualStack" : "SingleStack");
-  auto families = spec.array("ipFamilies");
-  if (families.empty()) families.push(v6 ? "IPv6" : "IPv4");
-  if (families.size() == 1 && dual && spec["ipFamilyPolicy"].text() != "SingleStack")
-    families.push(families.at(0).text() == "IPv4" ? "IPv6" : "IPv4");
-}
-
-/// One network, one family: what asks for another is refused before anything is given.
-Outcome check_families(const Value& service, bool v6) {
-  auto spec = service["spec"];
-  std::string_view own = v6 ? "IPv6" : "IPv4";
-  if (spec["ipFamilyPolicy"].text() == "RequireDualStack")
-    return invalid_service(service, "spec.ipFamilyPolicy", "RequireDualStack",
-                           "this cluster is not configured for dual-stack services");
-  std::size_t index = 0;
-  for (auto ip : spec["clusterIPs"]) {
-    auto family = spec["ipFamilies"].at(index).text();
-    auto address = parse_ip(ip.text());
-    std::string at = item("spec.clusterIPs", index);
-    if (!family.empty() && address && address->v6 != (family == "IPv6"))
-      return invalid_service(
-          service, at, ip,
-          "expected an " + std::string(family) + " value as indicated by `ipFamilies[" + std::to_string(index) + "]`");
-    ++index;
-  }
-  index = 0;
-  for (auto family : spec["ipFamilies"]) {
-    std::string at = item("spec.ipFamilies", index++);
-    if (family.text() != own) return invalid_service(service, at, family, "not configured on this cluster");
-  }
-  return {};
-}
-
 Outcome claim_ip(WriteContext& context, const Value& service, const AddressRange& range, const std::string& ip) {
   auto ips = service["spec"]["clusterIPs"];
   auto address = parse_ip(ip);
@@ -98,12 +57,8 @@ Outcome claim_ip(WriteContext& context, const Value& service, const AddressRange
 Outcome allocate_ips(WriteContext& context, Value service, const std::set<std::string>& kept) {
   auto spec = service["spec"];
   if (!needs_cluster_ip(spec)) return {};
-  align_cluster_ips(spec);
   auto range = AddressRange::parse(context.options.service_cidr);
   if (!range) return internal_error("service network \"" + context.options.service_cidr + "\" is no CIDR");
-  default_families(spec, range->v6());
-  if (is_headless(spec) && spec["selector"].empty()) return {};  // its addresses come from elsewhere
-  if (auto outcome = check_families(service, range->v6()); !outcome) return outcome;
   if (is_headless(spec) || context.options.service_addresses_of_host) return {};
   for (const auto& ip : cluster_ips(spec))
     if (!kept.contains(ip))

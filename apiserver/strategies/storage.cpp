@@ -7,6 +7,7 @@
 #include "apiserver/strategies/volumes.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/resources.h"
+#include "apiserver/validation/volume_sources.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -47,7 +48,8 @@ void validate_driver(Causes& causes, const std::string& field, std::string_view 
 
 // --- StorageClass ---
 
-constexpr DefaultFact kStorageClass[] = {{"reclaimPolicy", "\"Delete\""}, {"volumeBindingMode", "\"Immediate\""}};
+constexpr DefaultFact kStorageClass[] = {{"reclaimPolicy", "\"Delete\"", {}, {}, false, true},
+                                         {"volumeBindingMode", "\"Immediate\"", {}, {}, false, true}};
 constexpr std::string_view kReclaimPolicies[] = {"Delete", "Retain"},
                            kBindingModes[] = {"Immediate", "WaitForFirstConsumer"};
 constexpr FieldRule kStorageClassRules[] = {
@@ -124,7 +126,14 @@ void validate_attachment(const Value& object, Causes& causes) {
   if (name) invalid_each(causes, child(at, "persistentVolumeName"), name.text(), dns1123_subdomain(name.text()));
 }
 
-constexpr std::string_view kAttachmentKept[] = {"spec"};
+/// Also that a source is empty is not that there is none.
+void keep_attachment(const Value& object, const Value& old, Causes& causes) {
+  const auto spec = object["spec"], before = old["spec"];
+  bool same = semantically_equal(spec, before);
+  for (const auto field : {"persistentVolumeName", "inlineVolumeSpec"})
+    same = same && spec["source"].has(field) == before["source"].has(field);
+  if (!same) invalid(causes, "spec", spec, kImmutable);
+}
 
 void validate_attachment_status(const Value& object, const Value&, Causes& causes) {
   const auto status = object["status"];
@@ -144,7 +153,7 @@ void validate_attachment_status(const Value& object, const Value&, Causes& cause
 constexpr DefaultFact kCsiDriver[] = {{"spec.attachRequired", "true"},
                                       {"spec.podInfoOnMount", "false"},
                                       {"spec.storageCapacity", "false"},
-                                      {"spec.fsGroupPolicy", "\"ReadWriteOnceWithFSType\""},
+                                      {"spec.fsGroupPolicy", "\"ReadWriteOnceWithFSType\"", {}, {}, false, true},
                                       {"spec.volumeLifecycleModes", "[\"Persistent\"]"},
                                       {"spec.requiresRepublish", "false"},
                                       {"spec.seLinuxMount", "false"}};
@@ -283,7 +292,7 @@ constexpr KindFacts kKinds[] = {
     {kGroup, "csinodes", nullptr, kUpdateNeedsVersion | kReturnsDeleted, NameRule::dns_subdomain, validate_csi_node,
      validate_csi_node_update},
     {kGroup, "volumeattachments", nullptr, kUpdateNeedsVersion | kReturnsDeleted | kSealsMetadata,
-     NameRule::dns_subdomain, validate_attachment, kept<kAttachmentKept>, validate_attachment_status},
+     NameRule::dns_subdomain, validate_attachment, keep_attachment, validate_attachment_status},
     {kGroup, "csistoragecapacities", nullptr, kUpdateNeedsVersion, NameRule::dns_subdomain, validate_capacity,
      kept<kCapacityKept>},
     {kGroup, "volumeattributesclasses", nullptr, kReturnsDeleted, NameRule::dns_subdomain, validate_attributes_class,

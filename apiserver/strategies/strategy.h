@@ -99,6 +99,11 @@ struct Strategy {
   Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_status_update;
   Hook<void(const schema::Value& object, std::vector<Cause>& causes)> validate;         // create and update
   Hook<void(const schema::Value& object, std::vector<Cause>& causes)> validate_create;  // after that
+  /// Whether upstream does not get to look at a field (its path as in causes) of such an object: what the schema says
+  /// of it stays unsaid too. Asked only for what is wrong.
+  Hook<bool(const schema::Value& object, std::string_view field)> overlooks;
+  /// As validate_create, for what depends on others than the object.
+  Hook<void(WriteContext& context, const schema::Value& object, std::vector<Cause>& causes)> judge_create;
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_update;
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_status_update;
   /// After validate_update or validate_status_update: what may also warn.

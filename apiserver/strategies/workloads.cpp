@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "apiserver/strategies/default_facts.h"
 #include "apiserver/strategies/rows.h"
-#include "apiserver/strategies/volumes.h"
 #include "apiserver/validation/field_rules.h"
 #include "apiserver/validation/jobs.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
+#include "apiserver/validation/volume_sources.h"
 #include "sublet/base/random.h"
 
 namespace sublet::apiserver {
@@ -21,8 +22,8 @@ using schema::Value;
 constexpr DefaultFact kDeployment[] = {
     {"spec.replicas", "1"},
     {"spec.strategy.type", "\"RollingUpdate\""},
-    {"spec.strategy.rollingUpdate.maxUnavailable", "\"25%\"", "spec.strategy.type", "RollingUpdate"},
-    {"spec.strategy.rollingUpdate.maxSurge", "\"25%\"", "spec.strategy.type", "RollingUpdate"},
+    {"spec.strategy.rollingUpdate.maxUnavailable", "\"25%\"", "spec.strategy.type", "RollingUpdate", false, true},
+    {"spec.strategy.rollingUpdate.maxSurge", "\"25%\"", "spec.strategy.type", "RollingUpdate", false, true},
     {"spec.revisionHistoryLimit", "10"},
     {"spec.progressDeadlineSeconds", "600"}};
 constexpr DefaultFact kReplicaSet[] = {{"spec.replicas", "1"}};
@@ -37,21 +38,24 @@ constexpr DefaultFact kStatefulSet[] = {
     {"spec.volumeClaimTemplates[].status.phase", "\"Pending\""}};
 constexpr DefaultFact kDaemonSet[] = {
     {"spec.updateStrategy.type", "\"RollingUpdate\""},
-    {"spec.updateStrategy.rollingUpdate.maxUnavailable", "1", "spec.updateStrategy.type", "RollingUpdate"},
-    {"spec.updateStrategy.rollingUpdate.maxSurge", "0", "spec.updateStrategy.type", "RollingUpdate"},
-    {"spec.updateStrategy.rollingUpdate?.maxUnavailable", "0"},
-    {"spec.updateStrategy.rollingUpdate?.maxSurge", "0"},
+    {"spec.updateStrategy.rollingUpdate.maxUnavailable", "1", "spec.updateStrategy.type", "RollingUpdate", false, true},
+    {"spec.updateStrategy.rollingUpdate.maxSurge", "0", "spec.updateStrategy.type", "RollingUpdate", false, true},
+    {"spec.updateStrategy.rollingUpdate?.maxUnavailable", "0", {}, {}, false, true},
+    {"spec.updateStrategy.rollingUpdate?.maxSurge", "0", {}, {}, false, true},
     {"spec.revisionHistoryLimit", "10"}};
 constexpr DefaultFact kJob[] = {{"spec.parallelism", "1"},
                                 {"spec.backoffLimit", "6"},
                                 {"spec.completionMode", "\"NonIndexed\""},
                                 {"spec.suspend", "false"},
                                 {"spec.podReplacementPolicy", "\"TerminatingOrFailed\""},
-                                {"spec.manualSelector", "false"}};
-constexpr DefaultFact kCronJob[] = {{"spec.concurrencyPolicy", "\"Allow\""},
-                                    {"spec.suspend", "false"},
-                                    {"spec.successfulJobsHistoryLimit", "3"},
-                                    {"spec.failedJobsHistoryLimit", "1"}};
+                                {"spec.manualSelector", "false"},
+                                {"spec.podFailurePolicy?.rules[].onPodConditions[].status", "\"True\""}};
+constexpr DefaultFact kCronJob[] = {
+    {"spec.concurrencyPolicy", "\"Allow\""},
+    {"spec.suspend", "false"},
+    {"spec.successfulJobsHistoryLimit", "3"},
+    {"spec.failedJobsHistoryLimit", "1"},
+    {"spec.jobTemplate?.spec?.podFailurePolicy?.rules[].onPodConditions[].status", "\"True\""}};
 
 void default_template(Value holder) {
   if (auto pod_template = holder["template"]) default_pod_spec(pod_template.object("spec"));
@@ -147,7 +151,7 @@ bool validate_selector(Causes& causes, const Value& object, std::string_view kin
   auto selector = object["spec"]["selector"];
   auto labels = object["spec"]["template"]["metadata"]["labels"];
   if (!selector.is_object()) {
-    required(causes, "spec.selector");
+    if (kind != "daemonset") required(causes, "spec.selector");
     invalid(causes, "spec.template.metadata.labels", labels, "`selector` does not match template `labels`");
     return true;
   }
@@ -175,20 +179,28 @@ schema::Document template_of_set(const Value& spec) {
   auto pod_spec = pod_template.root().object("spec");
   for (auto field : {"hostname", "subdomain"}) pod_spec.erase(field);
   if (spec["volumeClaimTemplates"].empty()) return pod_template;
+  // Those of the claims come first.
+  const auto own = schema::Document::copy_of(pod_spec.array("volumes"));
   auto volumes = pod_spec.array("volumes");
+  volumes.clear();
+  std::set<std::string> claimed;
   for (auto claim : spec["volumeClaimTemplates"]) {
     const auto name = claim["metadata"]["name"].string();
-    volumes.retain([&](const Value& volume) { return volume["name"].text() != name; });
+    if (!claimed.insert(name).second) continue;
     auto volume = volumes.push_object();
     volume.put("name", name);
     volume.object("persistentVolumeClaim").put("claimName", name);
   }
+  for (auto volume : own.root())
+    if (!claimed.contains(volume["name"].string())) volumes.push(volume);
   return pod_template;
 }
 
 void validate_running_template(Causes& causes, const Value& object, std::string_view kind) {
   constexpr std::string_view kAlways[] = {"Always"};
-  if (object["spec"].has("volumeClaimTemplates"))
+  const auto own = object["spec"]["template"]["spec"];
+  if (kind == "StatefulSet" &&
+      (!object["spec"]["volumeClaimTemplates"].empty() || own.has("hostname") || own.has("subdomain")))
     validate_pod_template(causes, "spec.template", template_of_set(object["spec"]).root());
   else
     validate_pod_template(causes, "spec.template", object["spec"]["template"]);
@@ -254,12 +266,20 @@ void validate_stateful_set_strategy(Causes& causes, const Value& spec) {
   }
 }
 
+// What extensions/v1beta1 had as spec.rollbackTo.
+void validate_rollback(Causes& causes, std::string_view revision) {
+  std::int64_t number = 0;
+  std::from_chars(revision.data(), revision.data() + revision.size(), number);
+  nonnegative(causes, "spec.rollback.version", number);
+}
+
 void validate_deployment(const Value& object, Causes& causes) {
   const auto spec = object["spec"];
   validate_counts(causes, spec);
   const bool judged = validate_selector(causes, object, "deployment");
   if (judged) validate_running_template(causes, object, "ReplicaSet");
   validate_deployment_strategy(causes, spec);
+  validate_rollback(causes, object["metadata"]["annotations"]["deprecated.deployment.rollback.to"].text());
   if (const auto deadline = spec["progressDeadlineSeconds"];
       deadline && deadline.integer() <= spec["minReadySeconds"].integer())
     invalid(causes, "spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds");
@@ -409,9 +429,12 @@ void validate_cron_job(const Value& object, Causes& causes) {
   validate_job_spec(causes, "spec.jobTemplate.spec", job);
   if (job.has("selector"))
     invalid(causes, "spec.jobTemplate.spec.selector", job["selector"], "`selector` will be auto-generated");
+  constexpr static std::string_view kManual[] = {"nil", "false"};
+  if (job["manualSelector"].boolean())
+    not_supported(causes, "spec.jobTemplate.spec.manualSelector", BadValue::raw("true"), kManual);
+  validate_job_template(causes, "spec.jobTemplate.spec.template", job["template"]);
   if (object["metadata"]["name"].text().size() > 52)
     invalid(causes, "metadata.name", object["metadata"]["name"], "must be no more than 52 characters");
-  validate_job_template(causes, "spec.jobTemplate.spec.template", job["template"]);
 }
 
 void validate_selector_kept(const Value& object, const Value& old, Causes& causes) {
@@ -536,6 +559,7 @@ Strategy workload(std::string_view group, std::string_view resource, void (*defa
   Strategy row;
   row.group = group;
   row.resource = resource;
+  if (resource == "statefulsets") row.name_rule = NameRule::dns_label;
   row.generation = true;
   row.defaults = defaults;
   row.prepare_create = drop_status;
@@ -565,6 +589,17 @@ void validate_plain_template(const Value& object, Causes& causes) {
   validate_pod_template(causes, "template", object["template"]);
 }
 
+void validate_job_status(const Value& object, const Value& old, Causes& causes) {
+  validate_job_status_update(causes, object, old);
+}
+
+/// Who selects in a way that cannot be read is not asked for the template; a DaemonSet need not select.
+bool overlooks_template(const Value& object, std::string_view field) {
+  const auto selector = object["spec"]["selector"];
+  return field.starts_with("spec.template") && selector.is_object() && !is_readable_selector(selector);
+}
+bool overlooks_selector(const Value&, std::string_view field) { return field == "spec.selector"; }
+
 template <std::size_t... Rows>
 void set_status_rules(Strategy& row, std::index_sequence<Rows...>) {
   ((row.resource == kStatuses[Rows].resource ? void(row.validate_status_update = validate_status<Rows>) : void()), ...);
@@ -589,6 +624,9 @@ std::vector<Strategy> workload_strategies() {
   for (auto& row : rows) {
     if (row.resource == "deployments") row.prepare_status_update = keep_members_and_labels;
     if (row.resource == "statefulsets") row.validate_create = validate_stateful_set_create;
+    if (row.resource == "deployments" || row.resource == "replicasets" || row.resource == "statefulsets")
+      row.overlooks = overlooks_template;
+    if (row.resource == "daemonsets") row.overlooks = overlooks_selector;
     set_status_rules(row, std::make_index_sequence<std::size(kStatuses)>());
     if (row.resource == "daemonsets") {
       row.prepare_create = prepare_daemon_set_create;
@@ -597,6 +635,7 @@ std::vector<Strategy> workload_strategies() {
     }
     if (row.resource == "jobs") {
       row.prepare_create = prepare_job_create;
+      row.validate_status_update = validate_job_status;
       row.selectable_fields = {{"status.successful", "status.succeeded", "0"}};
     }
     if (row.resource == "replicasets" || row.resource == "replicationcontrollers")

@@ -255,6 +255,63 @@ class SchemaCheck {
   std::vector<Cause>& causes_;
 };
 
+void check_names(const Value& names, const std::string& path, std::vector<Cause>& causes) {
+  const auto label = [&](std::string_view text, const std::string& field, bool kind) {
+    if (text.empty() && !field.ends_with(']')) return;
+    const auto messages = dns1035_label(kind ? lower(text) : std::string(text));
+    if (messages.empty()) return;
+    invalid(causes, field, text, (kind ? "may have mixed case, but should otherwise match: " : "") + joined(messages));
+  };
+  label(names["plural"].text(), path + ".plural", false);
+  label(names["singular"].text(), path + ".singular", false);
+  label(names["kind"].text(), path + ".kind", true);
+  label(names["listKind"].text(), path + ".listKind", true);
+  std::size_t index = 0;
+  for (const Value name : names["shortNames"]) label(name.text(), indexed(path + ".shortNames", index++), false);
+  const auto kind = names["kind"].text();
+  if (!kind.empty() && kind == names["listKind"].text())
+    invalid(causes, path + ".listKind", kind, "kind and listKind may not be the same");
+  index = 0;
+  for (const Value name : names["categories"]) label(name.text(), indexed(path + ".categories", index++), false);
+}
+
+/// The first member of the schema, or of one inside it, that no structural schema has; empty: none.
+std::string_view unsupported_member(const Value& props) {
+  struct Member {
+    std::string_view name, said;
+  };
+  constexpr Member kUnsupported[] = {{"id", "id"},
+                                     {"$schema", "schema"},
+                                     {"$ref", "$ref"},
+                                     {"patternProperties", "patternProperties"},
+                                     {"dependencies", "dependencies"},
+                                     {"additionalItems", "additionalItems"},
+                                     {"definitions", "definitions"}};
+  if (!props.is_object()) return {};
+  for (const auto& member : kUnsupported) {
+    const Value value = props[member.name];
+    const bool said = value && (value.is_boolean() || !(value.is_string() ? value.text().empty() : value.empty()));
+    if (said) return member.said;
+  }
+  for (const auto inner : {"items", "additionalProperties", "not"})
+    if (const auto found = unsupported_member(props[inner]); !found.empty()) return found;
+  for (const auto inner : {"properties", "allOf", "anyOf", "oneOf"})
+    for (const Value value : props[inner])
+      if (const auto found = unsupported_member(value); !found.empty()) return found;
+  return {};
+}
+
+bool has_default(const Value& props) {
+  if (!props.is_object()) return false;
+  if (props.has("default")) return true;
+  for (const auto inner : {"items", "additionalProperties", "not"})
+    if (has_default(props[inner])) return true;
+  for (const auto inner : {"properties", "allOf", "anyOf", "oneOf"})
+    for (const Value value : props[inner])
+      if (has_default(value)) return true;
+  return false;
+}
+
 // --- the definition ---
 
 class DefinitionCheck {
@@ -262,8 +319,8 @@ class DefinitionCheck {
   DefinitionCheck(const Value& object, std::vector<Cause>& causes)
       : object_(object), spec_(object["spec"]), causes_(causes) {}
 
-  void run() {
-    name();
+  void run(bool made) {
+    if (made) name();
     group();
     scope();
     schemas_are_there();
@@ -272,7 +329,7 @@ class DefinitionCheck {
     const Value names = spec_["names"];
     for (const std::string member : {"plural", "singular", "kind", "listKind"})
       if (names[member].text().empty()) required(causes_, "spec.names." + member);
-    check_names(names, "spec.names");
+    check_names(names, "spec.names", causes_);
     conversion();
     stored_versions();
   }
@@ -309,16 +366,26 @@ class DefinitionCheck {
         required(causes_, indexed("spec.versions", index) + ".schema.openAPIV3Schema");
       ++index;
     }
+    if (spec_["preserveUnknownFields"].boolean() && says_defaults())
+      invalid(causes_, "spec.preserveUnknownFields", BadValue::raw("true"),
+              "must be false in order to use defaults in the schema");
     if (spec_["preserveUnknownFields"].boolean())
       invalid(causes_, "spec.preserveUnknownFields", BadValue::raw("true"),
               "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema "
               "instead");
   }
 
+  bool says_defaults() const {
+    return std::ranges::any_of(spec_["versions"].begin(), spec_["versions"].end(),
+                               [](const Value& version) { return has_default(version["schema"]["openAPIV3Schema"]); });
+  }
+
   void versions() {
     std::set<std::string> names;
     std::size_t index = 0, storage = 0;
     bool unique = true;
+    const bool one_schema = alike("schema"), one_subresources = alike("subresources"),
+               one_columns = alike("additionalPrinterColumns"), one_selectable = alike("selectableFields");
     for (const Value version : spec_["versions"]) {
       const std::string here = indexed("spec.versions", index++);
       storage += version["storage"].boolean() ? 1 : 0;
@@ -326,14 +393,14 @@ class DefinitionCheck {
       if (const auto messages = dns1035_label(version["name"].text()); !messages.empty())
         invalid(causes_, here + ".name", version["name"].text(), joined(messages));
       // Upstream's internal form says the first version's name again.
-      if (const auto messages = dns1035_label(version["name"].text()); index == 1 && !messages.empty())
+      if (const auto messages = dns1035_label(version["name"].text());
+          index == 1 && !version["name"].text().empty() && !messages.empty())
         invalid(causes_, "spec.version", version["name"].text(), joined(messages));
       deprecation(version, here);
-      if (!alike("schema")) schema(version["schema"], version["subresources"].has("status"), here + ".schema");
-      if (!alike("subresources")) subresources(version["subresources"], here + ".subresources");
-      if (!alike("additionalPrinterColumns"))
-        columns(version["additionalPrinterColumns"], here + ".additionalPrinterColumns");
-      if (!alike("selectableFields")) selectable(version, here + ".selectableFields");
+      if (!one_schema) schema(version["schema"], version["subresources"].has("status"), here + ".schema");
+      if (!one_subresources) subresources(version["subresources"], here + ".subresources");
+      if (!one_columns) columns(version["additionalPrinterColumns"], here + ".additionalPrinterColumns");
+      if (!one_selectable) selectable(version, here + ".selectableFields");
     }
     if (!unique) invalid(causes_, "spec.versions", spec_["versions"], "must contain unique version names");
     if (storage != 1)
@@ -380,13 +447,19 @@ class DefinitionCheck {
     const std::size_t before = causes_.size();
     if (has_status) root_members(props, here);
     if (props["nullable"].boolean()) forbidden(causes_, here + ".nullable", "nullable cannot be true at the root");
-    check_structural(props, here, causes_);
-    if (causes_.size() == before) {
+    // Of a schema that says what none may say, the structure is not judged.
+    const auto unsupported = unsupported_member(props);
+    if (unsupported.empty()) check_structural(props, here, causes_);
+    if (unsupported.empty() && causes_.size() == before) {
       Schemas schemas;
       check_defaults(props, *schemas.compile(props), here, causes_);
     }
     SchemaCheck(causes_).node(props, here, {}, true);
-    if (causes_.size() == before) check_rules(props, here, causes_);
+    if (causes_.size() != before) return;
+    if (unsupported.empty())
+      check_rules(props, here, causes_);
+    else
+      invalid(causes_, here, "", "OpenAPIV3Schema '" + std::string(unsupported) + "' is not supported");
   }
 
   // With /status the status' schema is taken out of the whole: nothing else may speak of it.
@@ -476,6 +549,12 @@ class DefinitionCheck {
   }
 
   void selectable(const Value& version, const std::string& path) {
+    if (version["selectableFields"].empty()) return;
+    const bool of_all = path == "spec.selectableFields";
+    if (of_all ? !version.has("schema") : !version["schema"]["openAPIV3Schema"].is_object())
+      return invalid(causes_, path, "",
+                     of_all ? "may only be set when validations.schema is included"
+                            : "may only be set when `version.schema.openAPIV3Schema` is not included");
     std::set<std::string> seen;
     std::size_t index = 0;
     for (const Value field : version["selectableFields"]) {
@@ -521,27 +600,6 @@ class DefinitionCheck {
       }
     }
     return props;
-  }
-
-  void check_names(const Value& names, const std::string& path) {
-    const auto label = [&](std::string_view text, const std::string& field, bool kind) {
-      if (text.empty()) return;
-      const auto messages = dns1035_label(kind ? lower(text) : std::string(text));
-      if (messages.empty()) return;
-      invalid(causes_, field, text,
-              (kind ? "may have mixed case, but should otherwise match: " : "") + joined(messages));
-    };
-    label(names["plural"].text(), path + ".plural", false);
-    label(names["singular"].text(), path + ".singular", false);
-    label(names["kind"].text(), path + ".kind", true);
-    label(names["listKind"].text(), path + ".listKind", true);
-    std::size_t index = 0;
-    for (const Value name : names["shortNames"]) label(name.text(), indexed(path + ".shortNames", index++), false);
-    const auto kind = names["kind"].text();
-    if (!kind.empty() && kind == names["listKind"].text())
-      invalid(causes_, path + ".listKind", kind, "kind and listKind may not be the same");
-    index = 0;
-    for (const Value name : names["categories"]) label(name.text(), indexed(path + ".categories", index++), false);
   }
 
   void conversion() {
@@ -592,6 +650,11 @@ class DefinitionCheck {
     const Value stored = object_["status"]["storedVersions"];
     if (stored.empty())
       return invalid(causes_, "status.storedVersions", BadValue::raw("[]"), "must have at least one stored version");
+    std::set<std::string_view> open;
+    for (const Value name : stored) open.insert(name.text());
+    for (const Value version : spec_["versions"])  // one of a name that is there twice is not listed any more
+      if (open.erase(version["name"].text()) == 0 && version["storage"].boolean())
+        invalid(causes_, "status.storedVersions", stored, "must have the storage version " + version["name"].string());
     std::size_t index = 0;
     for (const Value name : stored) {
       bool listed = false;
@@ -654,8 +717,12 @@ void collect_formats(const Value& props, std::vector<std::string>& found) {
 
 }  // namespace
 
+void check_accepted_names(const Value& object, std::vector<Cause>& causes) {
+  check_names(object["status"]["acceptedNames"], "status.acceptedNames", causes);
+}
+
 void check_definition(const Value& object, const Value& old, std::vector<Cause>& causes) {
-  DefinitionCheck(object, causes).run();
+  DefinitionCheck(object, causes).run(!old);
   if (old) check_change(object["spec"], old["spec"], established(old), causes);
   check_approval(object, old, causes);
 }

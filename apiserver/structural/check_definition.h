@@ -17,6 +17,8 @@ namespace sublet::apiserver {
 
 /// `old` missing: it is made. metadata but its name is judged elsewhere.
 void check_definition(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes);
+/// What a writer of /status may put there as names.
+void check_accepted_names(const schema::Value& object, std::vector<Cause>& causes);
 /// Formats that a schema names and nobody checks.
 std::vector<std::string> unrecognized_formats(const schema::Value& object);
 

@@ -148,15 +148,12 @@ void fill(Value value, const Schema& schema) {
       if (!present || (present.is_null() && !property.schema->nullable))
         value.put(property.name, property.schema->default_value);
     }
-  bool nulls = false;
   for (Value member : value) {
     const Schema* known = schema.member(member.key());
     if (!known) continue;
     if (member.is_null() && !known->nullable && known->default_value) member.set(known->default_value);
-    nulls = nulls || defaultless_null(member, known);
     fill(member, *known);
   }
-  if (nulls) value.retain([&](const Value& member) { return !defaultless_null(member, schema.member(member.key())); });
 }
 
 }  // namespace
@@ -168,6 +165,20 @@ void prune(Value object, const Schema& schema, Root root, std::vector<std::strin
   else
     pruner.value(object, &schema, nullptr);
   if (unknown) std::ranges::sort(*unknown);
+}
+
+void drop_nulls(Value object, const Schema& schema) {
+  if (object.is_array() && schema.items)
+    for (const Value item : object) drop_nulls(item, *schema.items);
+  if (!object.is_object()) return;
+  bool nulls = false;
+  for (const Value member : object) {
+    const Schema* known = schema.member(member.key());
+    if (!known) continue;
+    nulls = nulls || defaultless_null(member, known);
+    drop_nulls(member, *known);
+  }
+  if (nulls) object.retain([&](const Value& member) { return !defaultless_null(member, schema.member(member.key())); });
 }
 
 void apply_schema_defaults(Value object, const Schema& schema) { fill(object, schema); }

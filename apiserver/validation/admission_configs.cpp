@@ -534,6 +534,11 @@ void validate_validating_binding(const Value& binding, Causes& causes) {
   validate_actions(causes, binding["spec"]["validationActions"]);
 }
 
-void validate_mutating_binding(const Value& binding, Causes& causes) { validate_binding_head(causes, binding["spec"]); }
+void validate_mutating_binding(const Value& binding, Causes& causes) {
+  validate_binding_head(causes, binding["spec"]);
+  for (const Value rule : binding["spec"]["matchResources"]["resourceRules"])
+    for (const Value operation : rule["operations"])
+      choice(causes, "spec.matchResources.resourceRules.operations", operation, kMutatingOperations);
+}
 
 }  // namespace sublet::apiserver

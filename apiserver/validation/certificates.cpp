@@ -1,12 +1,11 @@
 #include "apiserver/validation/certificates.h"
 
 #include "apiserver/validation/names.h"
+#include "apiserver/validation/pkcs10.h"
 #include "sublet/net/openssl_ptr.h"
 
 namespace sublet::apiserver {
 namespace {
-
-using RequestPtr = net::OpensslPtr<X509_REQ, X509_REQ_free>;
 
 constexpr std::string_view kRequestType = "CERTIFICATE REQUEST", kCertificateType = "CERTIFICATE";
 constexpr std::size_t kDomainMax = 253, kSignerMax = 571;
@@ -30,13 +29,6 @@ PemBlock next_block(BIO* from) {
   }
   ERR_clear_error();
   return block;
-}
-
-RequestPtr parse_request(const PemBlock& block) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(block.der.data());
-  RequestPtr request(d2i_X509_REQ(nullptr, &bytes, static_cast<long>(block.der.size())));
-  ERR_clear_error();
-  return request;
 }
 
 bool is_certificate(const std::string& der) {
@@ -67,29 +59,15 @@ std::string check_certificate_request(std::string_view pem) {
   const auto reader = net::pem_reader(pem);
   const auto block = next_block(reader.get());
   if (block.type != kRequestType) return "PEM block type must be CERTIFICATE REQUEST";
-  const auto request = parse_request(block);
+  const auto request = Pkcs10::parse(block.der);
   if (!request) return "the PEM block holds no PKCS#10 certificate request";
-  const bool fits = X509_REQ_verify(request.get(), X509_REQ_get0_pubkey(request.get())) == 1;
-  ERR_clear_error();
-  return fits ? "" : "the signature does not fit the request's public key";
+  return request->is_signed() ? "" : "the signature does not fit the request's public key";
 }
 
 std::vector<std::string> request_organizations(std::string_view pem) {
-  std::vector<std::string> names;
   const auto reader = net::pem_reader(pem);
-  const auto request = parse_request(next_block(reader.get()));
-  if (!request) return names;
-  const X509_NAME* subject = X509_REQ_get_subject_name(request.get());
-  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationName, at)) >= 0;) {
-    const auto* text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
-    unsigned char* utf8 = nullptr;
-    const int size = ASN1_STRING_to_UTF8(&utf8, text);
-    if (size < 0) continue;
-    names.emplace_back(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
-    OPENSSL_free(utf8);
-  }
-  ERR_clear_error();
-  return names;
+  const auto request = Pkcs10::parse(next_block(reader.get()).der);
+  return request ? request->organizations() : std::vector<std::string>();
 }
 
 std::string check_certificate_chain(std::string_view pem) {

@@ -17,6 +17,12 @@ bool is_loopback(const IpAddress& ip) {
   return std::all_of(ip.bytes, ip.bytes + 15, [](unsigned char byte) { return byte == 0; }) && ip.bytes[15] == 1;
 }
 
+/// An IPv4 address that is written as an IPv6 one: ::ffff:127.0.0.1.
+bool is_mapped(const IpAddress& ip) {
+  static constexpr unsigned char kPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return ip.v6 && std::equal(std::begin(kPrefix), std::end(kPrefix), ip.bytes);
+}
+
 bool is_link_local(const IpAddress& ip) {
   if (!ip.v6) return ip.bytes[12] == 169 && ip.bytes[13] == 254;
   return ip.bytes[0] == 0xfe && (ip.bytes[1] & 0xc0) == 0x80;
@@ -41,6 +47,7 @@ constexpr AddressRule kRules[] = {
 void validate_endpoint_ip(Causes& causes, const std::string& path, std::string_view ip) {
   auto address = parse_ip(ip);
   if (!address) return invalid_each(causes, path, ip, ip_address(ip));
+  if (is_mapped(*address)) return invalid(causes, path, ip, "must not be an IPv4-mapped IPv6 address");
   if (is_unspecified(*address)) invalid(causes, path, ip, "may not be unspecified (" + std::string(ip) + ")");
   for (const auto& rule : kRules)
     if (rule.matches(*address)) invalid(causes, path, ip, rule.message);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "apiserver/validation/field_rules.h"
 #include "apiserver/validation/names.h"
 #include "sublet/kube/cron_schedule.h"
 
@@ -208,19 +209,10 @@ void validate_indexed(Causes& causes, const std::string& path, const Value& spec
   at_most("maxFailedIndexes", kFailedIndexesOfMany, when);
 }
 
-/// "example.com/path".
-bool is_domain_path(std::string_view text) {
-  const auto slash = text.find('/');
-  if (slash == std::string_view::npos || slash + 1 == text.size()) return false;
-  return dns1123_subdomain(text.substr(0, slash)).empty() &&
-         text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~%!$&'()*+,;=:",
-                                slash + 1) == std::string_view::npos;
-}
-
 void validate_managed_by(Causes& causes, const std::string& path, const Value& manager) {
   const auto at = child(path, "managedBy");
-  if (!is_domain_path(manager.text()))
-    invalid(causes, at, manager, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+  if (manager.text().empty()) return required(causes, at);
+  validate_domain_path(causes, at, manager.text());
   if (manager.text().size() > static_cast<std::size_t>(kManagedByMax)) too_long(causes, at, kManagedByMax);
 }
 
@@ -244,6 +236,10 @@ void validate_time_zone(Causes& causes, const std::string& at, const Value& zone
 }
 
 }  // namespace
+
+std::string index_text_error(std::string_view text, std::int64_t completions) {
+  return count_indexes(text, completions).error;
+}
 
 void validate_job_spec(Causes& causes, const std::string& path, const Value& spec) {
   for (auto field : {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
@@ -278,7 +274,10 @@ void validate_schedule(Causes& causes, const Value& spec) {
   if (schedule.text().empty()) {
     required(causes, "spec.schedule");
   } else {
-    if (auto parsed = kube::CronSchedule::parse(schedule.text()); !parsed)
+    auto text = schedule.text();
+    if (text.starts_with("TZ=") || text.starts_with("CRON_TZ="))
+      text.remove_prefix(std::min(text.find(' '), text.size()));
+    if (auto parsed = kube::CronSchedule::parse(text); !parsed)
       invalid(causes, "spec.schedule", schedule, parsed.error().message);
     if (schedule.text().find("TZ") != std::string_view::npos)
       invalid(causes, "spec.schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");

@@ -1,5 +1,6 @@
 #include "apiserver/validation/object_meta.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -59,13 +60,19 @@ constexpr OwnerField kOwnerFields[] = {{"apiVersion", "version must not be empty
                                        {"name", "must not be empty"},
                                        {"uid", "must not be empty"}};
 
+/// Of "a/b/c" nothing is read as the version.
+bool has_version(std::string_view field, std::string_view text) {
+  if (field != "apiVersion") return true;
+  return std::ranges::count(text, '/') <= 1 && !text.ends_with('/');
+}
+
 void validate_owner_references(Causes& causes, const Value& references) {
   constexpr std::string_view kPath = "metadata.ownerReferences";
   std::string controller;
   for (auto reference : references) {
     for (const auto& field : kOwnerFields)
-      if (reference[field.name].text().empty())
-        invalid(causes, child(std::string(kPath), field.name), "", field.message);
+      if (const auto said = reference[field.name].text(); said.empty() || !has_version(field.name, said))
+        invalid(causes, child(std::string(kPath), field.name), said, field.message);
     if (reference["apiVersion"].text() == "v1" && reference["kind"].text() == "Event")
       invalid(causes, std::string(kPath), reference, "/v1, Kind=Event is disallowed from being an owner");
     if (!reference["controller"].boolean()) continue;

@@ -14,24 +14,6 @@ using schema::Value;
 constexpr std::string_view kEnvFieldPaths[] = {
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
     "status.hostIP", "status.hostIPs",     "status.podIP", "status.podIPs"};
-/// Paths that the downward API knows at all, though not everywhere.
-constexpr std::string_view kKnownFieldPaths[] = {"metadata.annotations", "metadata.labels", "spec.restartPolicy",
-                                                 "spec.schedulerName", "status.phase"};
-/// What a resource's value may be divided by.
-struct DivisorFacts {
-  std::string_view suffix, allowed, message;
-};
-constexpr std::string_view kByteDivisors = ",1,1k,1M,1G,1T,1P,1E,1Ki,1Mi,1Gi,1Ti,1Pi,1Ei,";
-constexpr DivisorFacts kDivisors[] = {
-    {"cpu", ",1m,1,", "only divisor's values 1m and 1 are supported with the cpu resource"},
-    {"memory", kByteDivisors,
-     "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the memory "
-     "resource"},
-    {"ephemeral-storage", kByteDivisors,
-     "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the local "
-     "ephemeral storage resource"}};
-constexpr std::string_view kResourceFields[] = {"limits.cpu",   "limits.ephemeral-storage",   "limits.memory",
-                                                "requests.cpu", "requests.ephemeral-storage", "requests.memory"};
 constexpr std::string_view kEnvSources[] = {"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef",
                                             "fileKeyRef"};
 constexpr std::string_view kHandlers[] = {"exec", "httpGet", "tcpSocket", "grpc", "sleep"};
@@ -72,48 +54,6 @@ void validate_container_ports(Causes& causes, const std::string& path, const Val
   }
 }
 
-/// "metadata.labels['x']" -> true, with the part before the subscript in `base` and the key in `key`.
-bool split_subscript(std::string_view path, std::string_view& base, std::string_view& key) {
-  auto open = path.find("['");
-  if (open == std::string_view::npos || !path.ends_with("']")) return false;
-  base = path.substr(0, open);
-  key = path.substr(open + 2, path.size() - open - 4);
-  return true;
-}
-
-void validate_field_ref(Causes& causes, const std::string& path, const Value& ref) {
-  auto field_path = ref["fieldPath"].text();
-  if (field_path.empty()) return required(causes, child(path, "fieldPath"));
-  std::string_view base, key;
-  if (split_subscript(field_path, base, key)) {
-    if (base != "metadata.labels" && base != "metadata.annotations")
-      return invalid(causes, path, base, "does not support subscript");
-    std::string name(key);
-    if (base == "metadata.annotations")
-      std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-    return invalid_each(causes, path, name, qualified_name(name));
-  }
-  if (!contains(kEnvFieldPaths, field_path) && !contains(kKnownFieldPaths, field_path))
-    return invalid(causes, child(path, "fieldPath"), field_path,
-                   "error converting fieldPath: field label not supported: " + std::string(field_path));
-  if (!contains(kEnvFieldPaths, field_path))
-    not_supported(causes, child(path, "fieldPath"), field_path, kEnvFieldPaths);
-}
-
-void validate_resource_field_ref(Causes& causes, const std::string& path, const Value& ref) {
-  auto resource = ref["resource"].text();
-  if (resource.empty()) return required(causes, child(path, "resource"));
-  bool huge_pages = resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-");
-  if (!huge_pages && !contains(kResourceFields, resource))
-    not_supported(causes, child(path, "resource"), resource, kResourceFields);
-  auto divisor = ref["divisor"].string();
-  if (divisor.empty() || divisor == "0") return;
-  for (const auto& facts : kDivisors)
-    if (resource.ends_with("." + std::string(facts.suffix)) &&
-        facts.allowed.find("," + divisor + ",") == std::string_view::npos)
-      invalid(causes, child(path, "divisor"), resource, facts.message);
-}
-
 void validate_key_ref(Causes& causes, const std::string& path, const Value& ref) {
   invalid_each(causes, child(path, "name"), ref["name"].text(), dns1123_subdomain(ref["name"].text()));
   auto key = ref["key"].text();
@@ -144,9 +84,9 @@ void validate_env_source(Causes& causes, const std::string& path, const Value& v
   if (!source) return;
   int count = 0;
   for (auto name : kEnvSources) count += source.has(name);
-  if (source.has("fieldRef")) validate_field_ref(causes, child(path, "fieldRef"), source["fieldRef"]);
+  if (source.has("fieldRef")) validate_field_ref(causes, child(path, "fieldRef"), source["fieldRef"], kEnvFieldPaths);
   if (source.has("resourceFieldRef"))
-    validate_resource_field_ref(causes, child(path, "resourceFieldRef"), source["resourceFieldRef"]);
+    validate_resource_field_ref(causes, child(path, "resourceFieldRef"), source["resourceFieldRef"], false);
   for (auto name : {"configMapKeyRef", "secretKeyRef"})
     if (source.has(name)) validate_key_ref(causes, child(path, name), source[name]);
   if (source.has("fileKeyRef")) validate_file_ref(causes, child(path, "fileKeyRef"), source["fileKeyRef"]);
@@ -438,17 +378,20 @@ void validate_user_ids(Causes& causes, const std::string& path, const Value& con
     invalid(causes, path, context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
 }
 
-/// Upstream's words differ in the name alone.
-void validate_profile(Causes& causes, const std::string& path, const Value& profile, const std::string& what) {
-  const Value name = profile["localhostProfile"];
-  const std::string at = child(path, "localhostProfile");
-  const bool is_path = what == "seccomp";
-  const bool is_blank = name.text().find_first_not_of(" \t\n\v\f\r") == std::string_view::npos;
-  if (profile["type"].text() != "Localhost") {
-    if (name) invalid(causes, at, profile, "can only be set when " + what + " type is Localhost");
-  } else if (!name || (!is_path && is_blank)) {
-    required(causes, at, "must be set when " + what + " type is Localhost");
-  } else if (is_path) {
+void validate_seccomp_profile(Causes& causes, const std::string& path, const Value& profile) {
+  constexpr static std::string_view kTypes[] = {"Localhost", "RuntimeDefault", "Unconfined"};
+  const auto name = profile["localhostProfile"];
+  const auto type = profile["type"].text();
+  const auto at = child(path, "localhostProfile");
+  if (type.empty())
+    required(causes, child(path, "type"), "type is required when seccompProfile is set");
+  else if (!contains(kTypes, type))
+    not_supported(causes, child(path, "type"), type, kTypes);
+  if (type != "Localhost") {
+    if (name) invalid(causes, at, profile, "can only be set when seccomp type is Localhost");
+  } else if (!name) {
+    required(causes, at, "must be set when seccomp type is Localhost");
+  } else {
     validate_relative_path(causes, at, name.text());
   }
 }
@@ -546,9 +489,9 @@ void validate_windows_options(Causes& causes, const std::string& path, const Val
 
 void validate_node_profiles(Causes& causes, const std::string& path, const Value& security_context) {
   if (const Value profile = security_context["seccompProfile"])
-    validate_profile(causes, child(path, "seccompProfile"), profile, "seccomp");
+    validate_seccomp_profile(causes, child(path, "seccompProfile"), profile);
   if (const Value profile = security_context["appArmorProfile"])
-    validate_profile(causes, child(path, "appArmorProfile"), profile, "AppArmor");
+    validate_app_armor_profile(causes, child(path, "appArmorProfile"), profile);
 }
 
 namespace {
@@ -615,6 +558,7 @@ void validate_containers(Causes& causes, const std::string& path, const Value& s
       }
     }
   }
+  validate_claim_names(causes, child(path, "resources.claims"), spec["resources"]["claims"], pod.claims);
   validate_host_ports(causes, child(path, "containers"), spec["containers"]);
 }
 

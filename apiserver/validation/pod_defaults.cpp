@@ -200,6 +200,7 @@ bool is_digest(std::string_view digest) {
 /// What the image registries' grammar takes (github.com/distribution/reference, ParseNormalizedNamed).
 bool is_image_reference(std::string_view text) {
   constexpr std::size_t kNameMax = 255, kIdSize = 64;
+  constexpr std::string_view kLibrary = "library/";
   if (text.size() == kIdSize && text.find_first_not_of("0123456789abcdef") == std::string_view::npos) return false;
   const auto slash = text.find('/');
   const auto first = text.substr(0, slash);
@@ -216,7 +217,9 @@ bool is_image_reference(std::string_view text) {
     if (!is_tag(rest.substr(colon + 1))) return false;
     rest = rest.substr(0, colon);
   }
-  return rest.size() <= kNameMax && each_part(rest, '/', is_path_part);
+  // What stands alone is in the library of the registry that everybody means.
+  const bool alone = !has_registry && rest.find('/') == std::string_view::npos;
+  return rest.size() + (alone ? kLibrary.size() : 0) <= kNameMax && each_part(rest, '/', is_path_part);
 }
 
 }  // namespace
@@ -234,7 +237,6 @@ std::string_view image_tag(std::string_view reference) {
 void default_pod_spec(schema::Value spec) {
   default_texts(spec, kSpecTexts);
   if (spec["terminationGracePeriodSeconds"].missing()) spec.put("terminationGracePeriodSeconds", 30);
-  if (spec["terminationGracePeriodSeconds"].integer() < 0) spec.put("terminationGracePeriodSeconds", 1);
   if (spec["securityContext"].missing()) spec.object("securityContext");
   default_service_account(spec);
   for (auto list : kContainerLists)
@@ -251,6 +253,7 @@ void default_pod_only(schema::Value spec) {
         if (port["hostPort"].integer() == 0) port.put("hostPort", port["containerPort"].integer());
     }
   }
+  if (spec["terminationGracePeriodSeconds"].integer() < 0) spec.put("terminationGracePeriodSeconds", 1);
   if (spec["enableServiceLinks"].missing()) spec.put("enableServiceLinks", true);
 }
 

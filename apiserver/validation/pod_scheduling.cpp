@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
@@ -63,7 +64,51 @@ void validate_node_term(Causes& causes, const std::string& path, const Value& te
     validate_field_requirement(causes, item(child(path, "matchFields"), index++), requirement);
 }
 
-void validate_pod_term(Causes& causes, const std::string& path, const Value& term) {
+void validate_label_keys(Causes& causes, const std::string& path, const Value& keys, const Value& selector) {
+  if (keys.empty()) return;
+  if (!selector) return forbidden(causes, path, "must not be specified when labelSelector is not set");
+  std::size_t index = 0;
+  for (auto key : keys) invalid_each(causes, item(path, index++), key.text(), qualified_name(key.text()));
+}
+
+/// A key by which pods are to be matched is in the selector only once: as itself or, of a Pod, with the Pod's own
+/// label. The path is upstream's: it counts the keys where it names the term.
+void validate_repeated_keys(Causes& causes, const std::string& path, const Value& keys, const Value& selector,
+                            const Value& labels) {
+  std::map<std::string_view, std::size_t> places;
+  std::size_t place = 0;
+  for (auto key : keys) places[key.text()] = place++;
+  std::set<std::string_view> met;
+  const auto meet = [&](std::string_view key) {
+    if (!met.contains(key) || !places.contains(key)) return;
+    invalid(causes, item(path, places[key]), key, "exists in both matchLabelKeys and labelSelector");
+  };
+  for (auto label : selector["matchLabels"]) met.insert(label.key());
+  for (auto expression : selector["matchExpressions"]) {
+    meet(expression["key"].text());
+    met.insert(expression["key"].text());
+  }
+  for (auto key : keys)
+    if (labels.has(key.text())) meet(key.text());
+}
+
+void validate_match_keys(Causes& causes, const std::string& path, const Value& term, const Value& labels) {
+  const auto keys = term["matchLabelKeys"], others = term["mismatchLabelKeys"], selector = term["labelSelector"];
+  if (keys.empty() && others.empty()) return;
+  validate_label_keys(causes, child(path, "matchLabelKeys"), keys, selector);
+  validate_label_keys(causes, child(path, "mismatchLabelKeys"), others, selector);
+  if (selector) validate_repeated_keys(causes, path, keys, selector, labels);
+  std::size_t index = 0;
+  for (auto key : keys) {
+    const auto at = item(child(path, "matchLabelKeys"), index++);
+    bool both = false;
+    for (auto other : others) both |= other.text() == key.text();
+    if (both) invalid(causes, at, key.text(), "exists in both matchLabelKeys and mismatchLabelKeys");
+  }
+}
+
+void validate_pod_term(Causes& causes, const std::string& path, const Value& term, const Value& labels) {
+  validate_match_keys(causes, path, term, labels);
   validate_label_selector(causes, child(path, "labelSelector"), term["labelSelector"]);
   validate_label_selector(causes, child(path, "namespaceSelector"), term["namespaceSelector"]);
   for (auto name : term["namespaces"])
@@ -119,7 +164,7 @@ void validate_node_selector(Causes& causes, const std::string& path, const Value
   for (auto term : selector["nodeSelectorTerms"]) validate_node_term(causes, item(terms, index++), term, true);
 }
 
-void validate_affinity(Causes& causes, const std::string& path, const Value& affinity) {
+void validate_affinity(Causes& causes, const std::string& path, const Value& affinity, const Value& labels) {
   if (auto node = affinity["nodeAffinity"]) {
     std::string at = child(path, "nodeAffinity");
     if (node.has(kRequired)) validate_node_selector(causes, child(at, kRequired), node[kRequired]);
@@ -134,17 +179,46 @@ void validate_affinity(Causes& causes, const std::string& path, const Value& aff
     auto terms = affinity[kind];
     std::string at = child(path, kind);
     std::size_t index = 0;
-    for (auto term : terms[kRequired]) validate_pod_term(causes, item(child(at, kRequired), index++), term);
+    for (auto term : terms[kRequired]) validate_pod_term(causes, item(child(at, kRequired), index++), term, labels);
     index = 0;
     for (auto term : terms[kPreferred]) {
       std::string term_path = item(child(at, kPreferred), index++);
       validate_weight(causes, term_path, term);
-      validate_pod_term(causes, child(term_path, "podAffinityTerm"), term["podAffinityTerm"]);
+      validate_pod_term(causes, child(term_path, "podAffinityTerm"), term["podAffinityTerm"], labels);
     }
   }
 }
 
-void validate_topology_spread(Causes& causes, const std::string& path, const Value& constraints) {
+namespace {
+
+/// Whether `terms` begins with all that `old` has, and has nothing where that had nothing.
+bool has_only_additions(const Value& term, const Value& old) {
+  constexpr std::string_view kLists[] = {"matchExpressions", "matchFields"};
+  if (old[kLists[0]].empty() && old[kLists[1]].empty() && !(term[kLists[0]].empty() && term[kLists[1]].empty()))
+    return false;
+  for (auto list : kLists) {
+    if (term[list].size() < old[list].size()) return false;
+    for (std::size_t i = 0; i < old[list].size(); ++i)
+      if (!semantically_equal(term[list].at(i), old[list].at(i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void validate_node_affinity_update(Causes& causes, const std::string& path, const Value& affinity, const Value& old) {
+  const auto before = old[kRequired]["nodeSelectorTerms"], terms = affinity[kRequired]["nodeSelectorTerms"];
+  if (before.empty() || semantically_equal(affinity, old)) return;
+  const auto at = child(child(path, kRequired), "nodeSelectorTerms");
+  if (terms.size() != before.size())
+    return invalid(causes, at, terms ? BadValue(terms) : BadValue::raw("null"),
+                   "no additions/deletions to non-empty NodeSelectorTerms list are allowed");
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (!has_only_additions(terms.at(i), before.at(i)))
+      invalid(causes, item(at, i), terms.at(i), "only additions are allowed (no mutations or deletions)");
+}
+
+void validate_topology_spread(Causes& causes, const std::string& path, const Value& constraints, const Value& labels) {
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> to_come;  // of the same key and action
   for (auto constraint : constraints)
     ++to_come[{constraint["topologyKey"].text(), constraint["whenUnsatisfiable"].text()}];
@@ -154,10 +228,7 @@ void validate_topology_spread(Causes& causes, const std::string& path, const Val
     if (constraint["maxSkew"].integer() <= 0)
       invalid(causes, child(at, "maxSkew"), constraint["maxSkew"].integer(), "must be greater than zero");
     auto key = constraint["topologyKey"].text();
-    if (key.empty())
-      required(causes, child(at, "topologyKey"), "can not be empty");
-    else
-      invalid_each(causes, child(at, "topologyKey"), key, qualified_name(key));
+    if (key.empty()) required(causes, child(at, "topologyKey"), "can not be empty");
     auto action = constraint["whenUnsatisfiable"].text();
     if (--to_come[{key, action}] > 0)
       duplicate(causes, child(at, "{topologyKey, whenUnsatisfiable}"),
@@ -168,6 +239,7 @@ void validate_topology_spread(Causes& causes, const std::string& path, const Val
         invalid(causes, child(at, "minDomains"), domains,
                 "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not " + std::string(action));
     }
+    validate_match_keys(causes, at, constraint, labels);
     validate_label_selector(causes, child(at, "labelSelector"), constraint["labelSelector"]);
   }
 }

@@ -179,6 +179,81 @@ void validate_file_keys(Causes& causes, const std::string& path, const Value& sp
   }
 }
 
+/// Calls `look` with each container of the pod, and its path.
+template <typename Look>
+void each_container(const std::string& path, const Value& spec, const Look& look) {
+  for (auto list : {"initContainers", "containers", "ephemeralContainers"}) {
+    std::size_t index = 0;
+    for (auto container : spec[list]) look(container, item(child(path, list), index++));
+  }
+}
+
+/// Windows: either all containers are processes of their node, or none.
+void validate_host_processes(Causes& causes, const std::string& path, const Value& spec) {
+  const auto of_pod = spec["securityContext"]["windowsOptions"]["hostProcess"];
+  std::size_t all = 0, processes = 0;
+  each_container(path, spec, [&](const Value& container, const std::string& at) {
+    const auto own = container["securityContext"]["windowsOptions"]["hostProcess"];
+    if (of_pod && own && of_pod.boolean() != own.boolean())
+      invalid(causes, child(at, "securityContext.windowsOptions.hostProcess"), own,
+              std::string("pod hostProcess value must be identical if both are specified, was ") +
+                  (of_pod.boolean() ? "true" : "false"));
+    ++all;
+    processes += own ? own.boolean() : of_pod.boolean();
+  });
+  if (processes == 0) return;
+  if (processes != all)
+    invalid(causes, path, "",
+            "If pod contains any hostProcess containers then all containers must be HostProcess containers");
+  if (!spec["hostNetwork"].boolean())
+    invalid(causes, child(path, "hostNetwork"), BadValue::raw("false"),
+            "hostNetwork must be true if pod contains any hostProcess containers");
+}
+
+// What only Linux knows, of the pod, of its security context, and of a container's.
+constexpr std::string_view
+    kLinuxOfPod[] = {"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"},
+    kLinuxOfContext[] = {"appArmorProfile",     "seLinuxOptions",
+                         "seccompProfile",      "fsGroup",
+                         "fsGroupChangePolicy", "sysctls",
+                         "runAsUser",           "runAsGroup",
+                         "supplementalGroups",  "supplementalGroupsPolicy",
+                         "seLinuxChangePolicy"},
+    kLinuxOfContainer[] = {
+        "appArmorProfile", "seLinuxOptions",           "seccompProfile", "capabilities", "readOnlyRootFilesystem",
+        "privileged",      "allowPrivilegeEscalation", "procMount",      "runAsUser",    "runAsGroup"};
+
+void forbid_linux(Causes& causes, const std::string& path, const Value& value,
+                  std::span<const std::string_view> fields) {
+  for (auto field : fields) {
+    const auto member = value[field];
+    const bool said = member && !(field == "hostPID" || field == "hostIPC" ? !member.boolean()
+                                                                           : field == "sysctls" && member.empty());
+    if (said) forbidden(causes, child(path, field), "cannot be set for a windows pod");
+  }
+}
+
+void validate_os(Causes& causes, const std::string& path, const Value& spec) {
+  constexpr static std::string_view kSystems[] = {"linux", "windows"};
+  const auto os = spec["os"]["name"].text();
+  if (os.empty()) return;  // of one without a name the schema speaks
+  if (os != kSystems[0] && os != kSystems[1]) return not_supported(causes, child(path, "os"), os, kSystems);
+  const auto context = child(path, "securityContext");
+  if (os == "windows") {
+    forbid_linux(causes, path, spec, kLinuxOfPod);
+    forbid_linux(causes, context, spec["securityContext"], kLinuxOfContext);
+  } else if (spec["securityContext"].has("windowsOptions")) {
+    forbidden(causes, child(context, "windowsOptions"), "windows options cannot be set for a linux pod");
+  }
+  each_container(path, spec, [&](const Value& container, const std::string& at) {
+    const auto own = child(at, "securityContext");
+    if (os == "windows")
+      forbid_linux(causes, own, container["securityContext"], kLinuxOfContainer);
+    else if (container["securityContext"].has("windowsOptions"))
+      forbidden(causes, child(own, "windowsOptions"), "windows options cannot be set for a linux pod");
+  });
+}
+
 bool same_list_length(Causes& causes, const std::string& path, const Value& containers, const Value& old) {
   if (containers.size() == old.size()) return true;
   forbidden(causes, path, "pod updates may not add or remove containers");
@@ -233,7 +308,7 @@ void validate_node_selector_additions(Causes& causes, const std::string& path, c
   for (auto entry : old) {
     if (selector[entry.key()].text() == entry.text() && selector.has(entry.key())) continue;
     return invalid(causes, path, selector,
-                   "only additions are allowed to spec.nodeSelector (no mutations or deletions)");
+                   "only additions to spec.nodeSelector are allowed (no mutations or deletions)");
   }
 }
 
@@ -249,10 +324,11 @@ void restore_updatable_fields(Causes& causes, const std::string& path, Value mun
   if (old_spec["terminationGracePeriodSeconds"].integer() < 0 && munged["terminationGracePeriodSeconds"].integer() == 1)
     copy_field(munged, old_spec, "terminationGracePeriodSeconds");
   if (old_spec["schedulingGates"].empty()) return;
-  // A gated pod may still be narrowed down: its node selector may grow, and its node affinity may be tightened (which
-  // of several terms is the tighter one is left to the host's API server).
+  // A gated pod may still be narrowed down: its node selector may grow, and its node affinity may be tightened.
   validate_node_selector_additions(causes, child(path, "nodeSelector"), munged["nodeSelector"],
                                    old_spec["nodeSelector"]);
+  validate_node_affinity_update(causes, child(path, "affinity.nodeAffinity"), munged["affinity"]["nodeAffinity"],
+                                old_spec["affinity"]["nodeAffinity"]);
   copy_field(munged, old_spec, "nodeSelector");
   auto old_affinity = old_spec["affinity"];
   if (munged.has("affinity") || old_affinity.has("nodeAffinity")) {
@@ -264,8 +340,9 @@ void restore_updatable_fields(Causes& causes, const std::string& path, Value mun
 
 }  // namespace
 
-void validate_pod_spec(Causes& causes, const std::string& path, const Value& spec, bool is_pod) {
-  const auto volumes = validate_volumes(causes, child(path, "volumes"), spec["volumes"]);
+void validate_pod_spec(Causes& causes, const std::string& path, const Value& spec, const Value& metadata) {
+  const bool is_pod = bool(metadata);
+  const auto volumes = validate_volumes(causes, child(path, "volumes"), spec["volumes"], metadata);
   validate_pod_claims(causes, child(path, "resourceClaims"), spec["resourceClaims"]);
   validate_containers(causes, path, spec, volumes);
   validate_pod_resources(causes, path, spec);
@@ -277,7 +354,7 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
     invalid(causes, child(path, "securityContext.shareProcessNamespace"), spec["shareProcessNamespace"],
             "ShareProcessNamespace and HostPID cannot both be enabled");
   validate_security_context(causes, child(path, "securityContext"), spec["securityContext"]);
-  validate_affinity(causes, child(path, "affinity"), spec["affinity"]);
+  validate_affinity(causes, child(path, "affinity"), spec["affinity"], metadata["labels"]);
   validate_dns(causes, path, spec);
   std::size_t index = 0;
   for (auto gate : spec["readinessGates"]) {
@@ -285,7 +362,9 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
     invalid_each(causes, at, gate["conditionType"].text(), qualified_name(gate["conditionType"].text()));
   }
   validate_gates(causes, child(path, "schedulingGates"), spec["schedulingGates"]);
-  validate_topology_spread(causes, child(path, "topologySpreadConstraints"), spec["topologySpreadConstraints"]);
+  validate_topology_spread(causes, child(path, "topologySpreadConstraints"), spec["topologySpreadConstraints"],
+                           metadata["labels"]);
+  validate_host_processes(causes, path, spec);
   validate_pod_hostname(causes, path, spec);
   for (const auto& fact : kNameFields) {
     auto name = spec[fact.field].text();
@@ -303,9 +382,7 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
       invalid_each(causes, item(child(at, "hostnames"), name_index++), name.text(), dns1123_subdomain(name.text()));
   }
   validate_choice(causes, path, spec, {"preemptionPolicy", {"PreemptLowerPriority", "Never"}});
-  auto os = spec["os"]["name"].text();
-  constexpr std::string_view kSystems[] = {"linux", "windows"};
-  if (!os.empty() && os != kSystems[0] && os != kSystems[1]) not_supported(causes, child(path, "os"), os, kSystems);
+  validate_os(causes, path, spec);
   validate_overhead(causes, child(path, "overhead"), spec["overhead"]);
   validate_file_keys(causes, path, spec);
   if (!is_pod) return;
@@ -317,8 +394,11 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
 
 void validate_pod_template(Causes& causes, const std::string& path, const Value& pod_template) {
   validate_labels(causes, child(path, "labels"), pod_template["metadata"]["labels"]);
-  validate_annotations(causes, child(path, "annotations"), pod_template["metadata"]["annotations"]);
-  validate_pod_spec(causes, child(path, "spec"), pod_template["spec"], false);
+  const auto annotations = pod_template["metadata"]["annotations"];
+  validate_annotations(causes, child(path, "annotations"), annotations);
+  validate_pod_annotations(causes, child(path, "annotations"), annotations, pod_template["spec"]);
+  validate_pod_spec(causes, child(path, "spec"), pod_template["spec"], {});
+  validate_profiles_agree(causes, child(path, "spec"), annotations, pod_template["spec"]);
   if (!pod_template["spec"]["ephemeralContainers"].empty())
     forbidden(causes, child(path, "spec.ephemeralContainers"), "ephemeral containers not allowed in pod template");
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,8 +18,22 @@ void default_pod_spec(schema::Value spec);
 /// What only a Pod itself gets: requests from limits, host ports, service links.
 void default_pod_only(schema::Value spec);
 
-/// `is_pod`: a Pod itself, not a template.
-void validate_pod_spec(Causes& causes, const std::string& path, const schema::Value& spec, bool is_pod);
+/// `metadata`: of a Pod itself; missing for a template's.
+void validate_pod_spec(Causes& causes, const std::string& path, const schema::Value& spec,
+                       const schema::Value& metadata);
+/// Annotations that mean something in a pod or a template, at `path`.
+void validate_pod_annotations(Causes& causes, const std::string& path, const schema::Value& annotations,
+                              const schema::Value& spec);
+/// Those that no update may touch.
+void validate_pod_annotations_update(Causes& causes, const std::string& path, const schema::Value& annotations,
+                                     const schema::Value& old);
+/// Annotations that say the same as fields must say the same as they do; `path`: of the spec.
+void validate_profiles_agree(Causes& causes, const std::string& path, const schema::Value& annotations,
+                             const schema::Value& spec);
+/// An appArmorProfile.
+void validate_app_armor_profile(Causes& causes, const std::string& path, const schema::Value& profile);
+/// A Pod's status, as an update of it may leave it.
+void validate_pod_status_update(Causes& causes, const schema::Value& pod, const schema::Value& old_pod);
 /// spec.template of workload kinds: labels, annotations, spec.
 void validate_pod_template(Causes& causes, const std::string& path, const schema::Value& pod_template);
 /// The few fields of a Pod's spec that may change.
@@ -33,14 +48,26 @@ void validate_pod_resize(Causes& causes, const schema::Value& pod, const schema:
 void validate_tolerations(Causes& causes, const std::string& path, const schema::Value& tolerations);
 /// required...: NodeSelector with terms.
 void validate_node_selector(Causes& causes, const std::string& path, const schema::Value& selector);
-void validate_affinity(Causes& causes, const std::string& path, const schema::Value& affinity);
-void validate_topology_spread(Causes& causes, const std::string& path, const schema::Value& constraints);
+/// `labels`: those of the Pod itself, which are going to be merged into selectors; missing for a template's.
+void validate_affinity(Causes& causes, const std::string& path, const schema::Value& affinity,
+                       const schema::Value& labels);
+void validate_topology_spread(Causes& causes, const std::string& path, const schema::Value& constraints,
+                              const schema::Value& labels);
+/// The node affinity of a gated pod may only become narrower.
+void validate_node_affinity_update(Causes& causes, const std::string& path, const schema::Value& affinity,
+                                   const schema::Value& old);
 /// Volumes in which nothing is wrong; only these can be mounted. Refers to the pod.
 struct SoundVolumes {
   std::set<std::string_view> names;
   std::set<std::string_view> claimed;  // those of a claim, which may be block devices
 };
-SoundVolumes validate_volumes(Causes& causes, const std::string& path, const schema::Value& volumes);
+SoundVolumes validate_volumes(Causes& causes, const std::string& path, const schema::Value& volumes,
+                              const schema::Value& metadata);
+/// The downward API: what of the pod is told, at `path`.fieldPath, one of `known`; what of a container, whose name a
+/// volume must say.
+void validate_field_ref(Causes& causes, const std::string& path, const schema::Value& ref,
+                        std::span<const std::string_view> known);
+void validate_resource_field_ref(Causes& causes, const std::string& path, const schema::Value& ref, bool in_volume);
 /// What a hostPath or a local volume says of its place on the node: path and type.
 void validate_volume_path(Causes& causes, const std::string& path, const schema::Value& source);
 /// Whether ".." is one of the parts of a path.

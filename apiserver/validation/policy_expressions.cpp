@@ -102,16 +102,18 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-PolicyEnvironment::PolicyEnvironment(Offers offers) : names_(cel::Library::kubernetes) {
+PolicyEnvironment::PolicyEnvironment(const Offers& offers) : names_(cel::Library::kubernetes) {
   static const TypeRef request = make_request_type(), namespace_type = make_namespace_type();
-  names_.declare("object");
-  names_.declare("oldObject");
+  const auto typed = [](const TypeRef& type) { return type ? type : Type::of(Kind::dyn); };
+  names_.declare("object", typed(offers.object_type));
+  names_.declare("oldObject", typed(offers.object_type));
   names_.declare("namespaceObject", namespace_type);
   names_.declare("request", request);
-  names_.declare("params");
+  names_.declare("params", typed(offers.params_type));
   names_.declare("authorizer", Kind::authorizer);
   names_.declare("authorizer.requestResource", Kind::resource_check);
   if (!offers.params) names_.hide("params");
+  if (!offers.request_resource) names_.hide("authorizer.requestResource");
   if (!offers.authorizer) *this = without_authorizer();
   if (offers.patches) names_.offer_patches();
 }

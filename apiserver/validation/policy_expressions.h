@@ -31,8 +31,11 @@ class PolicyEnvironment {
  public:
   struct Offers {
     bool params = false, authorizer = true, patches = false;
+    bool request_resource = true;  // authorizer.requestResource
+    patches::cel::TypeRef object_type = nullptr,
+                          params_type = nullptr;  // of object and oldObject, of params; null: anything
   };
-  explicit PolicyEnvironment(Offers offers);
+  explicit PolicyEnvironment(const Offers& offers);
   /// There are variables, so that one that is not declared is an unknown field of `variables`.
   void compose() { names_.close("variables", "variable"); }
   /// `variables.<name>`, of what its expression gives; of one that does not compile, anything.

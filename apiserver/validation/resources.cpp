@@ -118,7 +118,11 @@ void validate_resource_quantity(Causes& causes, const std::string& path, std::st
                                 const schema::Value& quantity) {
   auto value = quantity_nanos_of(quantity);
   if (value < 0) invalid(causes, path, quantity, "must be greater than or equal to 0");
-  if (is_extended_resource(name) && value % kUnit != 0) invalid(causes, path, quantity, "must be an integer");
+  constexpr std::string_view kCounted[] = {
+      "pods",       "resourcequotas",         "services",           "replicationcontrollers", "secrets",
+      "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"};
+  if ((is_extended_resource(name) || std::ranges::find(kCounted, name) != std::end(kCounted)) && value % kUnit != 0)
+    invalid(causes, path, quantity, "must be an integer");
 }
 
 void validate_container_resources(Causes& causes, const std::string& path, const schema::Value& resources) {
@@ -156,8 +160,9 @@ void validate_pod_resources(Causes& causes, const std::string& path, const schem
     for (auto quantity : resources[list]) {
       const auto name = quantity.key();
       const auto field = keyed(child(at, list), name);
+      const auto before = causes.size();
       validate_resource_name(causes, field, name);
-      if (name != "cpu" && name != "memory" && !is_huge_page_resource(name))
+      if (causes.size() == before && name != "cpu" && name != "memory" && !is_huge_page_resource(name))
         not_supported(causes, field, name, kPodResources);
       validate_resource_quantity(causes, field, name, quantity);
     }

@@ -255,7 +255,9 @@ TEST(Apply, RefusesWhatIsWrong) {
             "metadata.managedFields must be nil");
   EXPECT_EQ(apply(rig, kConfigMaps + "/a", "me", config_map("{}", R"(,"uid":"u")")).code, 409);
   EXPECT_EQ(apply(rig, kConfigMaps + "/a", "me", "a: [").code, 400);
-  EXPECT_EQ(apply(rig, kConfigMaps + "/a", "me", config_map("{}", R"(,"resourceVersion":"1")")).code, 400);
+  EXPECT_EQ(apply(rig, kConfigMaps + "/a", "me", config_map("{}", R"(,"resourceVersion":"x")")).code, 400);
+  EXPECT_EQ(apply(rig, kConfigMaps + "/a", "me", config_map("{}", R"(,"resourceVersion":"1")")).code, 201);
+  EXPECT_EQ(apply(rig, kConfigMaps + "/a", "me", config_map("{}", R"(,"resourceVersion":"1")")).code, 409);
 }
 
 TEST(Apply, TakesYamlAndJudgesTwins) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "apiserver/admission/admission.h"
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/authz/request_attributes.h"
@@ -31,6 +33,23 @@ Outcome may_create(const RequestContext& request) {
   return request.core->authorizer.check(attributes);
 }
 
+constexpr std::string_view kVersionSet = "resourceVersion should not be set on objects to be created";
+
+bool is_number(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// A POST alone has none to bring: a PUT or an apply whose object is gone creates it, whatever version it knew. Upstream
+// answers from its storage, after everything else was judged, and without a reason.
+Outcome brings_no_version(const RequestContext& request, const Value& object) {
+  const std::string_view version = object["metadata"]["resourceVersion"].text();
+  if (request.info.verb != Verb::create || version.find_first_not_of('0') == std::string_view::npos) return {};
+  Status status;
+  status.code = 500;
+  status.message = kVersionSet;
+  return fail(std::move(status));
+}
+
 class CreateRun final : public WriteRun {
  public:
   CreateRun(const ContextPtr& context, DraftBody body) : WriteRun(context), body_(std::move(body)) {}
@@ -52,8 +71,7 @@ Outcome mutate_new(Write& write, Draft& draft) {
   RequestContext& request = write.request;
   const Value object = draft.object.root();
   if (auto matched = match_url(request, object); !matched) return matched;
-  if (!object["metadata"]["resourceVersion"].text().empty())
-    return bad_request("resourceVersion should not be set on objects to be created");
+  if (!is_number(object["metadata"]["resourceVersion"].text())) return bad_request(std::string(kVersionSet));
   begin_metadata(write, object);
   apply_defaults(request, object);
   manage_fields(write, draft);
@@ -69,9 +87,10 @@ Outcome validate_new(Write& write, Draft& draft) {
   if (const auto prepare = strategy_of(*request.route).prepare_create)
     if (auto prepared = prepare(write.context, object); !prepared) return prepared;
   std::vector<Cause> causes;
-  collect_causes(request, object, causes);
-  if (const auto& strategy = strategy_of(*request.route); strategy.validate_create)
-    strategy.validate_create(object, causes);
+  const auto& strategy = strategy_of(*request.route);
+  collect_causes(request, object, strategy.name_rule, causes);
+  if (strategy.validate_create) strategy.validate_create(object, causes);
+  if (strategy.judge_create) strategy.judge_create(write.context, object, causes);
   if (!causes.empty())
     return fail(invalid_status(request.served().group, request.served().kind, object["metadata"]["name"].text(),
                                std::move(causes)));
@@ -83,6 +102,7 @@ Result<Plan> plan_new(Write& write, Draft& draft) {
   RequestContext& request = write.request;
   if (auto charged = charge_quota(write.context, WriteVerb::create, draft.object.root(), Value()); !charged)
     return fail(charged.error());
+  if (auto unset = brings_no_version(request, draft.object.root()); !unset) return fail(unset.error());
   const auto claim = strategy_of(*request.route).claim_create;
   schema::Document claimed;  // what was claimed for one Txn is not kept for the next
   if (claim) claimed = draft.object.clone();

@@ -11,8 +11,9 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::size_t kLookedAtMax = 512;   // objects between two looks at how much a step has done
-constexpr std::size_t kLookedAtBytes = 64;  // what looking at one object counts for, in bytes written
+constexpr std::size_t kLookedAtMax = 512;                // objects between two looks at how much a step has done
+constexpr std::size_t kLookedAtBytes = 64;               // what looking at one object counts for, in bytes written
+constexpr std::size_t kReadBytes = 2 * net::kStepBytes;  // of objects that a step reads to judge them, about
 
 }  // namespace
 
@@ -26,30 +27,64 @@ Selection::Selection(store::Snapshot snapshot, std::string prefix, std::string_v
       filter_(std::move(filter)),
       limit_(static_cast<std::size_t>(limit)) {}
 
-/// False: the page is full, and this object stands behind it.
+/// One that matches. False: the page is full, and this object stands behind it.
 bool Selection::take(const store::Object& object, std::vector<const store::Object*>& found) {
-  if (!filter_.everything() && !filter_.matches(object)) return true;
   more_ = limit_ > 0 && found.size() == limit_;
   if (!more_) found.push_back(&object);
   return !more_;
 }
 
-std::size_t Selection::step(std::vector<const store::Object*>& found) {
-  if (const auto name = filter_.name(); name && prefix_.find('/') != prefix_.rfind('/')) {  // one object at most
-    done_ = true;
-    if (const auto object = snapshot_.get(prefix_ + std::string(*name))) take(*object, found);
-    return 1;
-  }
+Result<std::size_t> Selection::step(std::vector<const store::Object*>& found) {
+  if (const auto name = filter_.name(); name && prefix_.find('/') != prefix_.rfind('/'))
+    return step_by_name(*name, found);
+  if (filter_.reads_objects()) return step_reading(found);
   if (cursor_.empty() && filter_.everything()) found.reserve(std::min(snapshot_.count(prefix_), kLookedAtMax));
   std::size_t looked_at = 0;
   const store::Object* last = nullptr;
   snapshot_.scan(prefix_, cursor_, [&](const store::ObjectPtr& object) {
     last = object.get();
-    return take(*object, found) && ++looked_at < kLookedAtMax;
+    const bool goes_on = !filter_.may_match(*object) || take(*object, found);
+    return goes_on && ++looked_at < kLookedAtMax;
   });
   done_ = more_ || looked_at < kLookedAtMax;
   if (last) cursor_ = last->key;
-  return looked_at;
+  return looked_at * kLookedAtBytes;
+}
+
+/// There is one object at most.
+Result<std::size_t> Selection::step_by_name(std::string_view name, std::vector<const store::Object*>& found) {
+  done_ = true;
+  const auto object = snapshot_.get(prefix_ + std::string(name));
+  if (!object) return kLookedAtBytes;
+  const auto matches = filter_.matches(*object);
+  if (!matches) return fail(matches.error());
+  if (*matches) take(*object, found);
+  return kLookedAtBytes;
+}
+
+/// Of objects that must be read to be judged, and perhaps be converted for that: those of a step at once.
+Result<std::size_t> Selection::step_reading(std::vector<const store::Object*>& found) {
+  std::vector<const store::Object*> read;
+  std::size_t looked_at = 0, bytes = 0;
+  const store::Object* last = nullptr;
+  snapshot_.scan(prefix_, cursor_, [&](const store::ObjectPtr& object) {
+    last = object.get();
+    if (filter_.may_match(*object)) {
+      read.push_back(last);
+      bytes += last->bytes.size();
+    }
+    return ++looked_at < kLookedAtMax && bytes < kReadBytes;
+  });
+  const auto held = filter_.prepare(read);
+  if (!held) return fail(held.error());
+  for (std::size_t at = 0; at < read.size() && !more_; ++at) {
+    const auto matches = filter_.matches(*read[at]);
+    if (!matches) return fail(matches.error());
+    if (*matches) take(*read[at], found);
+  }
+  done_ = more_ || (looked_at < kLookedAtMax && bytes < kReadBytes);
+  if (last) cursor_ = last->key;
+  return looked_at * kLookedAtBytes + bytes;
 }
 
 void Selection::describe_rest(const store::Object& last, ListMeta& meta) const {
@@ -81,6 +116,7 @@ Result<ListSource::Step> ListSource::next(std::string& out, const std::shared_pt
   if (rendering_) return render(out, waker);
   const auto all = write(out);
   if (!all) return fail(all.error());
+  if (!seat_ && (!*all || out.size() + whole_.size() > net::kStepBytes)) seat_ = KeptSeat::of(*context_);
   if (writer_.is_rendered_whole()) whole_ += std::exchange(out, {});
   if (!*all) return Step::more;
   return writer_.is_rendered_whole() ? render(out, waker) : end();
@@ -90,7 +126,8 @@ Result<ListSource::Step> ListSource::next(std::string& out, const std::shared_pt
 Result<bool> ListSource::write(std::string& out) {
   Work work;
   if (!head_written_) {
-    if (must_find_all() && !find_all(work)) return false;
+    if (must_find_all())
+      if (auto all = find_all(work); !all || !*all) return all;
     if (writer_.is_protobuf()) {
       auto all = measure(work);
       if (!all || !*all) return all;
@@ -110,8 +147,12 @@ ListSource::Step ListSource::end() {
 bool ListSource::must_find_all() const { return !selection_.done() && (selection_.limited() || writer_.is_protobuf()); }
 
 /// True when all is found.
-bool ListSource::find_all(Work& work) {
-  while (!selection_.done() && work.done < step_bytes_) work.done += selection_.step(objects_) * kLookedAtBytes;
+Result<bool> ListSource::find_all(Work& work) {
+  while (!selection_.done() && work.done < step_bytes_) {
+    const auto looked_at = selection_.step(objects_);
+    if (!looked_at) return fail(looked_at.error());
+    work.done += *looked_at;
+  }
   return selection_.done();
 }
 
@@ -157,7 +198,9 @@ Result<bool> ListSource::write_items(std::string& out, Work& work) {
       if (selection_.done()) return true;
       objects_.clear();
       at_ = 0;
-      work.done += selection_.step(objects_) * kLookedAtBytes;
+      const auto looked_at = selection_.step(objects_);
+      if (!looked_at) return fail(looked_at.error());
+      work.done += *looked_at;
       continue;
     }
     const auto& object = *objects_[at_];
@@ -226,7 +269,8 @@ ListSource::Step ListSource::render(std::string& out, const std::shared_ptr<net:
 
 void reply_converted(const ContextPtr& context, const ObjectWriter& writer, ListMeta meta, Selection selection,
                      std::vector<const store::Object*> found) {
-  while (!selection.done()) selection.step(found);
+  while (!selection.done())
+    if (const auto looked_at = selection.step(found); !looked_at) return reply_status(*context, looked_at.error());
   if (selection.limited() && !found.empty()) selection.describe_rest(*found.back(), meta);
   const auto prepared = outside_of(writer.route())->prepare(found);
   if (!prepared) return reply_status(*context, prepared.error());

@@ -16,6 +16,7 @@
 
 #include "apiserver/codec/object_filter.h"
 #include "apiserver/codec/object_writer.h"
+#include "apiserver/verbs/kept_seat.h"
 #include "apiserver/verbs/read_steps.h"
 #include "sublet/net/body_source.h"
 
@@ -29,14 +30,16 @@ class Selection {
   Selection(store::Snapshot snapshot, std::string prefix, std::string_view start_after, ObjectFilter filter,
             std::int64_t limit);
   /// Looks at some more objects and appends those that match; `found` is what the steps before gave when there is a
-  /// limit. Returns how many were looked at.
-  std::size_t step(std::vector<const store::Object*>& found);
+  /// limit. Returns what that counts for, in bytes written.
+  Result<std::size_t> step(std::vector<const store::Object*>& found);
   bool done() const { return done_; }
   bool limited() const { return limit_ > 0; }
   /// What a page's head says of what stands behind its last object.
   void describe_rest(const store::Object& last, ListMeta& meta) const;
 
  private:
+  Result<std::size_t> step_by_name(std::string_view name, std::vector<const store::Object*>& found);
+  Result<std::size_t> step_reading(std::vector<const store::Object*>& found);
   bool take(const store::Object& object, std::vector<const store::Object*>& found);
 
   store::Snapshot snapshot_;
@@ -72,7 +75,7 @@ class ListSource final : public net::BodySource {
   Step render(std::string& out, const std::shared_ptr<net::Waker>& waker);
   Step end();
   bool must_find_all() const;
-  bool find_all(Work& work);
+  Result<bool> find_all(Work& work);
   Result<bool> measure(Work& work);
   void keep(std::string item);
   void write_head(std::string& out);
@@ -82,6 +85,7 @@ class ListSource final : public net::BodySource {
   void write_tail(std::string& out);
 
   const ContextPtr context_;
+  std::shared_ptr<KeptSeat> seat_;  // of an answer that is longer than a step
   const ObjectWriter writer_;
   ListMeta meta_;
   Selection selection_;

@@ -11,8 +11,8 @@ using schema::Value;
 
 Document in_served_version(const Route& route, const Conversion& conversion, const Value& stored) {
   Document document = Document::copy_of(stored);
-  conversion.from_storage(document.root());
-  (void)schema::conform(document.root(), route.type());  // it was of that version when it came
+  if (!route.served->custom) conversion.from_storage(document.root());  // defaults, which nobody sent
+  (void)schema::conform(document.root(), route.type());                 // it was of that version when it came
   return document;
 }
 

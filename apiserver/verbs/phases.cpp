@@ -11,15 +11,15 @@ Outcome validate_removal(Write& write, Draft& draft) {
 
 // The body alone: what becomes of the parent is the subresource's to plan.
 Outcome mutate_subresource(Write& write, Draft& draft) {
-  return admit_mutating(write.context, WriteVerb::subresource, draft.object.root(), schema::Value(), &draft.rounds);
+  return admit_mutating(write.context, draft.verb, draft.object.root(), schema::Value(), &draft.rounds);
 }
 
 Outcome validate_subresource(Write& write, Draft& draft) {
-  return admit_validating(write.context, WriteVerb::subresource, draft.object.root(), schema::Value());
+  return admit_validating(write.context, draft.verb, draft.object.root(), schema::Value());
 }
 
 Result<Plan> no_plan(Write&, Draft&) {
-  return fail(Reason::internal_error, "removals and subresources are planned by what asked for them");
+  return fail(Reason::internal_error, "removals, subresources and connections are planned by what asked for them");
 }
 
 struct VerbPhases {
@@ -33,6 +33,7 @@ constexpr VerbPhases kVerbs[] = {
     {WriteVerb::update, mutate_change, validate_change, plan_change},
     {WriteVerb::remove, nothing, validate_removal, no_plan},
     {WriteVerb::subresource, mutate_subresource, validate_subresource, no_plan},
+    {WriteVerb::connect, mutate_subresource, validate_subresource, no_plan},
 };
 
 const VerbPhases& phases_of(const Draft& draft) { return kVerbs[static_cast<std::size_t>(draft.verb)]; }

@@ -4,6 +4,7 @@
 #include "apiserver/authz/request_attributes.h"
 #include "apiserver/authz/standing_rights.h"
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/verbs/connect_admission.h"
 #include "apiserver/verbs/pod_container.h"
 #include "apiserver/verbs/read_steps.h"
 #include "sublet/net/duplex.h"
@@ -31,9 +32,10 @@ void end_with_right(const RequestContext& context, const Attributes& right) {
 Outcome check_pod(const RequestContext& context, const Value& pod, std::string& query) {
   const std::string& subresource = context.info.subresource;
   if (subresource != "portforward") {
-    const auto container = container_of(pod, context.query.get("container"));
+    const std::string asked(Query(query).get("container"));
+    const auto container = container_of(pod, asked);
     if (!container) return fail(container.error());
-    if (context.query.get("container").empty())
+    if (asked.empty())
       query.append(query.empty() ? "" : "&").append("container=").append(net::percent_encode(*container));
   }
   if (pod["spec"]["nodeName"].text().empty())
@@ -43,17 +45,9 @@ Outcome check_pod(const RequestContext& context, const Value& pod, std::string& 
   return {};
 }
 
-}  // namespace
-
-void pod_connect(const ContextPtr& context) {
+// `query`: as the client has sent it, or as admission has changed it.
+void connect_to(const ContextPtr& context, const Attributes& right, std::string_view query) {
   const std::string& method = context->request.method;
-  if (method != "GET" && method != "POST")
-    return reply_status(
-        *context,
-        fail(Reason::method_not_allowed, "the server does not allow this method on the requested resource").value());
-  const Attributes right = right_to_create(*context);
-  if (const auto allowed = context->core->authorizer.check(right); !allowed)
-    return reply_status(*context, allowed.error());
   const auto pod = find_stored(*context, context->core->store.snapshot());
   if (!pod) return reply_status(*context, pod.error());
   const auto document = stored_document(**pod);
@@ -63,8 +57,10 @@ void pod_connect(const ContextPtr& context) {
                                   document->root()["metadata"]["uid"].string(),
                                   context->info.subresource,
                                   method,
-                                  kube::allowed_connect_query(context->info.subresource, context->request.query()),
-                                  kube::allowed_upgrade_headers(context->request.headers)};
+                                  kube::allowed_connect_query(context->info.subresource, query),
+                                  kube::allowed_upgrade_headers(context->request.headers),
+                                  context->user.name,
+                                  context->audit_id};
   if (const auto fits = check_pod(*context, document->root(), request.query); !fits)
     return reply_status(*context, fits.error());
   const kube::PodConnections& connections = context->core->options.pod_connections;
@@ -78,6 +74,23 @@ void pod_connect(const ContextPtr& context) {
   end_with_right(*context, right);
   if (method == "GET") end_with_right(*context, attributes_of(*context));
   connections(request, context->sink);
+}
+
+}  // namespace
+
+void pod_connect(const ContextPtr& context) {
+  const std::string& method = context->request.method;
+  if (method != "GET" && method != "POST")
+    return reply_status(
+        *context,
+        fail(Reason::method_not_allowed, "the server does not allow this method on the requested resource").value());
+  const Attributes right = right_to_create(*context);
+  if (const auto allowed = context->core->authorizer.check(right); !allowed)
+    return reply_status(*context, allowed.error());
+  admit_connect(context, [context](const Value& changed) {
+    const std::string query = changed ? query_of_options(changed) : std::string(context->request.query());
+    connect_to(context, right_to_create(*context), query);
+  });
 }
 
 }  // namespace sublet::apiserver

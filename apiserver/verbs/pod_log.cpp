@@ -3,6 +3,7 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/verbs/pod_container.h"
 #include "apiserver/verbs/read_steps.h"
+#include "apiserver/verbs/websocket_stream.h"
 
 namespace sublet::apiserver {
 
@@ -24,6 +25,7 @@ void pod_log(const ContextPtr& context) {
                         std::string(context->request.query())};
   if (context->query.get("container").empty())
     request.query += (request.query.empty() ? "container=" : "&container=") + net::percent_encode(*container);
+  if (!stream_log_to_websocket(*context)) return;
   // Nobody reads on in a log that he may not read any more: a reset, so that it does not look like the log's end.
   if (context->query.flag("follow"))
     context->core->standing_rights.add(attributes_of(*context), context->sink,

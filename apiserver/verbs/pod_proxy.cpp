@@ -6,6 +6,7 @@
 #include "apiserver/authz/request_attributes.h"
 #include "apiserver/authz/standing_rights.h"
 #include "apiserver/codec/object_bytes.h"
+#include "apiserver/verbs/connect_admission.h"
 #include "sublet/base/random.h"
 #include "sublet/kube/pod_proxy.h"
 #include "sublet/net/duplex.h"
@@ -19,14 +20,6 @@ using schema::Value;
 
 constexpr std::string_view kMethods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 constexpr std::size_t kSegmentsToProxy = 7;  // api, v1, namespaces, NAMESPACE, pods, NAME, proxy
-
-// The path as the client has it, in two: up to "proxy", and what is the pod's.
-std::pair<std::string_view, std::string_view> split_at_proxy(std::string_view path) {
-  std::size_t at = 0;
-  for (std::size_t segments = 0; segments < kSegmentsToProxy; ++segments)
-    at = std::min(path.find('/', path.find_first_not_of('/', at)), path.size());
-  return {path.substr(0, at), path.substr(at)};
-}
 
 Result<Document> stored(const RequestContext& context, const store::Snapshot& snapshot, const std::string& resource,
                         const std::string& name) {
@@ -110,16 +103,10 @@ void reply_not_served(RequestContext& context, std::string message) {
   reply_status(context, status);
 }
 
-}  // namespace
-
-void pod_proxy(const ContextPtr& context) {
+// `path`: of the pod, as the client has it or as admission has changed it.
+void proxy_to(const ContextPtr& context, std::string_view prefix, std::string_view path) {
   const net::Request& request = context->request;
   const std::string resource(context->served().resource);
-  if (resource == "nodes") return reply_not_served(*context, "nodes/proxy leads to kubelets, which are the host's");
-  if (std::ranges::find(kMethods, request.method) == std::end(kMethods))
-    return reply_status(
-        *context,
-        fail(Reason::method_not_allowed, "the server does not allow this method on the requested resource").value());
   const auto asked = kube::parse_proxy_name(context->info.name);
   if (!asked)
     return reply_status(*context, bad_request("invalid " + std::string(resource == "pods" ? "pod" : "service") +
@@ -127,11 +114,10 @@ void pod_proxy(const ContextPtr& context) {
                                       .value());
   const auto target = target_of(*context, *asked);
   if (!target) return reply_status(*context, target.error());
-  const auto [prefix, path] = split_at_proxy(request.path());
   const std::string query(request.query());
   const bool upgrades = kube::asks_for_upgrade(request.headers) && net::upgradable(*context->sink) != nullptr;
-  // Links in what the pod's "/" says are relative to it.
-  if (path.empty() && !upgrades)
+  // Links in what the pod's "/" says are relative to it; what is not a page is passed on as it is.
+  if (path.empty() && !upgrades && (request.method == "GET" || request.method == "HEAD"))
     return context->sink->respond(301, {{"Location", std::string(prefix) + "/" + (query.empty() ? "" : "?" + query)}},
                                   "");
   const kube::PodConnections& connections = context->core->options.pod_connections;
@@ -145,6 +131,8 @@ void pod_proxy(const ContextPtr& context) {
   proxied.subresource = kube::kProxySubresource;
   proxied.method = request.method;
   proxied.query = query;
+  proxied.user = context->user.name;
+  proxied.request_id = context->audit_id;
   proxied.headers = kube::proxied_request_headers(request.headers, upgrades);
   proxied.scheme = asked->scheme;
   proxied.port = target->port;
@@ -156,6 +144,29 @@ void pod_proxy(const ContextPtr& context) {
                                        if (const auto sink = weak.lock()) sink->abort();
                                      });
   connections(proxied, context->sink);
+}
+
+}  // namespace
+
+std::pair<std::string_view, std::string_view> split_at_proxy(std::string_view path) {
+  std::size_t at = 0;
+  for (std::size_t segments = 0; segments < kSegmentsToProxy; ++segments)
+    at = std::min(path.find('/', path.find_first_not_of('/', at)), path.size());
+  return {path.substr(0, at), path.substr(at)};
+}
+
+void pod_proxy(const ContextPtr& context) {
+  if (context->served().resource == "nodes")
+    return reply_not_served(*context, "nodes/proxy leads to kubelets, which are the host's");
+  if (std::ranges::find(kMethods, context->request.method) == std::end(kMethods))
+    return reply_status(
+        *context,
+        fail(Reason::method_not_allowed, "the server does not allow this method on the requested resource").value());
+  admit_connect(context, [context](const Value& changed) {
+    const auto [prefix, path] = split_at_proxy(context->request.path());
+    if (!changed) return proxy_to(context, prefix, path);
+    proxy_to(context, prefix, net::percent_encode(changed["path"].text()));
+  });
 }
 
 }  // namespace sublet::apiserver

@@ -75,8 +75,14 @@ TEST_F(PodProxyVerb, WithoutASlashTheClientIsSentToTheOneWithIt) {
   EXPECT_EQ(answer.code, 301);
   EXPECT_EQ(answer.headers.get("Location"), kPlace + "pods/web/proxy/?a=b");
   EXPECT_EQ(asked.pod_name, "");
+  EXPECT_EQ(rig.call("HEAD", kPlace + "pods/web/proxy").code, 301);
+  EXPECT_EQ(asked.pod_name, "");
   rig.get(kPlace + "pods/web/proxy/");
   EXPECT_EQ(target(), "web   GET / ");
+  for (const char* method : {"POST", "PUT", "PATCH", "DELETE", "OPTIONS"}) {
+    EXPECT_EQ(rig.call(method, kPlace + "pods/web/proxy?a=b", "{}").code, 200) << method;
+    EXPECT_EQ(target(), "web   " + std::string(method) + " / a=b");
+  }
 }
 
 TEST_F(PodProxyVerb, WhoIsNoPodIsSaidInUpstreamsWords) {

@@ -98,6 +98,7 @@ bool remove_one(const CollectionPtr& collection, const std::string& key) {
   collection->open.fetch_add(1);
   const bool accepted = state.submit(std::move(txn), [collection](const Result<store::Committed>& committed) {
     if (!committed) note_failure(*collection, committed.error());
+    if (committed) collection->context->tell_writer(*committed);
     finish_one(collection);
   });
   if (!accepted) collection->open.fetch_sub(1);
@@ -124,7 +125,12 @@ void ask_and_remove_one(const CollectionPtr& collection) {
 
 void take_step(const CollectionPtr& collection) {
   auto& listed = collection->listed;
-  if (!collection->selection.done()) collection->selection.step(listed);
+  if (!collection->selection.done()) {
+    if (const auto looked_at = collection->selection.step(listed); !looked_at) {
+      note_failure(*collection, looked_at.error());
+      return finish_one(collection);
+    }
+  }
   if (!collection->selection.done()) return step_later(collection);
   if (collection->asks_outside) return ask_and_remove_one(collection);
   for (int count = 0; count < kDeletesPerStep && collection->at < listed.size(); ++count, ++collection->at)

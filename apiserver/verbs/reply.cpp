@@ -1,6 +1,7 @@
 #include "apiserver/codec/gzip.h"
 #include "apiserver/codec/gzip_source.h"
 #include "apiserver/codec/object_writer.h"
+#include "apiserver/verbs/kept_seat.h"
 #include "apiserver/verbs/verb.h"
 #include "sublet/base/status_json.h"
 #include "sublet/net/courier.h"
@@ -22,7 +23,7 @@ bool wants_gzip(const net::Request& request) {
 // A body that stands already, for what compresses it on its way.
 class WholeBody final : public net::BodySource {
  public:
-  explicit WholeBody(std::string body) : body_(std::move(body)) {}
+  WholeBody(std::string body, std::shared_ptr<KeptSeat> seat) : body_(std::move(body)), seat_(std::move(seat)) {}
   Result<Step> next(std::string& out, const std::shared_ptr<net::Waker>&) override {
     out = std::move(body_);
     return Step::end;
@@ -30,6 +31,7 @@ class WholeBody final : public net::BodySource {
 
  private:
   std::string body_;
+  const std::shared_ptr<KeptSeat> seat_;
 };
 
 }  // namespace
@@ -38,9 +40,14 @@ void reply_body(RequestContext& context, int code, std::string_view content_type
   net::Headers headers = context.headers(content_type);
   const bool is_head = context.request.method == "HEAD";
   context.record(code);
-  if (is_head || body.size() < kGzipBytesMin || !wants_gzip(context.request))
-    return context.sink->respond(code, std::move(headers), is_head ? std::string() : std::move(body));
-  auto source = std::make_unique<GzipSource>(std::make_unique<WholeBody>(std::move(body)), context.core->large_answers);
+  if (is_head) body.clear();
+  auto seat = body.size() > net::kStepBytes ? KeptSeat::of(context) : nullptr;
+  if (body.size() < kGzipBytesMin || !wants_gzip(context.request)) {
+    if (seat) context.sink->on_close([seat = std::move(seat)] {});
+    return context.sink->respond(code, std::move(headers), std::move(body));
+  }
+  auto source = std::make_unique<GzipSource>(std::make_unique<WholeBody>(std::move(body), std::move(seat)),
+                                             context.core->large_answers);
   net::answer_in_steps(context.sink, code, std::move(headers), std::move(source), [](const Status&) {});
 }
 

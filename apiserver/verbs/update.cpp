@@ -6,6 +6,7 @@
 #include "apiserver/strategies/service_allocation.h"
 #include "apiserver/verbs/manage_fields.h"
 #include "apiserver/verbs/phases.h"
+#include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -87,7 +88,7 @@ std::vector<Cause> causes_of(Write& write, const Value& object, const Value& old
   std::vector<Cause> causes;
   validate_object_meta_update(object["metadata"], old["metadata"], causes, strategy.finalizers);
   // The fields of the other endpoint are as they were, so a whole check can only speak of what changed.
-  collect_causes(context, object, causes);
+  collect_causes(context, object, NameRule::path_segment, causes);  // its name is what it was
   if (const auto validate = update_steps(strategy, context.info.subresource).validate) validate(object, old, causes);
   if (strategy.judge_update) strategy.judge_update(write.context, object, old, causes);
   return causes;
@@ -115,6 +116,14 @@ class UpdateRun final : public WriteRun {
   DraftBody body_;
 };
 
+// What was stored under an earlier schema, or in another version, is compared as the sender would read it now.
+void as_read(const Route& route, const Value& old) {
+  const auto* reading = conversion_of(route);
+  if (!reading) return;
+  reading->from_storage(old);
+  (void)schema::conform(old, route.type());  // it was of its kind when it was stored
+}
+
 }  // namespace
 
 Result<Draft> draft_of_change(const Route& route, store::ObjectPtr current, schema::Document object) {
@@ -135,9 +144,7 @@ Draft draft_of_change(store::ObjectPtr current, schema::Document old, schema::Do
 Outcome mutate_change(Write& write, Draft& draft) {
   RequestContext& request = write.request;
   const Value object = draft.object.root(), old = draft.old.root();
-  // What was stored under an earlier schema is compared as the sender would read it now.
-  if (request.served().custom)
-    if (const auto* reading = conversion_of(*request.route)) reading->from_storage(old);
+  if (request.served().custom) as_read(*request.route, old);
   if (auto allowed = check_preconditions(request, *draft.current, object); !allowed) return allowed;
   apply_defaults(request, object);
   std::optional<schema::Document> managed_fields;

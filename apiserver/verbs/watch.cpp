@@ -1,6 +1,7 @@
 #include <charconv>
 
 #include "apiserver/verbs/read_steps.h"
+#include "apiserver/verbs/websocket_stream.h"
 #include "apiserver/watch/watch_stream.h"
 
 namespace sublet::apiserver {
@@ -56,6 +57,7 @@ void watch_objects(const ContextPtr& context) {
   if (!request) return reply_status(*context, request.error());
   auto filter = ObjectFilter::parse(*context->route, context->query, context->info.name);
   if (!filter) return reply_status(*context, filter.error());
+  stream_watch_to_websocket(*context);
   when_revision_reached(context, request->revision,
                         [context, request = *request, filter = *filter](const Outcome& reached) {
                           if (!reached) return answer_in_stream(*context, reached.error());

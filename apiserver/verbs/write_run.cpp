@@ -153,7 +153,7 @@ Result<WriteRun::Step> WriteRun::prepare(Write& write) {
 Outcome WriteRun::validate_again(Write& write) {
   if (judged_at_ == write.pending.revision()) return {};
   judged_at_ = write.pending.revision();
-  if (draft_->verb == WriteVerb::remove || draft_->verb == WriteVerb::subresource) return {};
+  if (draft_->verb == WriteVerb::remove || has_own_body(draft_->verb)) return {};
   const schema::Value old = draft_->old.root();
   return admit_again(write.context, draft_->verb, draft_->object.root(), old);
 }
@@ -231,6 +231,8 @@ bool WriteRun::commit(Plan& plan) {
   const Phase phase = std::exchange(phase_, Phase::draft);
   auto& core = *context_->core;
   if (core.store.submit(std::move(plan.txn), [self = shared_from_this()](Result<store::Committed> result) {
+        // Before a syncer can have carried it and asks.
+        if (result) self->context_->tell_writer(*result);
         // The commit thread must not wait for encoding or for peers.
         self->context_->sink->courier()->post([self, result = std::move(result)] { self->committed(result); });
       }))

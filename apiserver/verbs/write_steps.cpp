@@ -96,7 +96,12 @@ Write::Write(RequestContext& request_, const store::Snapshot& pending_)
 Result<store::Put> Write::stored_form(Value object, StoredVersion version) {
   const Strategy& strategy = strategy_of(*request.route);
   const Conversion* storing = request.kinds->entry<Conversion>(request.storage());
-  if (!storing || !storing->outside) return make_put(object, request.storage(), strategy, version);
+  if (!storing || !storing->outside) {
+    const bool other = request.served().custom && &request.served() != &request.storage();
+    if (other)  // what the stored version does not know is not stored
+      if (auto fits = schema::conform(object, request.storage().type); !fits) return fail(fits.error());
+    return make_put(object, request.storage(), strategy, version);
+  }
   schema::Document stored = schema::Document::copy_of(object);  // which may be wanted again, as it was
   stored.root().put("kind", request.served().kind);
   stored.root().put("apiVersion", api_version(request.served().group, request.served().version));
@@ -220,8 +225,7 @@ Outcome match_url(const RequestContext& context, Value object) {
 
 void begin_metadata(Write& write, Value object) {
   Value meta = object.object("metadata");
-  for (const auto* field :
-       {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "uid", "creationTimestamp"})
+  for (const auto* field : {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "creationTimestamp"})
     meta.erase(field);
   if (strategy_of(*write.request.route).generation) meta.put("generation", 1);
 }
@@ -263,10 +267,6 @@ void keep_metadata(Value object, const Value& old) {
   }
   for (const auto field : kStable)
     if (!meta.has(field) && before.has(field)) meta.put(field, before[field]);
-  if (!before.has("deletionTimestamp")) {
-    meta.erase("deletionTimestamp");
-    meta.erase("deletionGracePeriodSeconds");
-  }
 }
 
 void apply_defaults(const RequestContext& context, Value object) {
@@ -290,21 +290,34 @@ bool names_list_of(std::string_view said, std::string_view field) {
   return lists(said) < lists(field) && plain(said) == plain(field);
 }
 
+/// Into what may not be there nobody looks.
+bool forbids(const Cause& cause, std::string_view field) {
+  return cause.reason == "FieldValueForbidden" && field.size() > cause.field.size() && field.starts_with(cause.field) &&
+         field[cause.field.size()] == '.';
+}
+
+/// An item whose empty name was called wrong at the item itself.
+bool judges_by_name(const Cause& cause, std::string_view field) {
+  return field.size() > cause.field.size() && field.starts_with(cause.field) &&
+         field.substr(cause.field.size()) == ".name" && cause.message.starts_with("Invalid value: \"\":");
+}
+
 }  // namespace
 
-void collect_causes(const RequestContext& context, const Value& object, std::vector<Cause>& causes) {
+void collect_causes(const RequestContext& context, const Value& object, NameRule names, std::vector<Cause>& causes) {
   const Strategy& strategy = strategy_of(*context.route);
-  validate_object_meta(object["metadata"], context.served().namespaced, strategy.name_rule, causes,
-                       strategy.finalizers);
+  validate_object_meta(object["metadata"], context.served().namespaced, names, causes, strategy.finalizers);
   if (strategy.validate) strategy.validate(object, causes);
   std::vector<Cause> structural;
   schema::validate_structure(object, context.route->storage_type(), "", structural);
   for (auto& cause : structural) {
     const bool said =
         cause.field.starts_with("metadata.") || std::any_of(causes.begin(), causes.end(), [&](const Cause& other) {
-          return other.field == cause.field || names_list_of(other.field, cause.field);
+          return other.field == cause.field || names_list_of(other.field, cause.field) || forbids(other, cause.field) ||
+                 judges_by_name(other, cause.field);
         });
-    if (!said) causes.push_back(std::move(cause));
+    const bool seen = said || (strategy.overlooks && strategy.overlooks(object, cause.field));
+    if (!seen) causes.push_back(std::move(cause));
   }
 }
 

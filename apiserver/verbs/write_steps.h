@@ -75,7 +75,8 @@ void keep_metadata(schema::Value object, const schema::Value& old);
 void apply_defaults(const RequestContext& context, schema::Value object);
 /// Everything that is wrong with an object. The kind's own rules speak first, in upstream's order and words; the
 /// schema adds what they left unsaid.
-void collect_causes(const RequestContext& context, const schema::Value& object, std::vector<Cause>& causes);
+void collect_causes(const RequestContext& context, const schema::Value& object, NameRule names,
+                    std::vector<Cause>& causes);
 
 /// What a DELETE asks for, from body or query.
 struct DeleteRequest {

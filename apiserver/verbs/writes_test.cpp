@@ -34,14 +34,14 @@ TEST(Create, FillsWhatTheServerOwns) {
   EXPECT_THAT(made.text("metadata.creationTimestamp"), testing::StartsWith("20"));
   EXPECT_NE(made.text("metadata.creationTimestamp"), "2001-01-01T00:00:00Z");
   EXPECT_EQ(made.text("metadata.namespace"), "test");
-  EXPECT_FALSE(made["metadata"].has("generation"));
+  EXPECT_EQ(made["metadata"]["generation"].integer(), 9);  // the kind counts none: it is the writer's
 }
 
 TEST(Create, RefusesWhatDoesNotFit) {  // 17, 43
   Rig rig;
   EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{"name":"a","namespace":"other"}})").text("message"),
             "the namespace of the provided object does not match the namespace sent on the request");
-  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{"name":"a","resourceVersion":"5"}})").code, 400);
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{"name":"a","resourceVersion":"abc"}})").code, 400);
   EXPECT_EQ(rig.post(kConfigMaps, R"({"apiVersion":"v2","kind":"ConfigMap","metadata":{"name":"a"}})").code, 400);
   EXPECT_EQ(rig.post(kConfigMaps, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}})").code, 400);
   EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":)").code, 400);
@@ -52,6 +52,18 @@ TEST(Create, RefusesWhatDoesNotFit) {  // 17, 43
   const auto made = rig.post(kConfigMaps + "?fieldValidation=Ignore", R"({"metadata":{"name":"z"},"Data":{"a":"b"}})");
   EXPECT_EQ(made.code, 201);
   EXPECT_FALSE(made.json.root().has("data"));
+}
+
+TEST(Create, AVersionIsRefusedLast) {
+  Rig rig;
+  const std::string versioned = R"({"metadata":{"name":"a","resourceVersion":"5"}})";
+  const auto refused = rig.post(kConfigMaps, versioned);
+  EXPECT_EQ(refused.code, 500);
+  EXPECT_EQ(refused.text("message"), "resourceVersion should not be set on objects to be created");
+  EXPECT_FALSE(refused.json.root().has("reason"));
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{"name":"B","resourceVersion":"5"}})").code, 422);
+  EXPECT_EQ(rig.post(kConfigMaps, R"({"metadata":{"name":"a","resourceVersion":"0"}})").code, 201);
+  EXPECT_EQ(rig.post(kConfigMaps, versioned).code, 500);
 }
 
 TEST(Create, ExistsAlready) {

@@ -168,12 +168,14 @@ void WatchStream::write_initial() {
   const WallTime now = core_->clock.now();
   std::string frames;  // one write for the whole step
   if (std::vector<store::ObjectPtr> wanted; outside_of(writer_.route())) {
-    const auto selected = [this](const store::ObjectPtr& object) { return filter_.matches(*object); };
+    const auto selected = [this](const store::ObjectPtr& object) { return filter_.may_match(*object); };
     std::ranges::copy_if(step, std::back_inserter(wanted), selected);
     if (!at_hand(std::move(wanted))) return;
   }
   for (const auto& object : step) {
-    if (!filter_.matches(*object)) continue;
+    const auto matches = filter_.matches(*object);
+    if (!matches) return expire(matches.error());
+    if (!*matches) continue;
     if (auto frame = writer_.frame("ADDED", *object, !wrote_columns_, now)) {
       frames += *frame;
       wrote_columns_ = true;
@@ -222,25 +224,30 @@ void WatchStream::set_live(bool live) {
   live ? core_->watches.went_live(cursor_) : core_->watches.left_live();
 }
 
-/// Null: nothing.
-store::ObjectPtr WatchStream::shown_by(const store::EventPtr& event) const {
-  const auto variant = variant_of(*event);
-  if (!variant) return nullptr;
-  if (*variant != Variant::deleted_previous) return event->object;
-  return std::make_shared<const store::Object>(stamped(*event->previous, event->revision));
+/// What of an event must be at hand before it is judged and told. Whether a state of an object has this revision or an
+/// earlier one (stamped()) is the same to who converts it.
+std::vector<store::ObjectPtr> WatchStream::reads_of(const store::EventPtr& event) const {
+  const auto may_match = [this](const store::ObjectPtr& object) { return object && filter_.may_match(*object); };
+  const bool deleted = event->type == store::Event::Type::deleted, before = may_match(event->previous);
+  const bool shows_object = deleted ? before : may_match(event->object);
+  std::vector<store::ObjectPtr> read;
+  if (shows_object) read.push_back(event->object);
+  if (before && (filter_.reads_objects() || !shows_object)) read.push_back(event->previous);
+  return read;
 }
 
 /// False: it, and some of those behind it, are being converted.
 bool WatchStream::is_at_hand(const std::vector<store::EventPtr>& events, std::size_t at) {
   const OutsideConversion* outside = outside_of(writer_.route());
   if (!outside) return true;
-  auto object = shown_by(events[at]);
-  if (!object || outside->at_hand(*object)) return true;
+  if (std::ranges::all_of(reads_of(events[at]), [&](const auto& object) { return outside->at_hand(*object); }))
+    return true;
   std::vector<store::ObjectPtr> wanted;
   for (std::size_t bytes = 0; at < events.size() && bytes < kPrepareBytes; ++at) {
-    if (object = shown_by(events[at]); !object) continue;
-    bytes += object->bytes.size();
-    wanted.push_back(std::move(object));
+    for (auto& object : reads_of(events[at])) {
+      bytes += object->bytes.size();
+      wanted.push_back(std::move(object));
+    }
   }
   prepare(std::move(wanted));
   return false;
@@ -252,22 +259,27 @@ bool WatchStream::write_events(const std::vector<store::EventPtr>& events, Frame
     if (events[at]->revision <= cursor_) continue;
     if (!peer_keeps_up() || !is_at_hand(events, at)) return false;
     write_event(frames, events[at]);
+    if (done_) return false;
     cursor_ = events[at]->revision;
   }
   prepared_.reset();
   return true;
 }
 
-std::optional<WatchStream::Variant> WatchStream::variant_of(const store::Event& event) const {
+/// None: the event is nothing to who watches.
+Result<std::optional<WatchStream::Variant>> WatchStream::variant_of(const store::Event& event) const {
   using Type = store::Event::Type;
-  const auto matches = [this](const store::ObjectPtr& object) {
-    return object && (filter_.everything() || filter_.matches(*object));
+  const auto matches = [this](const store::ObjectPtr& object) -> Result<bool> {
+    if (!object || filter_.everything()) return object != nullptr;
+    return filter_.matches(*object);
   };
-  const bool before = matches(event.previous);
-  if (event.type == Type::deleted) return before ? std::optional(Variant::deleted) : std::nullopt;
-  const bool after = matches(event.object);
-  if (after) return before ? Variant::modified : Variant::added;
-  return before ? std::optional(Variant::deleted_previous) : std::nullopt;
+  const auto before = matches(event.previous);
+  if (!before) return fail(before.error());
+  if (event.type == Type::deleted) return *before ? std::optional(Variant::deleted) : std::nullopt;
+  const auto after = matches(event.object);
+  if (!after) return fail(after.error());
+  if (*after) return *before ? Variant::modified : Variant::added;
+  return *before ? std::optional(Variant::deleted_previous) : std::nullopt;
 }
 
 FrameCache::Frame WatchStream::frame_of(FrameCache& frames, const store::EventPtr& event, Variant variant) {
@@ -291,8 +303,9 @@ FrameCache::Frame WatchStream::frame_of(FrameCache& frames, const store::EventPt
 
 void WatchStream::write_event(FrameCache& frames, const store::EventPtr& event) {
   const auto variant = variant_of(*event);
-  if (!variant) return;
-  auto frame = frame_of(frames, event, *variant);
+  if (!variant) return expire(variant.error());
+  if (!*variant) return;
+  auto frame = frame_of(frames, event, **variant);
   if (!frame) return;
   wrote_columns_ = true;
   sink_->write(std::move(frame));

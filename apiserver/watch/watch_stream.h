@@ -79,10 +79,10 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
   void write_initial();
   void catch_up(FrameCache& frames);
   bool write_events(const std::vector<store::EventPtr>& events, FrameCache& frames);
-  store::ObjectPtr shown_by(const store::EventPtr& event) const;
+  std::vector<store::ObjectPtr> reads_of(const store::EventPtr& event) const;
   bool is_at_hand(const std::vector<store::EventPtr>& events, std::size_t at);
   void write_event(FrameCache& frames, const store::EventPtr& event);
-  std::optional<Variant> variant_of(const store::Event& event) const;
+  Result<std::optional<Variant>> variant_of(const store::Event& event) const;
   FrameCache::Frame frame_of(FrameCache& frames, const store::EventPtr& event, Variant variant);
   void write_bookmark(bool initial_end);
   void set_live(bool live);

@@ -1,4 +1,6 @@
 // Creating: a new one, or what an earlier create of that name made.
+#include "cluster/exported_access.h"
+#include "cluster/first_objects.h"
 #include "cluster/identity.h"
 #include "cluster/local/address.h"
 #include "cluster/local/create_claim.h"
@@ -62,6 +64,10 @@ Result<Host> LocalDriver::chosen_host(const HostChoice& choice, std::chrono::sec
 Result<Created> LocalDriver::make(Plan plan, const HostChoice& choice, std::chrono::seconds patience,
                                   Progress& progress) {
   VirtualCluster& cluster = plan.cluster;
+  if (plan.leads_people_in && !cluster.pod_access.given())
+    return bad_request(
+        "controlPlane.service, ingress and tlsRoute of the template lead people through the host to the API server, "
+        "which has to have an address there: give --pod-address");
   const auto deadline = steady_clock::now() + patience;
   progress.begin(choice.given() ? "reach host" : "start embedded host");
   auto host = chosen_host(choice, patience, progress);
@@ -82,6 +88,8 @@ Result<Created> LocalDriver::make(Plan plan, const HostChoice& choice, std::chro
   host_prepared = true;
   if (auto known = renew_token(*host, cluster); !known) return give_up(known.error());
   if (auto started = start_daemons(cluster, progress, deadline); !started) return give_up(started.error());
+  if (auto applied = apply_first_objects(cluster, deadline); !applied) return give_up(applied.error());
+  if (auto exported = export_access(*host, cluster); !exported) return give_up(exported.error());
   return Created{Created::How::created, cluster};
 }
 

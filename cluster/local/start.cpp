@@ -1,6 +1,8 @@
 // Starting and stopping what is there: the host that it stands on, then its daemons.
 #include <filesystem>
 
+#include "cluster/exported_access.h"
+#include "cluster/first_objects.h"
 #include "cluster/identity.h"
 #include "cluster/local/address.h"
 #include "cluster/local/daemon.h"
@@ -132,6 +134,12 @@ Result<bool> LocalDriver::start(const VirtualCluster& cluster, const HostChoice&
   if (*renewed == Renewed::access)
     if (auto stopped = stop(cluster); !stopped) return fail(stopped.error());
   if (auto started = start_daemons(cluster, progress, deadline); !started) return fail(started.error());
+  if (auto applied = apply_first_objects(cluster, deadline); !applied) progress.warn(applied.error().message);
+  // Of a host that is away nothing is asked: what was written there holds for years.
+  const auto context = translate_context(cluster);
+  if (!context || exports_of(cluster, syncer::config_of(*context)).empty()) return true;
+  if (const auto host = host_of_existing(cluster, choice, patience, progress))
+    if (auto exported = export_access(*host, cluster); !exported) progress.warn(exported.error().message);
   return true;
 }
 

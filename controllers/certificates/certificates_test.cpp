@@ -90,6 +90,16 @@ TEST_F(CertificatesTest, AClientsRequestIsSignedOnceSomebodyApproves) {
   const auto left = *net::certificate_not_after(*pem) - clock_.now();
   EXPECT_LE(left, 1h);
   EXPECT_GT(left, 59min) << "what is short is not cut";
+  ask("long", "kubernetes.io/kube-apiserver-client", request_for("team", "joe"), kClient,
+      R"(,"expirationSeconds":31536000)");
+  ask("unsaid", "kubernetes.io/kube-apiserver-client", request_for("team", "joe"), kClient);
+  for (const char* name : {"long", "unsaid"}) {
+    approve(name);
+    const auto signed_pem = schema::base64_decode(request_named(name)["status"]["certificate"].text());
+    const auto month = *net::certificate_not_after(*signed_pem) - clock_.now();
+    EXPECT_LE(month, 24h * 30) << name << ": nobody can take it back";
+    EXPECT_GT(month, 24h * 29) << name;
+  }
   const auto before = store_->stats().revision;
   restart_controllers();
   EXPECT_EQ(store_->stats().revision, before);

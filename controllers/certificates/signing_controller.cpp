@@ -15,7 +15,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr seconds kLongest = hours(8760), kShortest = minutes(10);
+// Upstream's --cluster-signing-duration: nobody can take a signed certificate back, so it is a month here, not a year.
+constexpr seconds kLongest = hours(24 * 30), kShortest = minutes(10);
 constexpr minutes kBackdated{5};  // for clocks that are behind
 constexpr hours kShort{8};        // what lives shorter is not cut by that
 

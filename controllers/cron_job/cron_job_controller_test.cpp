@@ -27,11 +27,17 @@ class CronJobControllerTest : public ControlledServer {
   static std::string name_at(std::int64_t seconds_after) {
     return "tick-" + std::to_string((kStart + seconds_after) / 60);
   }
+  /// As a job controller ends one: first it is known how, then it is so.
   void finish(const std::string& job, std::string_view type) {
     const auto now = format_time(clock_.now());
+    const bool complete = type == "Complete";
+    const auto condition = [&](std::string_view name) {
+      return R"({"type":")" + std::string(name) + R"(","status":"True","lastTransitionTime":")" + now + R"("})";
+    };
     merge(kJobs, job,
-          std::string(R"({"status":{"completionTime":")") + now + R"(","conditions":[{"type":")" + std::string(type) +
-              R"(","status":"True","lastTransitionTime":")" + now + R"("}]}})",
+          R"({"status":{"active":0,"ready":0,"terminating":0,)" +
+              (complete ? R"("completionTime":")" + now + R"(",)" : std::string()) + R"("conditions":[)" +
+              condition(complete ? "SuccessCriteriaMet" : "FailureTarget") + "," + condition(type) + "]}}",
           "status");
   }
   bool said(const std::string& what) {

@@ -20,6 +20,9 @@ using schema::Value;
 const kube::Resource kQuotas{"", "v1", "resourcequotas"};
 // What happens to many objects of a namespace at once is counted together.
 constexpr std::chrono::milliseconds kTogether{50};
+// And what happens in all namespaces: their objects are counted anew each time.
+constexpr std::chrono::milliseconds kAllTogether{500};
+constexpr std::string_view kPlatformNamespace = "kube-system";
 
 bool is_used_otherwise(const Change& change) {
   if (!change.before || !change.after) return true;
@@ -48,7 +51,10 @@ class ResourceQuotaController final : public Controller {
     context_.on_any_change([this](const Change& change) {
       if (quotas_there_ == 0) return;
       const auto namespace_name = namespace_of(change.object());
-      if (namespace_name.empty() || !is_used_otherwise(change) || quotas_.count(namespace_name) == 0) return;
+      if (namespace_name.empty() || !is_used_otherwise(change)) return;
+      // What comes was charged when it was let in.
+      if (namespace_name != kPlatformNamespace && change.before) enqueue_platform_quotas();
+      if (quotas_.count(namespace_name) == 0) return;
       for (const auto& quota : quotas_.list(namespace_name)) context_.enqueue_after(key_of(*quota), kTogether);
     });
   }
@@ -58,7 +64,7 @@ class ResourceQuotaController final : public Controller {
     const auto stored = quotas_.get(namespace_name, name);
     if (!stored) return {};
     auto quota = document_of(*stored);
-    const auto used = usage_of(quota.root(), namespace_name);
+    const auto used = usage_of(quota.root(), is_platforms(quota.root(), namespace_name) ? "" : namespace_name);
     auto wanted = Document::object();
     wanted.root().object("hard");
     if (const auto hard = quota["spec"]["hard"]) wanted.root().put("hard", hard);
@@ -73,8 +79,22 @@ class ResourceQuotaController final : public Controller {
   }
 
  private:
-  /// Of each name that the quota limits and that is known. The quota was read before, and its status is written only if
-  /// it has not changed since: what admission lets in meanwhile changes it, so nothing is missed here.
+  // The platform's quota is about the whole virtual cluster (admission: each_platform_limit()).
+  bool is_platforms(const Value& quota, std::string_view namespace_name) const {
+    const std::string& label = context_.options().platform_quotas;
+    return !label.empty() && namespace_name == kPlatformNamespace && quota["metadata"]["labels"].has(label);
+  }
+
+  void enqueue_platform_quotas() {
+    if (context_.options().platform_quotas.empty()) return;
+    for (const auto& quota : quotas_.list(kPlatformNamespace))
+      if (is_platforms(document_of(*quota).root(), kPlatformNamespace))
+        context_.enqueue_after(key_of(*quota), kAllTogether);
+  }
+
+  /// In one namespace, or in all (""). Of each name that the quota limits and that is known. The quota was read before,
+  /// and its status is written only if it has not changed since: what admission lets in meanwhile changes it, so
+  /// nothing is missed here.
   quota::Amounts usage_of(const Value& quota, const std::string& namespace_name) const {
     quota::Amounts used;
     for (const auto& [measure, lister] : weighed_) add_weighed(used, measure, lister, quota, namespace_name);
@@ -103,7 +123,8 @@ class ResourceQuotaController final : public Controller {
   }
 
   std::int64_t count_of(const std::string& resource, const std::string& namespace_name) const {
-    return static_cast<std::int64_t>(context_.snapshot().count(resource + "/" + namespace_name + "/"));
+    const std::string prefix = resource + "/" + (namespace_name.empty() ? "" : namespace_name + "/");
+    return static_cast<std::int64_t>(context_.snapshot().count(prefix));
   }
 
   Context& context_;

@@ -39,5 +39,26 @@ TEST_F(ResourceQuotaControllerTest, SaysWhatIsUsed) {
   EXPECT_EQ(store_->stats().revision, before + 1) << "only what was asked for";
 }
 
+TEST_F(ResourceQuotaControllerTest, ThePlatformsCountsAllNamespaces) {
+  options_.platform_quotas = "sublet.dev/from-host";
+  restart_controllers();
+  const std::string pod = R"(,"spec":{"nodeName":"n","containers":[{"name":"c","image":"x","resources":{"requests":
+    {"cpu":"500m"}}}]}})";
+  create(kPods, "default", R"({"metadata":{"name":"p"})" + pod);
+  create(kPods, "kube-system", R"({"metadata":{"name":"p"})" + pod);
+  const std::string hard = R"("spec":{"hard":{"pods":"4","requests.cpu":"2","count/services":"5"}}})";
+  create(kQuotas, "kube-system", R"({"metadata":{"name":"brought","labels":{"sublet.dev/from-host":"true"}},)" + hard);
+  create(kQuotas, "kube-system", R"({"metadata":{"name":"own"},)" + hard);
+  const auto used_of = [&](std::string_view name) {
+    return client_.get(kQuotas, "kube-system", name).value()["status"]["used"].to_json();
+  };
+  advance(50ms);
+  EXPECT_EQ(used_of("brought"), R"({"count/services":"1","pods":"2","requests.cpu":"1"})");
+  EXPECT_EQ(used_of("own"), R"({"count/services":"0","pods":"1","requests.cpu":"500m"})");
+  say_status("p", R"({"phase":"Succeeded"})");
+  advance(500ms);
+  EXPECT_EQ(used_of("brought"), R"({"count/services":"1","pods":"1","requests.cpu":"500m"})");
+}
+
 }  // namespace
 }  // namespace sublet::controllers

@@ -1,25 +1,11 @@
+#include <algorithm>
+
 #include "controllers/runtime/feed.h"
 #include "controllers/runtime/line.h"
 #include "sublet/controllers/controller.h"
+#include "sublet/store/events_watcher.h"
 
 namespace sublet::controllers {
-namespace {
-
-class RemovalWatcher final : public store::Watcher {
- public:
-  explicit RemovalWatcher(std::function<void()> gone) : gone_(std::move(gone)) {}
-  void on_events(const std::vector<store::EventPtr>& events) override {
-    for (const auto& event : events)
-      if (event->type == store::Event::Type::deleted) return gone_();
-  }
-  void on_progress(store::Revision) override {}
-
- private:
-  const std::function<void()> gone_;
-};
-
-}  // namespace
-
 Lister Context::lister(const kube::Resource& resource, std::initializer_list<By> indexes) {
   Feed* feed = indexes.size() > 0 ? &feeds_.get(resource) : nullptr;
   for (auto by : indexes) feed->add_index(by);
@@ -50,7 +36,10 @@ std::unique_ptr<store::Subscription> Context::enqueue_on_removal(const kube::Res
                                                                  std::string_view namespace_name,
                                                                  store::Revision revision,
                                                                  const std::string& key) const {
-  auto watcher = std::make_shared<RemovalWatcher>([this, key] { enqueue(key); });
+  auto watcher = store::watch_events([this, key](const auto& events) {
+    if (std::ranges::any_of(events, [](const auto& event) { return event->type == store::Event::Type::deleted; }))
+      enqueue(key);
+  });
   auto prefix = key_prefix(resource).append(namespace_name).append("/");
   auto watch = feeds_.store().watch(prefix, revision, std::move(watcher));
   if (watch) return std::move(*watch);

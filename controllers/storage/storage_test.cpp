@@ -187,5 +187,32 @@ TEST_F(StorageTest, AnAttributesClassThatIsNamedOutlivesItsDeletion) {
   EXPECT_FALSE(found("fast")) << "nobody names it any more";
 }
 
+TEST_F(StorageTest, AClaimThatGrowsIsToldWhoItWaitsFor) {
+  make_class("grows", R"("provisioner":"example.com/none","allowVolumeExpansion":true)");
+  create(kVolumes, "", R"({"metadata":{"name":"disk"},"spec":{"capacity":{"storage":"1Gi"},"storageClassName":"grows",
+    "accessModes":["ReadWriteOnce"],"awsElasticBlockStore":{"volumeID":"v-1"}}})");
+  make_volume("path", "2Gi", R"(,"storageClassName":"grows")");
+  make_claim("small", "1Gi", R"(,"storageClassName":"grows")");
+  make_claim("big", "2Gi", R"(,"storageClassName":"grows")");
+  ASSERT_EQ(claim_state("small"), "Bound disk");
+  ASSERT_EQ(claim_state("big"), "Bound path");
+  EXPECT_TRUE(said_of("PersistentVolumeClaim", "small").empty());
+  for (const auto* name : {"small", "big"})
+    merge(kClaims, name, R"({"spec":{"resources":{"requests":{"storage":"5Gi"}}}})");
+  using Said = std::vector<std::string>;
+  EXPECT_EQ(said_of("PersistentVolumeClaim", "big"),
+            Said{"ExternalExpanding: waiting for an external controller to expand this PVC"});
+  EXPECT_EQ(said_of("PersistentVolumeClaim", "small"),
+            Said{"ExternalExpanding: CSI migration enabled for kubernetes.io/aws-ebs; waiting for external resizer to "
+                 "expand the pvc"});
+  const auto resizer = [&](const char* name) {
+    return get(kClaims, name)["metadata"]["annotations"]["volume.kubernetes.io/storage-resizer"].string();
+  };
+  EXPECT_EQ(resizer("small"), "ebs.csi.aws.com");
+  EXPECT_EQ(resizer("big"), "");
+  merge(kClaims, "big", R"({"status":{"capacity":{"storage":"5Gi"}}})", "status");
+  EXPECT_EQ(said_of("PersistentVolumeClaim", "big").size(), 1u) << "it has what it asked for";
+}
+
 }  // namespace
 }  // namespace sublet::controllers

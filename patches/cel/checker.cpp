@@ -269,6 +269,11 @@ TypeRef Checker::field_type(Node& node) {
     case Kind::url:
     case Kind::semver:
     case Kind::format:
+    case Kind::authorizer:
+    case Kind::path_check:
+    case Kind::group_check:
+    case Kind::resource_check:
+    case Kind::decision:
       fail(node, "unexpected failed resolution of '" + type_text(*target) + "'");
       break;
     default:
@@ -489,6 +494,10 @@ void Checker::check_range(Node& node, std::vector<Local>& variables) {
   const Node& range = *node.children[kRange];
   const TypeRef type = unifier_.substitute(range.type, false);
   TypeRef first = Type::of(Kind::error), second = first;
+  const auto refuse = [&] {
+    fail(range, "expression of type '" + type_text(*type) +
+                    "' cannot be range of a comprehension (must be list, map, or dynamic)");
+  };
   switch (type->kind) {
     case Kind::list:
       first = second = type->parameters[0];
@@ -499,14 +508,18 @@ void Checker::check_range(Node& node, std::vector<Local>& variables) {
       second = type->parameters[1];
       break;
     case Kind::dyn:
+      if (!type->name.empty()) {
+        refuse();
+        break;
+      }
+      [[fallthrough]];
     case Kind::error:
     case Kind::parameter:
       unifier_.assignable(Type::of(Kind::dyn), type);
       first = second = Type::of(Kind::dyn);
       break;
     default:
-      fail(range, "expression of type '" + type_text(*type) +
-                      "' cannot be range of a comprehension (must be list, map, or dynamic)");
+      refuse();
   }
   for (std::size_t i = 0; i < node.variables.size(); ++i)
     variables.push_back({node.variables[i], node.slot + 1 + static_cast<int>(i), i == 0 ? first : second});

@@ -74,6 +74,9 @@ std::string head_text(const Type& type) {
     case Kind::object:
     case Kind::parameter:
       return type.name;
+    case Kind::dyn:
+      if (!type.name.empty()) return type.name;
+      [[fallthrough]];
     default:
       return std::string(kind_name(type.kind));
   }

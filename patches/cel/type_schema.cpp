@@ -178,8 +178,8 @@ TypeRef declare(const Value& schema, bool resource_root, const std::string& name
 
 }  // namespace
 
-TypeRef Type::of_schema(const schema::Value& openapi, bool resource_root) {
-  return declare(openapi, resource_root, "selfType");
+TypeRef Type::of_schema(const schema::Value& openapi, bool resource_root, const std::string& name) {
+  return declare(openapi, resource_root, name);
 }
 
 std::optional<std::string> escape_property(std::string_view name) {

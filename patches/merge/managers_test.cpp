@@ -280,9 +280,24 @@ TEST(CheckType, SaysWhatDoesNotFit) {
   EXPECT_EQ(said(R"({"spec":{"replicas":"x"}})"), ".spec.replicas: expected numeric (int or float), got string");
   EXPECT_EQ(said(R"({"spec":{"template":{"spec":{"containers":[{"name":"a"},{"name":"a"}]}}}})"),
             R"(.spec.template.spec.containers: duplicate entries for key [name="a"])");
-  EXPECT_EQ(said(R"({"spec":{"template":{"spec":{"containers":[{"image":"a"}]}}}})"),
-            R"(.spec.template.spec.containers: element 0: associative list with keys has an element that omits all )"
-            R"(key fields ["name"] (and doesn't have default values for any key fields))");
+  const MergeType& account = type_of("", "ServiceAccount");
+  EXPECT_EQ(
+      text_of(check_type(Document::parse_json(R"({"secrets":[{"kind":"a"}]})")->root(), account, Duplicates::refused)),
+      R"(.secrets: element 0: associative list with keys has an element that omits all )"
+      R"(key fields ["name"] (and doesn't have default values for any key fields))");
+}
+
+// What must be said and was not is Go's zero in the key: it is validation that refuses such an item.
+TEST(CheckType, AnItemWithoutItsRequiredKeyHasTheEmptyOne) {
+  const MergeType& type = type_of("apps", "Deployment");
+  const auto said = [&type](std::string_view containers) {
+    const auto json = R"({"spec":{"template":{"spec":{"containers":)" + std::string(containers) + "}}}}";
+    const auto errors = check_type(Document::parse_json(json)->root(), type, Duplicates::refused);
+    return errors.empty() ? "nothing" : text_of(errors);
+  };
+  EXPECT_EQ(said(R"([{"image":"a"}])"), "nothing");
+  EXPECT_EQ(said(R"([{"image":"a"},{"image":"b"}])"),
+            R"(.spec.template.spec.containers: duplicate entries for key [name=""])");
 }
 
 TEST(MergeTypes, KnowsListsAndKeys) {

@@ -148,7 +148,22 @@ class MergeTypes::Maker {
       if (field.inlined())
         add_fields(field.type(), map);
       else
-        map.fields.push_back({std::string(field.name()), &field_type(field), std::string(field.default_json())});
+        map.fields.push_back({std::string(field.name()), &field_type(field), default_of(field)});
+    }
+  }
+
+  /// What upstream's schema says a field is that nobody set: of a required text or number, Go's zero.
+  static std::string default_of(const Field& field) {
+    if (!field.default_json().empty() || !field.required()) return std::string(field.default_json());
+    if (field.shape() != Shape::single) return {};
+    switch (field.scalar()) {
+      case Scalar::string:
+        return "\"\"";
+      case Scalar::int32:
+      case Scalar::int64:
+        return "0";
+      default:
+        return {};
     }
   }
 

@@ -4,267 +4,18 @@
 #include <charconv>
 
 #include "patches/template/custom_keys.h"
+#include "patches/template/export_keys.h"
+#include "patches/template/key_rows.h"
 #include "patches/template/known_resources.h"
 #include "patches/template/mapping_keys.h"
+#include "patches/template/value_check.h"
 #include "sublet/base/nearest.h"
+#include "sublet/net/address_rules.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::patches {
 
 namespace {
-
-enum class Takes : std::uint8_t {
-  only_true,   // what sublet does anyway; false is refused
-  only_false,  // what sublet does not do; true is refused. "auto" and null count as false
-  only_empty,  // "", [], {} and null are fine
-  boolean,     // honoured; "auto" and null leave the default
-  either,      // true or false: sublet does what is safe of the two, and neither asks for more
-  integer,     // honoured
-  strings,     // a list of strings, honoured
-  labels,      // a map of labels, honoured
-  selector,    // a label selector's expressions, honoured
-  choice,      // one of the words in `reason`, honoured
-  count,       // a whole number from 1 to 1,000,000, honoured
-  quantities,  // a map of resources to quantities, honoured
-  custom,      // custom resources (custom_keys.h)
-  mappings,    // of objects of the kind in `reason` (mapping_keys.h)
-  nothing,     // refused with all below it, but for what asks for nothing
-};
-
-struct KeyRow {
-  std::string_view path;  // a last '*' stands for all keys that have no row
-  Takes takes;
-  std::string_view reason;  // completes "... because" for what is refused
-  bool SyncConfig::*flag = nullptr;
-  std::string SyncConfig::*text = nullptr;
-  std::int64_t SyncConfig::*number = nullptr;
-  std::vector<std::string> SyncConfig::*list = nullptr;
-  int SyncConfig::*count = nullptr;
-  bool Policies::*policy = nullptr;  // of the policies
-  Quantities Policies::*map = nullptr;
-  std::string Policies::*word = nullptr;
-};
-
-constexpr KeyRow counted(std::string_view key, int SyncConfig::*count) {
-  KeyRow row{key, Takes::count, ""};
-  row.count = count;
-  return row;
-}
-constexpr KeyRow of_policies(std::string_view key, bool Policies::*flag) {
-  KeyRow row{key, Takes::boolean, ""};
-  row.policy = flag;
-  return row;
-}
-constexpr KeyRow of_policies(std::string_view key, Quantities Policies::*map) {
-  KeyRow row{key, Takes::quantities, ""};
-  row.map = map;
-  return row;
-}
-constexpr KeyRow of_policies(std::string_view key, std::string_view words, std::string Policies::*word) {
-  KeyRow row{key, Takes::choice, words};
-  row.word = word;
-  return row;
-}
-
-constexpr std::string_view kAlways = "sublet always does this";
-constexpr std::string_view kOurPatches = "sublet's patches stand under \"patches\"";
-constexpr std::string_view kShownAsTheyAre = "what comes from the host is shown as it is";
-constexpr std::string_view kNotShown = "sublet does not show this kind of the host yet";
-constexpr std::string_view kUsePatch = "write it as a patch of the template, which can also have a condition";
-constexpr std::string_view kNoSuchPolicy = "sublet has no such policy; set it on the host namespace";
-constexpr std::string_view kOwnControlPlane =
-    "sublet brings its own API server and store; there is nothing to configure";
-
-constexpr KeyRow kRows[] = {
-    // To the host.
-    {"sync.toHost.pods.enabled", Takes::only_true, "carrying pods is what a virtual cluster is for"},
-    {"sync.toHost.pods.patches", Takes::only_empty,
-     "sublet's patches stand under \"patches\" and are CEL, not JavaScript"},
-    {"sync.toHost.pods.translateImage", Takes::only_empty, kUsePatch},
-    {"sync.toHost.pods.enforceTolerations", Takes::only_empty, kUsePatch},
-    {"sync.toHost.pods.runtimeClassName", Takes::only_empty, kUsePatch},
-    {"sync.toHost.pods.priorityClassName", Takes::only_empty, kUsePatch},
-    {"sync.toHost.pods.useSecretsForSATokens", Takes::either, "sublet keeps tokens in Secrets, never in annotations"},
-    {"sync.toHost.pods.rewriteHosts.enabled", Takes::only_false, "sublet does not add init containers to pods"},
-    {"sync.toHost.pods.rewriteHosts.initContainer", Takes::nothing, "sublet does not add init containers to pods"},
-    {"sync.toHost.pods.hybridScheduling.enabled", Takes::only_false, "the host's schedulers place all pods"},
-    {"sync.toHost.pods.hybridScheduling.hostSchedulers", Takes::only_empty, "the host's schedulers place all pods"},
-    {"sync.toHost.services.enabled", Takes::only_true, kAlways},
-    {"sync.toHost.services.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.configMaps.enabled", Takes::only_true, kAlways},
-    {"sync.toHost.configMaps.all", Takes::boolean, "", &SyncConfig::config_maps_all},
-    {"sync.toHost.configMaps.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.secrets.enabled", Takes::only_true, kAlways},
-    {"sync.toHost.secrets.all", Takes::boolean, "", &SyncConfig::secrets_all},
-    {"sync.toHost.secrets.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.serviceAccounts.enabled", Takes::boolean, "", &SyncConfig::service_accounts_to_host},
-    {"sync.toHost.serviceAccounts.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.endpoints.enabled", Takes::boolean, "", &SyncConfig::endpoints_to_host},
-    {"sync.toHost.endpoints.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.endpointSlices.enabled", Takes::boolean, "", &SyncConfig::endpoint_slices_to_host},
-    {"sync.toHost.endpointSlices.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.persistentVolumeClaims.enabled", Takes::boolean, "", &SyncConfig::claims_to_host},
-    {"sync.toHost.persistentVolumeClaims.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.persistentVolumes", Takes::nothing,
-     "a volume names disks, servers and paths of the host; claims cross, and the host binds its own volumes to them"},
-    {"sync.toHost.ingresses.enabled", Takes::boolean, "", &SyncConfig::ingresses_to_host},
-    {"sync.toHost.ingresses.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.gatewayApi.enabled", Takes::boolean, "", &SyncConfig::gateway_api_to_host},
-    {"sync.toHost.gatewayApi.httpRoutes.enabled", Takes::boolean, "", &SyncConfig::http_routes_to_host},
-    {"sync.toHost.gatewayApi.httpRoutes.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.gatewayApi.gateways.enabled", Takes::boolean, "", &SyncConfig::gateways_to_host},
-    {"sync.toHost.gatewayApi.gateways.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.gatewayApi.tlsRoutes.enabled", Takes::boolean, "", &SyncConfig::tls_routes_to_host},
-    {"sync.toHost.gatewayApi.tlsRoutes.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.gatewayApi.backendTLSPolicies.enabled", Takes::boolean, "", &SyncConfig::backend_tls_to_host},
-    {"sync.toHost.gatewayApi.backendTLSPolicies.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.gatewayApi.referenceGrants.enabled", Takes::only_false,
-     "routes and gateways name objects of their own namespace only, which needs no grant"},
-    {"sync.toHost.gatewayApi.referenceGrants.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.priorityClasses.enabled", Takes::boolean, "", &SyncConfig::priority_classes_to_host},
-    {"sync.toHost.priorityClasses.minValue", Takes::integer, "", nullptr, nullptr, &SyncConfig::priority_min},
-    {"sync.toHost.priorityClasses.maxValue", Takes::integer, "", nullptr, nullptr, &SyncConfig::priority_max},
-    {"sync.toHost.priorityClasses.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.storageClasses", Takes::nothing,
-     "the parameters of a class name Secrets, servers and settings of the host; show tenants the host's classes by "
-     "sync.fromHost.storageClasses"},
-    {"sync.toHost.networkPolicies.enabled", Takes::boolean, "", &SyncConfig::network_policies_to_host},
-    {"sync.toHost.networkPolicies.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.volumeSnapshots.enabled", Takes::boolean, "", &SyncConfig::snapshots_to_host},
-    {"sync.toHost.volumeSnapshots.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.volumeSnapshotContents", Takes::nothing,
-     "a content names a snapshot of the host's storage, of any tenant; snapshots cross, and the host makes contents"},
-    {"sync.toHost.podDisruptionBudgets.enabled", Takes::boolean, "", &SyncConfig::disruption_budgets_to_host},
-    {"sync.toHost.podDisruptionBudgets.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.resourceClaims.enabled", Takes::boolean, "", &SyncConfig::device_claims_to_host},
-    {"sync.toHost.resourceClaims.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.resourceClaimTemplates.enabled", Takes::boolean, "", &SyncConfig::device_claim_templates_to_host},
-    {"sync.toHost.resourceClaimTemplates.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.namespaces", Takes::nothing, "all of a virtual cluster lives in one host namespace"},
-    {"sync.toHost.customResources", Takes::custom, "toHost"},
-    // From the host.
-    {"sync.fromHost.nodes.enabled", Takes::boolean, "", &SyncConfig::nodes_from_host},
-    {"sync.fromHost.nodes.syncBackChanges", Takes::only_false, "a tenant must not change nodes of the host"},
-    {"sync.fromHost.nodes.clearImageStatus", Takes::either, "sublet never shows the images of a node"},
-    {"sync.fromHost.nodes.selector.all", Takes::boolean, "", &SyncConfig::nodes_all},
-    {"sync.fromHost.nodes.selector.labels", Takes::labels, "", nullptr, &SyncConfig::nodes_selector},
-    {"sync.fromHost.nodes.labels", Takes::strings, "", nullptr, nullptr, nullptr, &SyncConfig::node_labels},
-    {"sync.fromHost.nodes.patches", Takes::only_empty, "nodes are shown as they are"},
-    {"sync.fromHost.runtimeClasses.enabled", Takes::boolean, "", &SyncConfig::runtime_classes_from_host},
-    {"sync.fromHost.runtimeClasses.selector.matchLabels", Takes::labels, "", nullptr,
-     &SyncConfig::runtime_classes_selector},
-    {"sync.fromHost.runtimeClasses.selector.matchExpressions", Takes::selector, "", nullptr,
-     &SyncConfig::runtime_classes_selector},
-    {"sync.fromHost.runtimeClasses.patches", Takes::only_empty, "runtime classes are shown as they are"},
-    {"sync.fromHost.events.enabled", Takes::only_true, "tenants need the host's events to understand their pods"},
-    {"sync.fromHost.events.patches", Takes::only_empty, "events are shown with the tenant's names, else as they are"},
-    {"sync.fromHost.csiDrivers.enabled", Takes::boolean, "", &SyncConfig::csi_drivers_from_host},
-    {"sync.fromHost.csiDrivers.selector.matchLabels", Takes::labels, "", nullptr, &SyncConfig::csi_drivers_selector},
-    {"sync.fromHost.csiDrivers.selector.matchExpressions", Takes::selector, "", nullptr,
-     &SyncConfig::csi_drivers_selector},
-    {"sync.fromHost.csiDrivers.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.csiNodes.enabled", Takes::boolean, "", &SyncConfig::csi_nodes_from_host},
-    {"sync.fromHost.csiNodes.selector.matchLabels", Takes::labels, "", nullptr, &SyncConfig::csi_nodes_selector},
-    {"sync.fromHost.csiNodes.selector.matchExpressions", Takes::selector, "", nullptr, &SyncConfig::csi_nodes_selector},
-    {"sync.fromHost.csiNodes.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.csiStorageCapacities", Takes::nothing,
-     "only a scheduler reads them, and the host's schedulers place all pods"},
-    {"sync.fromHost.storageClasses.enabled", Takes::boolean, "", &SyncConfig::storage_classes_from_host},
-    {"sync.fromHost.storageClasses.selector.matchLabels", Takes::labels, "", nullptr,
-     &SyncConfig::storage_classes_selector},
-    {"sync.fromHost.storageClasses.selector.matchExpressions", Takes::selector, "", nullptr,
-     &SyncConfig::storage_classes_selector},
-    {"sync.fromHost.storageClasses.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.ingressClasses.enabled", Takes::boolean, "", &SyncConfig::ingress_classes_from_host},
-    {"sync.fromHost.ingressClasses.selector.matchLabels", Takes::labels, "", nullptr,
-     &SyncConfig::ingress_classes_selector},
-    {"sync.fromHost.ingressClasses.selector.matchExpressions", Takes::selector, "", nullptr,
-     &SyncConfig::ingress_classes_selector},
-    {"sync.fromHost.ingressClasses.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.priorityClasses.enabled", Takes::boolean, "", &SyncConfig::priority_classes_from_host},
-    {"sync.fromHost.priorityClasses.selector.matchLabels", Takes::labels, "", nullptr,
-     &SyncConfig::priority_classes_selector},
-    {"sync.fromHost.priorityClasses.selector.matchExpressions", Takes::selector, "", nullptr,
-     &SyncConfig::priority_classes_selector},
-    {"sync.fromHost.priorityClasses.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.gatewayClasses.enabled", Takes::boolean, "", &SyncConfig::gateway_classes_from_host},
-    {"sync.fromHost.gatewayClasses.selector.matchLabels", Takes::labels, "", nullptr,
-     &SyncConfig::gateway_classes_selector},
-    {"sync.fromHost.gatewayClasses.selector.matchExpressions", Takes::selector, "", nullptr,
-     &SyncConfig::gateway_classes_selector},
-    {"sync.fromHost.gatewayClasses.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.gateways", Takes::nothing, kNotShown},
-    {"sync.fromHost.deviceClasses.enabled", Takes::boolean, "", &SyncConfig::device_classes_from_host},
-    {"sync.fromHost.deviceClasses.selector.matchLabels", Takes::labels, "", nullptr,
-     &SyncConfig::device_classes_selector},
-    {"sync.fromHost.deviceClasses.selector.matchExpressions", Takes::selector, "", nullptr,
-     &SyncConfig::device_classes_selector},
-    {"sync.fromHost.deviceClasses.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.volumeSnapshotClasses.enabled", Takes::boolean, "", &SyncConfig::snapshot_classes_from_host},
-    {"sync.fromHost.volumeSnapshotClasses.selector.matchLabels", Takes::labels, "", nullptr,
-     &SyncConfig::snapshot_classes_selector},
-    {"sync.fromHost.volumeSnapshotClasses.selector.matchExpressions", Takes::selector, "", nullptr,
-     &SyncConfig::snapshot_classes_selector},
-    {"sync.fromHost.volumeSnapshotClasses.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.configMaps.enabled", Takes::boolean, "", &SyncConfig::config_maps_from_host},
-    {"sync.fromHost.configMaps.mappings.byName", Takes::mappings, "ConfigMap"},
-    {"sync.fromHost.configMaps.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.secrets.enabled", Takes::boolean, "", &SyncConfig::secrets_from_host},
-    {"sync.fromHost.secrets.mappings.byName", Takes::mappings, "Secret"},
-    {"sync.fromHost.secrets.patches", Takes::only_empty, kShownAsTheyAre},
-    {"sync.fromHost.customResources", Takes::custom, "fromHost"},
-    // The rest.
-    {"controllers", Takes::choice, "builtin upstream none", nullptr, &SyncConfig::controllers},
-    counted("unauthenticated.connections", &SyncConfig::unauthenticated_connections),
-    counted("unauthenticated.connectionsPerAddress", &SyncConfig::unauthenticated_connections_per_address),
-    counted("unauthenticated.kib", &SyncConfig::unauthenticated_kib),
-    {"controlPlane.distro.k8s.apiServer.enabled", Takes::only_true, "a virtual cluster is an API server"},
-    {"controlPlane.distro.k8s.controllerManager.enabled", Takes::only_true,
-     "write controllers: none (nobody runs workloads) or controllers: upstream"},
-    {"experimental.syncSettings.setOwner", Takes::only_false,
-     "owner references on host objects break KAI's pod grouping and delete too much or too little; sublet finds what "
-     "belongs to a virtual cluster by label",
-     &SyncConfig::set_owner},
-    {"experimental.syncSettings.*", Takes::nothing, "sublet has no such setting"},
-    {"experimental.*", Takes::nothing, "sublet knows of experimental only syncSettings.setOwner"},
-    {"telemetry.enabled", Takes::only_false, "sublet sends no telemetry"},
-    {"controlPlane.coredns.enabled", Takes::only_false, "sublet does not run a DNS server in virtual clusters yet"},
-    {"controlPlane.advanced.virtualScheduler.enabled", Takes::only_false, "the host's schedulers place all pods"},
-    {"controlPlane.distro.*", Takes::nothing, kOwnControlPlane},
-    {"controlPlane.backingStore.*", Takes::nothing, "sublet's store is SQLite; there is nothing to choose yet"},
-    {"controlPlane.*", Takes::nothing, kOwnControlPlane},
-    {"networking.*", Takes::nothing, "sublet has nothing to configure there yet"},
-    of_policies("policies.resourceQuota.enabled", &Policies::resource_quota),
-    of_policies("policies.resourceQuota.quota", &Policies::quota),
-    of_policies("policies.limitRange.enabled", &Policies::limit_range),
-    of_policies("policies.limitRange.default", &Policies::limit_default),
-    of_policies("policies.limitRange.defaultRequest", &Policies::limit_default_request),
-    of_policies("policies.limitRange.min", &Policies::limit_min),
-    of_policies("policies.limitRange.max", &Policies::limit_max),
-    of_policies("policies.networkPolicy.enabled", &Policies::network_policy),
-    {"policies.networkPolicy.*", Takes::nothing,
-     "sublet's policy lets pods reach each other, DNS, their API server and public addresses; write others on the host "
-     "namespace, policies add up"},
-    of_policies("policies.podSecurityStandard", "baseline restricted privileged", &Policies::pod_security_standard),
-    {"policies.*", Takes::nothing, kNoSuchPolicy},
-    {"rbac.role.enabled", Takes::only_true, "the syncer could not work without its rights in the host namespace"},
-    {"rbac.*", Takes::nothing, "sublet gives its syncer exactly the rights that it needs"},
-    {"exportKubeConfig", Takes::nothing, "use sublet connect --print"},
-    {"logging.*", Takes::nothing, "sublet has one log format"},
-    {"deploy", Takes::nothing, "sublet deploys nothing into virtual clusters; apply it with kubectl"},
-    {"integrations", Takes::nothing, "sublet has no integrations yet"},
-    {"privateNodes.enabled", Takes::only_false, "sublet's virtual clusters share the host's nodes"},
-    {"privateNodes.*", Takes::nothing, "sublet's virtual clusters share the host's nodes"},
-    {"plugins", Takes::only_empty, "sublet has no plugins"},
-    {"plugin", Takes::only_empty, "sublet has no plugins"},
-    {"sleep", Takes::nothing, "sublet does not put virtual clusters to sleep yet"},
-    {"sleepMode", Takes::nothing, "sublet does not put virtual clusters to sleep yet"},
-    {"snapshots", Takes::nothing, "sublet makes no snapshots yet"},
-    {"deletion", Takes::nothing, "sublet has no such setting"},
-    {"platform", Takes::nothing, "it belongs to vCluster Platform"},
-    {"external", Takes::nothing, "it belongs to vCluster Platform"},
-    {"pro", Takes::only_false, "everything in sublet is free"},
-};
 
 std::vector<std::string_view> split(std::string_view path, char at = '.') {
   std::vector<std::string_view> parts;
@@ -277,14 +28,14 @@ std::vector<std::string_view> split(std::string_view path, char at = '.') {
 }
 
 const KeyRow* row_of(const std::vector<std::string_view>& path) {
-  for (const KeyRow& row : kRows)
+  for (const KeyRow& row : key_rows())
     if (split(row.path) == path) return &row;
   return nullptr;
 }
 
 // The row, such as "policies.*", that speaks for all keys below its parent that have none of their own.
 const KeyRow* general_row_of(const std::vector<std::string_view>& path) {
-  for (const KeyRow& row : kRows) {
+  for (const KeyRow& row : key_rows()) {
     const auto parts = split(row.path);
     if (parts.back() == "*" && parts.size() <= path.size() && std::equal(parts.begin(), parts.end() - 1, path.begin()))
       return &row;
@@ -295,7 +46,7 @@ const KeyRow* general_row_of(const std::vector<std::string_view>& path) {
 // The keys that may follow this path.
 std::vector<std::string_view> keys_below(const std::vector<std::string_view>& path) {
   std::vector<std::string_view> keys;
-  for (const KeyRow& row : kRows) {
+  for (const KeyRow& row : key_rows()) {
     const auto parts = split(row.path);
     if (parts.size() <= path.size() || !std::equal(path.begin(), path.end(), parts.begin())) continue;
     const std::string_view next = parts[path.size()];
@@ -305,10 +56,18 @@ std::vector<std::string_view> keys_below(const std::vector<std::string_view>& pa
 }
 
 bool rows_below(const std::vector<std::string_view>& path) {
-  return std::any_of(std::begin(kRows), std::end(kRows), [&](const KeyRow& row) {
+  return std::ranges::any_of(key_rows(), [&](const KeyRow& row) {
     const auto parts = split(row.path);
     return parts.size() > path.size() && std::equal(path.begin(), path.end(), parts.begin());
   });
+}
+
+// Of "NetworkPolicy spec.ingress".
+Shape shape_at(std::string_view place) {
+  const auto words = split(place, ' ');
+  Shape shape = Shape::of_kind(words.at(0));
+  for (const std::string_view member : split(words.at(1))) shape = shape.member(member).value_or(Shape());
+  return shape;
 }
 
 class ConfigReader {
@@ -321,6 +80,7 @@ class ConfigReader {
     walk(root, path, "");
     check_together();
     add_known_resources();
+    keep_apart();
     return std::move(config_);
   }
 
@@ -369,6 +129,9 @@ class ConfigReader {
         if (node.is_null() || (node.is_string() ? node.text.empty() : !node.is_scalar() && node.children.empty()))
           return;
         return refuse(node, key, "not supported", row.reason);
+      case Takes::only_zero:
+        if (node.is_null() || (node.kind == schema::NodeKind::integer && node.integer == 0)) return;
+        return refuse(node, key, "not supported", row.reason);
       case Takes::boolean:
       case Takes::either:
         return boolean(row, node, key, automatic);
@@ -387,9 +150,33 @@ class ConfigReader {
       case Takes::count:
         return count(row, node, key);
       case Takes::custom:
-        return read_custom_resources(node, key, row.reason == "toHost", config_.custom_resources, problems_, refused_);
+        return custom_resources(node, key, row.reason == "toHost");
       case Takes::mappings:
         return read_mappings(node, key, row.reason, config_.mappings, problems_);
+      case Takes::api_value:
+        return api_value(row, node, key);
+      case Takes::network:
+        return network(row, node, key);
+      case Takes::networks:
+        return networks(row.items(config_), node, key);
+      case Takes::images:
+        return images(node, key);
+      case Takes::tolerations:
+        return tolerations(node, key);
+      case Takes::exports:
+        return read_exports(node, key, config_.exported_also, problems_);
+      case Takes::manifests:
+        return manifests(node, key);
+      case Takes::word:
+        return word(row, node, key);
+      case Takes::hosts:
+        return hosts(row.hosts(config_), node, key);
+      case Takes::port:
+        return port(row.port(config_), node, key);
+      case Takes::address:
+        if (!node.is_null() && !(node.is_string() && node.text.empty()) && !is_address(node.text))
+          problems_.add(node.mark, key, "must be an address, such as 8.8.8.8");
+        return;
       case Takes::nothing:
         return refuse_wishes(row, node, key);
     }
@@ -420,12 +207,17 @@ class ConfigReader {
       return problems_.add(node.mark, key, "must be true or false, not " + std::string(node.kind_text()));
     const bool on = spelled ? node.text == "true" : node.boolean;
     if (row.flag) config_.*row.flag = on;
+    if (row.flag && !on) off_.push_back({&node, key, row.flag, ""});
     if (row.policy) config_.policies.*row.policy = on;
+    if (row.on) row.on(config_) = on;
+    if (row.on && &row.on(config_) == &config_.control_plane.ingress.enabled) ingress_ = &node;
+    if (row.on && &row.on(config_) == &config_.control_plane.route.enabled) route_ = &node;
     if (row.policy == &Policies::network_policy && on) asked_policy_ = true;
     if (row.flag == &SyncConfig::network_policies_to_host) network_policies_ = &node;
     if (row.flag == &SyncConfig::nodes_all) nodes_all_ = &node;
     if (row.flag == &SyncConfig::config_maps_from_host) config_maps_ = &node;
     if (row.flag == &SyncConfig::secrets_from_host) secrets_ = &node;
+    if (row.flag == &SyncConfig::gateways_from_host) gateways_ = &node;
     if (row.flag == &SyncConfig::priority_classes_to_host || row.flag == &SyncConfig::priority_classes_from_host)
       priority_classes_ = &node;
   }
@@ -443,6 +235,37 @@ class ConfigReader {
       if (!item.is_string()) return problems_.add(item.mark, key, "must be a list of strings");
       (config_.*row.list).push_back(item.text);
     }
+    if (row.list == &SyncConfig::controller_arguments) check_arguments(node, key);
+  }
+
+  void check_arguments(const YamlNode& node, const std::string& key) {
+    arguments_ = &node;
+    constexpr std::string_view kOurs[] = {"controllers",
+                                          "kubeconfig",
+                                          "authentication-kubeconfig",
+                                          "authorization-kubeconfig",
+                                          "root-ca-file",
+                                          "use-service-account-credentials",
+                                          "secure-port"};
+    for (const YamlNode& item : node.children) {
+      const std::string_view flag = std::string_view(item.text).substr(0, item.text.find('='));
+      if (!flag.starts_with("--") || flag.size() == 2)
+        problems_.add(item.mark, key, "must be flags, such as --concurrent-deployment-syncs=10");
+      else if (flag.starts_with("--cluster-signing-") || std::ranges::find(kOurs, flag.substr(2)) != std::end(kOurs))
+        refuse(item, key, std::string(flag) + " is not supported", "sublet gives that flag itself");
+    }
+  }
+
+  void manifests(const YamlNode& node, const std::string& key) {
+    if (node.is_null() || (node.is_string() && node.text.empty())) return;
+    const auto objects = node.is_string() ? schema::parse_yaml_stream(node.text)
+                                          : Result<std::vector<schema::Document>>(bad_request("it is no text"));
+    if (!objects) return problems_.add(node.mark, key, "must be a text of objects in YAML: " + objects.error().message);
+    for (const schema::Document& object : *objects)
+      if (object.root()["apiVersion"].text().empty() || object.root()["kind"].text().empty() ||
+          object.root()["metadata"]["name"].text().empty())
+        return problems_.add(node.mark, key, "each object has apiVersion, kind and metadata.name");
+    config_.first_objects = node.text;
   }
 
   // What each key for itself may say, and both together not.
@@ -450,15 +273,27 @@ class ConfigReader {
     if (config_.nodes_from_host && !config_.nodes_all && config_.nodes_selector.empty())
       refuse(*nodes_all_, "sync.fromHost.nodes.selector.all", "cannot be false",
              "sublet shows all nodes, or those with the labels of sync.fromHost.nodes.selector.labels");
+    if (config_.nodes_all && nodes_all_ && !config_.nodes_selector.empty())
+      refuse(*nodes_all_, "sync.fromHost.nodes.selector.all",
+             "cannot be true together with sync.fromHost.nodes.selector.labels",
+             "nodes are all shown, or those with the labels; leave out one of the two");
     if (config_.network_policies_to_host && asked_policy_) {
       refuse(*network_policies_, "sync.toHost.networkPolicies.enabled",
              "cannot be true together with policies.networkPolicy.enabled",
              "policies add up, so a tenant's would open what the platform's closes; switch one of them off");
       config_.network_policies_to_host = false;
     }
+    check_world();
+    check_all("sync.toHost.configMaps", config_.config_maps_to_host, config_.config_maps_all);
+    check_all("sync.toHost.secrets", config_.secrets_to_host, config_.secrets_all);
+    check_ways_in();
+    check_exports();
+    check_controllers();
     check_mappings(config_.config_maps_from_host, "ConfigMap", "sync.fromHost.configMaps.mappings.byName",
                    config_maps_);
     check_mappings(config_.secrets_from_host, "Secret", "sync.fromHost.secrets.mappings.byName", secrets_);
+    check_mappings(config_.gateways_from_host, "gateways.gateway.networking.k8s.io",
+                   "sync.fromHost.gateways.mappings.byName", gateways_);
     if (config_.priority_classes_to_host && config_.priority_classes_from_host)
       problems_.add(priority_classes_->mark, "sync.fromHost.priorityClasses.enabled",
                     "cannot be true together with sync.toHost.priorityClasses.enabled: a pod's class would be both");
@@ -468,6 +303,58 @@ class ConfigReader {
           "minValue must not be above maxValue, nor maxValue above 1000000000: what is above is Kubernetes' own");
   }
 
+  // Without a host of its own the route or Ingress would take every name.
+  void check_ways_in() {
+    const ControlPlane& wanted = config_.control_plane;
+    if (wanted.ingress.enabled && wanted.ingress.host.empty() &&
+        wanted.ingress.spec.find("\"rules\"") == wanted.ingress.spec.npos)
+      problems_.add(ingress_->mark, "controlPlane.ingress.host",
+                    "is missing: under which name people reach the API server");
+    if (wanted.route.enabled && wanted.route.host.empty() &&
+        wanted.route.spec.find("\"hostnames\"") == wanted.route.spec.npos)
+      problems_.add(route_->mark, "controlPlane.tlsRoute.host",
+                    "is missing: under which name people reach the API server");
+  }
+
+  void check_all(const std::string& key, bool enabled, bool all) {
+    for (const Off& off : off_)
+      if (all && !enabled && off.key == key + ".enabled")
+        refuse(*off.node, off.key, "cannot be false together with " + key + ".all",
+               "that asks for all of them to cross");
+  }
+
+  void check_controllers() {
+    for (const Off& off : off_) {
+      if (off.flag != &SyncConfig::controller_manager) continue;
+      if (controllers_ && config_.controllers != "none")
+        refuse(*off.node, off.key, "cannot be false together with controllers: " + config_.controllers,
+               "it means controllers: none");
+      else
+        config_.controllers = "none";
+    }
+    if (!config_.controller_arguments.empty() && config_.controllers != "upstream")
+      refuse(*arguments_, "controlPlane.distro.k8s.controllerManager.extraArgs", "not supported",
+             "sublet's own controllers take no flags; write controllers: upstream for kube-controller-manager");
+  }
+
+  // What is said of an account that has no name would go nowhere.
+  void check_exports() {
+    const ExportedAccount& account = config_.exported.account;
+    if (account.name.empty() && !(account.tenant_namespace.empty() && account.cluster_role.empty()))
+      problems_.add(account_->mark, "exportKubeConfig.serviceAccount.name",
+                    "is missing: which account the rest is about");
+  }
+
+  // The API wants what is left out to be a part.
+  void check_world() {
+    const PublicEgress& world = config_.policies.public_egress;
+    if (world.cidr.empty() || !world.except) return;
+    for (const std::string& one : *world.except)
+      if (covers(one, world.cidr))
+        problems_.add(except_->mark, "policies.networkPolicy.workload.publicEgress.except",
+                      one + " leaves nothing of cidr " + world.cidr + "; switch publicEgress off instead");
+  }
+
   void check_mappings(bool on, std::string_view kind, const char* key, const YamlNode* enabled) {
     auto& all = config_.mappings;
     if (on && std::ranges::find(all, kind, &HostMapping::kind) == all.end())
@@ -475,15 +362,69 @@ class ConfigReader {
     if (!on) std::erase_if(all, [&](const HostMapping& one) { return one.kind == kind; });
   }
 
+  void custom_resources(const YamlNode& node, const std::string& key, bool to_host) {
+    for (const CustomKey& off :
+         read_custom_resources(node, key, to_host, config_.custom_resources, config_.mappings, problems_, refused_))
+      off_.push_back({off.node, off.key, nullptr, off.name});
+  }
+
   // Those behind keys of their own, unless the template says more of one in its customResources.
   void add_known_resources() {
     for (const KnownResource& known : known_resources()) {
-      const bool asked = config_.*known.asked || (known.also && config_.*known.also);
+      if (!is_asked_for(known)) continue;
+      refuse_contradiction(known);
       auto& all = config_.custom_resources;
-      if (!asked || std::ranges::find(all, known.resource.name, &CustomResource::name) != all.end()) continue;
-      all.push_back(known.resource);
-      if (known.selector) all.back().selector = config_.*known.selector;
+      auto found = std::ranges::find_if(all, [&](const CustomResource& one) {
+        return one.name == known.resource.name && one.to_host == known.resource.to_host;
+      });
+      if (found == all.end()) found = all.insert(all.end(), known.resource);
+      if (known.asked == &SyncConfig::gateways_from_host) hide_of_gateways(*found);
+      if (known.selector && !(config_.*known.selector).empty())
+        found->selector += (found->selector.empty() ? "" : ",") + config_.*known.selector;
+      std::erase_if(found->references, [&](const CustomReference& one) { return one.of_host && !is_shown(one.kind); });
     }
+  }
+  void hide_of_gateways(CustomResource& gateways) const {
+    if (config_.gateway_certificates_hidden)
+      gateways.left_out.push_back(parse_place("spec.listeners[*].tls.certificateRefs"));
+    if (config_.gateway_infrastructure_hidden) gateways.left_out.push_back(parse_place("spec.infrastructure"));
+    if (!config_.gateway_addresses)
+      for (const char* place : {"spec.addresses", "status.addresses"}) gateways.left_out.push_back(parse_place(place));
+    gateways.tells_source = config_.gateway_sources;
+  }
+  // Of a kind that goes both ways, what came is not for the way back.
+  void keep_apart() {
+    for (CustomResource& one : config_.custom_resources)
+      if (one.to_host && std::ranges::any_of(config_.custom_resources, [&](const CustomResource& other) {
+            return !other.to_host && other.name == one.name;
+          }))
+        one.selector += (one.selector.empty() ? "!" : ",!") + std::string("sublet.dev/from-host");
+  }
+  bool is_asked_for(const KnownResource& known) const {
+    if (known.within && !(config_.*known.within)) return false;
+    return config_.*known.asked || (known.also && config_.*known.also);
+  }
+  // What the host does not show is none that a tenant may name.
+  bool is_shown(std::string_view kind) const {
+    if (kind == "ClusterIssuer") return config_.cluster_issuers_from_host;
+    return kind != "ClusterSecretStore" || config_.cluster_stores_from_host;
+  }
+
+  // A key that asks for several resources, and another that switches one of them off: vcluster.yaml lets the first win
+  // and says nothing.
+  void refuse_contradiction(const KnownResource& known) {
+    const bool together = known.also && config_.*known.also;
+    for (const Off& off : off_) {
+      const bool its_key = together && off.flag == known.asked;
+      if (!its_key && off.custom_name != known.resource.name) continue;
+      const std::string_view asking = path_of(together ? known.also : known.asked);
+      refuse(*off.node, off.key, "cannot be false together with " + std::string(asking),
+             together ? "that asks for " + known.resource.name + " too; ask for what crosses kind by kind instead"
+                      : std::string("it is the same resource"));
+    }
+  }
+  static std::string_view path_of(bool SyncConfig::*flag) {
+    return std::ranges::find(key_rows(), flag, &KeyRow::flag)->path;
   }
 
   void add_term(const KeyRow& row, const std::string& term) {
@@ -493,9 +434,10 @@ class ConfigReader {
 
   void choice(const KeyRow& row, const YamlNode& node, const std::string& key) {
     const auto words = split(row.reason, ' ');
-    if (row.word && (node.is_null() || (node.is_string() && node.text.empty()))) return;
+    if ((row.word || row.said) && (node.is_null() || (node.is_string() && node.text.empty()))) return;
     if (node.is_string() && std::find(words.begin(), words.end(), node.text) != words.end()) {
-      (row.word ? config_.policies.*row.word : config_.*row.text) = node.text;
+      if (row.text == &SyncConfig::controllers) controllers_ = &node;
+      (row.said ? row.said(config_) : row.word ? config_.policies.*row.word : config_.*row.text) = node.text;
       return;
     }
     std::string all;
@@ -525,6 +467,106 @@ class ConfigReader {
         problems_.add(amount.mark, key + '.' + amount.key, "must be a quantity, such as 10, 500m or 20Gi");
       map.emplace_back(amount.key, amount.text);
     }
+  }
+
+  void images(const YamlNode& node, const std::string& key) {
+    if (!node.is_map() && !node.is_null())
+      return problems_.add(node.mark, key, "must be a map of images, not " + std::string(node.kind_text()));
+    for (const YamlNode& image : node.children) {
+      if (!image.is_string() || image.text.empty() || image.key.empty())
+        problems_.add(image.mark, key + '.' + image.key, "must be an image, such as registry.example.com/nginx:1.27");
+      config_.pods.images[image.key] = image.text;
+    }
+  }
+
+  void tolerations(const YamlNode& node, const std::string& key) {
+    if (!node.is_list() && !node.is_null())
+      return problems_.add(node.mark, key, "must be a list of tolerations, not " + std::string(node.kind_text()));
+    for (const YamlNode& item : node.children) {
+      TolerationSetting toleration;
+      if (!item.is_string() || !parse_toleration(item.text, toleration))
+        problems_.add(item.mark, key,
+                      "must be a toleration such as \"gpu=yes:NoSchedule\" or \"gpu:NoExecute\"; the effects are "
+                      "NoSchedule, PreferNoSchedule and NoExecute");
+      config_.pods.tolerations.push_back(std::move(toleration));
+    }
+  }
+
+  bool is_network(const YamlNode& node, const std::string& key) {
+    const bool good = node.is_string() && net::AddressRange::parse(node.text).has_value();
+    if (!good) problems_.add(node.mark, key, "must be addresses, such as 203.0.113.0/24 or 2001:db8::/32");
+    return good;
+  }
+
+  void word(const KeyRow& row, const YamlNode& node, const std::string& key) {
+    if (node.is_null() || (node.is_string() && node.text.empty())) return;
+    if (key.starts_with("exportKubeConfig.serviceAccount.")) account_ = &node;
+    if (const std::string problem = node.is_string() ? word_problem(node.text, row.reason) : "must be a string";
+        !problem.empty())
+      return problems_.add(node.mark, key, problem);
+    row.said(config_) = node.text;
+  }
+
+  void hosts(std::vector<std::string>& list, const YamlNode& node, const std::string& key) {
+    if (!node.is_list() && !node.is_null()) return problems_.add(node.mark, key, "must be a list of host names");
+    for (const YamlNode& item : node.children) {
+      if (item.is_string() && (word_problem(item.text, "host").empty() || is_address(item.text)))
+        list.push_back(item.text);
+      else
+        problems_.add(item.mark, key, "must be host names and addresses, such as api.example.com and 203.0.113.7");
+    }
+  }
+  static bool is_address(const std::string& text) {
+    return text.find('/') == std::string::npos && net::AddressRange::parse(text).has_value();
+  }
+
+  void port(std::int64_t& number, const YamlNode& node, const std::string& key) {
+    if (node.is_null()) return;
+    if (node.kind != schema::NodeKind::integer || node.integer < 0 || node.integer > 65'535)
+      return problems_.add(node.mark, key, "must be a port, from 1 to 65535, or 0 for none in particular");
+    number = node.integer;
+  }
+
+  void network(const KeyRow& row, const YamlNode& node, const std::string& key) {
+    if (node.is_null() || !is_network(node, key)) return;
+    for (const char* kept : kMetadataNetworks)
+      if (covers(kept, node.text))
+        return refuse(node, key, "not supported", "clouds tell a machine its credentials there; pods never reach it");
+    row.said(config_) = node.text;
+  }
+
+  void networks(std::optional<std::vector<std::string>>& items, const YamlNode& node, const std::string& key) {
+    if (node.is_null()) return;
+    if (!node.is_list()) return problems_.add(node.mark, key, "must be a list of addresses");
+    except_ = &node;
+    items.emplace();
+    for (const YamlNode& item : node.children)
+      if (is_network(item, key)) items->push_back(item.text);
+  }
+
+  // As the API has it, with what is sublet's own to write left to sublet.
+  void api_value(const KeyRow& row, const YamlNode& node, const std::string& key) {
+    if (node.is_null() || (!node.is_scalar() && node.children.empty())) return;
+    const std::size_t before = problems_.size() + refused_.size();
+    const Shape shape = shape_at(row.reason);
+    check_literal(node, shape, true, key, problems_);
+    refuse_expressions(node, key);
+    for (const std::string_view member : split(row.ours, ' '))
+      if (const YamlNode* found = member.empty() ? nullptr : node.find(member))
+        refuse(*found, key + '.' + std::string(member), "not supported", "sublet writes it itself");
+    for (const YamlNode& child : node.children)
+      if (row.reason.find(" metadata.") != row.reason.npos && child.key.find("sublet.dev/") != std::string::npos)
+        problems_.add(child.key_mark, key, "keys of sublet.dev are sublet's own");
+    if (problems_.size() + refused_.size() != before) return;
+    schema::Document value = document_of(node);
+    (void)fit_built(value.root(), shape);  // found to fit: what is left is to make text of numbers
+    row.said(config_) = value.to_json();
+  }
+
+  void refuse_expressions(const YamlNode& node, const std::string& key) {
+    if (node.is_string() && node.text.find("${") != std::string::npos)
+      problems_.add(node.mark, key, "expressions stand in patches only; write the value itself");
+    for (const YamlNode& child : node.children) refuse_expressions(child, key);
   }
 
   void labels(const KeyRow& row, const YamlNode& node, const std::string& key) {
@@ -563,11 +605,22 @@ class ConfigReader {
     }
   }
 
+  // What the file switches off in so many words.
+  struct Off {
+    const YamlNode* node;
+    std::string key;
+    bool SyncConfig::*flag;   // null: of a custom resource
+    std::string custom_name;  // of that
+  };
+
   std::vector<std::string_view> others_;
   Problems &problems_, &refused_;
   SyncConfig config_;
+  std::vector<Off> off_;
   const YamlNode *priority_classes_ = nullptr, *priority_band_ = nullptr, *nodes_all_ = nullptr,
-                 *config_maps_ = nullptr, *secrets_ = nullptr,
+                 *config_maps_ = nullptr, *secrets_ = nullptr, *gateways_ = nullptr, *except_ = nullptr,
+                 *ingress_ = nullptr, *account_ = nullptr, *arguments_ = nullptr, *controllers_ = nullptr,
+                 *route_ = nullptr,
                  *network_policies_ = nullptr;  // the last that said something of them
   bool asked_policy_ = false;                   // in so many words: it is also there by default
 };
@@ -577,6 +630,36 @@ class ConfigReader {
 SyncConfig read_config(const YamlNode& root, const std::vector<std::string_view>& others, Problems& problems,
                        Problems& refused) {
   return ConfigReader(others, problems, refused).run(root);
+}
+
+std::vector<HonouredKey> honoured_keys() {
+  constexpr std::pair<Takes, HonouredForm> kForms[] = {
+      {Takes::boolean, HonouredForm::boolean},     {Takes::integer, HonouredForm::integer},
+      {Takes::strings, HonouredForm::strings},     {Takes::labels, HonouredForm::labels},
+      {Takes::selector, HonouredForm::selector},   {Takes::choice, HonouredForm::choice},
+      {Takes::count, HonouredForm::count},         {Takes::quantities, HonouredForm::quantities},
+      {Takes::custom, HonouredForm::custom},       {Takes::mappings, HonouredForm::mappings},
+      {Takes::api_value, HonouredForm::api_value}, {Takes::network, HonouredForm::network},
+      {Takes::networks, HonouredForm::networks},   {Takes::word, HonouredForm::word},
+      {Takes::hosts, HonouredForm::hosts},         {Takes::port, HonouredForm::port},
+      {Takes::manifests, HonouredForm::manifests}, {Takes::exports, HonouredForm::exports},
+      {Takes::images, HonouredForm::images},       {Takes::tolerations, HonouredForm::tolerations}};
+  std::vector<HonouredKey> keys;
+  for (const KeyRow& row : key_rows())
+    for (const auto& [takes, form] : kForms)
+      if (row.takes == takes) keys.push_back({row.path, form, row.reason});
+  return keys;
+}
+
+Acceptance acceptance_of(std::string_view path) {
+  for (const HonouredKey& key : honoured_keys())
+    if (path == key.path || (path.starts_with(key.path) && path[key.path.size()] == '.') ||
+        (key.path.starts_with(path) && key.path[path.size()] == '.'))  // an empty map of keys that act
+      return Acceptance::acts;
+  const KeyRow* const row = row_of(split(path));
+  constexpr Takes kAlwaysSo[] = {Takes::only_true, Takes::only_false, Takes::either, Takes::address};
+  return row && std::ranges::find(kAlwaysSo, row->takes) != std::end(kAlwaysSo) ? Acceptance::always_so
+                                                                                : Acceptance::asks_nothing;
 }
 
 }  // namespace sublet::patches

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "patches/template/mapping_keys.h"
 #include "patches/template/reader.h"
 
 namespace sublet::patches {
@@ -10,12 +11,6 @@ namespace {
 bool is_version(std::string_view text) {
   return text.size() > 1 && text[0] == 'v' && text[1] >= '0' && text[1] <= '9' &&
          std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
-}
-
-bool is_dns_name(std::string_view text) {
-  const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
-  return !text.empty() && std::ranges::all_of(text, good) && text.front() != '.' && text.back() != '.' &&
-         text.front() != '-' && text.back() != '-' && text.find("..") == std::string_view::npos;
 }
 
 // The text behind a '[': a quoted key or "*", and what stands behind the ']'.
@@ -37,11 +32,12 @@ bool take_bracket(std::string_view& rest, Place& place) {
 // One custom resource of the file.
 class ResourceReader {
  public:
-  ResourceReader(CustomResource& resource, Problems& problems, Problems& refused)
-      : resource_(resource), problems_(problems), refused_(refused) {}
+  ResourceReader(CustomResource& resource, std::vector<HostMapping>& mappings, Problems& problems, Problems& refused)
+      : resource_(resource), mappings_(mappings), problems_(problems), refused_(refused) {}
 
   /// False: it is switched off.
   bool read(const YamlNode& node, const std::string& key) {
+    node_ = &node;
     MapReader reader(node, key, problems_);
     const YamlNode* const enabled = reader.take("enabled");
     if (enabled != nullptr && !enabled->is_null() && !enabled->is_boolean())
@@ -57,7 +53,12 @@ class ResourceReader {
         refused_.add(patches->mark, reader.path("patches"),
                      "not supported: what comes from the host is shown as it is");
     }
-    if (!resource_.to_host) from_host(reader);
+    if (resource_.to_host) {
+      read_pod_keys(reader);
+      read_forced(reader);
+    } else {
+      from_host(reader);
+    }
     reader.finish();
     return on;
   }
@@ -71,17 +72,11 @@ class ResourceReader {
     if (resource_.to_host && said == "Cluster")
       refused_.add(node->mark, reader.path("scope"),
                    "cannot be Cluster: what has no namespace is the host's; only resources with a namespace go there");
-    if (!resource_.to_host && said == "Namespaced")
-      refused_.add(node->mark, reader.path("scope"),
-                   "cannot be Namespaced: sublet shows only those of the host that have no namespace");
+    if (!resource_.to_host) resource_.namespaced = said == "Namespaced";
   }
 
   void from_host(MapReader& reader) {
-    if (const YamlNode* mappings = reader.take("mappings"))
-      for (const YamlNode& child : mappings->children)
-        if (!child.children.empty())
-          refused_.add(mappings->mark, reader.path("mappings"),
-                       "not supported: what has no namespace is shown under its own name");
+    read_mappings_of(reader);
     const YamlNode* const selector = reader.take("selector");
     if (selector == nullptr) return;
     MapReader terms(*selector, reader.path("selector"), problems_);
@@ -92,6 +87,57 @@ class ResourceReader {
         resource_.selector += (resource_.selector.empty() ? "" : ",") + label.key + "=" + label.text;
       }
     terms.finish();
+  }
+
+  void read_mappings_of(MapReader& reader) {
+    const std::size_t before = mappings_.size();
+    if (const YamlNode* node = reader.take("mappings")) {
+      MapReader below(*node, reader.path("mappings"), problems_);
+      if (const YamlNode* by_name = below.take("byName")) {
+        if (!resource_.namespaced && !by_name->children.empty())
+          refused_.add(node->mark, reader.path("mappings"),
+                       "not supported: what has no namespace is shown under its own name");
+        else
+          read_mappings(*by_name, below.path("byName"), resource_.name, mappings_, problems_);
+      }
+      below.finish();
+    }
+    if (resource_.namespaced && mappings_.size() == before)
+      problems_.add(node_->mark, reader.path("mappings.byName"),
+                    "is missing: which of the host's tenants see, and where");
+  }
+
+  // sublet's own keys.
+  void read_pod_keys(MapReader& reader) {
+    const YamlNode* const pods = reader.take("namedByPods");
+    if (pods == nullptr) return;
+    for (std::size_t i = 0; i < pods->children.size(); ++i) {
+      const YamlNode& child = pods->children[i];
+      MapReader one(child, reader.path("namedByPods") + '[' + std::to_string(i) + ']', problems_);
+      const std::string label = one.text("label"), annotation = one.text("annotation");
+      if (label.empty() == annotation.empty())
+        problems_.add(child.mark, one.path("label"), "say a label or an annotation by which pods name one");
+      else if ((label + annotation).find("sublet.dev/") != std::string::npos)
+        problems_.add(child.mark, one.path("label"), "keys of sublet.dev are sublet's own");
+      else
+        resource_.pod_keys.push_back({annotation.empty(), label + annotation});
+      one.finish();
+    }
+  }
+
+  void read_forced(MapReader& reader) {
+    const YamlNode* const force = reader.take("force");
+    if (force == nullptr) return;
+    for (const YamlNode& child : force->children) {
+      Place at = parse_place(child.key);
+      const bool open = std::ranges::any_of(at, [](const std::string& member) { return member.starts_with("*"); });
+      if (open || at.size() < 2 || at[0] == "metadata" || at[0] == "status" || !child.is_scalar())
+        problems_.add(
+            child.key_mark, reader.path("force") + '.' + child.key,
+            "must be a place such as spec.queue, outside of metadata and status, and a text, number or switch");
+      else
+        resource_.forced.push_back({std::move(at), document_of(child).to_json()});
+    }
   }
 
   void patch(const YamlNode& node, const std::string& key) {
@@ -141,11 +187,19 @@ class ResourceReader {
   }
 
   CustomResource& resource_;
+  std::vector<HostMapping>& mappings_;
+  const YamlNode* node_ = nullptr;
   Problems& problems_;
   Problems& refused_;
 };
 
 }  // namespace
+
+bool is_dns_name(std::string_view text) {
+  const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
+  return !text.empty() && std::ranges::all_of(text, good) && text.front() != '.' && text.back() != '.' &&
+         text.front() != '-' && text.back() != '-' && text.find("..") == std::string_view::npos;
+}
 
 Place parse_place(std::string_view text) {
   Place place;
@@ -181,10 +235,12 @@ bool name_custom_resource(std::string_view text, CustomResource& resource) {
   return true;
 }
 
-void read_custom_resources(const YamlNode& node, const std::string& key, bool to_host,
-                           std::vector<CustomResource>& resources, Problems& problems, Problems& refused) {
+std::vector<CustomKey> read_custom_resources(const YamlNode& node, const std::string& key, bool to_host,
+                                             std::vector<CustomResource>& resources, std::vector<HostMapping>& mappings,
+                                             Problems& problems, Problems& refused) {
+  std::vector<CustomKey> off;
   if (!node.is_map() && !node.is_null())
-    return problems.add(node.mark, key, "must be a map of custom resources, not " + std::string(node.kind_text()));
+    problems.add(node.mark, key, "must be a map of custom resources, not " + std::string(node.kind_text()));
   for (const YamlNode& child : node.children) {
     CustomResource resource;
     resource.to_host = to_host;
@@ -195,12 +251,19 @@ void read_custom_resources(const YamlNode& node, const std::string& key, bool to
                    "certificates.cert-manager.io/v1");
       continue;
     }
-    const bool on = ResourceReader(resource, problems, refused).read(child, child_key);
-    if (std::ranges::find(resources, resource.name, &CustomResource::name) != resources.end())
+    std::vector<HostMapping> mapped;
+    const bool on = ResourceReader(resource, mapped, problems, refused).read(child, child_key);
+    const auto same = [&](const CustomResource& one) { return one.name == resource.name && one.to_host == to_host; };
+    if (std::ranges::any_of(resources, same))
       problems.add(child.key_mark, child_key, "is here twice");
     else if (on)
       resources.push_back(std::move(resource));
+    if (on) mappings.insert(mappings.end(), mapped.begin(), mapped.end());
+    if (on) continue;
+    if (const YamlNode* enabled = child.find("enabled"); enabled != nullptr && !enabled->is_null())
+      off.push_back({enabled, child_key + ".enabled", resource.name});
   }
+  return off;
 }
 
 }  // namespace sublet::patches

@@ -359,6 +359,15 @@ class EffectReader {
         problems_.add(node_.mark, reader_.path(verb), path.text() + " cannot be written by a patch: " + why);
   }
 
+  void check_judged() {
+    for (const std::string& kind : kinds_)
+      if (std::ranges::find(border_.judged_late, kind) != border_.judged_late.end())
+        problems_.add(node_.mark, reader_.path("freeze"),
+                      "nothing of " + kind +
+                          " objects can be frozen: what tenants write into them is judged when it crosses, not when it "
+                          "is written; set the value on its way to the host instead");
+  }
+
   void check_paths() {
     const std::string_view verb = effect_.verb->name;
     const bool wants_list = verb == "append" || !effect_.keys.empty();
@@ -367,6 +376,7 @@ class EffectReader {
         problems_.add(node_.mark, reader_.path(verb), "only a member of a map can be renamed, not an item of a list");
       if (verb == "freeze" && !path.plain())
         problems_.add(node_.mark, reader_.path(verb), "only a plain path can be frozen, without selectors");
+      if (verb == "freeze") check_judged();
       check_overruled(path);
       for (const std::string& kind : kinds_) {
         const Shape::Form form = path.shape(kind).form();

@@ -5,6 +5,8 @@ namespace {
 
 constexpr const char* kGatewayApi = "gateway.networking.k8s.io";
 constexpr const char* kSnapshots = "snapshot.storage.k8s.io";
+constexpr const char* kCertManager = "cert-manager.io";
+constexpr const char* kExternalSecrets = "external-secrets.io";
 
 CustomResource resource(const char* plural, const char* group, bool to_host) {
   CustomResource made;
@@ -13,10 +15,32 @@ CustomResource resource(const char* plural, const char* group, bool to_host) {
   return made;
 }
 
+CustomResource class_of_host(const char* plural, const char* group) {
+  CustomResource made = resource(plural, group, false);
+  made.namespaced = false;
+  return made;
+}
+
 /// "{kind, name}" at a path, with one of these kinds; without a kind the first.
 void refers(CustomResource& resource, std::string_view path, std::initializer_list<const char*> kinds) {
   for (const char* kind : kinds)
-    resource.references.push_back({parse_place(path), {"name"}, {"kind"}, {}, kind, false});
+    resource.references.push_back({parse_place(path), {"name"}, {"kind"}, {}, kind, false, false});
+}
+
+void refuse(CustomResource& resource, std::initializer_list<const char*> places) {
+  for (const char* place : places) resource.refused.push_back(parse_place(place));
+}
+void close(CustomResource& resource, std::initializer_list<const char*> places) {
+  for (const char* place : places) resource.closed.push_back(parse_place(place));
+}
+/// The name of an object of that kind itself, or below `name`.
+CustomReference& names(CustomResource& resource, std::string_view path, const char* kind, Place name = {}) {
+  return resource.references.emplace_back(
+      CustomReference{parse_place(path), std::move(name), {}, {}, kind, false, false});
+}
+/// One that the host shows, beside those of the tenant.
+void shows(CustomResource& resource, std::string_view path, const char* kind) {
+  resource.references.push_back({parse_place(path), {"name"}, {"kind"}, {}, kind, true, false});
 }
 
 CustomResource http_routes() {
@@ -25,10 +49,9 @@ CustomResource http_routes() {
   refers(routes, "spec.rules[*].backendRefs[*]", {"Service"});
   refers(routes, "spec.rules[*].filters[*].requestMirror.backendRef", {"Service"});
   refers(routes, "spec.rules[*].backendRefs[*].filters[*].requestMirror.backendRef", {"Service"});
-  for (const char* place :
-       {"spec.rules[*].filters[*].extensionRef", "spec.rules[*].filters[*].externalAuth",
-        "spec.rules[*].backendRefs[*].filters[*].extensionRef", "spec.rules[*].backendRefs[*].filters[*].externalAuth"})
-    routes.refused.push_back(parse_place(place));
+  refuse(routes, {"spec.rules[*].filters[*].extensionRef", "spec.rules[*].filters[*].externalAuth",
+                  "spec.rules[*].backendRefs[*].filters[*].extensionRef",
+                  "spec.rules[*].backendRefs[*].filters[*].externalAuth"});
   return routes;
 }
 
@@ -44,9 +67,8 @@ CustomResource gateways() {
   CustomResource gateways = resource("gateways", kGatewayApi, true);
   refers(gateways, "spec.listeners[*].tls.certificateRefs[*]", {"Secret"});
   gateways.fixed.push_back({parse_place("spec.listeners[*].allowedRoutes.namespaces"), R"({"from":"Same"})"});
-  for (const char* place : {"spec.addresses", "spec.infrastructure", "spec.tls", "spec.backendTLS",
-                            "spec.allowedListeners", "spec.listeners[*].tls.frontendValidation"})
-    gateways.refused.push_back(parse_place(place));
+  refuse(gateways, {"spec.addresses", "spec.infrastructure", "spec.tls", "spec.backendTLS", "spec.allowedListeners",
+                    "spec.listeners[*].tls.frontendValidation"});
   return gateways;
 }
 
@@ -58,7 +80,7 @@ CustomResource backend_tls_policies() {
 }
 
 CustomResource gateway_classes() {
-  CustomResource classes = resource("gatewayclasses", kGatewayApi, false);
+  CustomResource classes = class_of_host("gatewayclasses", kGatewayApi);
   classes.left_out.push_back(parse_place("spec.parametersRef"));
   return classes;
 }
@@ -66,29 +88,96 @@ CustomResource gateway_classes() {
 CustomResource snapshots() {
   CustomResource snapshots = resource("volumesnapshots", kSnapshots, true);
   snapshots.references.push_back(
-      {parse_place("spec.source.persistentVolumeClaimName"), {}, {}, {}, "PersistentVolumeClaim", false});
+      {parse_place("spec.source.persistentVolumeClaimName"), {}, {}, {}, "PersistentVolumeClaim", false, false});
   snapshots.refused.push_back(parse_place("spec.source.volumeSnapshotContentName"));
   return snapshots;
 }
 
 CustomResource snapshot_classes() {
-  CustomResource classes = resource("volumesnapshotclasses", kSnapshots, false);
+  CustomResource classes = class_of_host("volumesnapshotclasses", kSnapshots);
   classes.left_out.push_back(parse_place("parameters"));
   return classes;
+}
+
+// cert-manager writes the Secret on the host, and says there what it is for.
+CustomResource certificates() {
+  CustomResource certificates = resource("certificates", kCertManager, true);
+  names(certificates, "spec.secretName", "Secret").made_there = true;
+  certificates.made_metadata = parse_place("spec.secretTemplate");
+  refers(certificates, "spec.issuerRef", {"Issuer"});
+  shows(certificates, "spec.issuerRef", "ClusterIssuer");
+  names(certificates, "spec.keystores.*.*SecretRef", "Secret", {"name"});
+  refuse(certificates, {"spec.secretTemplate"});
+  close(certificates, {"spec"});
+  return certificates;
+}
+
+CustomResource issuers() {
+  CustomResource issuers = resource("issuers", kCertManager, true);
+  names(issuers, "spec.ca.secretName", "Secret");
+  names(issuers, "spec.acme.privateKeySecretRef", "Secret", {"name"}).made_there = true;
+  names(issuers, "spec.**.*SecretRef", "Secret", {"name"});
+  names(issuers, "spec.venafi.*.credentialsRef", "Secret", {"name"});
+  // Pods, routes and whatever a webhook reads there would be the host's.
+  refuse(issuers, {"spec.acme.solvers[*].http01.ingress.podTemplate", "spec.acme.solvers[*].http01.gatewayHTTPRoute",
+                   "spec.acme.solvers[*].http01.ingress.ingressTemplate", "spec.acme.solvers[*].dns01.webhook"});
+  close(issuers, {"spec"});
+  return issuers;
+}
+
+CustomResource external_secrets() {
+  CustomResource secrets = resource("externalsecrets", kExternalSecrets, true);
+  names(secrets, "spec.target.name", "Secret").made_there = true;
+  secrets.made_metadata = parse_place("spec.target.template.metadata");
+  for (const char* path :
+       {"spec.secretStoreRef", "spec.data[*].sourceRef.storeRef", "spec.dataFrom[*].sourceRef.storeRef"}) {
+    refers(secrets, path, {"SecretStore"});
+    shows(secrets, path, "ClusterSecretStore");
+  }
+  names(secrets, "spec.target.template.templateFrom[*].secret", "Secret", {"name"});
+  names(secrets, "spec.target.template.templateFrom[*].configMap", "ConfigMap", {"name"});
+  refuse(secrets, {"spec.target.template.metadata", "spec.target.manifest"});
+  close(secrets, {"spec.data", "spec.dataFrom", "spec.target.template.templateFrom"});
+  return secrets;
+}
+
+// Of its many providers it is known that Secrets are named below "...SecretRef"; another name is refused.
+CustomResource secret_stores() {
+  CustomResource stores = resource("secretstores", kExternalSecrets, true);
+  names(stores, "spec.provider.**.*SecretRef", "Secret", {"name"});
+  names(stores, "spec.provider.**.*SecretRef.*", "Secret", {"name"});
+  for (const char* kind : {"Secret", "ConfigMap"})
+    stores.references.push_back(
+        {parse_place("spec.provider.**.caProvider"), {"name"}, {"type"}, {}, kind, false, false});
+  refuse(stores, {"spec.provider.kubernetes"});
+  close(stores, {"spec"});
+  return stores;
 }
 
 }  // namespace
 
 std::span<const KnownResource> known_resources() {
   static const KnownResource known[] = {
-      {&SyncConfig::http_routes_to_host, &SyncConfig::gateway_api_to_host, nullptr, http_routes()},
-      {&SyncConfig::tls_routes_to_host, nullptr, nullptr, tls_routes()},
-      {&SyncConfig::gateways_to_host, &SyncConfig::gateway_api_to_host, nullptr, gateways()},
-      {&SyncConfig::backend_tls_to_host, nullptr, nullptr, backend_tls_policies()},
-      {&SyncConfig::gateway_classes_from_host, &SyncConfig::gateway_api_to_host, &SyncConfig::gateway_classes_selector,
-       gateway_classes()},
-      {&SyncConfig::snapshots_to_host, nullptr, nullptr, snapshots()},
-      {&SyncConfig::snapshot_classes_from_host, nullptr, &SyncConfig::snapshot_classes_selector, snapshot_classes()},
+      {&SyncConfig::http_routes_to_host, http_routes(), &SyncConfig::gateway_api_to_host},
+      {&SyncConfig::tls_routes_to_host, tls_routes()},
+      {&SyncConfig::gateways_to_host, gateways(), &SyncConfig::gateway_api_to_host},
+      {&SyncConfig::backend_tls_to_host, backend_tls_policies()},
+      {&SyncConfig::gateways_from_host, resource("gateways", kGatewayApi, false), nullptr, nullptr,
+       &SyncConfig::gateways_selector},
+      {&SyncConfig::gateway_classes_from_host, gateway_classes(), &SyncConfig::gateway_api_to_host, nullptr,
+       &SyncConfig::gateway_classes_selector},
+      {&SyncConfig::certificates_to_host, certificates(), nullptr, &SyncConfig::cert_manager},
+      {&SyncConfig::issuers_to_host, issuers(), nullptr, &SyncConfig::cert_manager},
+      {&SyncConfig::cluster_issuers_from_host, class_of_host("clusterissuers", kCertManager), nullptr,
+       &SyncConfig::cert_manager, &SyncConfig::cluster_issuers_selector},
+      {&SyncConfig::external_secrets, external_secrets(), nullptr, nullptr, &SyncConfig::external_secrets_selector},
+      {&SyncConfig::secret_stores_to_host, secret_stores(), nullptr, &SyncConfig::external_secrets,
+       &SyncConfig::secret_stores_selector},
+      {&SyncConfig::cluster_stores_from_host, class_of_host("clustersecretstores", kExternalSecrets), nullptr,
+       &SyncConfig::external_secrets, &SyncConfig::cluster_stores_selector},
+      {&SyncConfig::snapshots_to_host, snapshots()},
+      {&SyncConfig::snapshot_classes_from_host, snapshot_classes(), nullptr, nullptr,
+       &SyncConfig::snapshot_classes_selector},
   };
   return known;
 }

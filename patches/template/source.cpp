@@ -22,6 +22,39 @@ const YamlNode* YamlNode::find(std::string_view name) const {
   return nullptr;
 }
 
+namespace {
+
+void fill(schema::Value value, const YamlNode& node) {
+  switch (node.kind) {
+    case NodeKind::null:
+      return value.set_null();
+    case NodeKind::boolean:
+      return value.set(node.boolean);
+    case NodeKind::integer:
+      return value.set(node.integer);
+    case NodeKind::floating:
+      return value.set(node.floating);
+    case NodeKind::string:
+      return value.set(node.text);
+    case NodeKind::array:
+      value.make_array();
+      for (const YamlNode& item : node.children) fill(value.push(false), item);
+      return;
+    case NodeKind::object:
+      value.make_object();
+      for (const YamlNode& member : node.children) fill(value.add_member(member.key), member);
+      return;
+  }
+}
+
+}  // namespace
+
+schema::Document document_of(const YamlNode& node) {
+  schema::Document document;
+  fill(document.root(), node);
+  return document;
+}
+
 std::string_view YamlNode::kind_text() const {
   static constexpr std::string_view kTexts[] = {"null",     "a boolean", "an integer", "a number",
                                                 "a string", "a list",    "a map"};

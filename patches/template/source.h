@@ -42,6 +42,9 @@ struct YamlNode {
   std::string_view kind_text() const;
 };
 
+/// What the node says, without its places.
+schema::Document document_of(const YamlNode& node);
+
 /// One thing wrong in a template.
 struct TemplateProblem {
   Mark mark;

@@ -122,6 +122,8 @@ Result<Template> Template::load(std::string_view yaml, const std::string& file_n
   impl.config = read_config(root, kOwnKeys, problems, left_out ? refused : problems);
   if (left_out) *left_out = refused.lines();
   impl.config.allowed = read_allowed(root.find("allow"), border.patched_kinds, problems);
+  if (impl.config.hybrid_scheduling)
+    for (const std::string& scheduler : impl.config.host_schedulers) impl.config.allowed.schedulers.add(scheduler);
   impl.parameters = read_parameters(root.find("parameters"), problems);
   std::vector<std::string> names;
   std::vector<cel::Kind> kinds;

@@ -4,9 +4,9 @@
 #include <array>
 #include <vector>
 
-#include "simhost/session/websocket.h"
-#include "sublet/base/text.h"
 #include "sublet/net/courier.h"
+#include "sublet/net/header_words.h"
+#include "sublet/net/websocket.h"
 
 namespace sublet::simhost::session {
 namespace {
@@ -24,13 +24,10 @@ constexpr WebSocketRow kWebSocketProtocols[] = {
 constexpr std::string_view kSpdySession = "v4.channel.k8s.io", kSpdyPortForward = "portforward.k8s.io";
 
 bool offers(const net::Headers& headers, std::string_view header, std::string_view wanted) {
-  for (std::string_view list : headers.all(header))
-    while (!list.empty()) {
-      const auto word = list.substr(0, list.find(','));
-      list.remove_prefix(std::min(list.size(), word.size() + 1));
-      if (trimmed(word, kBlanks) == wanted) return true;
-    }
-  return false;
+  bool offered = false;
+  for (const auto list : headers.all(header))
+    net::each_word(list, [&](std::string_view word) { offered = offered || word == wanted; });
+  return offered;
 }
 
 /// Bytes of a connection, brought to the session's loop in their order.
@@ -74,7 +71,7 @@ Result<Protocol> negotiate(const kube::PodConnectRequest& request) {
     return Protocol{row.kind,
                     {{"Connection", "Upgrade"},
                      {"Upgrade", upgrade},
-                     {"Sec-WebSocket-Accept", websocket_accept(request.headers.get("Sec-WebSocket-Key"))},
+                     {"Sec-WebSocket-Accept", net::websocket_accept(request.headers.get("Sec-WebSocket-Key"))},
                      {"Sec-WebSocket-Protocol", std::string(row.name)}}};
   }
   return bad_request("unable to upgrade: no WebSocket protocol that is offered is spoken here");

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "simhost/session/spdy.h"
-#include "simhost/session/websocket.h"
+#include "sublet/net/websocket.h"
 
 namespace sublet::simhost::session {
 namespace {
@@ -49,7 +49,7 @@ class WebSocketChannels final : public Channels {
   const Calls calls_;
   const std::shared_ptr<Out> out_;
   const bool closes_;
-  WebSocket socket_;
+  net::WebSocket socket_;
 };
 
 class SpdyChannels final : public Channels {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "simhost/session/spdy.h"
-#include "simhost/session/websocket.h"
+#include "sublet/net/websocket.h"
 
 namespace sublet::simhost::session {
 namespace {
@@ -26,9 +26,9 @@ class PortForward final : public Session {
                [this](std::uint32_t stream) { ended(stream); }, [this](std::string bytes) { send(std::move(bytes)); },
                [this] { out_->close(); }}) {
     if (protocol != Protocol::Kind::spdy_over_websocket) return;
-    socket_.emplace(WebSocket::Calls{[this](std::string_view message) { spdy_.put(message); },
-                                     [this](std::string bytes) { out_->send(std::move(bytes)); },
-                                     [this] { out_->end(); }});
+    socket_.emplace(net::WebSocket::Calls{[this](std::string_view message) { spdy_.put(message); },
+                                          [this](std::string bytes) { out_->send(std::move(bytes)); },
+                                          [this] { out_->end(); }});
   }
   void put(std::string_view bytes) override { socket_ ? socket_->put(bytes) : spdy_.put(bytes); }
   void over() override { out_->close(); }
@@ -91,7 +91,7 @@ class PortForward final : public Session {
   const std::string pod_;
   const std::shared_ptr<Out> out_;
   Spdy spdy_;
-  std::optional<WebSocket> socket_;
+  std::optional<net::WebSocket> socket_;
   std::map<std::uint32_t, Forwarded> connections_;
   std::map<std::string, std::uint32_t> errors_;  // by request id
 };

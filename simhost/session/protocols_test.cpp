@@ -5,7 +5,7 @@
 #include "simhost/session/container_session.h"
 #include "simhost/session/spdy.h"
 #include "simhost/session/spdy_dictionary.h"
-#include "simhost/session/websocket.h"
+#include "sublet/net/websocket.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::simhost::session {
@@ -33,12 +33,12 @@ class WebSocketTest : public testing::Test {
   std::vector<std::string> messages_;
   std::string sent_;
   int over_ = 0;
-  WebSocket socket_{{[this](std::string_view message) { messages_.emplace_back(message); },
-                     [this](std::string bytes) { sent_ += bytes; }, [this] { ++over_; }}};
+  net::WebSocket socket_{{[this](std::string_view message) { messages_.emplace_back(message); },
+                          [this](std::string bytes) { sent_ += bytes; }, [this] { ++over_; }}};
 };
 
 TEST_F(WebSocketTest, TheHandshakeIsRfc6455s) {
-  EXPECT_EQ(websocket_accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+  EXPECT_EQ(net::websocket_accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
 }
 
 TEST_F(WebSocketTest, MessagesComeInAnyPieces) {
@@ -65,7 +65,7 @@ TEST_F(WebSocketTest, WhatIsNoClientsFrameEndsIt) {
   for (const std::string& bad : {masked(0x82, "x", false), masked(0xc2, "x"), masked(0x80, "x"),
                                  masked(0x89, std::string(126, 'x')), huge, masked(0x83, "x")}) {
     int over = 0;
-    WebSocket socket({[](std::string_view) { ADD_FAILURE(); }, [](const std::string&) {}, [&] { ++over; }});
+    net::WebSocket socket({[](std::string_view) { ADD_FAILURE(); }, [](const std::string&) {}, [&] { ++over; }});
     socket.put(bad);
     EXPECT_EQ(over, 1) << testing::PrintToString(bad);
   }

@@ -15,7 +15,8 @@ class Telling {
  public:
   Telling(Border& border, const Value& host_object, const Value& tenant_object)
       : border_(border),
-        about_{tenant_object["metadata"]["namespace"].string(), tenant_object["metadata"]["name"].string(), {}},
+        about_{tenant_object["metadata"]["namespace"].string(), tenant_object["metadata"]["name"].string(),
+               tenant_object["metadata"]["uid"].string()},
         host_name_(host_object["metadata"]["name"].string()),
         behind_(tenant_object["metadata"]["generation"].integer() - host_object["metadata"]["generation"].integer()) {}
 
@@ -23,11 +24,28 @@ class Telling {
     if (value.is_string()) return tell_text(value);
     if (value.is_integer() && value.key() == "observedGeneration")
       return value.set(std::max<std::int64_t>(value.integer() + behind_, 0));
+    if (value.is_object()) name_what_is_shown(value);
     if (value.is_object() || value.is_array())
       for (Value child : value) tell(child);
   }
 
  private:
+  // A reference to an object that the host shows under other names.
+  void name_what_is_shown(Value value) const {
+    const std::string space = value["namespace"].string(), name = value["name"].string();
+    if (space.empty() || name.empty()) return;
+    for (const patches::HostMapping& one : config_of(border_.context()).mappings) {
+      const std::string& from = one.host_namespace.empty() ? border_.host_namespace() : one.host_namespace;
+      const std::string shown = from == space ? one.tenant_name_of(name) : "";
+      const auto served = border_.context().served_kinds.find(one.kind);
+      if (shown.empty() || served == border_.context().served_kinds.end()) continue;
+      if (!value["kind"].text().empty() && value["kind"].text() != served->second.kind) continue;
+      value.put("namespace", one.tenant_namespace);
+      value.put("name", shown);
+      return;
+    }
+  }
+
   void tell_text(Value value) const {
     const std::string text = value.string();
     if (text == host_name_) return value.set(about_.name);
@@ -39,8 +57,8 @@ class Telling {
         const auto tenant = tenant_of(border_, one, text);
         if (tenant && !tenant->name.empty()) return value.set(tenant->name);
       }
-    // Words, as a condition's message is.
-    if (text.find(' ') != std::string::npos) value.set(in_tenant_words(border_, text, host_name_, about_));
+    // Words, as a condition's message is, or "namespace/name".
+    if (text.find_first_of(" /_") != std::string::npos) value.set(in_tenant_words(border_, text, host_name_, about_));
   }
 
   Border& border_;

@@ -1,5 +1,5 @@
-// What a text of the host (an event, a refusal) may say to a tenant: the tenant's own pods by the tenant's names,
-// nobody else's at all. Pure.
+// What a text of the host (an event, a refusal, a condition) may say to a tenant: the tenant's own objects by the
+// tenant's names, nobody else's at all. Pure.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,22 @@
 
 namespace sublet::syncer {
 
-struct HostTextNames {
-  std::string host_namespace;
-  /// The tenant's "namespace/name" of a host pod of this virtual cluster; nullopt for every other name.
-  std::function<std::optional<std::string>(const std::string& host_pod)> tenant_pod;
+struct TenantObjectName {
+  std::string namespace_name, name, uid;  // uid "": not known
 };
 
-/// A host name of ours becomes the tenant's; one of another virtual cluster, and a pod of the host's that is told as
-/// "pod namespace/name", become "another pod", or "pod (not yours)".
+struct HostTextNames {
+  std::string host_namespace;
+  /// The tenant's object that has that name on the host; nullopt for every other name.
+  std::function<std::optional<TenantObjectName>(const std::string& host_name)> tenant_object;
+  /// What the text is about, and its name on the host: said as it stands, without its namespace.
+  std::string host_name{};
+  TenantObjectName about{};
+};
+
+/// A host name of ours becomes the tenant's, also as kubelets write it ("pod_namespace(uid)"), and the host's namespace
+/// that of what the text is about; one of another virtual cluster, and a pod of the host's that is told as "pod
+/// namespace/name", become "another pod", or "pod (not yours)".
 std::string tenant_text(std::string_view message, const HostTextNames& names);
 
 }  // namespace sublet::syncer

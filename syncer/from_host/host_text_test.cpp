@@ -5,12 +5,25 @@
 namespace sublet::syncer {
 namespace {
 
-std::string told(const std::string& message) {
-  return tenant_text(message, {"team", [](const std::string& name) -> std::optional<std::string> {
-                                 if (name == "web-x-default-x-rag") return "default/web";
-                                 if (name == "long-abcdefghijklmnopqrstuvwxyz") return "default/long-one";
-                                 return std::nullopt;
-                               }});
+const std::string kUid = "11111111-2222-4333-8444-555555555555", kHostUid = "aaaaaaaa-2222-4333-8444-555555555555";
+
+HostTextNames names_of(const std::string& host_namespace) {
+  return {host_namespace, [](const std::string& name) -> std::optional<TenantObjectName> {
+            if (name == "web-x-default-x-rag") return TenantObjectName{"default", "web", kUid};
+            if (name == "cert-x-default-x-rag") return TenantObjectName{"default", "cert", ""};
+            if (name == "long-abcdefghijklmnopqrstuvwxyz") return TenantObjectName{"default", "long-one", ""};
+            return std::nullopt;
+          }};
+}
+
+std::string told(const std::string& message) { return tenant_text(message, names_of("team")); }
+
+// Of the pod that the text is about.
+std::string told_of_web(const std::string& message, const std::string& host_namespace = "kinds-a") {
+  HostTextNames names = names_of(host_namespace);
+  names.host_name = "web-x-default-x-rag";
+  names.about = {"default", "web", kUid};
+  return tenant_text(message, names);
 }
 
 TEST(HostText, NamesOnesOwnPodsAsTheTenantDoes) {
@@ -28,6 +41,34 @@ TEST(HostText, NamesNobodyElse) {
   EXPECT_EQ(told("Evicted by pod kube-system/critical"), "Evicted by pod (not yours)");
   EXPECT_EQ(told("team/db-x-default-x-other took it"), "another pod took it");
   EXPECT_EQ(told("elsewhere/web-x-default-x-rag"), "another pod");  // of our name, but not in our namespace
+}
+
+TEST(HostText, NamesWhatItIsAboutAsItStands) {
+  EXPECT_EQ(told_of_web("web-x-default-x-rag waits for kinds-a/cert-x-default-x-rag"), "web waits for default/cert");
+  EXPECT_EQ(told_of_web("Successfully assigned kinds-a/web-x-default-x-rag to node-1"),
+            "Successfully assigned default/web to node-1");
+}
+
+TEST(HostText, NamesPodsAsKubeletsDo) {
+  EXPECT_EQ(told_of_web("back-off 10s restarting failed container=c pod=web-x-default-x-rag_kinds-a(" + kHostUid + ")"),
+            "back-off 10s restarting failed container=c pod=web_default(" + kUid + ")");
+  EXPECT_EQ(told_of_web("failed to reserve sandbox name \"c_web-x-default-x-rag_kinds-a_" + kHostUid + "_0\""),
+            "failed to reserve sandbox name \"c_web_default(" + kUid + ")_0\"");
+  EXPECT_EQ(told_of_web("killed for kube-system-pod_kube-system(" + kHostUid + ")"), "killed for another pod");
+  EXPECT_EQ(told_of_web("of pod db-x-prod-x-other_kinds-a(" + kHostUid + "), cert-x-default-x-rag_kinds-a"),
+            "of pod another pod, cert_default");
+  EXPECT_EQ(told_of_web("my_own_words (not a uid) and snake_case(x)"), "my_own_words (not a uid) and snake_case(x)");
+}
+
+TEST(HostText, NeverNamesTheHostsNamespace) {
+  EXPECT_EQ(told_of_web("secrets \"cert-x-default-x-rag\" not found in namespace \"kinds-a\""),
+            "secrets \"default/cert\" not found in namespace \"default\"");
+  EXPECT_EQ(told_of_web("Secret kinds-a/of-the-host is odd"), "Secret (not yours) is odd");
+  // But a registry's folder of the same name is an image.
+  EXPECT_EQ(told_of_web("Pulling image \"kinds-a/app\", then kinds-a/app:1.2"),
+            "Pulling image \"kinds-a/app\", then kinds-a/app:1.2");
+  EXPECT_EQ(told_of_web("the default of kinds-a counts in namespace default", "default"),
+            "the default of kinds-a counts in namespace default");
 }
 
 TEST(HostText, LeavesAllElseAsItIs) {

@@ -1,9 +1,12 @@
-// ConfigMaps and Secrets of the host that the template maps into the tenant (contract: reconcile_mapped() in
-// synced_kinds.h).
+// ConfigMaps, Secrets and custom resources of the host that the template maps into the tenant, and the quota and limits
+// that it keeps on the host namespace (contract: reconcile_mapped() in synced_kinds.h).
+#include <algorithm>
+
 #include "sublet/base/log.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/mirrored_kinds.h"
 #include "syncer/border.h"
+#include "syncer/translate/custom.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -20,23 +23,29 @@ const kube::Resource kNamespaces{"", "v1", "namespaces"};
 constexpr std::chrono::seconds kNameTakenWait{300};
 
 // The virtual cluster's own objects, which may stand in the same namespace, and what gives away an account of the host.
-bool may_come(const kube::CachedObject& host_object) {
+bool may_come(const SyncedKind& kind, const kube::CachedObject& host_object) {
+  if (kind.host_copy == HostCopy::ours) return true;
   return host_object.text({"metadata", "labels", kLabelManagedBy}).empty() &&
          host_object.text({"type"}) != "kubernetes.io/service-account-token" &&
          host_object.text({"type"}) != "bootstrap.kubernetes.io/token";
 }
 
-Document wanted_of(const SyncedKind& kind, const Value& host_object, const std::string& name) {
-  Document document = carry_back(kind.carried_as, host_object, Value());
+Document wanted_of(const Border& border, const SyncedKind& kind, const Value& host_object, const std::string& name) {
+  Document document = kind.custom ? mirror_custom(*kind.custom, host_object, border.context())
+                                  : carry_back(kind.carried_as, host_object, Value());
   Value root = document.root();
-  root.put("apiVersion", "v1");
+  root.put("apiVersion", kind.api_version());
   root.put("kind", kind.kubernetes_kind());
   Value metadata = root.object("metadata");
   metadata.put("name", name);
   metadata.put("namespace", kind.mapping->tenant_namespace);
   metadata.object("labels").put(kLabelFromHost, "true");
   metadata.object("annotations").put(kMappedBy, kind.kind);
-  metadata.object("annotations").put(kHostName, host_object["metadata"]["name"].text());
+  const std::string host_name = host_object["metadata"]["name"].string();
+  if (!kind.custom)
+    metadata.object("annotations").put(kHostName, host_name);
+  else if (kind.custom->tells_source)
+    metadata.object("annotations").put(kHostName, host_object["metadata"]["namespace"].string() + "/" + host_name);
   return document;
 }
 
@@ -72,11 +81,42 @@ Outcome remove(Border& border, const SyncedKind& kind, const kube::CachedObject&
   return removed || removed.error().is(Reason::not_found) ? Outcome() : fail(removed.error());
 }
 
+// What is compared beside the metadata; the status of a custom resource may have an endpoint of its own.
+std::vector<std::string> members_of(const SyncedKind& kind, const Value& now, const Value& wanted, bool has_status) {
+  if (!kind.custom) return {"data", "binaryData", "type", "immutable", "spec"};
+  std::vector<std::string> members;
+  for (const Value& side : {now, wanted})
+    for (const Value member : side)
+      if (const std::string_view key = member.key(); key != "apiVersion" && key != "kind" && key != "metadata" &&
+                                                     !(key == "status" && has_status) &&
+                                                     std::ranges::find(members, key) == members.end())
+        members.emplace_back(key);
+  return members;
+}
+
+bool has_status(const Border& border, const SyncedKind& kind) {
+  if (!kind.custom) return false;
+  const auto served = border.context().served_kinds.find(kind.custom->name);
+  return served != border.context().served_kinds.end() && served->second.has_status;
+}
+
+Outcome bring_status_up_to_date(Border& border, const SyncedKind& kind, const Value& now, const Document& wanted) {
+  if (!has_status(border, kind) || now["status"].equals(wanted["status"])) return {};
+  if (now["status"].missing() && wanted["status"].missing()) return {};
+  Document patch = Document::object();
+  patch.root().put("status", patches::make_merge_patch(now["status"], wanted["status"]).root());
+  ++border.tenant_writes;
+  const Value metadata = wanted["metadata"];
+  const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
+                                           kube::PatchType::merge, patch.to_json(), "status");
+  return patched || patched.error().is(Reason::not_found) ? Outcome() : fail(patched.error());
+}
+
 Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const kube::CachedObject& cached,
                          const Document& wanted) {
   const Document now = cached.document();
   Document patch = Document::object();
-  for (const char* member : {"data", "binaryData", "type", "immutable"}) {
+  for (const std::string& member : members_of(kind, now.root(), wanted.root(), has_status(border, kind))) {
     const Value have = now[member], want = wanted[member];
     if (have.equals(want)) continue;
     patch.root().put(member,
@@ -85,7 +125,7 @@ Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const kube::Cac
   const Value labels = now["metadata"]["labels"], wanted_labels = wanted["metadata"]["labels"];
   if (!labels.equals(wanted_labels))
     patch.root().object("metadata").put("labels", patches::make_merge_patch(labels, wanted_labels).root());
-  if (patch.root().empty()) return {};
+  if (patch.root().empty()) return bring_status_up_to_date(border, kind, now.root(), wanted);
   ++border.tenant_writes;
   const auto patched =
       border.tenant.patch(kind.resource, cached.namespace_name, cached.name, kube::PatchType::merge, patch.to_json());
@@ -125,8 +165,8 @@ Result<Requeue> reconcile_mapped(Border& border, const Sides& sides, const std::
   const auto host_cached = sides.host->get(border.host_place(kind), name);
   const auto tenant_cached = sides.tenant->get(kind.mapping->tenant_namespace, tenant_name);
   const bool brought = tenant_cached && tenant_cached->text({"metadata", "annotations", kMappedBy}) == kind.kind;
-  if (host_cached && may_come(*host_cached)) {
-    const Document wanted = wanted_of(kind, host_cached->document().root(), tenant_name);
+  if (host_cached && may_come(kind, *host_cached)) {
+    const Document wanted = wanted_of(border, kind, host_cached->document().root(), tenant_name);
     if (!tenant_cached) return create(border, kind, wanted);
     if (!brought) return Requeue();
     const auto current = bring_up_to_date(border, kind, *tenant_cached, wanted);

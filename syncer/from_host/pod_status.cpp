@@ -96,6 +96,25 @@ void judge_gates(const Value& tenant_pod, Value status) {
   if (!since.empty()) ready.put("lastTransitionTime", since);
 }
 
+void put_in_words(Value holder, const InTenantWords& in_tenant_words) {
+  Value message = holder["message"];
+  if (!message.text().empty()) message.set(in_tenant_words(message.text()));
+}
+
+// What schedulers, kubelets and runtimes say; what a container itself has left as its last words is its own.
+void put_in_tenant_words(Value status, const InTenantWords& in_tenant_words) {
+  put_in_words(status, in_tenant_words);
+  for (const Value condition : status["conditions"]) put_in_words(condition, in_tenant_words);
+  for (const char* list : {"initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"})
+    for (const Value container : status[list])
+      for (const char* state : {"state", "lastState"}) {
+        put_in_words(container[state]["waiting"], in_tenant_words);
+        const Value ended = container[state]["terminated"];
+        if (ended["reason"].text() == "ContainerCannotRun" || ended["reason"].text() == "StartError")
+          put_in_words(ended, in_tenant_words);
+      }
+}
+
 }  // namespace
 
 bool has_conditions_of_tenant(const Value& tenant_pod) {
@@ -105,8 +124,9 @@ bool has_conditions_of_tenant(const Value& tenant_pod) {
   return false;
 }
 
-Document tenant_pod_status(const Value& host_pod, const Value& tenant_pod) {
+Document tenant_pod_status(const Value& host_pod, const Value& tenant_pod, const InTenantWords& in_tenant_words) {
   Document status = carry_back("PodStatus", host_pod["status"], tenant_pod);
+  put_in_tenant_words(status.root(), in_tenant_words);
   if (const Value qos = tenant_pod["status"]["qosClass"]) status.root().put("qosClass", qos);
   put_observed_generation(status.root(), host_pod, tenant_pod);
   // An eviction in the tenant: the host sees a mere deletion, but a Job's failure policy asks why its pod ended.

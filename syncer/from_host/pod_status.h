@@ -6,6 +6,10 @@
 // all of them are True.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <string_view>
+
 #include "sublet/schema/document.h"
 
 namespace sublet::syncer {
@@ -13,6 +17,9 @@ namespace sublet::syncer {
 /// Somebody in the tenant writes conditions of this pod too: a write of the status is then to be of the pod as it was
 /// read, or it would take theirs back.
 bool has_conditions_of_tenant(const schema::Value& tenant_pod);
-schema::Document tenant_pod_status(const schema::Value& host_pod, const schema::Value& tenant_pod);
+/// A text of the host in the tenant's names (tenant_words.h).
+using InTenantWords = std::function<std::string(std::string_view text)>;
+schema::Document tenant_pod_status(const schema::Value& host_pod, const schema::Value& tenant_pod,
+                                   const InTenantWords& in_tenant_words);
 
 }  // namespace sublet::syncer

@@ -9,7 +9,9 @@ using schema::Document;
 
 std::string status(std::string_view host_pod, std::string_view tenant_pod) {
   const auto host = std::move(*Document::parse_json(host_pod)), tenant = std::move(*Document::parse_json(tenant_pod));
-  return tenant_pod_status(host.root(), tenant.root())["conditions"].to_json();
+  return tenant_pod_status(host.root(), tenant.root(),
+                           [](std::string_view text) { return std::string(text); })["conditions"]
+      .to_json();
 }
 
 constexpr std::string_view kEvicted =
@@ -21,6 +23,24 @@ TEST(TenantPodStatus, KeepsTheWordOfAnEviction) {
       R"([{"type":"Ready","status":"False"},{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"}])");
   EXPECT_EQ(status(R"({"status":{"phase":"Pending"}})", kEvicted),
             R"([{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"}])");
+}
+
+TEST(TenantPodStatus, SaysWhatTheHostSaysInTheTenantsWords) {
+  const auto host = std::move(*Document::parse_json(R"({"status":{"message":"said",
+    "conditions":[{"type":"PodScheduled","status":"False","message":"said"}],
+    "containerStatuses":[{"name":"c","state":{"waiting":{"reason":"CrashLoopBackOff","message":"said"}},
+                          "lastState":{"terminated":{"reason":"StartError","message":"said"}}},
+                         {"name":"d","state":{"terminated":{"reason":"Error","message":"said"}}}]}})"));
+  const auto tenant = std::move(
+      *Document::parse_json(R"({"spec":{"containers":[{"name":"c"},{"name":"d"}]},"status":{"phase":"Pending"}})"));
+  const auto words = [](std::string_view text) { return "<" + std::string(text) + ">"; };
+  const Document status = tenant_pod_status(host.root(), tenant.root(), words);
+  EXPECT_EQ(status["message"].text(), "<said>");
+  EXPECT_EQ(status["conditions"].at(0)["message"].text(), "<said>");
+  const auto containers = status["containerStatuses"];
+  EXPECT_EQ(containers.at(0)["state"]["waiting"]["message"].text(), "<said>");
+  EXPECT_EQ(containers.at(0)["lastState"]["terminated"]["message"].text(), "<said>");
+  EXPECT_EQ(containers.at(1)["state"]["terminated"]["message"].text(), "said");  // its own last words
 }
 
 TEST(TenantPodStatus, TheHostsOwnDisruptionCountsMore) {

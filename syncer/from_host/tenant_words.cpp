@@ -7,20 +7,16 @@
 namespace sublet::syncer {
 namespace {
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
-// "namespace/name" of whatever of this virtual cluster has that name on the host.
-std::optional<std::string> tenant_name_of(Border& border, const std::string& host_name) {
-  if (const auto joined = tenant_names(host_name, border.context().virtual_cluster))
-    return joined->namespace_name + "/" + joined->name;
+// Whatever of this virtual cluster has that name on the host.
+std::optional<TenantObjectName> tenant_object_of(Border& border, const std::string& host_name) {
+  if (const auto joined = tenant_names(host_name, border.context().virtual_cluster)) {
+    const auto pod = tenant_of(border, border.sides("Pod"), host_name);  // of pods alone texts tell uids
+    return TenantObjectName{joined->namespace_name, joined->name, pod ? pod->uid : std::string()};
+  }
   for (const Sides& one : border.kinds) {
     if (one.kind.direction != Direction::to_host || !one.host) continue;
     const auto tenant = tenant_of(border, one, host_name);
-    if (tenant && !tenant->name.empty()) return tenant->namespace_name + "/" + tenant->name;
+    if (tenant && !tenant->name.empty()) return TenantObjectName{tenant->namespace_name, tenant->name, tenant->uid};
   }
   return std::nullopt;
 }
@@ -43,11 +39,10 @@ std::optional<TenantIdentity> tenant_of(Border& border, const Sides& sides, cons
 
 std::string in_tenant_words(Border& border, std::string_view text, std::string_view host_name,
                             const TenantIdentity& about) {
-  std::string message(text);
-  replace_all(message, border.host_namespace() + "/" + std::string(host_name), about.namespace_name + "/" + about.name);
-  replace_all(message, host_name, about.name);
-  const auto tenant_name = [&border](const std::string& name) { return tenant_name_of(border, name); };
-  return tenant_text(message, {border.host_namespace(), tenant_name});
+  const auto tenant_object = [&border](const std::string& name) { return tenant_object_of(border, name); };
+  return tenant_text(
+      text,
+      {border.host_namespace(), tenant_object, std::string(host_name), {about.namespace_name, about.name, about.uid}});
 }
 
 }  // namespace sublet::syncer

@@ -13,14 +13,17 @@
 #include "sublet/net/outbound.h"
 #include "sublet/schema/document.h"
 #include "sublet/schema/engine.h"
+#include "sublet/syncer/host_audit.h"
 #include "sublet/syncer/translate.h"
+#include "syncer/gateway/host_openapi.h"
+#include "syncer/gateway/metrics_answer.h"
 
 namespace sublet::syncer {
 namespace {
 
 constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
 constexpr std::string_view kMetadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-constexpr std::chrono::milliseconds kRetryDelay{500};
+constexpr std::chrono::milliseconds kRetryDelay{500}, kMetricsTimeout{30'000};
 constexpr std::size_t kPieceMax = 256 * 1024;     // of one POST
 constexpr std::size_t kBufferedHigh = kPieceMax;  // with so much waiting for the tenant, the host has to wait
 
@@ -28,16 +31,26 @@ constexpr std::array<std::string_view, 10> kLogOptions = {"container", "follow",
                                                           "previous",  "sinceSeconds", "sinceTime",  "stream",
                                                           "tailLines", "timestamps"};
 
-// What is not a log's option (insecureSkipTLSVerifyBackend among them) is not the host's business.
+// What is not a log's option (insecureSkipTLSVerifyBackend among them) is not the host's business. Of each the first
+// value counts, as the host reads it: an empty container before the one that was judged would be the host's to choose.
 std::string allowed_log_query(const std::string& query) {
   std::string allowed;
-  for (const auto& [key, value] : net::parse_query(query))
-    if (std::ranges::find(kLogOptions, key) != kLogOptions.end())
-      allowed += (allowed.empty() ? "?" : "&") + key + "=" + net::percent_encode(value);
+  std::set<std::string> said;
+  for (const auto& [key, value] : net::parse_query(query)) {
+    if (std::ranges::find(kLogOptions, key) == kLogOptions.end()) continue;
+    if ((key == "container" && value.empty()) || !said.insert(key).second) continue;
+    allowed += (allowed.empty() ? "?" : "&") + key + "=" + net::percent_encode(value);
+  }
   return allowed;
 }
 
 bool is_port_character(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-'; }
+
+// Its status names its address for as long as it is there, and its node gives that to the next pod.
+bool has_ended(const schema::Value& pod) {
+  const auto phase = pod["status"]["phase"].text();
+  return phase == "Succeeded" || phase == "Failed";
+}
 
 Status status_of(Reason reason, std::string message) { return fail(reason, std::move(message)).value(); }
 
@@ -68,6 +81,8 @@ constexpr const char* kTunnelHostHeader = "Sublet-Host-";
 struct PodCall {
   net::OutboundPeer peer;  // without its host
   net::OutboundRequest request;
+  bool relayed = false;  // the answer is passed on as it comes, with its headers
+  net::Headers answer{};
 };
 
 PodCall read_call(const schema::Value& job) {
@@ -77,9 +92,13 @@ PodCall read_call(const schema::Value& job) {
   call.peer.ca_pem = job["ca"].string();
   call.request.request.method = job["method"].string();
   call.request.request.target = job["target"].string();
+  call.peer.certificate_pem = job["certificate"].string();
+  call.peer.key_pem = job["key"].string();
+  call.peer.any_certificate = job["anyCertificate"].boolean();
+  call.relayed = job["relayed"].boolean();
   for (const schema::Value header : job["headers"])
-    call.request.request.headers.add(std::string(header.key()), header.string());
-  call.request.request.body = job["body"].string();
+    call.request.request.headers.add(header["name"].string(), header["value"].string());
+  call.request.request.body = schema::base64_decode(job["body"].text()).value_or("");
   call.request.timeout = std::chrono::milliseconds(job["timeout"].integer(10'000));
   return call;
 }
@@ -87,6 +106,7 @@ PodCall read_call(const schema::Value& job) {
 // An upgrade that is asked of the host, and its answer.
 struct PodConnect {
   std::string subresource, method;
+  WriteCause cause;
   net::Headers headers, answer;
   // Of a proxy alone:
   std::string path, query, prefix, body;
@@ -99,6 +119,8 @@ PodConnect read_connect(const schema::Value& job) {
   PodConnect connect;
   connect.subresource = job["subresource"].string();
   connect.method = job["method"].text() == "GET" ? "GET" : "POST";
+  connect.cause.user = job["user"].string();
+  connect.cause.request_id = job["requestId"].string();
   net::Headers asked;
   for (const schema::Value header : job["headers"]) asked.add(header["name"].string(), header["value"].string());
   connect.headers = kube::allowed_upgrade_headers(asked);
@@ -128,8 +150,9 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   net::Loop* loop = nullptr;
   net::Transport* tenant = nullptr;
   std::function<void(LogStream*)> finished;
-  std::optional<PodCall> call;        // instead of a log
-  std::optional<PodConnect> connect;  // the same
+  std::optional<PodCall> call;                   // instead of a log
+  std::optional<PodConnect> connect;             // the same
+  std::optional<kube::MetricsQuestion> metrics;  // the same, of no pod
   std::shared_ptr<net::Duplex> host_connection, tenant_connection;
   std::shared_ptr<void> call_exchange;
 
@@ -153,14 +176,21 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   void host_ends(const Outcome& outcome) {
     host_ended = true;
     buffer += links.end();
+    if (!outcome && !sent_any && buffer.empty() && call && call->relayed) return fail_call(outcome.error().message);
     if (!outcome && !sent_any && buffer.empty())
-      return answer(status_of(Reason::service_unavailable, "the host did not answer for the " + what() + " of pod " +
-                                                               tenant_pod + ": " + outcome.error().message));
+      return answer(status_of(Reason::service_unavailable,
+                              "the host did not answer for the " + what() + ": " + outcome.error().message));
     if (!outcome) broken = true;
     push();
   }
 
-  std::string what() const { return connect ? connect->subresource : call ? "webhook" : "log"; }
+  /// It reaches what has the pod's address by then, whoever asks there: we, or the host's API server.
+  bool goes_by_address() const { return call || (connect && connect->is_proxy()); }
+
+  std::string what() const {
+    if (metrics) return "metrics";
+    return (connect ? connect->subresource : call ? "webhook" : "log") + " of pod " + tenant_pod;
+  }
 
   // Instead of a log.
   void answer(const Status& status) {
@@ -170,6 +200,9 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     host_ended = true;
     push();
   }
+
+  // In the way of what was asked.
+  void refuse(const std::string& why) { call ? fail_call(why) : answer(status_of(Reason::service_unavailable, why)); }
 
   void fail_call(const std::string& why) {
     code = 502;
@@ -198,7 +231,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
 
   // Error texts name the host's pod; the tenant knows another name.
   void rename_in_error() {
-    if (code < 400) return;
+    if (code < 400 || host_pod.empty()) return;
     for (auto at = buffer.find(host_pod); at != std::string::npos; at = buffer.find(host_pod, at + tenant_pod.size()))
       buffer.replace(at, host_pod.size(), tenant_pod);
   }
@@ -258,9 +291,8 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     const bool last = host_ended && all;
     if (last) request.target += broken ? "&end=broken" : "&end=1";
     request.headers.set("Content-Type", content_type);
-    if (connect && !sent_any)
-      for (const auto& [name, value] : connect->answer)
-        request.headers.add(std::string(kTunnelHostHeader) + name, value);
+    if (const auto* said = connect ? &connect->answer : call ? &call->answer : nullptr; said && !sent_any)
+      for (const auto& [name, value] : *said) request.headers.add(std::string(kTunnelHostHeader) + name, value);
     request.body = buffer.substr(0, kPieceMax);
     buffer.erase(0, kPieceMax);
     posting = sent_any = true;
@@ -334,22 +366,29 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   void open(const std::string& job_text) {
     const auto job = schema::Document::parse_json(job_text);
     if (!job) return log::warning("gateway.bad_job", {{"cause", job.error().message}});
-    const std::string id = job->root()["id"].string();
-    if (job->root()["close"].boolean()) return close(id);
+    if (job->root().has("closed")) {
+      for (const schema::Value id : job->root()["closed"]) close(id.string());
+      return;
+    }
     auto stream = std::make_shared<LogStream>();
-    stream->id = id;
+    stream->id = job->root()["id"].string();
     stream->loop = &loop;
     stream->tenant = tenant.get();
     stream->finished = [this](LogStream* over) {
       std::erase_if(streams, [&](const auto& kept) { return kept.get() == over; });
     };
+    if (job->root().has("openapi")) return open_openapi(stream, job->root()["openapi"].string());
+    if (job->root().has("metrics")) stream->metrics = kube::MetricsQuestion::read(job->root()["metrics"]);
     stream->tenant_pod = job->root()["pod"].string();
     stream->tenant_pod_uid = job->root()["uid"].string();
     stream->host_namespace = options.host_namespace;
-    stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
+    if (!stream->metrics) stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
     if (job->root().has("call")) stream->call = read_call(job->root()["call"]);
     if (job->root().has("connect")) stream->connect = read_connect(job->root()["connect"]);
-    if (stream->connect) stream->connect->at.name = stream->host_pod;
+    if (stream->connect) {
+      stream->connect->at.name = stream->host_pod;
+      stream->connect->cause.key = "pods/" + job->root()["namespace"].string() + "/" + stream->tenant_pod;
+    }
     stream->query = allowed_query(*stream, job->root()["query"].string());
     const bool too_many = streams.size() >= options.streams_max;
     streams.insert(stream);
@@ -358,7 +397,61 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
           status_of(Reason::too_many_requests,
                     std::to_string(options.streams_max) +
                         " logs and sessions of this virtual cluster are open already; end one, or try again"));
+    if (stream->metrics) return ask_metrics(stream);
     ask_whose(stream);
+  }
+
+  // The host's OpenAPI: the hashes of what is Kubernetes' own, or one of those documents as it comes.
+  void open_openapi(const std::shared_ptr<LogStream>& stream, const std::string& path) {
+    const bool too_many = streams.size() >= options.streams_max;
+    streams.insert(stream);
+    if (too_many) return stream->answer(status_of(Reason::too_many_requests, "too many streams are open already"));
+    if (!path.empty() && !is_known_document(path))
+      return stream->answer(status_of(Reason::not_found, "that is no group version of Kubernetes' own"));
+    if (!path.empty()) return get_openapi(*stream, "/" + path, std::make_shared<HostObserver>(stream));
+    get_openapi(*stream, "", collect_for(stream, [](Impl&, LogStream& asked, int code, const std::string& body) {
+      asked.code = code;
+      asked.content_type = "application/json";
+      asked.buffer = code == 200 ? known_hashes(body) : "";
+      asked.host_ends({});
+    }));
+  }
+
+  void get_openapi(LogStream& stream, const std::string& path, std::shared_ptr<net::ResponseObserver> observer) {
+    stream.host_exchange = host->start(host_get("/openapi/v3" + path, "application/json"), std::move(observer),
+                                       std::chrono::milliseconds(0));
+  }
+
+  /// A GET in the syncer's own name; `accept` "": whatever comes.
+  net::Request host_get(std::string target, std::string_view accept) const {
+    net::Request request;
+    request.method = "GET";
+    request.target = std::move(target);
+    if (!accept.empty()) request.headers.set("Accept", std::string(accept));
+    authorize(request);
+    return request;
+  }
+
+  void authorize(net::Request& request) const {
+    if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
+  }
+
+  void ask_metrics(const std::shared_ptr<LogStream>& stream) {
+    if (!is_offered(stream->metrics->about, options))
+      return stream->answer(status_of(Reason::not_found, "what it uses is not told in this virtual cluster"));
+    const auto target = host_target(*stream->metrics, options);
+    if (!target) return stream->answer(target.error());
+    stream->host_exchange =
+        host->start(host_get(*target, "application/json"),
+                    collect_for(stream,
+                                [](Impl& impl, LogStream& asked, int code, const std::string& body) {
+                                  const net::Response said = tenant_answer(*asked.metrics, impl.options, code, body);
+                                  asked.code = said.code;
+                                  asked.content_type = "application/json";
+                                  asked.buffer = said.body;
+                                  asked.host_ends({});
+                                }),
+                    kMetricsTimeout);
   }
 
   void close(const std::string& id) {
@@ -370,30 +463,37 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
 
   std::unique_ptr<net::Exchange> ask_host(const LogStream& stream, std::string_view subresource,
                                           const std::string& query, std::shared_ptr<net::ResponseObserver> observer) {
-    net::Request request;
-    request.method = "GET";
     const kube::Resource pods{"", "v1", "pods"};
-    request.target = pods.path(options.host_namespace, stream.host_pod, subresource) + query;
-    if (subresource.empty() && !stream.call) request.headers.set("Accept", std::string(kMetadataOnly));
-    if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
-    return host->start(std::move(request), std::move(observer), std::chrono::milliseconds(0));
+    const bool metadata_only = subresource.empty() && !stream.goes_by_address();
+    return host->start(host_get(pods.path(options.host_namespace, stream.host_pod, subresource) + query,
+                                metadata_only ? kMetadataOnly : ""),
+                       std::move(observer), std::chrono::milliseconds(0));
+  }
+
+  /// The host's whole answer, for a stream that still waits for it.
+  using Heard = void (*)(Impl& impl, LogStream& stream, int code, const std::string& body);
+  std::shared_ptr<Collector> collect_for(const std::shared_ptr<LogStream>& stream, Heard heard) {
+    return std::make_shared<Collector>([weak = std::weak_ptr(stream), self = weak_from_this(), to = &loop, heard](
+                                           Outcome outcome, int code, std::string body) {
+      // The exchange must not be destroyed from within its own callback.
+      to->post([weak, self, heard, outcome = std::move(outcome), code, text = std::move(body)] {
+        const auto impl = self.lock();
+        const auto asked = weak.lock();
+        if (!impl || !asked || asked->over) return;
+        if (!outcome) return asked->host_ends(outcome);
+        heard(*impl, *asked, code, text);
+      });
+    });
   }
 
   void ask_whose(const std::shared_ptr<LogStream>& stream) {
-    auto done = std::make_shared<Collector>([weak = std::weak_ptr(stream), self = weak_from_this(), to = &loop](
-                                                Outcome outcome, int code, std::string body) {
-      // The exchange must not be destroyed from within its own callback.
-      to->post([weak, self, outcome = std::move(outcome), code, text = std::move(body)] {
-        const auto impl = self.lock();
-        const auto asked = weak.lock();
-        if (impl && asked && !asked->over) impl->told_whose(asked, outcome, code, text);
-      });
-    });
-    stream->host_exchange = ask_host(*stream, "", "", std::move(done));
+    stream->host_exchange = ask_host(
+        *stream, "", "", collect_for(stream, [](Impl& impl, LogStream& asked, int code, const std::string& body) {
+          impl.told_whose(asked.shared_from_this(), code, body);
+        }));
   }
 
-  void told_whose(const std::shared_ptr<LogStream>& stream, const Outcome& outcome, int code, const std::string& body) {
-    if (!outcome) return stream->host_ends(outcome);
+  void told_whose(const std::shared_ptr<LogStream>& stream, int code, const std::string& body) {
     if (code != 200) {
       stream->code = code;
       stream->content_type = "application/json";
@@ -407,6 +507,8 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
       return stream->answer(
           status_of(Reason::not_found,
                     "pods \"" + stream->tenant_pod + "\" not found on the host: another object has its name there"));
+    if (stream->goes_by_address() && has_ended(pod->root()))
+      return stream->refuse("pod " + stream->tenant_pod + " has ended, and its address may be another's by now");
     if (stream->call) return call_pod(stream, pod->root());
     if (stream->connect) return connect_pod(stream);
     stream->host_exchange = ask_host(*stream, "log", stream->query, std::make_shared<HostObserver>(stream));
@@ -426,7 +528,8 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     request.target = stream->proxy_path() + connect.path + stream->query;
     request.headers = connect.headers;
     request.body = std::move(connect.body);
-    if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
+    authorize(request);
+    const CauseScope cause(stream->connect->cause);
     stream->host_exchange =
         host->start(std::move(request), std::make_shared<HostUpgrade>(stream), std::chrono::milliseconds(0));
   }
@@ -440,7 +543,8 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     request.method = stream->connect->method;
     request.target = pods.path(options.host_namespace, stream->host_pod, stream->connect->subresource) + stream->query;
     request.headers = stream->connect->headers;
-    if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
+    authorize(request);
+    const CauseScope cause(stream->connect->cause);
     stream->host_exchange =
         host->start(std::move(request), std::make_shared<HostUpgrade>(stream), std::chrono::milliseconds(0));
   }
@@ -451,6 +555,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
       return stream->fail_call(name + " is on the network of its node, where nothing of a virtual cluster is called");
     stream->call->peer.host = pod["status"]["podIP"].string();
     if (stream->call->peer.host.empty()) return stream->fail_call(name + " has no address yet");
+    if (stream->call->relayed) return relay_from_pod(stream);
     stream->call_exchange =
         outbound.call(stream->call->peer, std::move(stream->call->request),
                       [weak = std::weak_ptr(stream), to = &loop](Result<net::Response> response) {
@@ -467,6 +572,14 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
                           asked->host_ends({});
                         });
                       });
+  }
+
+  void relay_from_pod(const std::shared_ptr<LogStream>& stream) {
+    const auto transport = outbound.transport_to(stream->call->peer);
+    if (!transport) return stream->fail_call(transport.error().message);
+    stream->host_exchange = (*transport)
+                                ->start(std::move(stream->call->request.request), std::make_shared<PodAnswer>(stream),
+                                        stream->call->request.timeout);
   }
 
   // Feeds a stream; holds it weakly, because the stream owns the exchange that owns this.
@@ -501,6 +614,20 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     net::Loop* loop_;
   };
   using HostObserver = Feeder<net::ResponseObserver>;
+
+  // What a relayed call is answered.
+  class PodAnswer final : public HostObserver {
+   public:
+    using HostObserver::HostObserver;
+    void on_head(int code, const net::Headers& headers) override {
+      on_loop([code, headers](LogStream& stream) {
+        stream.code = code;
+        stream.call->answer = kube::proxied_answer_headers(headers, false);
+        stream.content_type = std::string(headers.get("Content-Type"));
+        stream.push();
+      });
+    }
+  };
 
   class HostUpgrade final : public Feeder<net::UpgradeObserver> {
    public:

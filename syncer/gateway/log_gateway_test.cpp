@@ -76,6 +76,11 @@ class TunnelEnd {
     const MutexLock lock(mutex_);
     return body_;
   }
+  void forget() {
+    const MutexLock lock(mutex_);
+    body_ = end_ = code_ = "";
+    parked_ = nullptr;  // of a gateway that is no more
+  }
   int pieces() {
     const MutexLock lock(mutex_);
     return pieces_;
@@ -208,6 +213,10 @@ TEST_F(LogGatewayTest, OnlyTheOptionsOfALogCross) {
   tunnel_.give(job("1", "follow=true&insecureSkipTLSVerifyBackend=true&container=a%2Fb&x=y&tailLines=3"));
   ASSERT_TRUE(eventually([&] { return !host_->targets().empty(); }));
   EXPECT_EQ(host_->targets().at(0), "/api/v1/namespaces/host/pods/web-x/log?follow=true&container=a%2Fb&tailLines=3");
+  // The container that was judged, and not none or another: those are the host's, whose names are nobody's business.
+  tunnel_.give(job("2", "container=&container=a&container=injected&tailLines=3&tailLines=9"));
+  ASSERT_TRUE(eventually([&] { return host_->targets().size() == 2; }));
+  EXPECT_EQ(host_->targets().at(1), "/api/v1/namespaces/host/pods/web-x/log?container=a&tailLines=3");
 }
 
 TEST_F(LogGatewayTest, AForeignPodOfTheNameIsNotRead) {
@@ -239,10 +248,9 @@ TEST_F(LogGatewayTest, ALogThatNobodyReadsAnyMoreEndsThoughItSaysNothing) {
   tunnel_.give(job("2"));
   ASSERT_TRUE(eventually([&] { return host_->targets().size() == 2; }));
   EXPECT_EQ(host_->closed, 0);
-  tunnel_.give(R"({"id":"1","close":true})");
-  tunnel_.give(R"({"id":"7","close":true})");
+  tunnel_.give(R"({"closed":["1","7"]})");
   ASSERT_TRUE(eventually([&] { return host_->closed == 1; }));
-  tunnel_.give(R"({"id":"2","close":true})");
+  tunnel_.give(R"({"closed":["2"]})");
   ASSERT_TRUE(eventually([&] { return host_->closed == 2; }));
 }
 
@@ -255,10 +263,32 @@ TEST_F(LogGatewayTest, MoreLogsThanAllowedAreRefusedUntilOneEnds) {
   tunnel_.give(job("3"));
   ASSERT_TRUE(eventually([&] { return tunnel_.code() == "429"; }));
   EXPECT_EQ(host_->targets().size(), 2u);
-  tunnel_.give(R"({"id":"2","close":true})");
+  tunnel_.give(R"({"closed":["2"]})");
   ASSERT_TRUE(eventually([&] { return host_->closed == 1; }));
   tunnel_.give(job("4"));
   EXPECT_TRUE(eventually([&] { return host_->targets().size() == 3; }));
+}
+
+TEST_F(LogGatewayTest, MetricsAreAskedOfTheHostAndSaidOfWhomTheTenantHas) {
+  tunnel_.take_all();
+  host_ = std::make_unique<HostEnd>(
+      R"({"items":[{"metadata":{"name":"web-x","namespace":"host"},"containers":[]},{"metadata":{"name":"other","namespace":"host"}}]})");
+  LogGatewayOptions options;
+  options.host_namespace = "host";
+  options.measured_pod = [](const std::string& pod) -> std::optional<MeasuredPod> {
+    if (pod != "web-x") return std::nullopt;
+    return MeasuredPod{"default", "web", schema::Document::object(), {}};
+  };
+  options.measured_node = [](const std::string&) { return std::nullopt; };
+  LogGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel_.handler(), {}, &loop_.loop()),
+                     net::make_in_process_transport(host_->handler(), {}, &loop_.loop()), std::move(options));
+  gateway.start();
+  tunnel_.give(R"({"id":"1","metrics":{"about":"pods"}})");
+  ASSERT_TRUE(eventually([&] { return !tunnel_.end().empty(); }));
+  EXPECT_EQ(tunnel_.code(), "200");
+  EXPECT_EQ(tunnel_.body(),
+            R"({"kind":"PodMetricsList","apiVersion":"metrics.k8s.io/v1beta1","metadata":{},"items":[)"
+            R"({"metadata":{"name":"web","namespace":"default","creationTimestamp":""},"containers":[]}]})");
 }
 
 /// A pod that answers HTTPS, at this machine's loopback address.
@@ -290,7 +320,7 @@ class PodEnd {
   std::string job() const {
     auto document = schema::Document::parse_json(
         R"({"id":"1","namespace":"default","pod":"web","uid":"pod-uid","query":"","call":{"serverName":"hook.default.svc",)"
-        R"("method":"POST","target":"/x?y=z","headers":{"x":"header"},"body":"hello","timeout":30000}})");
+        R"("method":"POST","target":"/x?y=z","headers":[{"name":"x","value":"header"}],"body":"aGVsbG8=","timeout":30000}})");
     document->root()["call"].put("port", std::stoi(port_));
     document->root()["call"].put("ca", ca_pem_);
     return document->to_json();
@@ -301,6 +331,57 @@ class PodEnd {
   std::string ca_pem_, port_;
   std::unique_ptr<net::HttpServer> server_;
 };
+
+/// A host with an OpenAPI v3 of its own kinds and of somebody's.
+class OpenApiTest : public LogGatewayTest {
+ protected:
+  std::string answer_to(const std::string& path) {
+    TunnelEnd tunnel;
+    tunnel.take_all();
+    const auto host = [this](const net::Request& request, std::shared_ptr<net::ResponseSink> sink) {
+      const MutexLock lock(mutex_);
+      asked_.push_back(request.target);
+      if (request.target == "/openapi/v3")
+        return sink->respond(
+            200, {},
+            R"({"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=ab%2Bc"},"apis/secret.corp/v1":)"
+            R"({"serverRelativeURL":"/openapi/v3/apis/secret.corp/v1?hash=x"},"apis/apps/v1":{"serverRelativeURL":"/x"}}})");
+      if (request.target == "/openapi/v3/api/v1") return sink->respond(200, {}, R"({"components":{}})");
+      sink->respond(403, {}, "forbidden");
+    };
+    LogGatewayOptions options{"vc-uid", "host", "", [](const std::string&, const std::string& pod) { return pod; }};
+    LogGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel.handler(), {}, &loop_.loop()),
+                       net::make_in_process_transport(host, {}, &loop_.loop()), std::move(options));
+    gateway.start();
+    tunnel.give(R"({"id":"1","openapi":")" + path + "\"}");
+    EXPECT_TRUE(eventually([&] { return !tunnel.end().empty(); }));
+    return tunnel.code() + " " + tunnel.body();
+  }
+  std::vector<std::string> asked() {
+    const MutexLock lock(mutex_);
+    return std::exchange(asked_, {});
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::string> asked_ SUBLET_GUARDED_BY(mutex_);
+};
+
+TEST_F(OpenApiTest, WhatIsKubernetesOwnIsPassedOn) {
+  EXPECT_EQ(answer_to(""), R"(200 {"api/v1":"ab+c"})") << "not the name of another group";
+  EXPECT_EQ(asked(), std::vector<std::string>{"/openapi/v3"});
+  EXPECT_EQ(answer_to("api/v1"), R"(200 {"components":{}})");
+  EXPECT_EQ(asked(), std::vector<std::string>{"/openapi/v3/api/v1"});
+  EXPECT_EQ(answer_to("apis/apps/v1"), "403 forbidden");
+  asked();
+}
+
+TEST_F(OpenApiTest, NothingElseIsAskedFor) {
+  for (const char* path : {"apis/secret.corp/v1", "api/v1/../../../api/v1/secrets", "api/v1?x", "api/v2", "api/", "/",
+                           "apis/apps/v1beta1", "v2", "apis//v1"})
+    EXPECT_TRUE(answer_to(path).starts_with("404 ")) << path;
+  EXPECT_TRUE(asked().empty());
+}
 
 class PodCallTest : public LogGatewayTest {
  protected:
@@ -328,6 +409,17 @@ TEST_F(PodCallTest, NothingOnTheNodesNetworkIsCalled) {
   call(R"(,"spec":{"hostNetwork":true},"status":{"podIP":"127.0.0.1"})");
   EXPECT_EQ(tunnel_.code(), "502");
   EXPECT_EQ(tunnel_.body(), "pod web is on the network of its node, where nothing of a virtual cluster is called");
+}
+
+TEST_F(PodCallTest, WhatHasTheAddressOfAPodThatHasEndedIsNotCalled) {
+  for (const std::string phase : {"Succeeded", "Failed"}) {
+    call(R"(,"status":{"podIP":"127.0.0.1","phase":")" + phase + "\"}");
+    EXPECT_EQ(tunnel_.code(), "502");
+    EXPECT_EQ(tunnel_.body(), "pod web has ended, and its address may be another's by now");
+    tunnel_.forget();
+  }
+  call(R"(,"status":{"podIP":"127.0.0.1","phase":"Running"})");
+  EXPECT_EQ(tunnel_.code(), "201");
 }
 
 TEST_F(PodCallTest, AddressesHaveRules) {

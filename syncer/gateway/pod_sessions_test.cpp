@@ -402,6 +402,17 @@ TEST_F(PodSessionsTest, AnotherPodsServerIsNotAsked) {
   EXPECT_EQ(sessions_, 0);
 }
 
+TEST_F(PodSessionsTest, TheServerOfAPodThatHasEndedIsNotAskedForItsAddressIsAnothers) {
+  const std::string ours(kOurs);
+  const auto ended = ours.substr(0, ours.size() - 1) + R"(,"status":{"phase":"Succeeded","podIP":"10.1.2.3"}})";
+  pod_ = ended;
+  begin();
+  EXPECT_EQ(fetch_of_pod("GET", "/").code, 503);
+  EXPECT_EQ(sessions_, 0);
+  pod_ = kOurs;
+  EXPECT_EQ(fetch_of_pod("GET", "/").code, 200);
+}
+
 TEST_F(PodSessionsTest, AnUpgradeToThePodsServerIsBytesToo) {
   begin();
   const auto client = ask("proxy");

@@ -6,6 +6,7 @@
 #include "syncer/from_host/tenant_words.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/to_host/written.h"
+#include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
 
@@ -19,9 +20,23 @@ bool says_nothing(const Value& value) {
   return value.missing() || ((value.is_object() || value.is_array()) && value.empty());
 }
 
+// Conditions' messages, of whichever kind.
+void put_messages_in_words(Border& border, const Value& value, std::string_view host_name,
+                           const TenantIdentity& about) {
+  for (Value child : value) {
+    if (child.is_string() && child.key() == "message")
+      child.set(in_tenant_words(border, child.text(), host_name, about));
+    if (child.is_object() || child.is_array()) put_messages_in_words(border, child, host_name, about);
+  }
+}
+
 // What the host says of the fields that cross by these rows, and the tenant does not know yet; the others are not ours.
-Document status_difference(std::string_view rows, const Value& tenant_object, const Value& host_object) {
+Document status_difference(Border& border, std::string_view rows, const Value& tenant_object,
+                           const Value& host_object) {
   const Document wanted = carry_back(rows, host_object["status"], tenant_object);
+  const Value metadata = tenant_object["metadata"];
+  put_messages_in_words(border, wanted.root(), host_object["metadata"]["name"].text(),
+                        {metadata["namespace"].string(), metadata["name"].string(), metadata["uid"].string()});
   Document difference = Document::object();
   for (const FieldPlan& field : plan_of(rows)->fields) {
     if (!lets_cross(field.row->action)) continue;
@@ -68,6 +83,7 @@ Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value&
   }
   if (patch.root().empty()) return {};
   const Value metadata = tenant_object["metadata"];
+  patch.root().object("metadata").put("uid", metadata["uid"]);  // by now another may have its name
   ++border.tenant_writes;
   const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
                                            kube::PatchType::merge, patch.to_json());
@@ -87,11 +103,12 @@ Outcome bring_status_back(Border& border, const SyncedKind& kind, const Value& t
                           const Value& host_object) {
   if (kind.status_rows.empty() && !kind.custom) return {};
   const Document difference = kind.custom ? custom_status_difference(border, tenant_object, host_object)
-                                          : status_difference(kind.status_rows, tenant_object, host_object);
+                                          : status_difference(border, kind.status_rows, tenant_object, host_object);
   if (difference.root().empty()) return {};
   Document patch = Document::object();
   patch.root().put("status", difference.root());
   const Value metadata = tenant_object["metadata"];
+  patch.root().object("metadata").put("uid", metadata["uid"]);
   ++border.tenant_writes;
   const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
                                            kube::PatchType::merge, patch.to_json(), status_endpoint(border, kind));
@@ -116,13 +133,25 @@ void tell_of_refusal(Border& border, const SyncedKind& kind, const Value& tenant
                       "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + said);
 }
 
+// A name of the host that the tenant is not shown is none that it may use. "": it names none such.
+std::string unshown_name(const Border& border, const SyncedKind& kind, const Value& tenant_object) {
+  if (!kind.custom) return {};
+  for (const HostName& named : host_names_in(*kind.custom, tenant_object))
+    for (const Sides& one : border.kinds)
+      if (one.kind.custom && one.kind.direction == Direction::from_host && one.host &&
+          one.kind.kubernetes_kind() == named.kind && !one.host->get("", named.name))
+        return named.path + ": " + named.kind + " \"" + named.name + "\" is none of those that the host shows";
+  return {};
+}
+constexpr std::chrono::seconds kUnshownWait{300};  // it may be shown by then
+
 }  // namespace
 
 Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                  const std::string& name) {
   const SyncedKind& kind = sides.kind;
   if (kind.crosses_to_host && !kind.crosses_to_host(tenant_namespace, name)) return Requeue();
-  const auto tenant_cached = sides.tenant->get(tenant_namespace, name);
+  const auto tenant_cached = Border::carried(sides, tenant_namespace, name);
   const auto host_cached = border.on_host(sides, tenant_namespace, name);
   if (!tenant_cached || (kind.crosses_now && !kind.crosses_now(border, *tenant_cached))) {
     if (!host_cached) return Requeue();
@@ -130,6 +159,10 @@ Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::
     return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
   }
   const Document tenant_object = whole(*tenant_cached, kind);
+  if (const std::string why = unshown_name(border, kind, tenant_object.root()); !why.empty()) {
+    record_tenant_event(border, tenant_object.root(), "Warning", "SyncDenied", why);
+    return kUnshownWait;
+  }
   const Operation operation = host_cached ? Operation::update : Operation::create;
   auto translated = translate_for_host(border, kind, tenant_object.root(), operation);
   if (!translated) return Requeue();

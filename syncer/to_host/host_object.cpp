@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
@@ -47,13 +48,33 @@ Result<Document> send_patch(Border& border, const SyncedKind& kind, const Value&
                            patch.to_json(), subresource);
 }
 
+// What one look changes of an object that is there: in several requests, all or none of which its own pace allows.
+class Changes {
+ public:
+  Changes(Border& border, std::string uid) : border_(border), uid_(std::move(uid)) {}
+  /// How long the next request has to wait: the object was changed a moment ago, or many were.
+  Requeue wait() {
+    if (!begun_)
+      if (const auto pause = border_.host_pace.wait(uid_)) return pause;
+    if (const auto pause = border_.host_changes.take()) return pause;
+    if (!std::exchange(begun_, true)) border_.host_pace.changed(uid_);
+    return std::nullopt;
+  }
+
+ private:
+  Border& border_;
+  const std::string uid_;
+  bool begun_ = false;
+};
+
 // What changes through subresources; how long to wait when too much has been written.
-Result<Requeue> patch_views(Border& border, const SyncedKind& kind, const Value& host_object, const Value& desired) {
+Result<Requeue> patch_views(Border& border, const SyncedKind& kind, const Value& host_object, const Value& desired,
+                            Changes& changes) {
   for (const HostView& view : kind.host_views) {
     const Document patch = Document::object();
     view.patch_content(host_object, desired, patch.root());
     if (patch.root().empty()) continue;
-    if (const auto wait = border.host_changes.take()) return Requeue(*wait);
+    if (const auto wait = changes.wait()) return Requeue(*wait);
     if (const auto patched = send_patch(border, kind, host_object, patch, view.subresource); !patched)
       return fail(patched.error());
   }
@@ -75,12 +96,13 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   const EarlierLabels earlier = earlier_labels(border, kind.kind, host_object);
   if (earlier == EarlierLabels::wait) return kEarlierLabelsWait;
   // First: what the next patch writes down of the resources is as they are by then.
-  if (auto viewed = patch_views(border, kind, host_object, desired); !viewed || *viewed) return viewed;
+  Changes changes(border, host_object["metadata"]["uid"].string());
+  if (auto viewed = patch_views(border, kind, host_object, desired, changes); !viewed || *viewed) return viewed;
   const bool keep = earlier == EarlierLabels::keep;
   const Requeue again = keep ? Requeue(kEarlierLabelsWait) : Requeue();
   Document patch = make_host_patch(kind.patch_content, host_object, desired, keep);
   if (patch.root().empty()) return again;
-  if (const auto wait = border.host_changes.take()) return *wait;
+  if (const auto wait = changes.wait()) return *wait;
   const auto patched = send_patch(border, kind, host_object, patch);
   if (patched) return again;
   if (patched.error().is(Reason::invalid) && kind.made_anew) {
@@ -137,7 +159,9 @@ constexpr const char* kServicesByNamespace = "namespace";
 std::vector<std::pair<std::string, std::string>> service_environment(Border& border,
                                                                      std::string_view tenant_namespace) {
   std::vector<std::pair<std::string, std::string>> variables;
-  const Sides& services = border.sides("Service");
+  const Sides* const found = border.sides_of_key("Service");
+  if (!found || !found->tenant) return variables;  // none crosses: none has an address there
+  const Sides& services = *found;
   for (const auto& cached : services.tenant->by_index(kServicesByNamespace, tenant_namespace)) {
     if (!services.kind.crosses_to_host(tenant_namespace, cached->name)) continue;
     const auto host_service =

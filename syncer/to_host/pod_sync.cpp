@@ -21,25 +21,67 @@ using kube::CachedPtr;
 using schema::Document;
 using schema::Value;
 
-constexpr std::size_t kOwnersMax = 8192;  // host pods remembered for their late events
+constexpr std::chrono::milliseconds kLookAgain{50};  // the copy is behind: its event is on the way
+constexpr std::size_t kOwnersMax = 8192;             // host pods remembered for their late events
 
-void remember_owner(Border& border, const std::string& host_pod, const TenantIdentity& owner) {
+/// Whether it was another's, or nobody's, as far as this syncer knew.
+bool remember_owner(Border& border, const std::string& host_pod, const TenantIdentity& owner) {
   const MutexLock lock(border.owners_mutex);
   if (border.host_pod_owners.size() >= kOwnersMax) border.host_pod_owners.clear();
-  border.host_pod_owners[host_pod] = owner;
+  TenantIdentity& known = border.host_pod_owners[host_pod];
+  const bool is_news = known.uid != owner.uid;
+  known = owner;
+  return is_news;
+}
+
+/// Whether that tenant pod may have had a host pod: this syncer has made or met one, or one before it may have.
+bool may_have_run(Border& border, const std::string& host_pod, const std::string& tenant_uid) {
+  const MutexLock lock(border.owners_mutex);
+  if (border.pods_from_before.contains(tenant_uid)) return true;
+  const auto known = border.host_pod_owners.find(host_pod);
+  return known != border.host_pod_owners.end() && known->second.uid == tenant_uid;
+}
+
+bool has_node(const CachedObject& tenant_pod) { return !tenant_pod.text({"spec", "nodeName"}).empty(); }
+
+/// A list from before what was known already.
+bool went_back(const CachedPtr& before, const CachedObject& after) {
+  return before && before->uid == after.uid && has_node(*before) && !has_node(after);
+}
+
+void note_pod_from_before(Border& border, const CachedObject& tenant_pod) {
+  if (has_node(tenant_pod)) return;  // it says itself that it has run
+  const MutexLock lock(border.owners_mutex);
+  border.pods_from_before.insert(tenant_pod.uid);
+}
+
+void forget_pod_from_before(Border& border, const std::string& tenant_uid) {
+  const MutexLock lock(border.owners_mutex);
+  border.pods_from_before.erase(tenant_uid);
+}
+
+void enqueue_uses(Border& border, const CachedObject& tenant_pod) {
+  for (const PodUsePtr use = border.uses.of(tenant_pod); const auto& key : use->keys) border.queue.add(key);
 }
 
 }  // namespace
 
 void watch_tenant_pods(Border& border, Sides& sides) {
   sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.uses.keys_in_use(pod); });
-  sides.tenant->add_handler([&border](const CachedPtr& before, const CachedPtr& after) {
+  sides.tenant->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
+    if (after && (!sides.tenant->synced() || went_back(before, *after))) note_pod_from_before(border, *after);
     border.enqueue("Pod", after ? *after : *before);
+    // On the host before this syncer was: whoever made it may not have come to what it uses.
+    if (!before)
+      if (const auto host_pod = border.on_host(border.sides("Pod"), after->namespace_name, after->name);
+          host_pod && tenant_identity(*host_pod).uid == after->uid)
+        enqueue_uses(border, *after);
     if (after) return;
     // The last user may be gone.
-    for (const PodUsePtr use = border.uses.of(*before); const auto& key : use->keys) border.queue.add(key);
+    enqueue_uses(border, *before);
     border.uses.forget(*before);
     border.settled_pods.forget(before->uid);
+    forget_pod_from_before(border, before->uid);
   });
 }
 
@@ -47,7 +89,11 @@ void watch_host_pods(Border& border, Sides& sides) {
   sides.host->add_handler([&border](const CachedPtr& before, const CachedPtr& after) {
     const CachedObject& pod = after ? *after : *before;
     const TenantIdentity owner = tenant_identity(pod);
-    remember_owner(border, pod.name, owner);
+    const bool is_news = remember_owner(border, pod.name, owner);
+    if (!before && is_news)  // not of our making, as above
+      if (const auto tenant_pod = border.tenant_pods().get(owner.namespace_name, owner.name);
+          tenant_pod && tenant_pod->uid == owner.uid)
+        enqueue_uses(border, *tenant_pod);
     if (!owner.name.empty()) border.queue.add(queue_key("Pod", owner.namespace_name, owner.name));
   });
 }
@@ -98,17 +144,32 @@ Result<bool> gone_from_host(PodPair& pair) {
   return fail(host_pod.error());
 }
 
+// The same of the tenant's: before a host pod ends, or runs a second time, because of what the copy says, the tenant's
+// server is asked. Missing: there is none.
+Result<Document> tenant_pod_now(PodPair& pair) {
+  auto pod = pair.border.tenant.get(kPods, pair.tenant_namespace, pair.tenant_name);
+  if (!pod && pod.error().is(Reason::not_found)) return Document();
+  return pod;
+}
+
+// The host pod stands for no pod that the copy of the tenant's has.
+Result<Requeue> remove_host_pod_of_none(PodPair& pair, const Value& host_pod) {
+  const auto now = tenant_pod_now(pair);
+  if (!now) return fail(now.error());
+  const bool its_own = (*now)["metadata"]["uid"].text() == tenant_identity(host_pod).uid;
+  if (its_own) return Requeue(kLookAgain);
+  return done(remove_from_host(pair.border, kPods, *pair.host_cached));
+}
+
 // The tenant pod has a deletionTimestamp.
 Result<Requeue> end_pod(PodPair& pair, const Value& tenant_pod) {
-  if (!pair.host_cached) {
+  const Document host_pod = pair.host_cached ? pair.host_cached->document() : Document();
+  if (!pair.host_cached || tenant_identity(host_pod.root()).uid != pair.tenant_cached->uid) {
     const auto gone = gone_from_host(pair);
     if (!gone) return fail(gone.error());
     if (*gone) return finish_tenant_pod(pair);
-    return Requeue(std::chrono::milliseconds(50));  // it is there: its informer event is on the way
+    return Requeue(kLookAgain);
   }
-  const Document host_pod = pair.host_cached->document();
-  const bool same = tenant_identity(host_pod.root()).uid == pair.tenant_cached->uid;
-  if (!same) return finish_tenant_pod(pair);
   const auto grace = static_cast<int>(tenant_pod["metadata"]["deletionGracePeriodSeconds"].integer(30));
   const Value metadata = host_pod["metadata"];
   // A later, shorter grace of the tenant shortens the host's; nothing lengthens it.
@@ -155,12 +216,20 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
     // what controllers are promised.
     const auto gone = gone_from_host(pair);
     if (!gone) return fail(gone.error());
-    if (!*gone) return Requeue(std::chrono::milliseconds(50));
+    if (!*gone) return Requeue(kLookAgain);
     record_tenant_event(border, tenant_pod, "Warning", "HostPodDeleted", "the pod was deleted on the host");
     return finish_tenant_pod(pair);
   }
+  if (may_have_run(border, pair.host_name, pair.tenant_cached->uid)) {  // has it, by now?
+    const auto now = tenant_pod_now(pair);
+    if (!now) return fail(now.error());
+    if ((*now)["metadata"]["resourceVersion"].text() != pair.tenant_cached->resource_version)
+      return Requeue(kLookAgain);
+    forget_pod_from_before(border, pair.tenant_cached->uid);
+  }
   auto translated = translate_for_host(border, pair.sides.kind, tenant_pod, Operation::create);
   if (!translated) return Requeue();
+  (void)remember_owner(border, pair.host_name, {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
   look_at_uses(pair);
   auto applied = apply_to_host(border, pair.sides.kind, nullptr, std::move(translated->host_object), tenant_pod);
   if (!applied) tell_refusal(pair, tenant_pod, "the pod", applied.error());
@@ -188,11 +257,16 @@ Outcome bind_tenant_pod(PodPair& pair, std::string_view node) {
 }
 
 Outcome bring_status_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
-  const Document wanted = tenant_pod_status(host_pod, tenant_pod);
+  const Document wanted = tenant_pod_status(host_pod, tenant_pod, [&pair](std::string_view text) {
+    return in_tenant_words(pair.border, text, pair.host_name,
+                           {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
+  });
   Document difference = patches::make_merge_patch(tenant_pod["status"], wanted.root());
   if (difference.root().empty()) return {};
   Document patch = Document::object();
   patch.root().put("status", difference.root());
+  // Of this very pod: by now another may have its name, and must not be said to have run.
+  patch.root().object("metadata").put("uid", pair.tenant_cached->uid);
   if (difference.root().has("conditions") && has_conditions_of_tenant(tenant_pod))
     patch.root().object("metadata").put("resourceVersion", tenant_pod["metadata"]["resourceVersion"].text());
   ++pair.border.tenant_writes;
@@ -214,6 +288,7 @@ Outcome bring_records_back(PodPair& pair, const Value& tenant_pod, const Value& 
         patch.root().object("metadata").object(map).put(entry.key(), Value());
   }
   if (patch.root().empty()) return {};
+  patch.root().object("metadata").put("uid", pair.tenant_cached->uid);
   ++pair.border.tenant_writes;
   const auto patched =
       pair.border.tenant.patch(kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json());
@@ -249,13 +324,12 @@ Result<Requeue> bring_wishes_down(PodPair& pair, const Value& tenant_pod) {
 }
 
 Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
-  Border& border = pair.border;
   const Document host_pod = pair.host_cached->document();
   const Value host_metadata = host_pod["metadata"];
   if (tenant_identity(host_pod.root()).uid != pair.tenant_cached->uid) {
     // It stands for an earlier pod of that name; its end brings this key back.
     if (host_metadata.has("deletionTimestamp")) return Requeue();
-    return done(remove_from_host(border, kPods, *pair.host_cached));
+    return remove_host_pod_of_none(pair, host_pod.root());
   }
   // The status first: what the host knows must not wait for what the tenant wants.
   const std::string node = host_pod["spec"]["nodeName"].string();
@@ -277,11 +351,13 @@ Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::str
                               const std::string& tenant_name) {
   PodPair pair{border,  sides,  tenant_namespace, tenant_name, border.host_name_of(tenant_namespace, tenant_name),
                nullptr, nullptr};
-  pair.tenant_cached = sides.tenant->get(tenant_namespace, tenant_name);
+  pair.tenant_cached = Border::carried(sides, tenant_namespace, tenant_name);
   pair.host_cached = sides.host->get(border.host_namespace(), pair.host_name);
   if (!pair.tenant_cached) {
-    if (!pair.host_cached || pair.host_cached->document()["metadata"].has("deletionTimestamp")) return Requeue();
-    return done(remove_from_host(border, kPods, *pair.host_cached));
+    if (!pair.host_cached) return Requeue();
+    const Document host_pod = pair.host_cached->document();
+    if (host_pod["metadata"].has("deletionTimestamp")) return Requeue();
+    return remove_host_pod_of_none(pair, host_pod.root());
   }
   const Document tenant_pod = whole(*pair.tenant_cached, "v1", "Pod");
   if (tenant_pod["metadata"].has("deletionTimestamp")) {

@@ -7,9 +7,12 @@ namespace sublet::syncer {
 Result<Requeue> reconcile_used(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                const std::string& name) {
   const SyncedKind& kind = sides.kind;
-  const auto tenant_object = sides.tenant->get(tenant_namespace, name);
+  const auto tenant_object = Border::carried(sides, tenant_namespace, name);
   const auto host_object = border.on_host(sides, tenant_namespace, name);
-  const bool used = all_cross(border, kind.kind) || border.is_used(queue_key(kind.kind, tenant_namespace, name));
+  if ((host_object && is_made_there(*host_object)) || (tenant_object && is_made_on_host(*tenant_object)))
+    return reconcile_made(border, sides, tenant_namespace, name);
+  const bool used =
+      all_cross(border.context(), kind.kind) || border.is_used(queue_key(kind.kind, tenant_namespace, name));
   if (!tenant_object || !used) {
     if (!host_object) return Requeue();
     const auto removed = remove_from_host(border, kind.resource, *host_object);

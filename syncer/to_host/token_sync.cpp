@@ -67,9 +67,13 @@ Document make_secret(const Border& border, const TokenRequest& any, std::string_
   return secret;
 }
 
+// The moment is one of the time of day, and keys wait by the steady clock, which does not run on while a machine sleeps
+// and knows of no new setting: so no wait is longer than this, and what expired meanwhile is not away for longer.
+constexpr std::chrono::milliseconds kLookAgain = std::chrono::minutes(5);
+
 std::chrono::milliseconds until(const Border& border, WallTime moment) {
   const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(moment - border.clock.now());
-  return std::max(wait, std::chrono::milliseconds(1000));
+  return std::clamp(wait, std::chrono::milliseconds(1000), kLookAgain);
 }
 
 struct Batch {
@@ -148,6 +152,11 @@ Result<Requeue> reconcile_token(Border& border, const Sides&, const std::string&
     if (const auto moment = good_until(batch, on_host.root())) return Requeue(until(border, *moment));
   }
 
+  // For whom this is: the pod that came last.
+  const auto newest = std::ranges::max(batch.pods, {}, [](const kube::CachedPtr& pod) {
+    return std::pair(pod->resource_version.size(), pod->resource_version);
+  });
+  write_for(kPods, newest->namespace_name, newest->name, newest.get());
   const PodUsePtr use = border.uses.of(*batch.pods.front());
   if (use->tokens.empty()) return Requeue();  // denied since; the index follows
   Document secret = make_secret(border, use->tokens.front(), tenant_namespace);

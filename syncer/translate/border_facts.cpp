@@ -30,7 +30,13 @@ const patches::BorderFacts& border_facts() {
     for (const HostKind& kind : host_kinds()) names.push_back(kind.kind);
     return names;
   }();
-  static const patches::BorderFacts facts{kinds, overrules};
+  static const std::vector<std::string_view> judged_late = [] {
+    std::vector<std::string_view> names;
+    for (const HostKind& kind : host_kinds())
+      if (kind.judged_late) names.push_back(kind.kind);
+    return names;
+  }();
+  static const patches::BorderFacts facts{kinds, overrules, judged_late};
   return facts;
 }
 

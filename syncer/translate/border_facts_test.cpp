@@ -61,6 +61,18 @@ TEST(BorderFacts, APatchThatTheBorderOverrulesChangesNothingAndIsRefusedAtLoad) 
   }
 }
 
+TEST(BorderFacts, WhatIsJudgedTooLateCannotBeFrozen) {
+  for (const std::string_view kind : border_facts().patched_kinds) {
+    const auto loaded = Template::load(patch_of(kind, "{freeze: 'metadata.annotations[a]'}"), "t.yaml", border_facts());
+    const bool late = std::ranges::find(border_facts().judged_late, kind) != border_facts().judged_late.end();
+    EXPECT_EQ(loaded.has_value(), !late) << kind;
+    if (!loaded) {
+      EXPECT_THAT(loaded.error().message,
+                  HasSubstr(".effects[0].freeze: nothing of " + std::string(kind) + " objects can be frozen: "));
+    }
+  }
+}
+
 TEST(BorderFacts, PatchesThatActAreAccepted) {
   for (const char* effect :
        {"{set: 'metadata.labels[kai.scheduler/queue]', value: q}", "{set: spec.schedulerName, value: kai-scheduler}",

@@ -1,7 +1,9 @@
 #include "syncer/translate/custom.h"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
+#include <unordered_set>
 
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/translation.h"
@@ -15,26 +17,41 @@ using patches::Place;
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kEach = "*";
+constexpr std::string_view kEach = "*", kAnyDepth = "**";
 
 std::string below(const std::string& path, const Value& child, std::size_t index) {
   if (child.key().empty()) return path + "[" + std::to_string(index) + "]";
   return (path.empty() ? "" : path + ".") + std::string(child.key());
 }
 
+bool ends_with_word(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() &&
+         std::ranges::equal(text.substr(text.size() - word.size()), word, [](char a, char b) {
+           return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+         });
+}
+bool is_meant(std::string_view member, std::string_view key) {
+  return member == kEach || (member.starts_with(kEach) && ends_with_word(key, member.substr(1)));
+}
+
 // Calls `found` for what stands at a place, with its parent and its path as text.
 using Found = std::function<void(Value parent, Value value, const std::string& path)>;
 void visit(const Value& parent, const Place& place, std::size_t at, const std::string& path, const Found& found) {
+  const bool any_depth = place[at] == kAnyDepth;
+  if (any_depth) visit(parent, place, at + 1, path, found);
   std::vector<Value> children;
-  if (place[at] != kEach) {
+  if (!place[at].starts_with(kEach)) {
     if (const Value child = parent[place[at]]; child && !child.is_null()) children.push_back(child);
   } else if (parent.is_array() || parent.is_object()) {
-    for (const Value child : parent) children.push_back(child);
+    for (const Value child : parent)
+      if (any_depth || is_meant(place[at], child.key())) children.push_back(child);
   }
   std::size_t index = 0;
   for (const Value child : children) {
     const std::string child_path = below(path, child, index++);
-    if (at + 1 == place.size())
+    if (any_depth)
+      visit(child, place, at, child_path, found);
+    else if (at + 1 == place.size())
       found(parent, child, child_path);
     else
       visit(child, place, at + 1, child_path, found);
@@ -77,6 +94,8 @@ class Crossing {
       visit(host_, fixed.path, 0, "", [&](Value, Value value, const std::string&) {
         if (const auto wanted = Document::parse_json(fixed.json)) value.set(wanted->root());
       });
+    for (const CustomResource::Fixed& forced : resource_.forced)
+      if (const auto wanted = Document::parse_json(forced.json)) force(forced.path, wanted->root());
     for (const Place& place : resource_.selectors)
       visit(host_, place, 0, "", [&](Value, Value value, const std::string&) { select(value); });
     for (std::size_t i = 0; i < resource_.references.size(); ++i) {
@@ -87,13 +106,22 @@ class Crossing {
         continue;  // told with the first one of its path
       visit(host_, reference.path, 0, "", [&](Value, Value value, const std::string& path) { refer(value, path, i); });
     }
+    for (const Place& place : resource_.closed)
+      visit(host_, place, 0, "", [&](Value, Value value, const std::string& path) { refuse_other_names(value, path); });
     for (const Value member : host_)
       if (!is_envelope(member.key())) look_for_the_overlooked(member, std::string(member.key()));
+    if (!resource_.made_metadata.empty()) mark_what_is_made();
   }
 
  private:
   static bool is_envelope(std::string_view member) {
     return member == "apiVersion" || member == "kind" || member == "metadata";
+  }
+
+  void force(const Place& place, const Value& wanted) {
+    Value at = host_;
+    for (std::size_t i = 0; i + 1 < place.size(); ++i) at = at.object(place[i]);
+    at.put(place.back(), wanted);
   }
 
   void deny(const std::string& path, std::string message) {
@@ -132,23 +160,71 @@ class Crossing {
     if (row == nullptr) return;
     Value named = at_place(value, row->name);
     const std::string name = named.string();
-    if (!named.is_string() || name.empty()) return;
+    const std::string named_at = row->name.empty() ? path : dotted(path, row->name);
+    if (!named.is_string() || name.empty() || is_translated(named_at)) return;
     // Where a reference says its namespace without a row for it, only the object's own can be meant.
     const Place namespace_at = row->namespace_at.empty() ? Place{"namespace"} : row->namespace_at;
     Value space = row->name.empty() ? Value() : at_place(value, namespace_at);
     const std::string own(translation_.tenant_namespace());
     const std::string meant = space.text().empty() ? own : space.string();
     const bool brought = row->kind == "Secret" || row->kind == "ConfigMap";
+    translated_.insert(named_at);
     if (row->of_host) return;
+    if (const patches::HostMapping* const shown = mapping_of(*row, meant, name)) {
+      put_at(value, namespace_at,
+             shown->host_namespace.empty() ? translation_.context().host_namespace : shown->host_namespace);
+      translated_.insert(dotted(path, namespace_at));
+      return named.set(shown->host_name_of(name));
+    }
     if (meant != own && (row->namespace_at.empty() || brought))
       return deny(dotted(path, namespace_at), "a " + row->kind + " of another namespace cannot be named here");
     if (space) {
       put_at(value, namespace_at, translation_.context().host_namespace);
-      translated_.push_back(dotted(path, namespace_at));
+      translated_.insert(dotted(path, namespace_at));
     }
-    if (brought) translation_.refer(row->kind, name, false);
+    if (row->made_there && made_name_.empty()) made_name_ = name;
+    if (brought && !row->made_there) translation_.refer(row->kind, name, false);
     named.set(meant == own ? translation_.host_name_of(name)
                            : host_name(name, meant, translation_.context().virtual_cluster));
+  }
+
+  // The mapping by which the host shows the object that is named; null: the tenant's own is meant.
+  const patches::HostMapping* mapping_of(const CustomReference& row, const std::string& space,
+                                         const std::string& name) const {
+    if (row.name.empty()) return nullptr;
+    const patches::SyncConfig& config = translation_.config();
+    for (const patches::HostMapping& one : config.mappings) {
+      if (one.tenant_namespace != space || one.host_name_of(name).empty()) continue;
+      const auto served = translation_.context().served_kinds.find(one.kind);
+      if (served != translation_.context().served_kinds.end() && served->second.kind == row.kind) return &one;
+    }
+    return nullptr;
+  }
+
+  // Below a closed place: on the host the name is that of another object.
+  void refuse_other_names(const Value& value, const std::string& path) {
+    const bool names = value.key() == "name" || ends_with_word(value.key(), "secretName");
+    if (names && value.is_string() && !value.text().empty() && !is_translated(path))
+      return deny(path,
+                  "sublet does not know what this names, and on the host it would be another object; leave it out");
+    std::size_t index = 0;
+    if (value.is_array() || value.is_object())
+      for (const Value child : value) refuse_other_names(child, below(path, child, index++));
+  }
+
+  // The host's operator marks with these what it makes: the virtual cluster's, and which of the tenant's it stands for.
+  void mark_what_is_made() {
+    Value metadata = host_;
+    for (const std::string& member : resource_.made_metadata) metadata = metadata.object(member);
+    metadata.make_object();
+    const TranslateContext& context = translation_.context();
+    Value labels = metadata.object("labels");
+    labels.put(kLabelManagedBy, context.virtual_cluster);
+    labels.put(kLabelTenantUid, context.virtual_cluster_uid);
+    labels.put(kLabelTenantNamespace, translation_.tenant_namespace());
+    Value annotations = metadata.object("annotations");
+    annotations.put(kAnnotationTenantName, made_name_.empty() ? translation_.tenant_name() : made_name_);
+    annotations.put(kAnnotationTenantKind, kMadeSecret);
   }
 
   // Whoever watches the kind on the host would follow these beyond the virtual cluster.
@@ -167,9 +243,7 @@ class Crossing {
     if (value.is_array() || value.is_object())
       for (const Value child : value) look_for_the_overlooked(child, below(path, child, index++));
   }
-  bool is_translated(const std::string& path) const {
-    return std::ranges::find(translated_, path) != translated_.end();
-  }
+  bool is_translated(const std::string& path) const { return translated_.contains(path); }
   bool is_fixed(const std::string& path) const {
     bool found = false;
     for (const CustomResource::Fixed& fixed : resource_.fixed)
@@ -180,7 +254,8 @@ class Crossing {
   Translation& translation_;
   const CustomResource& resource_;
   Value host_;
-  std::vector<std::string> translated_;  // paths of namespaces
+  std::unordered_set<std::string> translated_;  // paths of names and namespaces that references name
+  std::string made_name_;
 };
 
 }  // namespace
@@ -189,6 +264,28 @@ const CustomResource* find_custom(const TranslateContext& context, std::string_v
   for (const CustomResource& one : config_of(context).custom_resources)
     if (one.to_host && one.name == name) return &one;
   return nullptr;
+}
+
+std::vector<HostName> host_names_in(const CustomResource& resource, const Value& tenant_object) {
+  std::vector<HostName> names;
+  for (const CustomReference& reference : resource.references) {
+    if (!reference.of_host) continue;
+    visit(tenant_object, reference.path, 0, "", [&](Value, Value value, const std::string& path) {
+      const bool meant = reference.kind_at.empty() || at_place(value, reference.kind_at).text() == reference.kind;
+      if (const Value name = at_place(value, reference.name); meant && !name.text().empty())
+        names.push_back({reference.kind, name.string(), path});
+    });
+  }
+  return names;
+}
+
+void name_in_pod(const Translation& translation, Value host_pod) {
+  for (const CustomResource& resource : translation.config().custom_resources)
+    for (const CustomResource::PodKey& one : resource.pod_keys) {
+      const char* const map = one.label ? "labels" : "annotations";
+      const std::string name = translation.tenant()["metadata"][map][one.key].string();
+      if (!name.empty()) host_pod.object("metadata").object(map).put(one.key, translation.host_name_of(name));
+    }
 }
 
 void translate_custom(Translation& translation, const CustomResource& resource, Value host) {

@@ -14,6 +14,16 @@ const patches::CustomResource* find_custom(const TranslateContext& context, std:
 /// `host` starts as a copy of the tenant's object.
 void translate_custom(Translation& translation, const patches::CustomResource& resource, schema::Value host);
 
+/// The objects of the host, by the tenant's object, that it names under the host's own names.
+struct HostName {
+  std::string kind, name, path;
+};
+std::vector<HostName> host_names_in(const patches::CustomResource& resource, const schema::Value& tenant_object);
+
+/// What a tenant's pod says of custom resources that cross (CustomResource::pod_keys), in the host's names. After all
+/// patches.
+void name_in_pod(const Translation& translation, schema::Value host_pod);
+
 /// The tenant's form of one that comes from the host.
 schema::Document mirror_custom(const patches::CustomResource& resource, const schema::Value& host_object,
                                const TranslateContext& context);

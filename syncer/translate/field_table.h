@@ -92,7 +92,13 @@ struct HostKind {
   void (*after_rows)(const Translation& translation, schema::Value host_object) = nullptr;
   /// After the hash of what is desired was taken: what may differ from one time to the next without being a change.
   void (*after_hash)(const Translation& translation, schema::Value host_object) = nullptr;
+  /// Only looked at when it is carried, not when it is written: nothing of it can be refused then (SyncedKind::judged).
+  bool judged_late = false;
 };
+constexpr HostKind judged_late(HostKind kind) {
+  kind.judged_late = true;
+  return kind;
+}
 
 /// All rows, in the order in which a person reads them.
 std::span<const TypeRows> field_table();

@@ -51,6 +51,35 @@ std::vector<TypeRows> devices() {
   };
 }
 
+constexpr std::string_view kOfSchedulers = "only a scheduler reads them, and the host's schedulers place all pods";
+
+// What tenants choose devices by.
+std::vector<TypeRows> slices() {
+  return {
+      {"ResourceSlice",
+       {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), walk("spec", "ResourceSliceSpec")},
+       "resource.v1.ResourceSlice"},
+      {"ResourceSliceSpec",
+       {copy("driver nodeName allNodes perDeviceNodeSelection"), walk("pool", "ResourcePool"),
+        walk("devices", "Device"), drop("nodeSelector sharedCounters", kOfSchedulers)},
+       "resource.v1.ResourceSliceSpec"},
+      {"ResourcePool", {copy("name generation resourceSliceCount")}, "resource.v1.ResourcePool"},
+      {"Device",
+       {copy("name nodeName allNodes bindsToNode bindingConditions bindingFailureConditions allowMultipleAllocations"),
+        walk_each("attributes", "DeviceAttribute"), walk_each("capacity", "DeviceCapacity"),
+        walk("taints", "DeviceTaint"),
+        drop("consumesCounters nodeSelector nodeAllocatableResourceMappings", kOfSchedulers)},
+       "resource.v1.Device"},
+      {"DeviceAttribute", {copy("int bool string version ints bools strings versions")}, "resource.v1.DeviceAttribute"},
+      {"DeviceCapacity", {copy("value"), walk("requestPolicy", "CapacityRequestPolicy")}, "resource.v1.DeviceCapacity"},
+      {"CapacityRequestPolicy",
+       {copy("default validValues"), walk("validRange", "CapacityRequestPolicyRange")},
+       "resource.v1.CapacityRequestPolicy"},
+      {"CapacityRequestPolicyRange", {copy("min max step")}, "resource.v1.CapacityRequestPolicyRange"},
+      {"DeviceTaint", {copy("key value effect timeAdded")}, "resource.v1.DeviceTaint"},
+  };
+}
+
 }  // namespace
 
 std::vector<TypeRows> class_fields() {
@@ -72,7 +101,7 @@ std::vector<TypeRows> class_fields() {
         copy("value globalDefault description preemptionPolicy")},
        "scheduling.v1.PriorityClass"},
   };
-  for (auto part : {storage(), devices()}) all.insert(all.end(), part.begin(), part.end());
+  for (auto part : {storage(), devices(), slices()}) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

@@ -11,17 +11,17 @@ namespace sublet::syncer {
 std::span<const HostKind> host_kinds() {
   static constexpr std::array<HostKind, 14> kinds{{
       {"Pod", finish_pod, add_service_environment},
-      {"ConfigMap"},
-      {"Secret"},
+      judged_late({"ConfigMap"}),
+      judged_late({"Secret"}),
       {"Service"},
       {"PersistentVolumeClaim"},
-      {"Endpoints", keep_mirroring_as_it_is},
-      {"EndpointSlice", name_service_of_slice},
+      judged_late({"Endpoints", keep_mirroring_as_it_is}),
+      judged_late({"EndpointSlice", name_service_of_slice}),
       {"Ingress"},
       {"NetworkPolicy"},
       {"PodDisruptionBudget", count_budget},
-      {"ServiceAccount"},
-      {"PriorityClass"},
+      judged_late({"ServiceAccount"}),
+      judged_late({"PriorityClass"}),
       {"ResourceClaim"},
       {"ResourceClaimTemplate"},
   }};

@@ -176,6 +176,24 @@ std::vector<TypeRows> mapped() {
   };
 }
 
+// What `policies` of the template keeps on the host namespace.
+std::vector<TypeRows> policies() {
+  return {
+      {"HostResourceQuota",
+       {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), walk("spec", "HostQuotaSpec"),
+        drop("status", "the tenant's API server counts what the tenant's objects use")},
+       "io.k8s.api.core.v1.ResourceQuota"},
+      {"HostQuotaSpec",
+       {clamp("hard", keep_equal_counts), drop("scopes scopeSelector", "sublet's quota is about all pods")},
+       "io.k8s.api.core.v1.ResourceQuotaSpec"},
+      {"HostLimitRange",
+       {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), walk("spec", "HostLimitRangeSpec")},
+       "io.k8s.api.core.v1.LimitRange"},
+      {"HostLimitRangeSpec", {walk("limits", "LimitRangeItem")}, "io.k8s.api.core.v1.LimitRangeSpec"},
+      {"LimitRangeItem", {copy("type max min default defaultRequest maxLimitRequestRatio")}},
+  };
+}
+
 std::vector<TypeRows> runtime_classes() {
   return {
       {"RuntimeClass",
@@ -190,20 +208,22 @@ std::vector<TypeRows> runtime_classes() {
 }  // namespace
 
 std::span<const std::string_view> from_host_roots() {
-  static constexpr std::array<std::string_view, 16> roots{
+  static constexpr std::array<std::string_view, 19> roots{
       "PodStatus",           "ServiceStatus", "PersistentVolumeClaimStatus",
       "IngressStatus",       "Event",         "Node",
       "RuntimeClass",        "StorageClass",  "IngressClass",
       "HostPriorityClass",   "CSIDriver",     "CSINode",
       "DeviceClass",         "HostConfigMap", "HostSecret",
-      "ResourceClaimStatus",
+      "ResourceClaimStatus", "ResourceSlice", "HostResourceQuota",
+      "HostLimitRange",
   };
   return roots;
 }
 
 std::vector<TypeRows> from_host_fields() {
   std::vector<TypeRows> all = pod_status();
-  for (auto part : {service_status(), claim_status(), ingress_status(), events(), nodes(), runtime_classes(), mapped()})
+  for (auto part :
+       {service_status(), claim_status(), ingress_status(), events(), nodes(), runtime_classes(), mapped(), policies()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

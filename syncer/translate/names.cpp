@@ -65,6 +65,10 @@ std::string host_name(std::string_view tenant_name, std::string_view tenant_name
 std::string key_digest(std::string_view text) { return base32(net::sha256(text), kDigestChars); }
 
 std::optional<TenantNames> tenant_names(std::string_view host_name, std::string_view virtual_cluster) {
+  // A sentence that ends in a name is none.
+  if (!std::ranges::all_of(
+          host_name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; }))
+    return std::nullopt;
   const auto first = host_name.find(kJoint);
   if (first == std::string_view::npos) return std::nullopt;
   const auto second = host_name.find(kJoint, first + kJoint.size());

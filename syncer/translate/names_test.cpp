@@ -68,5 +68,12 @@ TEST(HostName, PodsOfOneSecondShareTokenBatches) {
   EXPECT_EQ(batches.size(), static_cast<std::size_t>(kTokenShards));
 }
 
+TEST(TenantNames, NoSentenceIsAName) {
+  EXPECT_TRUE(tenant_names("cert-x-default-x-rag", "rag"));
+  for (const char* text : {"Certificate is stored in kinds-a/cert-x-default-x-rag", "kinds-a/cert-x-default-x-rag",
+                           "c_cert-x-default-x-rag", "Cert-x-default-x-rag"})
+    EXPECT_FALSE(tenant_names(text, "rag")) << text;
+}
+
 }  // namespace
 }  // namespace sublet::syncer

@@ -490,7 +490,8 @@ std::string hostname_of(std::string_view tenant_name) {
 constexpr std::size_t kNameServersMax = 3, kSearchesMax = 32;
 
 void point_to_tenant_dns(const Translation& translation, Value host_pod_spec) {
-  const std::string domain = "svc.cluster.local";
+  const std::string& whole = translation.config().cluster_domain;
+  const std::string domain = "svc." + whole;
   const schema::Document own = schema::Document::copy_of(host_pod_spec["dnsConfig"]);
   Value config = host_pod_spec.object("dnsConfig");
   config.clear();
@@ -502,7 +503,7 @@ void point_to_tenant_dns(const Translation& translation, Value host_pod_spec) {
   Value searches = config.array("searches");
   searches.push(std::string(translation.tenant_namespace()) + "." + domain);
   searches.push(domain);
-  searches.push("cluster.local");
+  searches.push(whole);
   for (const Value search : own["searches"])
     if (searches.size() < kSearchesMax) searches.push(search.text());
   Value options = config.array("options");

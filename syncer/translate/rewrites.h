@@ -102,6 +102,9 @@ void keep_shown_node_labels(Translation& translation, schema::Value parent, sche
 void leave_blank(Translation& translation, schema::Value parent, schema::Value field);
 /// Of a class only whether it is the default one.
 void keep_default_class(Translation& translation, schema::Value parent, schema::Value field);
+/// Of a quota on the host namespace what the tenant's own objects use there alone: of ConfigMaps and Secrets the host
+/// has those in use, and the syncer's. The tenant's Service `kubernetes` is not on the host.
+void keep_equal_counts(Translation& translation, schema::Value parent, schema::Value field);
 /// Statuses of containers that the host has put into the pod are not the tenant's.
 void keep_own_containers(Translation& translation, schema::Value parent, schema::Value field);
 

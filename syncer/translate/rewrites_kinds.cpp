@@ -2,6 +2,7 @@
 // references, claims, selectors, bounds, steps of kinds, what comes from the host.
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "sublet/kube/selectors.h"
 #include "syncer/translate/metadata.h"
@@ -184,6 +185,34 @@ void keep_shown_node_labels(Translation& translation, Value, Value field) {
 }
 
 void leave_blank(Translation&, Value, Value field) { field.set(""); }
+
+void keep_equal_counts(Translation&, Value, Value hard) {
+  constexpr std::array<std::string_view, 11> kAlike = {"pods",
+                                                       "count/pods",
+                                                       "cpu",
+                                                       "memory",
+                                                       "ephemeral-storage",
+                                                       "services",
+                                                       "count/services",
+                                                       "services.nodeports",
+                                                       "services.loadbalancers",
+                                                       "persistentvolumeclaims",
+                                                       "count/persistentvolumeclaims"};
+  hard.retain([&](const Value& limit) {
+    const std::string_view name = limit.key();
+    return std::ranges::find(kAlike, name) != kAlike.end() || name.starts_with("requests.") ||
+           name.starts_with("limits.") || name.find(".storageclass.storage.k8s.io/") != std::string_view::npos ||
+           name.find(".deviceclass.resource.k8s.io/") != std::string_view::npos;
+  });
+  for (const char* services : {"services", "count/services"}) {
+    const Value limit = hard[services];
+    const std::string text = limit.string();
+    std::int64_t count = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (!text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size())
+      hard.put(services, std::to_string(count + 1));
+  }
+}
 
 void keep_default_class(Translation&, Value, Value field) {
   field.retain([](Value entry) { return entry.key().ends_with(".kubernetes.io/is-default-class"); });

@@ -8,6 +8,7 @@
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/overruled.h"
+#include "syncer/translate/pod_settings.h"
 #include "syncer/translate/reserved_keys.h"
 #include "syncer/translate/rewrites.h"
 #include "syncer/translate/translation.h"
@@ -96,12 +97,14 @@ tl::expected<Translated, Denied> translate(const TranslateContext& context, std:
     translation.walk(host, kind->kind);
   if (kind->after_rows) kind->after_rows(translation, host);
   patches::PatchReport report;
+  if (kind->kind == "Pod" && context.patched) apply_pod_settings(translation, host);
   if (translation.causes.empty()) report = apply_patches(translation, kind->kind, host);
   for (std::string& denial : report.denials)
     translation.causes.push_back({"FieldValueForbidden", std::move(denial), ""});
   if (!translation.causes.empty()) return tl::unexpected(Denied{std::move(translation.causes)});
 
   enforce_border(translation, *kind, host);
+  if (kind->kind == "Pod") name_in_pod(translation, host);
   if (kind->kind == "Pod" && context.patched) check_pod_security(translation, host);
   if (!translation.causes.empty()) return tl::unexpected(Denied{std::move(translation.causes)});
   out.desired_hash = hash_of(host);

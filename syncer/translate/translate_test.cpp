@@ -394,6 +394,45 @@ TEST(TranslatePod, TolerationsAndPrioritiesThatTheTemplateDoesNotAllowAreLeftOut
   EXPECT_EQ(allowed.warnings.size(), 1u);
 }
 
+TEST(TranslatePod, GetsWhatTheTemplateGivesEveryPod) {
+  const auto context = context_with(
+      "sync: {toHost: {pods: {translateImage: {ollama/ollama: mirror.example/ollama}, runtimeClassName: gvisor,\n"
+      "  priorityClassName: tenants, enforceTolerations: ['team=rag:NoSchedule', spot]}}}\n"
+      "allow: {pods: {tolerations: [team]}}\n");
+  const auto made = translated(pod("  tolerations: [{key: team, value: rag, effect: NoSchedule}]\n"
+                                   "  initContainers: [{name: a, image: ollama/ollama}, {name: b, image: busybox}]\n"),
+                               "Pod", context);
+  const Value spec = made.host_object.root()["spec"];
+  EXPECT_EQ(spec["containers"].at(0)["image"].text(), "mirror.example/ollama");
+  EXPECT_EQ(spec["initContainers"].at(0)["image"].text(), "mirror.example/ollama");
+  EXPECT_EQ(spec["initContainers"].at(1)["image"].text(), "busybox");
+  EXPECT_EQ(spec["runtimeClassName"].text(), "gvisor");
+  EXPECT_EQ(spec["priorityClassName"].text(), "tenants");
+  EXPECT_EQ(spec["tolerations"].to_json(),
+            R"([{"key":"team","value":"rag","effect":"NoSchedule"},{"key":"spot","operator":"Exists"}])");
+  // One of its own stays.
+  const auto own = translated(pod("  runtimeClassName: kata\n"), "Pod", context);
+  EXPECT_EQ(own.host_object.root()["spec"]["runtimeClassName"].text(), "kata");
+}
+
+TEST(TranslatePod, MayNotNeedWhatTheTemplateDoesNotCarry) {
+  const auto context = context_with("sync: {toHost: {configMaps: {enabled: false}, secrets: {enabled: false}}}\n");
+  const std::string volumes =
+      "  imagePullSecrets: [{name: pull}]\n"
+      "  volumes: [{name: a, configMap: {name: a}}, {name: b, secret: {secretName: b}},\n"
+      "    {name: c, configMap: {name: c, optional: true}}]\n";
+  const auto refused = translate(context, "Pod", pod(volumes).root(), Operation::create);
+  ASSERT_FALSE(refused);
+  std::string told;
+  for (const Cause& cause : refused.error().causes) told += cause.message + "\n";
+  EXPECT_EQ(told,
+            "this virtual cluster's template does not carry ConfigMaps to the host\n"
+            "this virtual cluster's template does not carry Secrets to the host\n");
+  const auto without =
+      translated(pod("  volumes: [{name: c, configMap: {name: c, optional: true}}]\n"), "Pod", context);
+  EXPECT_TRUE(without.references.empty());
+}
+
 TEST(TranslatePod, VariablesThatSteerAreLeftOutAlsoThroughEnvFrom) {
   const Document tenant =
       pod("    env: [{name: NVIDIA_DRIVER_CAPABILITIES, value: all}, {name: LD_PRELOAD, value: /x.so}, {name: "

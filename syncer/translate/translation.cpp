@@ -98,6 +98,10 @@ std::pair<std::size_t, bool> NamePlaces::place_of(std::string_view kind, std::st
 }
 
 void Translation::refer(std::string_view kind, std::string_view tenant_name, bool optional) {
+  const bool stays =
+      (kind == "ConfigMap" && !config().config_maps_to_host) || (kind == "Secret" && !config().secrets_to_host);
+  if (stays && !optional) deny("this virtual cluster's template does not carry " + std::string(kind) + "s to the host");
+  if (stays) return;
   const auto [place, known] = reference_places_.place_of(kind, tenant_name);
   if (!known) return references.push_back({std::string(kind), std::string(tenant_name), optional});
   references[place].optional = references[place].optional && optional;

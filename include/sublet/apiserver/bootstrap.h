@@ -13,6 +13,9 @@
 
 namespace sublet::apiserver {
 
+/// The name in the front proxy's certificate.
+inline constexpr const char* kFrontProxyName = "front-proxy-client";
+
 struct BootstrapObject {
   std::string_view group, version, resource;
   std::string namespace_name;  // "" for cluster scope

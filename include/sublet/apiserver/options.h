@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "sublet/apiserver/outbound.h"
 #include "sublet/base/status.h"
 #include "sublet/kube/pod_connect.h"
+#include "sublet/kube/resource_metrics.h"
 #include "sublet/net/http.h"
 #include "sublet/podsecurity/policy.h"
 #include "sublet/schema/document.h"
@@ -68,7 +70,14 @@ struct PodLogRequest {
 /// implementation answers through the sink.
 using PodLogs = std::function<void(const PodLogRequest& request, std::shared_ptr<net::ResponseSink> sink)>;
 
-class CallOutPlugin;  // apiserver/admission/call_out.h
+/// Asks the host for its OpenAPI v3, which has the descriptions that ours lacks: for the document of a group version
+/// ("apis/apps/v1"), or with "" for the hashes of those of Kubernetes' own, as a map in JSON. `done` is called once,
+/// within some seconds, on any thread; at once when nobody could be asked.
+using HostOpenApi = std::function<void(const std::string& path, std::function<void(Result<std::string>)> done)>;
+
+class CallOutPlugin;             // apiserver/admission/call_out.h
+class ConfiguredAuthentication;  // sublet/apiserver/configured_authentication.h
+class LastWriters;               // sublet/apiserver/last_writers.h
 
 /// Pod Security: what counts where a namespace's labels say nothing, and whom it does not concern (upstream's
 /// PodSecurityConfiguration).
@@ -82,10 +91,12 @@ struct ServerOptions : ClusterFacts {
   std::string service_account_key_pem;  // signs and verifies tokens (ES256)
   std::string service_account_issuer = "https://kubernetes.default.svc.cluster.local";
   std::vector<std::pair<std::string, User>> static_tokens;  // bearer token -> user
-  std::string unix_socket_user = "system:sublet:syncer";    // identity of peers on the unix socket
+  /// Who else says who somebody is, and where anonymous requests may go; null: nobody, and everywhere.
+  std::shared_ptr<ConfiguredAuthentication> authentication;
+  std::string unix_socket_user = "system:sublet:syncer";  // identity of peers on the unix socket
   std::vector<HouseRights> house_rights;
-  bool bootstrap_rights = true;  // upstream's roles and bindings are written at the start; without: for tests that ask
-                                 // as system:masters
+  bool bootstrap_rights = true;  // upstream's roles, bindings, flow schemas and priority levels are written at the
+                                 // start; without: for tests that ask as system:masters
   PodSecurityOptions pod_security;
   BorderAdmission border;
   bool runtime_classes_of_host = false;          // pods may name only RuntimeClasses that mirrored_from_host brought
@@ -99,10 +110,14 @@ struct ServerOptions : ClusterFacts {
       call_outs;             // admission that asks outside, after the built-in plugins and before the webhooks
   OutboundOptions outbound;  // how webhooks are reached
   std::chrono::milliseconds request_timeout{60'000};  // for a write, with all that it asks outside
-  PodLogs pod_logs;                                   // empty: 501 with the reason
-  kube::PodConnections pod_connections;               // the same of exec, attach and port-forward
-  std::size_t kept_items_bytes = 32u << 20;  // of protobuf lists, encoded to say their length first, in all; the rest
-                                             // is encoded twice
+  std::int64_t seats = 600;  // of all priority levels (upstream: --max-requests-inflight and its mutating companion)
+  PodLogs pod_logs;          // empty: 501 with the reason
+  kube::PodConnections pod_connections;       // the same of exec, attach and port-forward
+  HostOpenApi host_openapi;                   // empty: there is no host
+  kube::MetricsSource metrics;                // answers metrics.k8s.io for a local APIService of it; empty: nobody does
+  std::shared_ptr<LastWriters> last_writers;  // told of every commit; null: nobody asks
+  std::size_t kept_items_bytes = 32u << 20;   // of protobuf lists, encoded to say their length first, in all; the rest
+                                              // is encoded twice
   /// The kinds that the server begins with; Server::install_kinds() changes them.
   std::shared_ptr<const schema::Registry> kinds = schema::Registry::builtin();
 };

@@ -10,6 +10,7 @@
 
 #include <memory>
 
+#include "sublet/apiserver/api_availability.h"
 #include "sublet/apiserver/options.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/random.h"
@@ -34,6 +35,8 @@ class Server {
   /// Serves these kinds from the next request on; requests and watches that run go on with what they began with.
   /// Objects of kinds that are gone stay stored. Any thread.
   void install_kinds(std::shared_ptr<const schema::Registry> kinds);
+  /// For controllers; the server outlives what it returns.
+  ApiServiceCheck check_api_service();
   /// /readyz turns 500; watches end cleanly.
   void stop();
 

@@ -24,11 +24,15 @@ struct Wish {
 struct Plan {
   VirtualCluster cluster;  // its uid and time of creation given; folder, address and host come with the driver
   std::string template_text;
+  bool leads_people_in = false;       // the template asks for what needs a PodAccess
   std::vector<std::string> left_out;  // what a lenient wish left out of the template: place, key and reason
 };
 
 /// bad_request names what cannot be used and why; the template's mistakes come with file, line and key.
 Result<Plan> make_plan(const Wish& wish);
+
+/// Under which account of the host its pods run: the template's word, or sublet's.
+std::string workload_account_name(const std::string& name, const patches::SyncConfig& config);
 
 /// "2Gi", "500M", "0": whole bytes. bad_request when it is no such quantity.
 Result<std::int64_t> bytes_of(std::string_view quantity);

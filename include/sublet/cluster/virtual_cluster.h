@@ -74,8 +74,10 @@ struct VirtualCluster {
   std::string socket_path() const { return folder + "/api.sock"; }
   std::string daemon_lock_path() const { return daemon_lock_path_in(folder); }
   int listen_port() const;
-  /// Access of the DNS server to the API server, which writes it.
-  std::string dns_kubeconfig_path() const { return api_folder() + "/dns.kubeconfig"; }
+  /// Access of the DNS server to the API server, which writes it, anew from time to time: in a folder with nothing
+  /// else, which is all of this that the DNS server can see.
+  std::string dns_folder() const { return api_folder() + "/dns"; }
+  std::string dns_kubeconfig_path() const { return dns_folder() + "/dns.kubeconfig"; }
   /// Access of upstream's controllers, where the template wants them; written by the same.
   std::string controllers_kubeconfig_path() const { return api_folder() + "/controllers.kubeconfig"; }
   std::string syncer_folder() const { return folder + "/syncer"; }

@@ -8,7 +8,7 @@
 //   ClusterRoles, certificate requests, tokens, clean-up of pods: as upstream's controllers, under their names
 // They read through listers over the store (lister.h) and write as clients of the API (controller.h). All share one
 // runtime: one watch per kind, a queue per controller, an Executor for all. At rest there is no task, no timer and no
-// write; nothing polls.
+// write; nothing polls, but for what stands outside: API servers behind APIServices, and whether the host measures.
 // Lifecycle: start() over a started server; stop() (or the destructor) waits for what is being reconciled. Store,
 // executor, clock and the client's server must live until then. Threads: start() and stop() from one thread.
 #pragma once
@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sublet/apiserver/api_availability.h"
 #include "sublet/apiserver/bootstrap.h"
 #include "sublet/controllers/executor.h"
 #include "sublet/kube/client.h"
@@ -50,8 +51,14 @@ struct ControllersOptions {
   /// A client with the rights of a controller's account ("system:serviceaccount:kube-system:deployment-controller");
   /// null: all use the one that the Controllers are given.
   std::function<std::unique_ptr<kube::Client>(const std::string& user)> client_as = nullptr;
+  /// Server::check_api_service(); null: nobody says of APIServices whether they can be had.
+  apiserver::ApiServiceCheck check_api_service = nullptr;
+  /// Whether somebody measures what pods and nodes use (ServerOptions::metrics answers then); null: nobody ever does.
+  apiserver::MetricsCheck check_metrics = nullptr;
   std::vector<std::string>
-      carried_to_host{};                // resources whose objects a syncer carries: the host binds claims, not we
+      carried_to_host{};  // resources whose objects a syncer carries: the host binds claims, not we
+  /// The label of ResourceQuotas of kube-system that are about all namespaces; "": none is.
+  std::string platform_quotas{};
   std::size_t ended_pods_max = 12'500;  // of more, the oldest are removed
   std::chrono::seconds event_age_max{3600};
   std::chrono::milliseconds event_sweep_interval{600'000};  // events are removed at most this late

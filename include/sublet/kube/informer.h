@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sublet/base/clock.h"
+#include "sublet/base/random.h"
 #include "sublet/base/strand.h"
 #include "sublet/kube/client.h"
 
@@ -36,7 +37,8 @@ struct InformerOptions {
   Resource resource;
   std::string namespace_name{};  // "": all
   std::string label_selector{}, field_selector{};
-  Clock* clock = &Clock::system();  // how long a watch has lived; delays are the strand's
+  Clock* clock = &Clock::system();     // how long a watch has lived; delays are the strand's
+  Random* random = &Random::system();  // of delays, and of how long a watch may live
 };
 
 /// `before` is null for an addition, `after` for a deletion, whose `before` is the last state that the server told.
@@ -52,6 +54,9 @@ class Informer {
 
   /// Before start().
   void add_handler(InformerHandler handler);
+  /// After each list but the first, its differences told: of what came and went while no watch lived nothing tells. A
+  /// handler like the others. Before start().
+  void on_relist(std::function<void()> relisted);
   /// Extra index: `keys_of` gives the index keys of an object. Before start().
   void add_index(std::string name, std::function<std::vector<std::string>(const CachedObject&)> keys_of);
   void start();

@@ -17,10 +17,11 @@ namespace sublet::kube {
 
 struct PodConnectRequest {
   std::string namespace_name, pod_name, pod_uid;
-  std::string subresource;  // "exec", "attach", "portforward"
-  std::string method;       // as the client has it: GET (WebSocket) or POST
-  std::string query;        // allowed_connect_query()
-  net::Headers headers;     // allowed_upgrade_headers()
+  std::string subresource;           // "exec", "attach", "portforward"
+  std::string method;                // as the client has it: GET (WebSocket) or POST
+  std::string query;                 // allowed_connect_query()
+  net::Headers headers;              // allowed_upgrade_headers()
+  std::string user{}, request_id{};  // who asks, for logs
 };
 
 /// Connects on behalf of a pod (the syncer's tunnel in a tenant, the simulated kubelet in simhost). The implementation

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "sublet/base/clock.h"
+#include "sublet/base/random.h"
 
 namespace sublet::kube {
 
@@ -23,7 +24,7 @@ class WorkQueue {
   /// it must not call the queue.
   using LaneOf = std::function<int(std::string_view key)>;
   static constexpr int kLanes = 3;
-  explicit WorkQueue(Clock& clock = Clock::system(), LaneOf lane_of = {});
+  explicit WorkQueue(Clock& clock = Clock::system(), LaneOf lane_of = {}, Random& jitter = Random::system());
   ~WorkQueue();
 
   void add(const std::string& key);

@@ -3,10 +3,11 @@
 // (ResponseSink::wants_more()), and the next one when it has drained; none after the peer left. So an answer of any
 // length costs its reader one full sink of memory and its neighbours one step of waiting.
 //
-// Lifecycle: the source is destroyed as soon as it ended, failed, or nobody is there to read it. Threads: next() comes
-// on the exchange's loop, never two calls at once; wake() from any thread.
-// What pushes instead of being pulled (a watch: its events come when they come) uses the same signal: write while
-// wants_more(), stop when it says no, go on at on_drain().
+// Lifecycle: the source is destroyed when it failed, when nobody is there to read it, or when it ended and all but a
+// step's bytes are read: what it holds (a request's seats) is held for as long as its answer takes memory. Threads:
+// next() comes on the exchange's loop, never two calls at once; wake() from any thread. What pushes instead of being
+// pulled (a watch: its events come when they come) uses the same signal: write while wants_more(), stop when it says
+// no, go on at on_drain().
 #pragma once
 
 #include <cstddef>

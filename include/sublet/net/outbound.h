@@ -24,8 +24,10 @@ namespace sublet::net {
 struct OutboundPeer {
   std::string host;  // name or address to connect to
   int port = 443;
-  std::string server_name;  // sent, and verified in the certificate; empty: the host
-  std::string ca_pem;       // empty: the system's roots
+  std::string server_name;                   // sent, and verified in the certificate; empty: the host
+  std::string ca_pem;                        // empty: the system's roots
+  std::string certificate_pem{}, key_pem{};  // shown to the peer; empty: none
+  bool any_certificate = false;              // whatever the peer shows is good
   bool operator==(const OutboundPeer&) const = default;
 };
 
@@ -49,6 +51,8 @@ class OutboundClient {
   OutboundClient& operator=(const OutboundClient&) = delete;
 
   [[nodiscard]] Call call(const OutboundPeer& peer, OutboundRequest request, Done done);
+  /// For an answer that is heard as it comes: the same guard, and what else the caller sets.
+  Result<std::shared_ptr<Transport>> transport_to(const OutboundPeer& peer);
 
   static constexpr std::size_t kPeersMax = 64;  // whose connections are kept; the least used goes
 
@@ -57,7 +61,6 @@ class OutboundClient {
     OutboundPeer peer;
     std::shared_ptr<Transport> transport;
   };
-  Result<std::shared_ptr<Transport>> transport_to(const OutboundPeer& peer);
 
   Loop& loop_;
   const std::shared_ptr<const AddressRules> rules_;

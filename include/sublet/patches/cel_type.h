@@ -66,9 +66,9 @@ struct TypeField {
 
 struct Type {
   Kind kind = Kind::dyn;
-  std::string name;                           // of an object or a parameter
-  std::vector<TypeRef> parameters;            // list: item; map: key and value; optional, type: what of
-  std::vector<TypeField> fields;              // object: sorted by name
+  std::string name;                 // of an object or a parameter; a dyn that has one (cel-go's "any") is no range
+  std::vector<TypeRef> parameters;  // list: item; map: key and value; optional, type: what of
+  std::vector<TypeField> fields;    // object: sorted by name
   std::optional<std::uint64_t> max_elements;  // characters, bytes, items, entries at most; nullopt: no estimate
   std::int64_t min_serialized_size = 0;       // bytes of the smallest JSON text
   ListForm list_form = ListForm::atomic;
@@ -90,7 +90,8 @@ struct Type {
 
   /// An OpenAPI v3 schema (a CRD's, structural) as upstream exposes it to expressions; null: not at all. At a
   /// `resource_root` apiVersion, kind and metadata.name/generateName are there whatever the schema says.
-  static TypeRef of_schema(const schema::Value& openapi, bool resource_root);
+  /// `name` is what messages call it.
+  static TypeRef of_schema(const schema::Value& openapi, bool resource_root, const std::string& name = "selfType");
 };
 
 /// How cel-go writes a type: "list(string)", "map(string, dyn)", "google.protobuf.Duration" as "duration".

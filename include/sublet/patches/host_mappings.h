@@ -1,5 +1,6 @@
-// HostMappings: ConfigMaps and Secrets of the host that a template shows to its tenants
-// (sync.fromHost.{configMaps,secrets}.mappings.byName of vcluster.yaml). Values; immutable once a template is loaded.
+// HostMappings: ConfigMaps, Secrets and custom resources of the host that a template shows to its tenants
+// (sync.fromHost.{configMaps,secrets,gateways}.mappings.byName of vcluster.yaml, and that of customResources). Values;
+// immutable once a template is loaded.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 namespace sublet::patches {
 
 struct HostMapping {
-  std::string kind;                           // "ConfigMap" or "Secret"
+  std::string kind;                           // "ConfigMap", "Secret", or a definition's name
   std::string key;                            // as a synced kind
   std::string host_namespace, host_name;      // "": the virtual cluster's own; every name
   std::string tenant_namespace, tenant_name;  // no name: the host's

@@ -50,6 +50,8 @@ class SimHost {
   apiserver::PodLogs pod_logs() const;
   /// exec, attach and port-forward of them, for ServerOptions::pod_connections. The same.
   kube::PodConnections pod_connections() const;
+  /// What its pods and nodes use, by a rule (simhost/usage.h), for ServerOptions::metrics. The same.
+  kube::MetricsSource metrics() const;
   /// What KAI's webhook refuses at pod creation (a share together with whole GPUs, malformed shares), for
   /// ServerOptions::border. Pure.
   static apiserver::BorderAdmission admission();

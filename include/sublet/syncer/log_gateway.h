@@ -5,7 +5,9 @@
 // exec, attach and port-forward become the same request of the host's pod, with what sublet/kube/pod_connect.h
 // lets through; when the host answers 101, its connection and one to the tenant are spliced. Anything else that it
 // says, redirects too, is its answer. A request to a pod's own HTTP server becomes one to the host's pods/NAME/proxy of
-// that pod (sublet/kube/pod_proxy.h); where the answer links to that place, the client reads of its own.
+// that pod (sublet/kube/pod_proxy.h); where the answer links to that place, the client reads of its own. Of the host's
+// OpenAPI v3 the documents of Kubernetes' own group versions are passed on, for their descriptions. What pods and nodes
+// use is asked of the host's metrics API, and said of those that `measured_pod` and `measured_node` know.
 //
 // At most `streams_max` of them are carried at a time; further ones are answered 429. A log that is followed holds a
 // connection to each side for as long as somebody reads it, so the transports are to be the gateway's own, with as many
@@ -17,15 +19,25 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "sublet/net/address_rules.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
+#include "sublet/schema/document.h"
 
 namespace sublet::syncer {
 
 inline constexpr std::size_t kLogStreamsMax = 256;
+
+/// A pod of the tenant's that runs on the host.
+struct MeasuredPod {
+  std::string namespace_name, name;
+  schema::Document labels;
+  std::vector<std::string> containers;  // that the tenant knows
+};
 
 struct LogGatewayOptions {
   std::string virtual_cluster_uid;  // which our host objects bear
@@ -34,6 +46,10 @@ struct LogGatewayOptions {
   std::function<std::string(const std::string& tenant_namespace, const std::string& tenant_pod)> host_name;
   std::size_t streams_max = kLogStreamsMax;
   net::AddressRules call_rules = {};  // where pods' addresses may lie
+  /// Whose pod has this name in the host namespace, and the labels of the node of this name: as the tenant has them;
+  /// nullopt: it has none. Syncer::measured_pod() and measured_node().
+  std::function<std::optional<MeasuredPod>(const std::string& host_pod)> measured_pod = nullptr;
+  std::function<std::optional<schema::Document>(const std::string& host_node)> measured_node = nullptr;
 };
 
 class LogGateway {

@@ -4,7 +4,8 @@
 // reading both caches and writing what differs. No state of its own beyond the caches: a restart loses nothing. Host
 // objects are found again by labels and by their names, which are a function of the tenant's (translate.h).
 // Time and order are given from outside: the strand runs the informers, the executor the reconcilers, the clock says
-// what time it is to both; whoever gives a SteppedStrand, a SteppedExecutor and a ManualClock owns all three.
+// what time it is to both, and chance is the caller's too: whoever gives a SteppedStrand, a SteppedExecutor, a
+// ManualClock and a SeededRandom owns all of them (tests/simulation/).
 // Lifecycle: construct, start() (returns when all caches are filled) or, step by step, begin(), until synced(),
 // serve(); then stop() (joins). What is given must outlive it. Threads: public calls from any thread.
 #pragma once
@@ -12,13 +13,16 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sublet/base/clock.h"
+#include "sublet/base/random.h"
 #include "sublet/base/status.h"
 #include "sublet/base/strand.h"
 #include "sublet/kube/client.h"
 #include "sublet/syncer/executor.h"
+#include "sublet/syncer/log_gateway.h"
 #include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
@@ -34,7 +38,8 @@ struct SyncerOptions {
   /// The host serves a custom resource otherwise than when the syncer began: it is to be begun anew. Any thread,
   /// perhaps several times.
   std::function<void()> kinds_changed{};
-  Clock* clock = &Clock::system();  // when tokens are due (now), and what waits in the queue (steady_now)
+  Clock* clock = &Clock::system();     // when tokens are due (now), and what waits in the queue (steady_now)
+  Random* random = &Random::system();  // spreads what is tried again
 };
 
 struct SyncerStats {
@@ -65,6 +70,9 @@ class Syncer {
   /// Puts every known object in line again: a resync that must cause no write.
   void resync();
   SyncerStats stats() const;
+  /// For LogGatewayOptions: as both copies know it, by the uids that they give the pod; only nodes that the tenant has.
+  std::optional<MeasuredPod> measured_pod(const std::string& host_pod) const;
+  std::optional<schema::Document> measured_node(const std::string& host_node) const;
 
  private:
   struct Impl;

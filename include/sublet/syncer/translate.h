@@ -29,6 +29,8 @@ inline constexpr std::string_view kAnnotationTenantName = "sublet.dev/tenant-nam
 inline constexpr std::string_view kAnnotationTenantUid = "sublet.dev/tenant-uid";
 /// Where a host object stands for no tenant object of its own kind (PodToken).
 inline constexpr std::string_view kAnnotationTenantKind = "sublet.dev/tenant-kind";
+/// Of a Secret that an operator of the host makes for a tenant's object: it comes to the tenant.
+inline constexpr std::string_view kMadeSecret = "MadeSecret";
 /// What the syncer has written of the object (syncer/to_host/written.h).
 inline constexpr std::string_view kAnnotationWritten = "sublet.dev/written";
 

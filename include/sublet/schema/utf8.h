@@ -1,4 +1,4 @@
-// Repairs text that is not UTF-8; private to schema/.
+// UTF-8: what of a text is characters, and the repair of one that is not all. Pure; any thread.
 #pragma once
 
 #include <string>

@@ -1,10 +1,10 @@
-#include "simhost/session/websocket.h"
+#include "sublet/net/websocket.h"
 
 #include <openssl/evp.h>
 
 #include <utility>
 
-namespace sublet::simhost::session {
+namespace sublet::net {
 namespace {
 
 constexpr std::string_view kGuid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -88,6 +88,10 @@ void WebSocket::send(std::string_view message) {
   if (!closed_) send_frame(Opcode::binary, message);
 }
 
+void WebSocket::send_text(std::string_view text) {
+  if (!closed_) send_frame(Opcode::text, text);
+}
+
 void WebSocket::close() {
   if (!std::exchange(closed_, true)) send_frame(Opcode::close, kNormalClosure);
 }
@@ -109,4 +113,4 @@ void WebSocket::end() {
   if (!std::exchange(over_, true)) calls_.over();
 }
 
-}  // namespace sublet::simhost::session
+}  // namespace sublet::net

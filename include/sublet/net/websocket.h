@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace sublet::simhost::session {
+namespace sublet::net {
 
 /// Sec-WebSocket-Accept for a Sec-WebSocket-Key.
 std::string websocket_accept(std::string_view key);
@@ -23,8 +23,9 @@ class WebSocket {
   };
   explicit WebSocket(Calls calls) : calls_(std::move(calls)) {}
   void put(std::string_view bytes);
-  /// A binary message.
+  /// A binary message, or a text.
   void send(std::string_view message);
+  void send_text(std::string_view text);
   /// The closing handshake's first half, with "normal closure". Nothing is sent after it.
   void close();
 
@@ -42,4 +43,4 @@ class WebSocket {
   bool in_message_ = false, closed_ = false, over_ = false;
 };
 
-}  // namespace sublet::simhost::session
+}  // namespace sublet::net
