@@ -31,13 +31,14 @@ test-host: build ## the tests against a real kube-apiserver, built from pinned m
 attacks: build ## every attack of tests/attacks on a virtual cluster of real processes; prints how many were repelled
 	@tests/e2e/run tests/attacks/run
 
-soak: deps ## crashes, kills and failing disks for SOAK_MINUTES (30): the crash model, and histories of clients and watches
+soak: deps ## crashes, kills, failing disks and networks for SOAK_MINUTES (30): the crash model, the simulation, and histories of clients and watches
 	@tools/configure release
-	@cmake --build --preset release --target subletd crash_model store_kill_test sublet_history -- -j$(JOBS)
+	@cmake --build --preset release --target subletd crash_model store_kill_test sublet_history sublet_simulation -- -j$(JOBS)
 	@tools/soak
 
-conformance: build ## upstream's conformance tests, all classes, on a bare `subletd apiserver`; fails when a guarded one does
-	@tests/conformance/on-sublet --guard A.txt B.txt C.txt C2.txt W.txt
+conformance: build ## upstream's conformance tests: A and W on a bare `subletd apiserver`, B, C and C2 on `subletd simhost`; fails when a guarded one does
+	@tests/conformance/on-sublet --guard A.txt W.txt
+	@tests/conformance/on-sublet --simhost --guard --procs 4 --test-timeout 560 B.txt C.txt C2.txt
 
 bench: deps ## store, fan-out, API load, sync latency, memory; prints ratios
 	@tools/configure release

@@ -1,17 +1,16 @@
-// The API figures: closed loops of blocking connections, one thread each, and one epoll loop for many watchers.
+// The API figures: closed loops of many writers and readers, and one epoll loop for many watchers.
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <chrono>
-#include <functional>
 #include <random>
 #include <thread>
 
 #include "bench/api_steps.h"
+#include "bench/closed_loop.h"
 #include "bench/connection.h"
 #include "bench/figures.h"
 
@@ -44,56 +43,6 @@ std::string config_map(const std::string& name, std::minstd_rand& random) {
 /// Deletes all ConfigMaps there, so that a scenario leaves no load for the next.
 void empty_namespace(Connection& connection, const std::string& namespace_name) {
   connection.expect({.method = "DELETE", .path = config_maps_path(namespace_name)});
-}
-
-/// One operation of a worker: its request for the n-th turn.
-using MakeRequest = std::function<Request(int worker, int turn, std::minstd_rand& random)>;
-
-struct Loop {
-  int workers = 1;
-  double seconds = 0;
-  int operations = 0;  // instead of a time: this many in all
-};
-
-/// Runs the loop with one connection per worker and appends rate, p50, p99 and CPU per operation.
-void run_closed_loop(const std::string& name, const ClientTls& tls, const ProcessUsage& server, const Loop& loop,
-                     const MakeRequest& make, Figures& figures) {
-  std::vector<std::vector<double>> latencies(loop.workers);
-  std::barrier ready(loop.workers + 1);
-  std::atomic<int> left = loop.operations;
-  Clock::time_point deadline;
-  std::vector<std::thread> threads;
-  for (int worker = 0; worker < loop.workers; ++worker) {
-    threads.emplace_back([&, worker] {
-      Connection connection(tls);
-      connection.expect({.path = "/api/v1/namespaces/default"});  // authenticated once, as a client in use is
-      std::minstd_rand random(worker + 1);
-      ready.arrive_and_wait();
-      ready.arrive_and_wait();  // the deadline is set between the two
-      for (int turn = 0;; ++turn) {
-        if (loop.operations > 0 ? left.fetch_sub(1) <= 0 : Clock::now() >= deadline) break;
-        const Request request = make(worker, turn, random);
-        const auto start = Clock::now();
-        connection.expect(request);
-        latencies[worker].push_back(microseconds_since(start));
-      }
-    });
-  }
-  ready.arrive_and_wait();
-  const double cpu = server.cpu_us();
-  const auto start = Clock::now();
-  deadline = start + std::chrono::microseconds(static_cast<long>(loop.seconds * 1e6));
-  ready.arrive_and_wait();
-  for (std::thread& thread : threads) thread.join();
-  const double elapsed = microseconds_since(start), used = server.cpu_us() - cpu;
-
-  std::vector<double> all;
-  for (const auto& of_worker : latencies) all.insert(all.end(), of_worker.begin(), of_worker.end());
-  const double count = static_cast<double>(all.size());
-  figures.emplace_back(name + "_per_s", count * 1e6 / elapsed);
-  figures.emplace_back(name + "_p50_us", quantile(all, 0.5));
-  figures.emplace_back(name + "_p99_us", quantile(all, 0.99));
-  figures.emplace_back(name + "_cpu_us", used / count);
 }
 
 MakeRequest creator(const std::string& namespace_name, const std::string& stem) {
@@ -253,13 +202,6 @@ void make_config_maps(Connection& connection, const std::string& namespace_name)
 }
 
 }  // namespace
-
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
 
 Figures measure_api(const kube::ClusterAccess& access, const ProcessUsage& server, double seconds) {
   const ClientTls tls(access);

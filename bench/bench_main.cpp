@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "bench/connection.h"
 #include "bench/figures.h"
@@ -18,6 +20,8 @@ constexpr char kUsage[] =
     "[--events N]\n"
     "       sublet_bench slow-watches --kubeconfig F --pids PID,... [--count N] [--rate WRITES_PER_SECOND]\n"
     "                         [--bytes PER_SECOND_AND_READER] [--seconds S]\n"
+    "       sublet_bench leases --kubeconfig F --pids PID,... [--count PODS] [--listers N] [--seconds S]\n"
+    "       sublet_bench creates --kubeconfig F --pids PID,... --objects FILE,... [--count N] [--only TEXT]\n"
     "       sublet_bench definitions --kubeconfig F --folder OF_CRDS [--rounds N]\n"
     "       sublet_bench pods --kubeconfig F --host-kubeconfig F --host-namespace NS [--namespace NS]\n"
     "                         --count N [--rate PER_SECOND] [--writers N] [--watch-seconds S] [--keep 1]\n"
@@ -47,15 +51,15 @@ class Flags {
     if (!access) die("--" + name + ": " + access.error().message);
     return *access;
   }
+  std::vector<std::string> texts(const std::string& name) const {
+    std::vector<std::string> out;
+    std::istringstream list(text(name));
+    for (std::string one; std::getline(list, one, ',');) out.push_back(one);
+    return out;
+  }
   std::vector<int> pids() const {
     std::vector<int> out;
-    const std::string list = text("pids");
-    for (std::size_t at = 0; at < list.size();) {
-      std::size_t end = list.find(',', at);
-      if (end == std::string::npos) end = list.size();
-      out.push_back(std::stoi(list.substr(at, end - at)));
-      at = end + 1;
-    }
+    for (const auto& one : texts("pids")) out.push_back(std::stoi(one));
     return out;
   }
 
@@ -92,6 +96,10 @@ Figures run(const std::string& scenario, const Flags& flags) {
                                  .seconds = flags.number("seconds", 15)});
   if (scenario == "neighbours")
     return measure_neighbours(access, server, flags.number("seconds", 3), flags.count("count", 20'000));
+  if (scenario == "leases")
+    return measure_leases(access, flags.number("seconds", 10), flags.count("count", 5'000), flags.count("listers", 64));
+  if (scenario == "creates")
+    return measure_creates(access, server, flags.texts("objects"), flags.text("only"), flags.count("count", 1000));
   if (scenario == "definitions") return measure_definitions(access, flags.text("folder"), flags.count("rounds", 5));
   if (scenario == "objects") return measure_objects(access, server, flags.count("count", 10'000));
   die("there is no scenario " + scenario + "\n" + kUsage);

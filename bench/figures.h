@@ -40,6 +40,14 @@ Figures measure_neighbours(const kube::ClusterAccess& access, const ProcessUsage
 /// GETs at 200/s on four connections, beside the definitions of a folder of CRDs (GROUP_RESOURCE.yaml) that are applied
 /// and deleted one after the other, `rounds` times; and as long again alone.
 Figures measure_definitions(const kube::ClusterAccess& access, const std::string& folder, int rounds);
+/// Renewals of two Leases (of an account of kube-system, and of one of a namespace) and /readyz, each at 20/s, while
+/// `listers` connections of another account list `pods` pods without pause.
+Figures measure_leases(const kube::ClusterAccess& access, double seconds, int pods, int listers);
+/// The server's CPU in microseconds for a create of each kind of the files (`### VERSION COLLECTION[?QUERY]` and an
+/// object's JSON in a line, as tools/differential/seeds.txt has it; the shortest of a kind), under VERSION/RESOURCE;
+/// `only` those whose name has this in it. `count` creates of each, by 16 writers.
+Figures measure_creates(const kube::ClusterAccess& access, const ProcessUsage& server,
+                        const std::vector<std::string>& files, const std::string& only, int count);
 /// What `count` ConfigMaps of 1 KiB add to the server's memory.
 Figures measure_objects(const kube::ClusterAccess& access, const ProcessUsage& server, int count);
 

@@ -37,7 +37,9 @@ ROWS += [("watch_idle_kib", "idle watch, own HTTP/1.1 TLS connection", "KiB", 1,
          ("burst_reaching_host_per_s", "burst reaching the host", "/s", 1, True, (">= 90 % of direct", lambda sublet, of: sublet >= 0.9 * of("etcd"))),
          ("burst_host_create_p99_ms", "burst reaching the host: p99", "s", 1e-3, False, NO_GOAL),
          ("burst_running_p50_ms", "burst Running in the tenant: p50", "s", 1e-3, False, NO_GOAL),
-         ("burst_all_running_s", "burst: all Running in the tenant", "s", 1, False, ("<= 1.2x of direct", lambda sublet, of: sublet <= 1.2 * of("etcd")))]
+         ("burst_all_running_s", "burst: all Running in the tenant", "s", 1, False, ("<= 1.2x of direct", lambda sublet, of: sublet <= 1.2 * of("etcd"))),
+         ("burst_host_cpu_ms", "burst: CPU of all the host's processes, a pod", "ms", 1, False, ("<= 1.1x of direct", lambda sublet, of: sublet <= 1.1 * of("etcd"))),
+         ("burst_own_cpu_ms", "burst: CPU of the virtual cluster's processes, a pod", "ms", 1, False, ("< 2 ms", lambda sublet, of: sublet < 2))]
 
 
 def number(value: float) -> str:

@@ -1,9 +1,7 @@
 #include "bench/process_usage.h"
 
-#include <unistd.h>
-
+#include <ctime>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "bench/connection.h"
@@ -11,20 +9,15 @@
 namespace sublet::bench {
 
 double ProcessUsage::cpu_us() const {
-  constexpr int kFieldsBeforeUtime = 11;  // after the name, which may hold blanks
-  double ticks = 0;
-  for (int pid : pids_) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string line;
-    if (!std::getline(file, line)) die("process " + std::to_string(pid) + " of the server has ended");
-    std::istringstream fields(line.substr(line.rfind(')') + 1));
-    std::string skipped;
-    for (int i = 0; i < kFieldsBeforeUtime; ++i) fields >> skipped;
-    double user = 0, system = 0;
-    fields >> user >> system;
-    ticks += user + system;
+  double used = 0;
+  for (const int pid : pids_) {
+    clockid_t clock{};
+    timespec time{};
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+      die("process " + std::to_string(pid) + " of the server has ended");
+    used += static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
   }
-  return ticks * 1e6 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return used;
 }
 
 double ProcessUsage::pss_kib() const {

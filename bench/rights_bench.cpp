@@ -1,9 +1,12 @@
 // What a decision costs: 2,000 bindings of users, groups and accounts in 200 namespaces beside upstream's own, asked as
-// a request asks. Prints the allocations per decision too, which must be 0.
+// a request asks; and what it costs to find a request's flow among upstream's and to take and give back a seat while
+// nobody waits. Prints the allocations too, which must be 0.
 #include <benchmark/benchmark.h>
 
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/authz/bootstrap_rights.h"
+#include "apiserver/flowcontrol/flow_control.h"
+#include "sublet/apiserver/flow_objects.h"
 #include "sublet/store/sqlite_log.h"
 #include "tests/cost/counted.h"
 
@@ -85,6 +88,39 @@ void change(benchmark::State& state) {
   }
 }
 BENCHMARK(change);  // with its commit, in memory
+
+void take_a_seat(benchmark::State& state, const User& user) {
+  store::Store& store = *world().store;
+  store::Txn txn;
+  for (const auto& wanted : flow_objects())
+    txn.ops.push_back({std::string(wanted.resource) + "." + std::string(kFlowControlGroup) + "/" + wanted.name,
+                       store::Put{wanted.object.to_json()}});
+  (void)store.commit(std::move(txn));
+  FlowControl control(store, Clock::system(), 600, {});
+  Attributes asked;
+  asked.user = &user;
+  asked.verb = "update";
+  asked.resource = "pods";
+  asked.namespace_name = "team-17";
+  const auto before = cost::counts().allocations;
+  for (auto _ : state) {
+    const auto flow = control.classify(asked);
+    Seat seat;
+    if (!control.enter(*flow, 1, seat)) return state.SkipWithError("there was no seat");
+    benchmark::DoNotOptimize(seat.seats);
+  }
+  state.counters["allocations"] =
+      benchmark::Counter(static_cast<double>(cost::counts().allocations - before), benchmark::Counter::kAvgIterations);
+}
+const User kMaster{"root", {}, {"system:masters", "system:authenticated"}, {}};
+const User kAccount{"system:serviceaccount:team-17:account-1217",
+                    {},
+                    {"system:serviceaccounts", "system:serviceaccounts:team-17", "system:authenticated"},
+                    {}};
+const User kPerson{"jane", {}, {"staff", "system:authenticated"}, {}};
+BENCHMARK_CAPTURE(take_a_seat, of_a_master, kMaster);
+BENCHMARK_CAPTURE(take_a_seat, of_an_account, kAccount);
+BENCHMARK_CAPTURE(take_a_seat, of_a_person, kPerson);
 
 }  // namespace
 

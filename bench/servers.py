@@ -89,13 +89,13 @@ def pids_by(needle: str) -> list[int]:
 class Apiserver:
     """`subletd apiserver` alone, on a fresh folder; of another build when its folder is given."""
 
-    def __init__(self, binaries: Path = BIN, host="127.0.0.1"):
+    def __init__(self, binaries: Path = BIN, host="127.0.0.1", flags=()):
         self.folder = Path(tempfile.mkdtemp(prefix="sublet-bench-"))
         self.kubeconfig = self.folder / "kubeconfig"
         self.log = open(self.folder / "log", "wb")
         self.process = subprocess.Popen(
             [binaries / "subletd", "apiserver", "--data", self.folder / "data", "--listen", f"{host}:0",
-             "--admin-kubeconfig", self.kubeconfig], stdout=self.log, stderr=self.log)
+             "--admin-kubeconfig", self.kubeconfig, *flags], stdout=self.log, stderr=self.log)
         self.pids = [self.process.pid]
         wait_for("subletd apiserver", self._ready, 20)
 

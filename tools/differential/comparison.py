@@ -2,6 +2,7 @@
 
 import json
 import re
+import urllib.parse
 
 OWN_METADATA = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink")
 # Also who asks: each side has its own administrator.
@@ -43,11 +44,19 @@ def exact(message):
     return RANDOM_VOLUME.sub("<volume>", UID.sub("<uid>", TIME.sub("<time>", message)))
 
 
-def shape(message):
+def without_values(message):
     message = exact(message)
     message = re.sub(r'"(?:[^"\\]|\\.)*"', '"_"', message)
     message = re.sub(r"(Invalid value: )[^:\"<]+(?=: )", r"\1_", message)
-    return re.sub(r"-?\d+", "N", message)[:220]
+    return re.sub(r"-?\d+", "N", message)
+
+
+def shape(message):
+    return without_values(message)[:220]
+
+
+def ending(message):
+    return without_values(message)[-120:]
 
 
 def walk(ours, theirs, path=""):
@@ -106,7 +115,7 @@ def differences(case, ours, theirs):
         return [(f"refused ({ours.status})", general(f), f"{r}: {shape(m)}") for f, r, m in sorted(refusal(ours), key=str)]
     found = []
     if (ours.status, ours.body.get("reason")) != (theirs.status, theirs.body.get("reason")):
-        found.append(("status code", "", f"{theirs.status} {theirs.body.get('reason')} is {ours.status} {ours.body.get('reason')}: {shape(theirs.body.get('message'))}"))
+        found.append(("status code", "", f"{theirs.status} {theirs.body.get('reason')} is {ours.status} {ours.body.get('reason')}: {shape(theirs.body.get('message'))} ours: {ending(ours.body.get('message'))}"))
         return found
     a, b = refusal(ours), refusal(theirs)
     for field, reason, message in sorted(b - a, key=str):
@@ -118,6 +127,11 @@ def differences(case, ours, theirs):
 
 def text(key):
     return " | ".join(key)
+
+
+def quoted(name):
+    """A name as a segment of a path."""
+    return urllib.parse.quote(name, safe="")
 
 
 def brief(answer):

@@ -5,7 +5,7 @@ import argparse
 import os
 import sys
 
-from sublet_schema import emit, model, modules
+from sublet_schema import emit, markers, model, modules
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEFAULT_OUT = os.path.join(HERE, "..", "..", "schema", "generated")
@@ -35,13 +35,18 @@ def main():
     parser.add_argument("--release", default=pinned_release(), help="Kubernetes release, default: %(default)s")
     parser.add_argument("--out", default=DEFAULT_OUT, help="folder to write to")
     parser.add_argument("--check", action="store_true", help="write nothing; compare with the folder")
+    parser.add_argument("--markers", action="store_true", help="write nothing; count upstream's markers of declarative validation")
     options = parser.parse_args()
     try:
         folders = modules.locate(options.release)
     except modules.ModulesUnavailable as error:
         print(f"skipped: the modules of {options.release} cannot be had: {error}")
         return UNAVAILABLE
-    files = emit.files(model.Builder(options.release, folders).build())
+    builder = model.Builder(options.release, folders)
+    files = emit.files(builder.build())
+    if options.markers:
+        print(markers.table(builder))
+        return 0
     if options.check:
         different = differing(options.out, files)
         for name in different:

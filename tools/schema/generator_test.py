@@ -5,7 +5,7 @@ import os
 import tempfile
 import unittest
 
-from sublet_schema import emit, go_source, model, modules, proto_source
+from sublet_schema import emit, go_source, markers, model, modules, proto_source
 
 GO = '''package v1
 
@@ -20,6 +20,11 @@ const (
 	ModeFast Mode = "Fast" // quick
 	ModeSlow Mode = "Slow"
 	Other         = "x"
+)
+
+const (
+	ModeOdd = Mode("Odd")
+	ModeLent = Mode(metav1.Lent) // of another package
 )
 
 type Names []string
@@ -99,7 +104,14 @@ class GoSource(unittest.TestCase):
         self.assertFalse(self.package.named["Names"].alias)
         self.assertTrue(self.package.named["Alias"].alias)
         self.assertEqual(self.package.constants["ModeFast"], ("Mode", '"Fast"'))
-        self.assertEqual(model.Builder._enum(self.package, self.package.named["Mode"]), ("Fast", "Slow"))
+
+    def test_an_enum_has_its_constants_however_they_are_written(self):
+        builder = model.Builder.__new__(model.Builder)
+        builder.packages = {"k8s.io/apimachinery/pkg/apis/meta/v1": package('package v1\nconst Lent Word = "Lent"\n')}
+        self.assertEqual(builder._enum(self.package, self.package.named["Mode"]), ("Fast", "Lent", "Odd", "Slow"))
+        builder.packages["k8s.io/apimachinery/pkg/apis/meta/v1"].constants.clear()
+        with self.assertRaises(model.Disagreement):
+            builder._enum(self.package, self.package.named["Mode"])
 
     def test_a_line_that_is_not_understood_is_kept_as_a_problem(self):
         self.assertIn("A, B int32", self.package.structs["Broken"].problems[0])
@@ -177,6 +189,22 @@ class Emit(unittest.TestCase):
         self.assertEqual(emitter.lists[("x", "y")], emitter.lists[("x", "y")])
         self.assertEqual(emitter.lists[()], 0)
         self.assertEqual(emitter.lists.cells.count(2), 2)  # two lists of two: the enum, the versions
+
+
+class Markers(unittest.TestCase):
+    def test_rules_and_their_stage(self):
+        text = """package v1
+type T struct {
+	// +k8s:alpha(since: "1.36")=+k8s:maxItems=32
+	// +k8s:ifEnabled(Gate)=+k8s:optional
+	// +k8s:immutable
+	// +k8s:deepcopy-gen=false
+	// +optional
+	A []string `json:"a"`
+}
+"""
+        found = [markers.rule_of(*one) for one in package(text).structs["T"].fields[0].markers]
+        self.assertEqual(found, [("alpha", "maxItems"), ("acts", "optional"), ("acts", "immutable"), None])
 
 
 class Releases(unittest.TestCase):

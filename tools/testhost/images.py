@@ -24,10 +24,10 @@ SHELL = "sublet.test/busybox:1"
 KUBECTL = "sublet.test/kubectl:1"
 ACCOUNTS = {"etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nuser:x:65532:65532::/tmp:/bin/false\nnobody:x:65534:65534::/:/bin/false\n",
             "etc/group": b"root:x:0:\nuser:x:65532:\n", "etc/nsswitch.conf": b"hosts: files dns\n"}
-FORMAT = "3"
+FORMAT = "4"
 
 
-REGISTRIES = {"PromoterE2eRegistry": "registry.k8s.io/e2e-test-images", "GcRegistry": "registry.k8s.io"}
+REGISTRIES = {"PromoterE2eRegistry": "registry.k8s.io/e2e-test-images", "GcRegistry": "registry.k8s.io", "GcEtcdRegistry": "registry.k8s.io"}
 
 
 def _of_upstreams_tests(constant: str) -> str:
@@ -125,9 +125,13 @@ def archives(binaries: dict[str, Path]) -> list[Path]:
     if not BUSYBOX.is_file():
         raise SystemExit("testhost: /bin/busybox is not there; install busybox-static")
     resolvers = _with_libraries(Path("/usr/bin/dig"), Path("/usr/bin/getent"))
-    # As upstream packs it: a second name of the program, and what its tests call beside it.
-    callers = _with_libraries(Path("/usr/bin/dig"), Path("/usr/bin/curl"), Path("/usr/bin/nc.openbsd"))
+    # As upstream packs it: a second name of the program, what its tests call beside it, and the certificate of `agnhost porter`.
+    # Busybox's own shell takes its nc before what PATH has, so the shell is another.
+    callers = _with_libraries(Path("/usr/bin/dig"), Path("/usr/bin/getent"), Path("/usr/bin/curl"), Path("/usr/bin/nc.openbsd"), Path("/usr/bin/dash"))
     callers["bin/nc"] = callers.pop("usr/bin/nc.openbsd")
+    callers["bin/sh"] = callers.pop("usr/bin/dash")
+    porter = build.module_dir("k8s.io/kubernetes", build.pins()["release"]["kubernetes"]) / "test/images/agnhost/porter"
+    callers |= {name: porter / name for name in ("localhost.crt", "localhost.key")}
     return [
         _archive(PAUSE, ["/bin/busybox", "sleep", "2147483647"], {}, True),
         _archive(COREDNS, ["/coredns"], {"coredns": binaries["coredns"]}, False),
@@ -137,4 +141,6 @@ def archives(binaries: dict[str, Path]) -> list[Path]:
         _archive(_of_upstreams_tests("GlibcDnsTesting"), [], resolvers, True),
         _archive(_of_upstreams_tests("BusyBox"), [], {}, True),
         _archive(_of_upstreams_tests("Pause"), ["/bin/busybox", "sleep", "2147483647"], {}, True),
+        _archive(_of_upstreams_tests("APIServer"), ["/sample-apiserver"], {"sample-apiserver": binaries["sample-apiserver"]}, False),
+        *([_archive(_of_upstreams_tests("Etcd"), [], {"usr/local/bin/etcd": binaries["etcd"]}, True)] if "etcd" in binaries else []),
     ]

@@ -97,7 +97,7 @@ def _openssl(*arguments: str, cwd: Path):
 
 
 def make_pki(folder: Path, addresses: tuple = ("10.0.0.1",)):
-    """CA, the server's certificate, an admin (system:masters) and the key of service-account tokens."""
+    """CA, the server's certificate, an admin (system:masters), the key of service-account tokens; a front proxy with a CA of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     curve = ("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out")
     for key in ("ca.key", "server.key", "admin.key", "sa.key"):
@@ -112,6 +112,13 @@ def make_pki(folder: Path, addresses: tuple = ("10.0.0.1",)):
         _openssl("req", "-new", "-key", f"{name}.key", "-subj", subject, "-out", f"{name}.csr", cwd=folder)
         _openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
                  "-extfile", f"{name}.ext", "-out", f"{name}.crt", cwd=folder)
+    for key in ("front-proxy-ca.key", "front-proxy.key"):
+        _openssl(*curve, key, cwd=folder)
+    _openssl("req", "-x509", "-new", "-key", "front-proxy-ca.key", "-days", "30", "-subj", "/CN=testhost-front-proxy-ca",
+             "-out", "front-proxy-ca.crt", cwd=folder)
+    _openssl("req", "-new", "-key", "front-proxy.key", "-subj", "/CN=front-proxy-client", "-out", "front-proxy.csr", cwd=folder)
+    _openssl("x509", "-req", "-in", "front-proxy.csr", "-CA", "front-proxy-ca.crt", "-CAkey", "front-proxy-ca.key",
+             "-CAcreateserial", "-days", "30", "-extfile", "admin.ext", "-out", "front-proxy.crt", cwd=folder)
 
 
 def write_kubeconfig(path: Path, name: str, port: int, pki: Path, address: str = "127.0.0.1"):
@@ -214,7 +221,7 @@ class Host:
         wait_for(what, alive_and_met, seconds)
 
     def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str], store: str = "etcd",
-           kai: bool = False, kubelet: bool = False, audit: bool = False):
+           kai: bool = False, kubelet: bool = False, audit: bool = False, authentication: Path | None = None):
         if kubelet:  # the node is real: none is simulated beside it
             components, nodes = [c for c in components if c != "kwok"], 0
         binaries = {name: build.build(name) for name in [store, "kube-apiserver", *components, *(build.members("kai") if kai else []),
@@ -234,7 +241,8 @@ class Host:
             port = port or free
             self.start(store, self._store(store, binaries[store], etcd_port, peer_port))
             self.start("kube-apiserver",
-                       self._apiserver(binaries["kube-apiserver"], port, etcd_port, kubelet) + (self._audit() if audit else []))
+                       self._apiserver(binaries["kube-apiserver"], port, etcd_port, kubelet) + (self._audit() if audit else []) +
+                       ([f"--authentication-config={authentication.resolve()}"] if authentication else []))
             write_kubeconfig(self.state / "kubeconfig", f"testhost-{self.name}", port, self.pki, address)
             if kubelet:
                 self.node.start_containerd(binaries)
@@ -280,7 +288,11 @@ class Host:
                 "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
                 f"--service-account-key-file={self.pki / 'sa.key'}",
                 f"--service-account-signing-key-file={self.pki / 'sa.key'}",
-                "--enable-aggregator-routing=true", "--v=1"]
+                "--enable-aggregator-routing=true", "--v=1",
+                f"--proxy-client-cert-file={self.pki / 'front-proxy.crt'}", f"--proxy-client-key-file={self.pki / 'front-proxy.key'}",
+                f"--requestheader-client-ca-file={self.pki / 'front-proxy-ca.crt'}", "--requestheader-allowed-names=front-proxy-client",
+                "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+                "--requestheader-uid-headers=X-Remote-Uid", "--requestheader-extra-headers-prefix=X-Remote-Extra-"]
 
     def _audit(self) -> list:
         """Every write, with who asked for it and the id that the client gave it, in the state folder's audit.log."""

@@ -56,9 +56,10 @@ class GoPackage:
 _STRUCT = re.compile(r"^type (\w+) struct ?\{(\})?$")
 _NAMED = re.compile(r"^type (\w+) (=\s*)?([\[\]\w.*]+)$")
 _FIELD = re.compile(r"^(?:(\w+)\s+)?([*\[\]\w.]+(?:\{\})?)(?:\s+`([^`]*)`)?\s*(?://.*)?$")
+_CONVERTED = re.compile(r"^(?:const\s+)?(\w+)\s*=\s*(\w+)\((\"[^\"]*\"|[\w.]+)\)\s*(?://.*)?$")  # Name = Type(value)
 _CONSTANT = re.compile(r"^(?:const\s+)?(\w+)\s*(?:\s([\w.]+)\s*)?=\s*(\"[^\"]*\"|[\w.]+)\s*(?://.*)?$")
 _IMPORT = re.compile(r"^(?:([\w.]+)\s+)?\"([^\"]+)\"$")
-_MARKER = re.compile(r"^//\s*\+([\w:]+)(?:=(.*))?$")
+_MARKER = re.compile(r"^//\s*\+([\w:]+(?:\([^)]*\))?)(?:=(.*))?$")
 
 
 def _markers(comments):
@@ -154,7 +155,8 @@ class _FileReader:
                 self._constant(text)
 
     def _constant(self, text):
-        if match := _CONSTANT.match(text):
+        match = _CONSTANT.match(text) or _CONVERTED.match(text)
+        if match:
             self.package.constants[match[1]] = (match[2] or "", match[3])
 
     def _fields(self):

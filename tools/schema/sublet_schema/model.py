@@ -228,15 +228,23 @@ class Builder:
             inner.enum = self._enum(package, named)
         return inner
 
-    @staticmethod
-    def _enum(package, named):
+    def _enum(self, package, named):
         names = [name for name, _ in named.markers]
         gated = any(value.endswith("+k8s:enum") for _, value in named.markers)
         if not ("enum" in names or "k8s:enum" in names or gated):
             return ()
-        values = {json.loads(text) for go_type, text in package.constants.values()
-                  if go_type == named.name and text.startswith('"')}
+        values = {self._literal(package, text) for go_type, text in package.constants.values() if go_type == named.name}
         return tuple(sorted(values))
+
+    def _literal(self, package, text):
+        """The string of a constant that may stand for another one: `AddressType(v1.IPv4Protocol)`."""
+        while not text.startswith('"'):
+            alias, _, name = text.rpartition(".")
+            package = self.package(package.imports[alias]) if alias else package
+            if name not in package.constants:
+                raise Disagreement(f"{package.path}: {name} is no constant that is understood")
+            text = package.constants[name][1]
+        return json.loads(text)
 
     def struct_of(self, path):
         """(package, struct) of a full Go name, through `type X other.X`."""
