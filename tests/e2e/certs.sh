@@ -21,7 +21,7 @@ check "what is handed out is good for 30 days" "$(days "$api/admin.crt")" 30
 check "what is shown for 90" "$(days "$api/apiserver.crt")" 90
 check "certs check" "$(code sublet certs check)" 0
 check "names them" "$(awk 'NR > 1 {print $1, $2, $5}' "$work/out" | tr '\n' ';')" \
-  "virtualcluster/rag ca good;virtualcluster/rag apiserver good;virtualcluster/rag admin good;"
+  "virtualcluster/rag ca good;virtualcluster/rag apiserver good;virtualcluster/rag admin good;virtualcluster/rag front-proxy-ca good;virtualcluster/rag front-proxy good;"
 check "certs check -o json" "$(sublet certs check rag -o json | python3 -c 'import json,sys; print([(c["certificate"], c["state"]) for c in json.load(sys.stdin)][2])')" "('admin', 'good')"
 check "of one that is not there" "$(code sublet certs check rga)" 3
 

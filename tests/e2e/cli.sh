@@ -30,6 +30,8 @@ check "list -o name" "$(sublet list -o name)" "virtualcluster/rag"
 check "list -o json" "$(sublet list -o json | python3 -c 'import json,sys; c=json.load(sys.stdin)[0]; print(c["name"], c["namespace"], c["status"])')" "rag team Running"
 check "list -o wide says where the logs are" "$(sublet list -o wide | awk 'NR == 2 {print $NF}')" "$SUBLET_STATE_DIR/clusters/team/rag/*.log"
 check "and they are there" "$(cd "$SUBLET_STATE_DIR/clusters/team/rag" && echo *.log)" "apiserver.log run.log syncer.log"
+libraries() { grep -oE 'lib(crypto|sqlite3)' "/proc/$1/maps" | sort -u | tr '\n' ' '; }
+check "the supervisor holds none of the other roles' libraries" "$(libraries "$(cat "$SUBLET_STATE_DIR/clusters/team/rag/daemon.lock")")" ""
 check "create without -n beside one elsewhere" "$(code sublet create rag)" 2
 contains "asks which is meant" "$(cat "$work/err")" "sublet create rag -n team"
 contains "or a new one" "$(cat "$work/err")" "sublet create rag -n sublet-rag"
@@ -95,6 +97,12 @@ contains "and says so" "$(cat "$work/err")" "another template"
 kill -9 "$(cat "$SUBLET_STATE_DIR/clusters/team/rag/daemon.lock")"
 status() { sublet list -o json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["status"])'; }
 until_is "a killed one is Stopped" Stopped status
+mkdir "$work/alone" && { ln "$(command -v subletd)" "$work/alone/subletd" 2>/dev/null || cp "$(command -v subletd)" "$work/alone/subletd"; }
+"$work/alone/subletd" run --dir "$SUBLET_STATE_DIR/clusters/team/rag" >"$work/alone.log" 2>&1 &
+alone=$!
+until_true "subletd alone supervises itself" pgrep -P "$alone" -f "subletd syncer --dir"
+contains "with all its libraries" "$(libraries "$alone")" libcrypto
+kill "$alone" && wait "$alone"
 check "create starts it again" "$(sublet create rag -n team 2>/dev/null)" "virtualcluster/rag started"
 sublet connect rag -- "$KUBECTL" create configmap kept --from-literal=a=b >/dev/null
 kill -9 "$(cat "$SUBLET_STATE_DIR/clusters/team/rag/daemon.lock")" "$(cat "$SUBLET_STATE_DIR/host/daemon.lock")"

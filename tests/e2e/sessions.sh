@@ -70,14 +70,35 @@ kubectl=$KUBECTL
 # The syncer lets go of the host when the clients have left.
 syncer=$(pgrep -f "subletd syncer.*$SUBLET_STATE_DIR/clusters/team/rag")
 sockets() { find "/proc/$syncer/fd" -lname 'socket:*' 2>/dev/null | wc -l; }
-before=$(sockets)
-for i in 1 2 3 4 5; do "$kubectl" exec web -- sh -c 'sleep 1h' & done
-more_sockets() { [ "$(sockets)" -ge $((before + 10)) ]; }
-until_true "five sessions are open" more_sockets
+for i in 1 2 3 4 5; do "$kubectl" exec web -- sh -c 'echo open; sleep 1h' >"$work/open.$i" & done
+five_open() { [ "$(cat "$work"/open.[1-5] | grep -c open)" = 5 ]; }
+until_true "five sessions are open" five_open
+open_sockets=$(sockets) # two of each session
 kill $(jobs -p)
 wait 2>/dev/null
-few_sockets() { [ "$(sockets)" -lt $((before + 10)) ]; }
+few_sockets() { [ "$(sockets)" -le $((open_sockets - 10)) ]; }
 until_true "they end when their clients leave" few_sockets
+
+# Logs and watches over WebSockets, as browsers ask for them: with a token among the protocols.
+server=$(k config view --minify -o 'jsonpath={.clusters[0].cluster.server}')
+token=$(k create token default --namespace default | base64 -w0 | tr -d '=' | tr '+/' '-_')
+k create role looker --verb=get,watch,list --resource=pods,pods/log >/dev/null
+k create rolebinding looker --role=looker --serviceaccount=default:default >/dev/null
+socket() { # socket PATH PROTOCOLS: the answer's head and frames, as long as they come within five seconds
+  curl -sik --http1.1 -m 5 -H 'Connection: Upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' \
+    -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' -H "Sec-WebSocket-Protocol: $2" "$server/api/v1/namespaces/default/pods$1" | tr -d '\0\r'
+}
+bearer=base64url.bearer.authorization.k8s.io.$token
+log=$(socket "/web/log?follow=1" "$bearer, binary.k8s.io")
+contains "a log over a WebSocket" "$log" "101 Switching Protocols"
+contains "in the protocol that was offered" "$log" "Sec-WebSocket-Protocol: binary.k8s.io"
+contains "with what was said" "$log" "from the main process"
+contains "in base64" "$(socket "/web/log" "$bearer, base64.binary.k8s.io")" "$(echo 'from the main process' | base64)"
+contains "no other protocol" "$(socket "/web/log" "$bearer, channel.k8s.io")" "403 Forbidden"
+contains "nobody's token" "$(socket "/web/log" "base64url.bearer.authorization.k8s.io.eA, binary.k8s.io")" "401 Unauthorized"
+events=$(socket "?watch=1" "$bearer, any")
+contains "a watch over a WebSocket" "$events" '{"type":"ADDED","object":{"kind":"Pod"'
+contains "of pods" "$events" '"name":"web"'
 
 # Rights: get alone is not enough, though a WebSocket begins with GET; and a session ends with its right.
 k create serviceaccount reader >/dev/null

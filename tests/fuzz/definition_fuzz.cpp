@@ -34,6 +34,7 @@ Document accepted(const Value& props) {
 
 void shape(Value object, const Schema& schema) {
   prune(object, schema, Root::resource);
+  drop_nulls(object, schema);
   apply_schema_defaults(object, schema);
 }
 

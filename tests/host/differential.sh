@@ -7,4 +7,4 @@ name="differential-$$"
 trap 'tools/testhost/testhost down --name "$name" >/dev/null' EXIT
 tools/testhost/testhost up --name "$name" --with "" >/dev/null || { echo "0 passed, 1 failed"; exit 1; }
 reference=$(tools/testhost/testhost env --name "$name" | sed 's/^export KUBECONFIG=//')
-tools/differential/differential --server "$reference" --requests 15000 --seed 7 --show 5 --allow 2.0
+tools/differential/differential --server "$reference" --requests 15000 --seed 7 --show 5 --allow 0.3

@@ -245,7 +245,7 @@ host patch httproute site-x-default-x-rag -n kinds-a --subresource=status --type
 until_is "a route's parents come back in the tenant's names" 60 "edge default 1" in_a get httproute site -o jsonpath='{.status.parents[0].parentRef.name} {.status.parents[0].parentRef.namespace} {.status.parents[0].conditions[0].observedGeneration}'
 check "to nobody else" "$(in_b get httproute site -o jsonpath='{.status}')" ""
 host patch certificate site-x-default-x-rag -n kinds-a --subresource=status --type=merge -p "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Ready\",\"message\":\"Certificate is stored in kinds-a/cert-x-default-x-rag\"}]}}" >/dev/null
-until_is "a Certificate is ready" 60 True in_a get certificate site -o jsonpath='{.status.conditions[0].status}'
+until_is "a Certificate is ready, in the tenant's words" 60 "True Certificate is stored in default/cert" in_a get certificate site -o jsonpath='{.status.conditions[0].status} {.status.conditions[0].message}'
 in_a wait --for=condition=Ready certificate/site --timeout=20s >/dev/null || flunk "kubectl wait does not see it"
 printf 'apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: odd}\nspec: {parentRefs: [{name: edge, namespace: infra}]}\n' | in_a create -f - >"$work/out" 2>&1
 check "a parent of another namespace is refused at once" "$(grep -c "spec.parentRefs\[0\].namespace: a Gateway of another namespace" "$work/out")" 1

@@ -91,6 +91,13 @@ tenant create service nodeport s --tcp=80 >/dev/null
 until_is "made anew under its name" 60 same same_service s NodePort
 check "a chosen address is refused" "$(tenant create service clusterip chosen --tcp=80 --clusterip=10.96.7.7 2>&1 | grep -c 'the host gives Services their cluster IPs')" 1
 check "what the template does not allow is, too" "$(tenant create service externalname far --external-name=metadata.internal 2>&1 | grep -c 'allow.services.externalNames')" 1
+until_is "the tenant sees its quota" 60 "100 51" tenant get resourcequota sublet-rag -n kube-system -o jsonpath='{.spec.hard.count/pods} {.spec.hard.count/services}'
+check "read-only" "$(tenant patch resourcequota sublet-rag -n kube-system -p '{"spec":{"hard":{"count/pods":"500"}}}' 2>&1 | grep -c 'it comes from the host cluster')" 1
+host patch resourcequota sublet-rag -n team -p '{"spec":{"hard":{"count/pods":"1"}}}' >/dev/null
+until_is "as it changes on the host" 60 1 tenant get resourcequota sublet-rag -n kube-system -o jsonpath='{.status.hard.count/pods}'
+check "and is refused beyond it at once, with what is used" "$(tenant run beyond --image=i 2>&1 | grep -cE 'exceeded quota: sublet-rag, requested: count/pods=1, used: count/pods=[0-9]+, limited: count/pods=1')" 1
+host patch resourcequota sublet-rag -n team -p '{"spec":{"hard":{"count/pods":"100"}}}' >/dev/null
+until_is "and let in again when there is room" 60 100 tenant get resourcequota sublet-rag -n kube-system -o jsonpath='{.status.hard.count/pods}'
 check "the host namespace has its policies" "$(host get resourcequota,limitrange,networkpolicy -n team -o name | tr '\n' ' ')" "resourcequota/sublet-rag networkpolicy.networking.k8s.io/sublet-rag "
 
 host annotate pod web-x-default-x-rag -n team binder/says=hello >/dev/null

@@ -1,5 +1,6 @@
 """Masses of connections by peers that do not show who they are."""
 import resource
+import select
 import socket
 import ssl
 import threading
@@ -128,11 +129,63 @@ def tunnel_path(_short):
     """The syncer's tunnel, asked for by a stranger and by an administrator: a path like any other that does not exist."""
     with Target(neighbour=False) as target:
         nobody, admin = target.api("nobody"), target.api("admin")
-        for path in ("/sublet.dev/v1/tunnel", "/sublet.dev/v1/tunnel/1?end=1", "/no/such/path"):
+        for path in ("/sublet.dev/v1/tunnel", "/sublet.dev/v1/tunnel/1?end=1", "/sublet.dev/v1/writers", "/no/such/path"):
             for method in ("GET", "POST"):
                 assert nobody.request(method, path).code == 403, path
-        assert admin.request("GET", "/sublet.dev/v1/tunnel").code == 404
+        for path in ("/sublet.dev/v1/tunnel", "/sublet.dev/v1/writers"):
+            assert admin.request("GET", path).code == 404 and admin.request("POST", path, {"items": []}).code in (404, 405), path
         assert admin.request("GET", "/version").code == 200
 
 
-CASES = {"strangers": strangers, "anonymous-bodies": anonymous_bodies, "tunnel-path": tunnel_path}
+def open_still(peers):
+    """How many of them the server has not closed within a moment (silent ones are closed after many seconds only)."""
+    ended = set()
+    end = time.monotonic() + 2
+    while (left := end - time.monotonic()) > 0 and len(ended) < len(peers):
+        for peer in select.select([peer for peer in peers if peer not in ended], [], [], left)[0]:
+            ended.add(peer)  # nothing is ever said to them: what there is to read is the end
+    return len(peers) - len(ended)
+
+
+def heads_without_an_end(kubeconfig, count, size):
+    """How many of so many connections, each with so much of a request's head, are still there."""
+    peers = []
+    for _ in range(count):
+        try:
+            peer = idle_tls(kubeconfig.address, kubeconfig.tls(with_certificate=False))
+            peer.sendall(b"GET /version HTTP/1.1\r\nX-Long: " + b"a" * size)
+            peers.append(peer)
+        except OSError:
+            pass
+    here = open_still(peers)
+    for peer in peers:
+        peer.close()
+    return here
+
+
+def limits_of_a_template(_short):
+    """What a template grants strangers is what they get: connections in all, those of one address, bytes."""
+    with Target("unauthenticated: {connections: 8, connectionsPerAddress: 4, kib: 64}", neighbour=False) as target:
+        address = target.admin.address
+        few = heads_without_an_end(target.admin, 4, 30_000)
+        assert few < 4, "four strangers with 30 KB each have more than 64 KiB"
+        kept = [socket.create_connection(address, timeout=30) for _ in range(20)]
+        here = open_still(kept)
+        assert here == 4, f"{here} of 20 connections of one address stay, not 4"
+        # Another address of the same machine has its own share, and both together no more than 8.
+        for last in (2, 3, 4):
+            kept += [socket.create_connection(address, timeout=30, source_address=(f"127.0.0.{last}", 0)) for _ in range(4)]
+        everywhere = open_still(kept)
+        assert everywhere == 8, f"{everywhere} connections of strangers stay, not 8"
+        assert Api(target.admin).request("GET", "/version").code == 200, "an administrator does not come in beside them"
+        for peer in kept:
+            peer.close()
+    with Target(neighbour=False) as control:
+        assert heads_without_an_end(control.admin, 4, 30_000) == 4, "the same where nothing says so"
+        many = [socket.create_connection(control.admin.address, timeout=30) for _ in range(20)]
+        assert open_still(many) == len(many), "20 are too many where nothing says so"
+        for peer in many:
+            peer.close()
+
+
+CASES = {"limits-of-a-template": limits_of_a_template, "strangers": strangers, "anonymous-bodies": anonymous_bodies, "tunnel-path": tunnel_path}

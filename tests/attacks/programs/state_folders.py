@@ -1,10 +1,12 @@
 """Two state folders that do not know of each other, and folders that somebody prepared."""
+import base64
+import json
 import os
 import shutil
 import subprocess
 import tempfile
 
-from target import Target, sublet
+from target import LeftOut, Target, sublet
 
 
 def second_of_a_name(_short):
@@ -119,5 +121,52 @@ def killed_connect(_short):
         assert not left()
 
 
-CASES = {"second-of-a-name": second_of_a_name, "namespace-with-more": namespace_with_more, "foreign-account": foreign_account,
+def of_another_user(_short):
+    """A state folder that belongs to another user: nothing is put into it, and it is said whose it is."""
+    if os.geteuid() != 0:
+        raise LeftOut("only root can make a folder of another user's")
+    folder = tempfile.mkdtemp(prefix="sublet-attacks-theirs-")
+    before = os.environ.get("SUBLET_STATE_DIR")
+    os.environ["SUBLET_STATE_DIR"] = folder
+    try:
+        os.chown(folder, 65534, 65534)
+        refused = sublet("create", "rag", "-n", "team", check=False)
+        assert refused.returncode != 0 and f"{folder} belongs to user 65534, not to user 0" in refused.stderr, refused.stderr
+        assert os.listdir(folder) == [], os.listdir(folder)
+        os.chown(folder, 0, 0)
+        sublet("create", "rag", "-n", "team")
+        sublet("delete", "rag", "-n", "team", "--yes")
+    finally:
+        os.environ.pop("SUBLET_STATE_DIR") if before is None else os.environ.__setitem__("SUBLET_STATE_DIR", before)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def unverified_host(_short):
+    """A host's kubeconfig that verifies nobody: taken, and told what that means; one that verifies is taken without a word."""
+    with Target(neighbour=False) as target:
+        said = {}
+        for name, change in (("unverified", lambda cluster: (cluster.pop("certificate-authority-data"), cluster.update({"insecure-skip-tls-verify": True}))),
+                             ("verified", lambda cluster: None)):
+            host = kubeconfig_of(target.host)
+            change(host["clusters"][0]["cluster"])
+            path = os.path.join(target.state, name + ".kubeconfig")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(host, file)
+            os.chmod(path, 0o600)
+            said[name] = sublet("create", name, "-n", name, "--host-kubeconfig", path).stderr
+            sublet("delete", name, "-n", name, "--yes", "--host-kubeconfig", path)
+        assert "is not verified (insecure-skip-tls-verify in its kubeconfig)" in said["unverified"], said["unverified"]
+        assert "not verified" not in said["verified"], said["verified"]
+
+
+def kubeconfig_of(access):
+    """An administrator's kubeconfig as a document."""
+    data = {key: base64.b64encode(value).decode() for key, value in access.parts.items()}
+    return {"apiVersion": "v1", "kind": "Config", "current-context": "host",
+            "clusters": [{"name": "host", "cluster": {"server": access.server.geturl(), "certificate-authority-data": data["certificate-authority"]}}],
+            "contexts": [{"name": "host", "context": {"cluster": "host", "user": "admin"}}],
+            "users": [{"name": "admin", "user": {"client-certificate-data": data["client-certificate"], "client-key-data": data["client-key"]}}]}
+
+
+CASES = {"of-another-user": of_another_user, "unverified-host": unverified_host, "second-of-a-name": second_of_a_name, "namespace-with-more": namespace_with_more, "foreign-account": foreign_account,
          "the-hosts-own": the_hosts_own, "planted-links": planted_links, "behind-a-link": behind_a_link, "killed-connect": killed_connect}

@@ -19,15 +19,7 @@ normal() {
     -e 's/: testing value .* failed: test failed$//' -e 's/ \(get tours[a-z.]*\)$//' \
     -e 's/^The (request|Tour "town") is invalid: patch: Invalid value: ".*": strict/The X is invalid: patch: strict/' 
 }
-# s COMMAND...: a step.
-s() {
-  printf '$ kubectl %s\n' "$*" | normal
-  "$kubectl_bin" -n "$space" "$@" >"$work/out" 2>"$work/err"
-  local code=$?
-  normal <"$work/out"
-  normal <"$work/err" | sed 's/^/! /'
-  printf '\n= %s\n' "$code"
-}
+. "$(dirname "$0")/steps.sh"
 # f NAME: a file of what comes on stdin.
 f() { cat >"$work/$1.yaml"; }
 edit_with() { printf '#!/bin/sh\nsed -i %s "$1"\n' "'$1'" >"$work/editor" && chmod +x "$work/editor"; export KUBE_EDITOR="$work/editor"; }

@@ -26,6 +26,7 @@ def plain_text(text):
     text = re.sub(r"\b10\.96\.\d+\.\d+\b|\b10\.(?:0|9[0-9]|1[01][0-9])\.\d+\.\d+\b(?<!10\.9\.9\.11)", "IP", text)
     text = re.sub(rf"\b([a-z][a-z0-9-]*?)-{RANDOM}{{8,10}}-{RANDOM}{{5}}\b", r"\1-SET-POD", text)
     text = re.sub(rf"\b([a-z][a-z0-9-]*?)-{RANDOM}{{8,10}}\b", r"\1-SET", text)
+    text = re.sub(r"\b([A-Z][A-Za-z]+)\d+(?=\W)", r"\1", text)  # a type that upstream names anew each time: Deployment123.spec
     return re.sub(rf"\b([a-z][a-z0-9-]*?)-{RANDOM}{{5}}\b", r"\1-POD", text)
 
 
@@ -66,7 +67,7 @@ def line_of(item):
 
 def lines(base):
     counted = collections.Counter()
-    for part in ("namespaced", "volumes", "cluster"):
+    for part in ("namespaced", "volumes", "cluster", "policies"):
         with open(f"{base}.{part}", encoding="utf-8") as file:
             for item in json.load(file)["items"]:
                 line = line_of(item)

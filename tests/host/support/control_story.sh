@@ -171,6 +171,25 @@ autoscaler() { printf 'apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler
 autoscaler blind badly 5; autoscaler lower rolling 6; autoscaler lost nowhere 5
 until_is False condition hpa/blind ScalingActive; until_is 6 field deploy/rolling .spec.replicas; until_is False condition hpa/lost AbleToScale
 
+# --- types of admission policies ------------------------------------------------------------------------------------------
+# policy NAME GROUPS RESOURCES EXPRESSION...: with a variable and a parameter of known types.
+policy() {
+  local name=$1 groups=$2 resources=$3 rules= separator=
+  shift 3
+  for expression in "$@"; do rules="$rules$separator{expression: \"$expression\"}" separator=', '; done
+  printf 'apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: story-%s, labels: {story: "yes"}}\nspec: {paramKind: {apiVersion: v1, kind: ConfigMap}, matchConstraints: {resourceRules: [{apiGroups: [%s], apiVersions: [v1], operations: [CREATE], resources: [%s]}]}, variables: [{name: labels, expression: "object.metadata.labels"}, {name: age, expression: "object.metadata.generation"}], validations: [%s]}\n' \
+    "$name" "$groups" "$resources" "$rules" | apply
+  until_is 1 field "validatingadmissionpolicy/story-$name" .status.observedGeneration
+}
+policy fits apps deployments "object.spec.replicas < 5" "object.spec.template.spec.containers.all(c, c.image.startsWith('a'))" "variables.age < 3 && variables.labels['a'] == 'b'"
+policy workloads apps 'deployments, daemonsets, statefulsets' "object.spec.replicas > 1" "object.spec.template.spec.containers[0].resources.requests['cpu'] == '1'" \
+  "object.spec.strategy.rollingUpdate.maxSurge == 1" "object.metadata.creationTimestamp > 3" "object.metadata.labels.a == 1" "object.spec.nothing.further == 1" "object.spec == 1" \
+  "authorizer.requestResource.check('get').allowed()" "authorizer.group('apps').resource('deployments').check('get').allowed()" "variables.age == 'x'" "variables.labels == 1" "params.data == 1" "params.no == 1" "oldObject.status.conditions.exists(c, c.lastUpdateTime == 'x')"
+policy core '""' 'pods, services, configmaps, secrets, events, persistentvolumeclaims, nodes' "object.data['a'] == 'b'" "object.type == 'Opaque'" "object.spec.ports[0].targetPort == 'http'" "object.spec.resources.requests['storage'] == 1" "object.status.capacity['cpu'] == '1'" "object.eventTime == object.firstTimestamp" "object.metadata.managedFields[0].fieldsV1.x == 1" "object.metadata.ownerReferences.all(o, o.controller == 1)"
+policy types apiextensions.k8s.io customresourcedefinitions "object.spec.versions[0].schema.openAPIV3Schema.properties['a'].type == 1" "object.spec.versions[0].schema.openAPIV3Schema.default == 1" "object.spec.scope == 1" "object.spec.versions.map(v, v.served) == [1]"
+policy any '"*"' deployments "object.no == 1"
+policy none example.com things "object.no == 1"
+
 # --- devices, garbage -----------------------------------------------------------------------------------------------------
 printf 'apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: gpu}\nspec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu.example.com}}]}}}\n' | apply
 bare device 'app: device' 'resourceClaims: [{name: g, resourceClaimTemplateName: gpu}], '
@@ -189,8 +208,8 @@ until_is True condition "namespace/$namespace-ends" NamespaceFinalizersRemaining
 
 "$KUBECTL" -n "$namespace" get jobs,cronjobs,deployments,replicasets,statefulsets,pods,poddisruptionbudgets,endpoints,endpointslices,resourcequotas,secrets,serviceaccounts,configmaps,persistentvolumeclaims,horizontalpodautoscalers,resourceclaims,events -o json >"$out.namespaced"
 "$KUBECTL" get persistentvolumes -l story=yes -o json >"$out.volumes"
-"$KUBECTL" get namespaces "$namespace-ends" servicecidrs.networking.k8s.io/kubernetes -o json >"$out.cluster" 2>/dev/null ||
-  "$KUBECTL" get "namespaces/$namespace-ends" servicecidrs.networking.k8s.io/kubernetes -o json >"$out.cluster"
+"$KUBECTL" get "namespaces/$namespace-ends" servicecidrs.networking.k8s.io/kubernetes -o json >"$out.cluster"
+"$KUBECTL" get validatingadmissionpolicies -l story=yes -o json >"$out.policies"
 "$KUBECTL" -n "$namespace-ends" patch configmap held -p '{"metadata":{"finalizers":null}}' >/dev/null
 "$KUBECTL" delete namespace "$namespace" --wait=false >/dev/null
-"$KUBECTL" delete persistentvolumes -l story=yes --wait=false >/dev/null
+"$KUBECTL" delete persistentvolumes,validatingadmissionpolicies -l story=yes --wait=false >/dev/null

@@ -21,8 +21,10 @@ s() {
   normal <"$work/err" | sed 's/^/! /'
   printf '\n= %s\n' "$code"
 }
-version() { # NAME STORED FIELDS
-  printf '  - {name: %s, served: true, storage: %s, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, properties: {status: {type: object, x-kubernetes-preserve-unknown-fields: true}, spec: {type: object, properties: {%s}}}}}}\n' "$1" "$2" "$3"
+version() { # NAME STORED FIELDS SELECTABLE...
+  local selectable
+  selectable=$(printf '{jsonPath: .spec.%s}, ' "${@:4}")
+  printf '  - {name: %s, served: true, storage: %s, selectableFields: [%s], subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, properties: {status: {type: object, x-kubernetes-preserve-unknown-fields: true}, spec: {type: object, properties: {%s}}}}}}\n' "$1" "$2" "${selectable%, }" "$3"
 }
 definition() { # PATH STORED
   local one=true two=false
@@ -39,8 +41,8 @@ spec:
     strategy: Webhook
     webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://127.0.0.1:$port$1", caBundle: $bundle}}
   versions:
-$(version v1 $one 'hostPort: {type: string}, kind: {type: string, default: tcp}')
-$(version v2 $two 'host: {type: string}, port: {type: string, maxLength: 5}, kind: {type: string, enum: [tcp, udp]}')
+$(version v1 $one 'hostPort: {type: string}, kind: {type: string, default: tcp}' hostPort)
+$(version v2 $two 'host: {type: string}, port: {type: string, maxLength: 5}, kind: {type: string, enum: [tcp, udp]}' host port kind)
 END
 }
 link() { # VERSION NAME SPEC
@@ -68,6 +70,13 @@ s get links.v1.convert.example.com two -o yaml
 s get links.v2.convert.example.com -o custom-columns=N:.metadata.name,H:.spec.host,P:.spec.port
 s get links.v1.convert.example.com -o jsonpath='{.items[*].spec}'
 s get links.v2.convert.example.com --chunk-size=1
+s get links.v2.convert.example.com --field-selector spec.host=b -o name
+s get links.v2.convert.example.com --field-selector spec.host!=b,spec.port=1 -o name
+s get links.v2.convert.example.com --field-selector spec.kind=tcp -o name
+s get links.v1.convert.example.com --field-selector spec.hostPort=b:2 -o name
+s get links.v1.convert.example.com --field-selector spec.host=b
+s get links.v2.convert.example.com --field-selector spec.hostPort=b:2
+s get --raw "/apis/convert.example.com/v2/namespaces/$space/links?watch=1&timeoutSeconds=1&fieldSelector=spec.host%3Db"
 s get links.v2.convert.example.com one -o json --show-managed-fields
 s patch links.v2.convert.example.com one --type=merge -p '{"spec":{"port":"22"}}'
 s patch links.v2.convert.example.com one --type=merge -p '{"spec":{"port":"too-long"}}'
@@ -81,7 +90,7 @@ s label links.v2.convert.example.com three a=b
 s get links.v1.convert.example.com three -o yaml
 link v2 four 'host: e, port: "123456"'
 s create -f "$work/four.yaml"
-s delete links.v2.convert.example.com three
+s delete links.v2.convert.example.com --field-selector spec.host=d
 s get --raw "/apis/convert.example.com/v2/namespaces/$space/links?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dtwo"
 for path in /fail /few /wrong /none; do
   definition "$path" v1 >"$work/type.yaml"

@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# Upstream's conformance tests in a virtual cluster on a real node: those of tests/conformance/passing-node.txt must still pass.
+exec "$(dirname "$0")/../conformance/on-node" --guard

@@ -1,0 +1,254 @@
+#include "tests/simulation/checks.h"
+
+#include <algorithm>
+
+#include "sublet/syncer/translate.h"
+
+namespace sublet::simulation {
+namespace {
+
+using schema::Document;
+using schema::Value;
+
+Document document_of(const store::ObjectPtr& object) {
+  return object ? Document::parse_json(object->json()).value_or(Document()) : Document();
+}
+
+std::string kind_of(const std::string& key) { return key.substr(0, key.find('/')); }
+
+struct Owner {
+  std::string namespace_name, name, uid;
+};
+
+Owner owner_of(const Value& host_object) {
+  const Value metadata = host_object["metadata"];
+  return {metadata["labels"][syncer::kLabelTenantNamespace].string(),
+          metadata["annotations"][syncer::kAnnotationTenantName].string(),
+          metadata["annotations"][syncer::kAnnotationTenantUid].string()};
+}
+
+bool is_token(const Value& host_object) {
+  return host_object["metadata"]["annotations"].has(syncer::kAnnotationTenantKind);
+}
+
+bool ending(const Value& object) { return object["metadata"].has("deletionTimestamp"); }
+
+bool terminal(const Value& pod) {
+  const std::string_view phase = pod["status"]["phase"].text();
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+std::string named(std::string_view kind, const Value& object) {
+  return std::string(kind) + " " + object["metadata"]["namespace"].string() + "/" + object["metadata"]["name"].string();
+}
+
+}  // namespace
+
+void Checks::fail(std::string what) {
+  if (violations_.size() < 20) violations_.push_back(std::move(what));
+}
+
+// After every write ---------------------------------------------------------------------------------------------------
+
+void Checks::executed(Side& side, const net::Request&, store::Revision before) {
+  const auto changes = side.store().changes("", before);
+  if (!changes) return fail("the history of " + side.name() + " is not there");
+  for (const store::EventPtr& event : changes->events) {
+    if (event->object->key.starts_with('~')) continue;  // the server's own books
+    const bool host = &side == &host_;
+    ++(host ? host_changes : tenant_changes);
+    host ? on_host(*event) : on_tenant(*event);
+  }
+}
+
+void Checks::on_host(const store::Event& event) {
+  const std::string kind = kind_of(event.object->key);
+  const Document now = document_of(event.object), before = document_of(event.previous);
+  const std::string what = named(kind, now.root());
+  if (event.previous && !is_ours(before.root())) return fail("the syncer touched a foreign object: " + what);
+  if (!is_ours(now.root())) return fail("an object of the syncer without its mark: " + what);
+  const Owner owner = owner_of(now.root());
+  if (event.type == store::Event::Type::created && !is_token(now.root()) &&
+      now["metadata"]["name"].text() != syncer::host_name(owner.name, owner.namespace_name, kVirtualCluster))
+    fail("a host object under another name than its own: " + what);
+  if (kind != "pods") return;
+  const Document tenant_pod = tenant_.get("pods", owner.namespace_name, owner.name);
+  const bool its_own = tenant_pod["metadata"]["uid"].text() == owner.uid;
+  if (event.type == store::Event::Type::created) {
+    // What was seen to run may never run a second time under the same uid.
+    if (its_own && host_pods_of_[owner.uid] > 0 && !tenant_pod["spec"]["nodeName"].text().empty())
+      fail("a second host pod for one that has run: " + what);
+    ++host_pods_of_[owner.uid];
+  }
+  const bool ended = event.type == store::Event::Type::deleted || (ending(now.root()) && !ending(before.root()));
+  if (ended && its_own && !ending(tenant_pod.root())) fail("the host pod of a living tenant pod was ended: " + what);
+}
+
+void Checks::on_tenant(const store::Event& event) {
+  if (kind_of(event.object->key) != "pods") return;
+  const Document now = document_of(event.object), before = document_of(event.previous);
+  const std::string what = named("pods", now.root()), uid = now["metadata"]["uid"].string();
+  const Document host_pod = host_.get(
+      "pods", kHostNamespace,
+      syncer::host_name(now["metadata"]["name"].text(), now["metadata"]["namespace"].text(), kVirtualCluster));
+  const bool its_own = is_ours(host_pod.root()) && owner_of(host_pod.root()).uid == uid;
+  const bool gone = event.type == store::Event::Type::deleted;
+  if (gone && its_own && !terminal(host_pod.root()) && !host_pod["spec"]["nodeName"].text().empty())
+    fail("a tenant pod went while its host pod still ran: " + what);
+  if (!ending(before.root()) && (gone || ending(now.root()))) {
+    if (host_pods_of_[uid] == 0) fail("a tenant pod was ended that never had a host pod: " + what);
+    if (its_own && !ending(host_pod.root())) fail("a tenant pod was ended whose host pod lives: " + what);
+  }
+  if (!gone && now["status"].has("startTime") && !before["status"].has("startTime") && host_pods_of_[uid] == 0)
+    fail("a tenant pod was said to run that never had a host pod: " + what);
+}
+
+void Checks::foreign_untouched(const std::vector<Foreign>& foreign) {
+  for (const Foreign& one : foreign) {
+    const Document now = host_.get(one.kind, kHostNamespace, one.name);
+    if (now["metadata"]["uid"].text() != one.uid || now["metadata"]["resourceVersion"].text() != one.resource_version)
+      fail("a foreign object is not as it was: " + one.kind + " " + one.name);
+  }
+}
+
+// At rest -------------------------------------------------------------------------------------------------------------
+
+std::set<std::string> Checks::used(const char* kind) const {
+  std::set<std::string> keys;
+  tenant_.each("pods/", [&](const store::Object&, const Document& pod) {
+    if (terminal(pod.root())) return;
+    const std::string space = pod["metadata"]["namespace"].string() + "/";
+    const bool maps = std::string_view(kind) == "configmaps";
+    for (const Value container : pod["spec"]["containers"])
+      for (const Value from : container["envFrom"])
+        if (maps) keys.insert(space + from["configMapRef"]["name"].string());
+    for (const Value volume : pod["spec"]["volumes"]) {
+      if (!maps && volume.has("secret")) keys.insert(space + volume["secret"]["secretName"].string());
+      for (const Value source : volume["projected"]["sources"])
+        if (maps && source.has("configMap")) keys.insert(space + source["configMap"]["name"].string());
+    }
+  });
+  return keys;
+}
+
+void Checks::pod_at_rest(const Document& pod) {
+  const std::string what = named("pods", pod.root());
+  if (ending(pod.root())) return fail("at rest a tenant pod is still ending: " + what);
+  const Document host_pod = host_.get(
+      "pods", kHostNamespace,
+      syncer::host_name(pod["metadata"]["name"].text(), pod["metadata"]["namespace"].text(), kVirtualCluster));
+  if (!is_ours(host_pod.root()) || owner_of(host_pod.root()).uid != pod["metadata"]["uid"].text()) {
+    // One that is over may have been deleted there: it does not run again.
+    if (!terminal(pod.root())) fail("at rest the host has no pod of " + what);
+    return;
+  }
+  if (ending(host_pod.root())) fail("at rest the host pod is still ending: " + what);
+  if (!host_pod["spec"]["containers"].at(0)["image"].equals(pod["spec"]["containers"].at(0)["image"]) &&
+      !terminal(pod.root()))
+    fail("at rest the image differs: " + what);
+  if (host_pod["metadata"]["labels"]["t.sublet.dev/version"].text() != pod["metadata"]["labels"]["version"].text() &&
+      !terminal(pod.root()))
+    fail("at rest the labels differ: " + what);
+  if (!host_pod["spec"]["nodeName"].equals(pod["spec"]["nodeName"])) fail("at rest the node differs: " + what);
+  for (const char* field : {"phase", "podIP"})
+    if (host_pod["status"][field].text() != pod["status"][field].text())
+      fail("at rest status." + std::string(field) + " differs: " + what + ": " + host_pod["status"][field].string() +
+           " on the host, " + pod["status"][field].string() + " in the tenant");
+  const Value theirs = host_pod["status"]["containerStatuses"].at(0), ours = pod["status"]["containerStatuses"].at(0);
+  for (const char* field : {"restartCount", "ready", "state"})
+    if (!theirs[field].equals(ours[field])) fail("at rest the containers' " + std::string(field) + " differs: " + what);
+  if (!terminal(pod.root())) references_resolve(host_pod);
+}
+
+void Checks::references_resolve(const Document& host_pod) {
+  const std::string what = named("pods", host_pod.root());
+  for (const Value volume : host_pod["spec"]["volumes"])
+    for (const Value source : volume["projected"]["sources"]) {
+      const Value secret = source["secret"];
+      if (!secret) continue;
+      const Document there = host_.get("secrets", kHostNamespace, secret["name"].text());
+      if (!there.root().is_object()) fail("at rest the host has no Secret " + secret["name"].string() + " of " + what);
+      const auto renewed_at = parse_time(there["metadata"]["annotations"]["sublet.dev/token-refresh"].text());
+      if (!renewed_at || *renewed_at <= clock_.now()) fail("at rest a token is older than it may be of " + what);
+      for (const Value item : secret["items"])
+        if (!there["data"].has(item["key"].text())) fail("at rest a token is missing of " + what);
+    }
+}
+
+void Checks::copied_at_rest(const char* kind, const Document& object) {
+  const std::string what = named(kind, object.root());
+  const Document on_host = host_.get(
+      kind, kHostNamespace,
+      syncer::host_name(object["metadata"]["name"].text(), object["metadata"]["namespace"].text(), kVirtualCluster));
+  if (!is_ours(on_host.root()) || owner_of(on_host.root()).uid != object["metadata"]["uid"].text())
+    return fail("at rest the host has no " + what);
+  if (!on_host["data"].equals(object["data"]) && std::string_view(kind) != "services")
+    fail("at rest the data differ: " + what);
+  if (std::string_view(kind) != "services") return;
+  if (on_host["spec"]["ports"].at(0)["port"].integer() != object["spec"]["ports"].at(0)["port"].integer())
+    fail("at rest the ports differ: " + what);
+  if (on_host["spec"]["selector"].has("edited")) fail("at rest the selector is not ours: " + what);
+  if (object["spec"]["clusterIP"].text().empty() || !on_host["spec"]["clusterIP"].equals(object["spec"]["clusterIP"]))
+    fail("at rest the addresses differ: " + what);
+}
+
+std::set<std::string> Checks::wanted_on_host() const {
+  std::set<std::string> uids;
+  for (const char* kind : {"pods", "configmaps", "secrets", "services"})
+    tenant_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {
+      uids.insert(object["metadata"]["uid"].string());
+    });
+  return uids;
+}
+
+void Checks::nothing_else_on_host() {
+  const std::set<std::string> wanted = wanted_on_host();
+  const std::set<std::string> maps = used("configmaps"), secrets = used("secrets");
+  for (const char* kind : {"pods", "configmaps", "secrets", "services"})
+    host_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {
+      if (!is_ours(object.root()) || is_token(object.root())) return;
+      const Owner owner = owner_of(object.root());
+      const std::string key = owner.namespace_name + "/" + owner.name;
+      const std::string_view name = kind;
+      const bool unused =
+          (name == "configmaps" && !maps.contains(key)) || (name == "secrets" && !secrets.contains(key));
+      if (!wanted.contains(owner.uid) || unused)
+        fail("at rest the host has what is not wanted: " + named(kind, object.root()));
+    });
+}
+
+void Checks::at_rest() {
+  tenant_.each("pods/", [&](const store::Object&, const Document& pod) { pod_at_rest(pod); });
+  for (const char* kind : {"configmaps", "secrets", "services"}) {
+    const std::set<std::string> keys = used(kind);
+    tenant_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {
+      const std::string key = object["metadata"]["namespace"].string() + "/" + object["metadata"]["name"].string();
+      const bool service = std::string_view(kind) == "services";
+      if (service ? key != "default/kubernetes" : keys.contains(key)) copied_at_rest(kind, object);
+    });
+  }
+  nothing_else_on_host();
+  for (const char* node : {"node-1", "node-2"})
+    if (!tenant_.get("nodes", "", node).root().is_object()) fail(std::string("at rest the tenant has no node ") + node);
+}
+
+std::string Checks::end() const {
+  std::string text;
+  const auto note = [&](std::string_view side, std::string_view kind, const Document& object) {
+    text += std::string(side) + " " + named(kind, object.root()) + " " +
+            object["metadata"]["labels"]["version"].string() + " " +
+            object["metadata"]["labels"]["t.sublet.dev/version"].string() + " " + object["data"].to_json() + " " +
+            object["spec"]["containers"].at(0)["image"].string() + " " + object["spec"]["nodeName"].string() + " " +
+            object["spec"]["ports"].at(0)["port"].to_json() + " " + object["status"]["phase"].string() + "\n";
+  };
+  for (const char* kind : {"pods", "configmaps", "secrets", "services"}) {
+    tenant_.each(std::string(kind) + "/",
+                 [&](const store::Object&, const Document& object) { note("tenant", kind, object); });
+    host_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {
+      if (is_ours(object.root()) && !is_token(object.root()) && !terminal(object.root())) note("host", kind, object);
+    });
+  }
+  return text;
+}
+
+}  // namespace sublet::simulation
