@@ -155,8 +155,11 @@ void H1Answer::upgrade(Headers headers, std::function<void(std::shared_ptr<Duple
 }
 
 void H1Answer::move_to(std::shared_ptr<ServerConnection> connection) {
-  const MutexLock lock(mutex_);
+  MutexLock lock(mutex_);
   connection_.swap(connection);
+  auto waiting = scheduled_ ? connection_ : nullptr;  // the one before was told, and has nobody any more to tell it of
+  lock.unlock();
+  flush(std::move(waiting));
 }
 
 void H1Answer::abandon() {

@@ -58,7 +58,7 @@ class H1Answer final : public OwnedSink, public UpgradableSink {
   /// So many counted bytes left for the kernel.
   void sent(std::size_t bytes);
   void close();
-  /// From now on that is whom abort() reaches.
+  /// From now on that is whom abort() reaches, also one that came since the last drain().
   void move_to(std::shared_ptr<ServerConnection> connection);
 
  private:
