@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
 constexpr std::size_t kWaitingJobsMax = 64;  // more requests than this without a syncer are turned away at once
 constexpr std::chrono::seconds kSyncerTimeout{10};
-constexpr std::chrono::seconds kOpenApiTimeout{3};
+constexpr std::chrono::seconds kOpenApiTimeout{8};  // a host that has just started writes its documents first
 constexpr std::chrono::seconds kBetweenPolls{2};  // who has not polled for so long is not there
 constexpr std::size_t kBacklogHigh = 256 * 1024;  // a piece is acknowledged once less than this waits for the client
 
