@@ -25,8 +25,9 @@ constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
 constexpr std::size_t kWaitingJobsMax = 64;  // more requests than this without a syncer are turned away at once
 constexpr std::chrono::seconds kSyncerTimeout{10};
 constexpr std::chrono::seconds kOpenApiTimeout{8};  // a host that has just started writes its documents first
-constexpr std::chrono::seconds kBetweenPolls{2};  // who has not polled for so long is not there
-constexpr std::size_t kBacklogHigh = 256 * 1024;  // a piece is acknowledged once less than this waits for the client
+constexpr std::chrono::seconds kBetweenPolls{2};    // who has not polled for so long is not there
+constexpr std::chrono::seconds kFirstPoll{10};      // both processes start at once
+constexpr std::size_t kBacklogHigh = 256 * 1024;    // a piece is acknowledged once less than this waits for the client
 
 struct Job {
   std::string id;
@@ -183,7 +184,7 @@ std::optional<int> host_code(const net::Request& request) {
 }  // namespace
 
 struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
-  explicit Impl(net::Loop& loop_) : loop(loop_) {}
+  Impl(net::Loop& loop_, Clock& clock_) : loop(loop_), clock(clock_), begun(clock_.steady_now()) {}
 
   // --- the tenant's side ---
 
@@ -250,7 +251,8 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
 
   bool syncer_is_there() {
     const MutexLock lock(mutex);
-    return parked || (polled_at && std::chrono::steady_clock::now() - *polled_at < kBetweenPolls);
+    const auto now = clock.steady_now();
+    return parked || (polled_at ? now - *polled_at < kBetweenPolls : now - begun < kFirstPoll);
   }
 
   // Answers the parked poll with all that were closed, or with the next job.
@@ -262,7 +264,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       const MutexLock lock(mutex);
       if (!parked || (waiting.empty() && closed.empty())) return;
       poll = std::exchange(parked, nullptr);
-      polled_at = std::chrono::steady_clock::now();
+      polled_at = clock.steady_now();
       ended.swap(closed);
       if (ended.empty()) {
         job = std::move(waiting.front());
@@ -432,6 +434,8 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   }
 
   net::Loop& loop;
+  Clock& clock;
+  const SteadyTime begun;
   Mutex mutex;
   std::uint64_t last_id SUBLET_GUARDED_BY(mutex) = 0;
   std::deque<Job> waiting SUBLET_GUARDED_BY(mutex);          // no poll has taken them yet
@@ -441,7 +445,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   std::optional<SteadyTime> polled_at SUBLET_GUARDED_BY(mutex);        // when the last one was given a job
 };
 
-Tunnel::Tunnel(net::Loop& loop) : impl_(std::make_shared<Impl>(loop)) {}
+Tunnel::Tunnel(net::Loop& loop, Clock& clock) : impl_(std::make_shared<Impl>(loop, clock)) {}
 Tunnel::~Tunnel() = default;
 
 PodLogs Tunnel::pod_logs() {

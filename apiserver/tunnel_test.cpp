@@ -44,8 +44,9 @@ class TunnelTest : public testing::Test {
     };
   }
 
+  ManualClock clock_;
   net::LoopThread loop_{"tunnel"};
-  Tunnel tunnel_{loop_.loop()};
+  Tunnel tunnel_{loop_.loop(), clock_};
   const std::unique_ptr<net::Transport> transport_ = net::make_in_process_transport(
       from_socket(
           tunnel_.wrap([logs = tunnel_.pod_logs()](const net::Request&, std::shared_ptr<net::ResponseSink> sink) {
@@ -163,7 +164,21 @@ TEST_F(TunnelCallTest, WhoNoLongerWaitsIsNotAnswered) {
   EXPECT_EQ(piece("1?code=200&end=1", "late"), 410);
 }
 
+// `sublet create` returns when both processes have said that they are ready: who asks then is not to be told that there
+// is no host because the first poll is still on its way.
+TEST_F(TunnelTest, WhoAsksForTheHostsOpenApiBeforeTheFirstPollWaitsForIt) {
+  std::promise<Result<std::string>> heard;
+  auto told = heard.get_future();
+  tunnel_.host_openapi()("apis/apps/v1", [&](Result<std::string> answer) { heard.set_value(std::move(answer)); });
+  const auto poll = call("GET", "/sublet.dev/v1/tunnel");
+  ASSERT_TRUE(poll->ended());
+  EXPECT_EQ(poll->raw(), R"({"id":"1","openapi":"apis/apps/v1"})");
+  EXPECT_EQ(piece("1?code=200&end=1", "{}"), 200);
+  EXPECT_EQ(told.get().value_or("none"), "{}");
+}
+
 TEST_F(TunnelTest, TheHostsOpenApiIsAskedForWhileASyncerIsThere) {
+  clock_.advance(std::chrono::seconds(11));
   std::promise<Result<std::string>> nobody;
   tunnel_.host_openapi()("", [&](Result<std::string> answer) { nobody.set_value(std::move(answer)); });
   const auto none = nobody.get_future();

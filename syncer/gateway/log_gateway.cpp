@@ -24,6 +24,8 @@ namespace {
 constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
 constexpr std::string_view kMetadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 constexpr std::chrono::milliseconds kRetryDelay{500}, kMetricsTimeout{30'000};
+constexpr std::chrono::milliseconds kQuickRetryDelay{20};  // the API server starts beside the syncer
+constexpr int kQuickRetries = 250;
 constexpr std::size_t kPieceMax = 256 * 1024;     // of one POST
 constexpr std::size_t kBufferedHigh = kPieceMax;  // with so much waiting for the tenant, the host has to wait
 
@@ -356,9 +358,14 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   void polled(bool good, int code, const std::string& body) {
     poll_exchange.reset();
     if (stopped) return;
-    if (good && code == 200) open(body);
-    if (good && code == 200) return poll();
-    loop.after(kRetryDelay, [weak = weak_from_this()] {
+    if (good && code == 200) {
+      failed_polls = 0;
+      open(body);
+      return poll();
+    }
+    failed_polls = good ? 0 : failed_polls + 1;
+    const bool starting = failed_polls > 0 && failed_polls <= kQuickRetries;
+    loop.after(starting ? kQuickRetryDelay : kRetryDelay, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->poll();
     });
   }
@@ -659,6 +666,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   net::OutboundClient outbound;
   // The loop's thread only:
   std::unique_ptr<net::Exchange> poll_exchange;
+  int failed_polls = 0;  // in a row
   std::set<std::shared_ptr<LogStream>> streams;
   bool stopped = false;
 };

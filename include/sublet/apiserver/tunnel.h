@@ -31,6 +31,7 @@
 
 #include "sublet/apiserver/api_availability.h"
 #include "sublet/apiserver/options.h"
+#include "sublet/base/clock.h"
 #include "sublet/kube/pod_connect.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
@@ -42,14 +43,15 @@ inline constexpr std::string_view kTunnelHostHeader = "Sublet-Host-";
 
 class Tunnel {
  public:
-  explicit Tunnel(net::Loop& loop);
+  explicit Tunnel(net::Loop& loop, Clock& clock = Clock::system());
   ~Tunnel();
 
   /// For ServerOptions::pod_logs.
   PodLogs pod_logs();
   /// For ServerOptions::pod_connections.
   kube::PodConnections pod_connections();
-  /// For ServerOptions::host_openapi. Without a syncer that asks for jobs the answer is "no" at once.
+  /// For ServerOptions::host_openapi. Without a syncer that asks for jobs the answer is "no" at once, but in the first
+  /// ten seconds, in which one may be on its way.
   HostOpenApi host_openapi();
   /// For ServerOptions::metrics.
   kube::MetricsSource metrics();
