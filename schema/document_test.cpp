@@ -33,6 +33,24 @@ TEST(Document, WritesFloatsAsGoDoes) {
             "[1e+21,1e-7,0.000001,1.5,100000000000000000000,1000,-0,18446744073709552000]");
 }
 
+// What we write we can read: a float of 1e20 is written in 21 digits.
+TEST(Document, IntegersBeyondInt64AreFloats) {
+  const char* text =
+      R"({"1":100000000000000000000,"\\\"2":"99999999999999999999","3":[-9223372036854775809,9223372036854775807],)"
+      R"("4":18446744073709552000,"5":123456789012345678901234567890})";
+  const Document read = parsed(text);
+  const std::string written = read.to_json();
+  EXPECT_EQ(
+      written,
+      R"({"1":100000000000000000000,"\\\"2":"99999999999999999999","3":[-9223372036854776000,9223372036854775807],)"
+      R"("4":18446744073709552000,"5":1.2345678901234568e+29})");
+  EXPECT_EQ(parsed(written).to_json(), written);
+  for (const std::string& wrong : {std::string("[099999999999999999999]"), std::string("[99999999999999999999 1]"),
+                                   "[" + std::string(400, '9') + "]", std::string("[99999999999999999999"),
+                                   std::string("[99999999999999999999x]"), std::string("[--99999999999999999999]")})
+    EXPECT_FALSE(Document::parse_json(wrong)) << wrong;
+}
+
 TEST(Document, LastDuplicateWinsAndIsNoted) {
   ParseNotes notes;
   auto document = Document::parse_json(R"({"spec":{"a":1,"b":[{"c":{"x":1},"c":2}],"a":{"y":3}}})", &notes);

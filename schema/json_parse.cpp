@@ -6,6 +6,7 @@
 // noted).
 #include <simdjson.h>
 
+#include <charconv>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -157,9 +158,58 @@ std::unique_ptr<dom::parser>& thread_parser() {
   return parser;
 }
 
+constexpr std::string_view kNumberMarks = ".eE+-";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Whether it is an integer that int64 does not hold.
+bool overflows(std::string_view integer) {
+  std::int64_t value = 0;
+  return std::from_chars(integer.data(), integer.data() + integer.size(), value).ec == std::errc::result_out_of_range;
+}
+
+// The text with each integer beyond int64 as a float, which it is to Go's untyped decoding (our own writer, as Go's,
+// says 1e20 in 21 digits); simdjson refuses such integers. Strings are left alone.
+std::string with_floats(std::string_view text) {
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      out.append(text.substr(i, 2));
+      i += 2;
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    if (quoted || !is_digit(c)) {
+      out += c;
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && (is_digit(text[end]) || kNumberMarks.find(text[end]) != std::string_view::npos)) ++end;
+    const bool negative = i > 0 && text[i - 1] == '-';
+    const std::string_view number = text.substr(i, end - i);
+    out.append(number);
+    if (number.find_first_not_of("0123456789") == std::string_view::npos &&
+        overflows(negative ? text.substr(i - 1, end - i + 1) : number))
+      out += "e0";
+    i = end;
+  }
+  return out;
+}
+
+dom::element parse_text(std::string_view text) {
+  auto parsed = thread_parser()->parse(text.data(), text.size());
+  if (parsed.error() == simdjson::NUMBER_ERROR) {
+    const std::string again = with_floats(text);
+    parsed = thread_parser()->parse(again.data(), again.size());  // the tape keeps its own copy of what it says
+  }
+  return parsed.value();
+}
+
 void parse_into(Node* root, Arena& arena, std::string_view text, ParseNotes* notes) {
-  const dom::element element = thread_parser()->parse(text.data(), text.size());
-  TreeBuilder(arena, notes).fill(root, element, 0);
+  TreeBuilder(arena, notes).fill(root, parse_text(text), 0);
 }
 
 void release_large_buffers(std::size_t size) {
