@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "sublet/base/at_most_every.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/descriptor.h"
 #include "sublet/base/log_level.h"
@@ -15,6 +16,19 @@ TEST(Log, ALineOfJsonIsOneWhateverItSays) {
   EXPECT_EQ(log::line_of("pod.created", {{"name", "a \"b\"\n\x01"}, {"count", 3}}, true),
             R"("event":"pod.created","name":"a \"b\"\u000a\u0001","count":"3")");
   EXPECT_EQ(log::line_of("pod.created", {{"name", "a b"}}, false), R"(pod.created name="a b")");
+}
+
+TEST(AtMostEvery, LetsOneThroughAndCountsTheOthers) {
+  using std::chrono::seconds;
+  AtMostEvery lines{seconds(10)};
+  const WallTime start{seconds(1'700'000'000)};
+  EXPECT_EQ(lines.pass(start), 0u);
+  EXPECT_EQ(lines.pass(start), std::nullopt);
+  EXPECT_EQ(lines.pass(start + seconds(9)), std::nullopt);
+  EXPECT_EQ(lines.pass(start + seconds(10)), 2u);
+  EXPECT_EQ(lines.pass(start + seconds(19)), std::nullopt);
+  EXPECT_EQ(lines.pass(start + seconds(1)), 1u);  // the clock was set back
+  EXPECT_EQ(lines.pass(start + seconds(2)), std::nullopt);
 }
 
 TEST(Time, FormatsAndParses) {

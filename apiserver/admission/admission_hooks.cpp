@@ -1,6 +1,7 @@
 #include "apiserver/admission/admission_hooks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "apiserver/codec/object_bytes.h"
@@ -23,6 +24,17 @@ constexpr PolicyKind kPolicyKinds[] = {{kMutatingPolicies, kMutatingBindings},
                                        {kValidatingPolicies, kValidatingBindings}};
 constexpr std::string_view kPrefixes[] = {kMutating,         kValidating,         kMutatingPolicies,
                                           kMutatingBindings, kValidatingPolicies, kValidatingBindings};
+
+// What decides about writes is not decided about by itself.
+constexpr std::string_view kExempt[] = {"validatingwebhookconfigurations", "mutatingwebhookconfigurations",
+                                        "validatingadmissionpolicies",     "validatingadmissionpolicybindings",
+                                        "mutatingadmissionpolicies",       "mutatingadmissionpolicybindings"};
+
+bool is_exempt(const WriteContext& context) {
+  const auto& served = context.served ? *context.served : context.resource;
+  return served.group == "admissionregistration.k8s.io" &&
+         std::ranges::find(kExempt, served.resource) != std::end(kExempt);
+}
 
 }  // namespace
 
@@ -146,7 +158,7 @@ std::shared_ptr<const HookSet> AdmissionHooks::current() const {
 }
 
 std::shared_ptr<const HookSet> current_hooks(const WriteContext& context) {
-  return context.hooks ? context.hooks->current() : nullptr;
+  return context.hooks && !is_exempt(context) ? context.hooks->current() : nullptr;
 }
 
 }  // namespace sublet::apiserver

@@ -68,7 +68,8 @@ class AdmissionHooks {
   std::vector<std::unique_ptr<store::Subscription>> following_;
 };
 
-/// Null: nothing is configured (or nobody asks: tests of a strategy).
+/// Null: nothing is configured, or nobody is asked about this: a configuration of admission itself, each write of which
+/// makes the set anew for whoever asks next (or nobody asks: tests of a strategy).
 std::shared_ptr<const HookSet> current_hooks(const WriteContext& context);
 
 }  // namespace sublet::apiserver

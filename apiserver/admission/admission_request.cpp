@@ -121,15 +121,6 @@ AdmissionRequest::AdmissionRequest(const Attempt& attempt)
   if (is_namespace()) namespace_ = name_;
 }
 
-bool AdmissionRequest::is_exempt() const {
-  if (served_.group != "admissionregistration.k8s.io") return false;
-  for (const std::string_view kind :
-       {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"})
-    if (served_.kind == kind) return true;
-  return false;
-}
-
 std::vector<const schema::ResourceFacts*> AdmissionRequest::equivalents() const {
   std::vector<const schema::ResourceFacts*> others;
   for (const auto& facts : attempt_.context.kinds.resources()) {

@@ -39,8 +39,6 @@ class AdmissionRequest {
   std::string_view namespace_name() const { return namespace_; }  // of a namespace, its own
   bool is_scale() const { return attempt_.verb == WriteVerb::update && subresource() == "scale"; }
   bool is_namespace() const { return served_.group.empty() && served_.resource == "namespaces"; }
-  /// Configurations of admission itself, which no webhook and no policy is asked about.
-  bool is_exempt() const;
   /// The other versions and groups in which the same resource is served, with the same subresource.
   std::vector<const schema::ResourceFacts*> equivalents() const;
   /// Of what the endpoint takes in that version; of a subresource, its own kind.

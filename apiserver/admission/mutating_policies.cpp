@@ -121,7 +121,6 @@ class Dispatch {
     for (auto& error : errors_) status.causes.push_back({"", std::move(error.message), ""});
     return fail(std::move(status));
   }
-  bool is_exempt() const { return request_.is_exempt(); }
 
  private:
   struct Error {
@@ -199,7 +198,6 @@ Outcome mutating_policies(const Attempt& attempt) {
   if (!hooks || hooks->mutating_policies.empty() || attempt.verb == WriteVerb::remove) return {};
   Reinvocation once;
   Dispatch dispatch(attempt, attempt.rounds ? *attempt.rounds : once);
-  if (dispatch.is_exempt()) return {};
   return dispatch.run(hooks->mutating_policies);
 }
 

@@ -127,7 +127,6 @@ class Dispatch {
     status.code = default_http_code(denial_->reason);
     return fail(std::move(status));
   }
-  bool is_exempt() const { return request_.is_exempt(); }
 
  private:
   void ask(const PolicyMatch& match) {
@@ -171,7 +170,6 @@ Outcome validating_policies(const Attempt& attempt) {
   const auto hooks = current_hooks(attempt.context);
   if (!hooks || hooks->validating_policies.empty()) return {};
   Dispatch dispatch(attempt);
-  if (dispatch.is_exempt()) return {};
   return dispatch.run(hooks->validating_policies);
 }
 

@@ -185,7 +185,6 @@ class ValidatingWebhooks final : public Webhooks {
     const auto hooks = current_hooks(attempt.context);
     if (!hooks || hooks->validating.empty()) return nullptr;
     const AdmissionRequest request(attempt);
-    if (request.is_exempt()) return nullptr;
     auto questions = std::make_shared<Questions>(attempt.context.hooks->caller(), attempt.context.pending);
     for (const auto& webhook : hooks->validating) {
       const auto matched = should_call(request, *webhook);
@@ -208,7 +207,6 @@ class MutatingWebhooks final : public Webhooks {
     const auto hooks = current_hooks(attempt.context);
     if (!hooks || hooks->mutating.empty() || !attempt.rounds) return nullptr;
     const AdmissionRequest request(attempt);
-    if (request.is_exempt()) return nullptr;
     Reinvocation& rounds = *attempt.rounds;
     while (rounds.next_webhook < hooks->mutating.size()) {
       const auto& webhook = hooks->mutating[rounds.next_webhook++];

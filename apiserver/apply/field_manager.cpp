@@ -3,6 +3,7 @@
 #include "apiserver/apply/kind_versions.h"
 #include "apiserver/apply/last_applied.h"
 #include "apiserver/request/object_key.h"
+#include "sublet/base/at_most_every.h"
 #include "sublet/base/log.h"
 #include "sublet/patches/overlay.h"
 #include "sublet/schema/engine.h"
@@ -85,6 +86,18 @@ std::string object_text(const Value& object) {
   const Value meta = object["metadata"];
   return meta["namespace"].string() + "/" + meta["name"].string() + "; " +
          kind_text(object["apiVersion"].text(), object["kind"].text());
+}
+
+/// A writer can cause it again and again (with a conversion webhook that fails), so it is said once a second.
+void say_dropped(const ManagedEndpoint& endpoint, const Value& meta, const Status& why, WallTime now) {
+  static AtMostEvery lines{std::chrono::seconds(1)};
+  const auto held_back = lines.pass(now);
+  if (!held_back) return;
+  log::warning("managed_fields.dropped", {{"kind", endpoint.kind},
+                                          {"namespace", meta["namespace"].text()},
+                                          {"name", meta["name"].text()},
+                                          {"why", why.message},
+                                          {"not_said", *held_back}});
 }
 
 }  // namespace
@@ -277,10 +290,7 @@ Document FieldManager::update(const Value& live, Value object, std::string_view 
   if (managed.empty() && live) return {};
   const TypedObject before = live ? work.versions_.own(live) : work.versions_.empty();
   if (auto tracked = work.track(before, work.versions_.own(object), managed, manager); !tracked) {
-    log::warning("managed_fields.dropped", {{"kind", endpoint_.kind},
-                                            {"namespace", meta["namespace"].text()},
-                                            {"name", meta["name"].text()},
-                                            {"why", tracked.error().message}});
+    say_dropped(endpoint_, meta, tracked.error(), now);
     return {};
   }
   return write_managed(managed);

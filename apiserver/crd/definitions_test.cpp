@@ -151,6 +151,20 @@ TEST(Definitions, RefusalsAreInUpstreamsWords) {
   }
 }
 
+// A limit is any number, also one that no integer is.
+TEST(Definitions, ALimitBeyondIntegersIsSaidAsItIs) {
+  World world;
+  std::string far = kSpec;
+  far.replace(far.find(R"("type":"integer","minimum":1)"), 28, R"("type":"number","minimum":1e+300)");
+  far.replace(far.find(R"("maximum":10)"), 12, R"("multipleOf":1)");
+  far.replace(far.find(R"(,"default":1)"), 12, "");
+  world.define(definition(version("v1", true, far)));
+  const auto tab = [&](const std::string& replicas) {
+    return world.post(kTabs, R"({"metadata":{"name":"a"},"spec":{"cron":"*","replicas":)" + replicas + "}}");
+  };
+  EXPECT_THAT(tab("5").text("message"), HasSubstr("should be greater than or equal to 1e+300"));
+}
+
 TEST(Definitions, StatusAndScaleAreEndpointsOfTheirOwn) {
   World world;
   world.define();

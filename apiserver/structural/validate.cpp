@@ -1,7 +1,9 @@
 #include "apiserver/structural/validate.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "apiserver/validation/field_errors.h"
@@ -11,11 +13,15 @@ namespace {
 
 using schema::Value;
 
-std::string float_text(double number) {
-  std::string text;
-  schema::append_json_float(text, number);
-  return text;
+/// As Go's %v has it: 1e+06, 0.5.
+std::string go_float(double number) {
+  char text[32];
+  const auto end = std::to_chars(std::begin(text), std::end(text), number, std::chars_format::general).ptr;
+  return {text, end};
 }
+
+/// A definition may have any number for a limit; of what is beyond int64 the conversion would be undefined.
+bool fits_integer(double number) { return number >= -0x1p63 && number < 0x1p63; }
 
 bool is_integral(double number) { return std::isfinite(number) && std::trunc(number) == number; }
 
@@ -158,7 +164,8 @@ class Validator {
     const Checks& checks = *schema.checks;
     const double number = value.floating();
     const auto bound = [&](double limit) {
-      return value.is_integer() ? std::to_string(static_cast<std::int64_t>(limit)) : float_text(limit);
+      return value.is_integer() && fits_integer(limit) ? std::to_string(static_cast<std::int64_t>(limit))
+                                                       : go_float(limit);
     };
     if (checks.multiple_of && *checks.multiple_of > 0) {
       const double factor = *checks.multiple_of;
