@@ -114,6 +114,12 @@ bool is_the_hosts(const ControllerFacts& facts, const ControllersOptions& option
   return std::ranges::find(options.carried_to_host, facts.hosts_with) != options.carried_to_host.end();
 }
 
+// What is used of a platform's quota is written as the server itself: the account is the tenant's, who may act as it.
+std::string speaks_as(const ControllerFacts& facts, const ControllersOptions& options) {
+  if (facts.make == make_resource_quota_controller && !options.platform_quotas.empty()) return {};
+  return std::string(kAccounts).append(facts.account);
+}
+
 }  // namespace
 
 Result<ManagedBy> managed_by(std::string_view word) {
@@ -139,8 +145,7 @@ struct Controllers::Impl {
     for (const auto& facts : kControllers) {
       if (!runs(facts, options.managed_by) || is_the_hosts(facts, options)) continue;
       Unit unit;
-      if (!facts.account.empty() && options.client_as)
-        unit.client = options.client_as(std::string(kAccounts).append(facts.account));
+      if (!facts.account.empty() && options.client_as) unit.client = options.client_as(speaks_as(facts, options));
       const auto& own = unit.client ? *unit.client : client;
       unit.recorder = std::make_unique<EventRecorder>(
           *events, own, std::string(facts.component.empty() ? facts.account : facts.component));

@@ -370,6 +370,7 @@ Outcome ApiHost::start_controllers() {
   options.check_api_service = server_->check_api_service();
   options.check_metrics = config_.check_metrics;
   options.client_as = [this](const std::string& user) {
+    if (user.empty()) return controller_client({}, {});
     return controller_client(user, {"system:serviceaccounts", "system:serviceaccounts:kube-system"});
   };
   controllers_ =

@@ -1,6 +1,7 @@
 // The syncer between two real API servers, with a host that errs, goes away, mutates and holds names.
 #include "sublet/syncer/syncer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -132,6 +133,14 @@ TEST_F(SyncerTest, OnlyTheNodesAndClassesThatTheTemplateSelectsAreShown) {
   EXPECT_FALSE(has(kRuntimeClasses, "hidden"));
   create_pod("web");
   EXPECT_EQ(text(await_host(kPods, host_name_of("web")), "spec.nodeSelector.team"), "legal");
+
+  // Nor is a class that is not shown there for a pod, though the tenant's server let it pass.
+  tenant.create(kRuntimeClasses, R"({"metadata":{"name":"hidden"},"handler":"h"})");
+  create_pod("sly", R"(,"runtimeClassName":"hidden")");
+  EXPECT_THAT(await_event("sly", "SyncDenied"), testing::HasSubstr("none of those that the host shows"));
+  create_pod("open", R"(,"runtimeClassName":"shown")");
+  EXPECT_EQ(text(await_host(kPods, host_name_of("open")), "spec.runtimeClassName"), "shown");
+  EXPECT_FALSE(host.get(kPods, kHostNamespace, host_name_of("sly")).root().is_object());
 
   host.patch(kNodes, "", "node-1", R"({"metadata":{"labels":{"team":"legal"}}})");
   host.patch(kNodes, "", "node-2", R"({"metadata":{"labels":{"team":"other"}}})");

@@ -22,12 +22,6 @@ bool goes_with_its_namespace(const Attempt& attempt) {
   return space && (*space)["metadata"].has("deletionTimestamp");
 }
 
-// What is used of a quota is counted here, by the controller of quotas.
-bool counts_quota(const Attempt& attempt) {
-  return attempt.context.resource.resource == "resourcequotas" && attempt.context.subresource == "status" &&
-         attempt.context.user.name == "system:serviceaccount:kube-system:resourcequota-controller";
-}
-
 bool bears(const schema::Value& object, std::string_view label) { return object["metadata"]["labels"].has(label); }
 
 }  // namespace
@@ -47,8 +41,7 @@ Outcome from_host(const Attempt& attempt) {
   const MirroredKind* const kind = find_mirrored(attempt.context.options, resource.group, resource.resource);
   const std::string& user = attempt.context.user.name;
   if (!kind || user == attempt.context.options.unix_socket_user || user == kOurselves)
-    return {};  // it says in a definition's status that it is served
-  if (counts_quota(attempt)) return {};
+    return {};  // ourselves: a definition's status says that it is served, a quota's what is used of it
   if (bears(attempt.old, kind->label) && goes_with_its_namespace(attempt)) return {};
   if (bears(attempt.old, kind->label))
     return attempt.forbid("it comes from the host cluster, and only there it can be changed: " + kind->next_step);

@@ -94,6 +94,22 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
+// Who asked is the host's business: `User "..." cannot list ...`, and whatever else names an account of the host.
+std::string without_accounts(std::string text) {
+  constexpr std::string_view kUser = "User \"", kCannot = "\" cannot ", kAccount = "system:serviceaccount:";
+  for (auto at = text.find(kUser); at != std::string::npos; at = text.find(kUser, at + 1)) {
+    const auto name = at + kUser.size(), end = text.find('"', name);
+    if (end == std::string::npos) break;
+    if (std::string_view(text).substr(end).starts_with(kCannot)) text.replace(name, end - name, kNotYours);
+  }
+  for (auto at = text.find(kAccount); at != std::string::npos; at = text.find(kAccount, at)) {
+    auto end = at + kAccount.size();
+    while (end < text.size() && ((of_name(text[end]) && text[end] != '/') || text[end] == ':')) ++end;
+    text.replace(at, end - at, kNotYours);
+  }
+  return text;
+}
+
 struct Word {
   std::string_view text, before;
   char next = 0;  // behind it
@@ -125,7 +141,7 @@ std::optional<std::string> instead(const Word& word, const HostTextNames& names)
 }  // namespace
 
 std::string tenant_text(std::string_view said, const HostTextNames& names) {
-  std::string message = in_kubelets_form(said, names);
+  std::string message = in_kubelets_form(without_accounts(std::string(said)), names);
   replace_all(message, names.host_name.empty() ? "" : names.host_namespace + "/" + names.host_name,
               names.about.namespace_name + "/" + names.about.name);
   replace_all(message, names.host_name, names.about.name);

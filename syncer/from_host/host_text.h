@@ -24,7 +24,7 @@ struct HostTextNames {
 
 /// A host name of ours becomes the tenant's, also as kubelets write it ("pod_namespace(uid)"), and the host's namespace
 /// that of what the text is about; one of another virtual cluster, and a pod of the host's that is told as "pod
-/// namespace/name", become "another pod", or "pod (not yours)".
+/// namespace/name", become "another pod", or "pod (not yours)"; of the host's accounts none is named.
 std::string tenant_text(std::string_view message, const HostTextNames& names);
 
 }  // namespace sublet::syncer

@@ -71,6 +71,18 @@ TEST(HostText, NeverNamesTheHostsNamespace) {
             "the default of kinds-a counts in namespace default");
 }
 
+TEST(HostText, NamesNoAccountOfTheHost) {
+  EXPECT_EQ(
+      told_of_web("pods \"web-x-default-x-rag\" is forbidden: User \"system:serviceaccount:kinds-a:sublet-syncer-rag\" "
+                  "cannot get resource \"pods/log\" in API group \"\" in the namespace \"kinds-a\""),
+      "pods \"web\" is forbidden: User \"(not yours)\" cannot get resource \"pods/log\" in API group \"\" in the "
+      "namespace \"default\"");
+  EXPECT_EQ(told_of_web("User \"jane@platform.example\" cannot list pods, User \"x"),
+            "User \"(not yours)\" cannot list pods, User \"x");
+  EXPECT_EQ(told_of_web("denied for system:serviceaccount:kinds-a:sublet-syncer-rag, system:serviceaccount:"),
+            "denied for (not yours), (not yours)");
+}
+
 TEST(HostText, LeavesAllElseAsItIs) {
   for (const char* text :
        {"0/5 nodes are available: 3 Insufficient nvidia.com/gpu, 2 node(s) had untolerated taint {a: b}.",

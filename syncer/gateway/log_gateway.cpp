@@ -16,6 +16,7 @@
 #include "sublet/syncer/host_audit.h"
 #include "sublet/syncer/translate.h"
 #include "syncer/gateway/host_openapi.h"
+#include "syncer/gateway/host_refusal.h"
 #include "syncer/gateway/metrics_answer.h"
 
 namespace sublet::syncer {
@@ -147,7 +148,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     if (tenant_connection) tenant_connection->close();
   }
 
-  std::string id, tenant_pod, tenant_pod_uid, host_pod, host_namespace, query;
+  std::string id, tenant_namespace, tenant_pod, tenant_pod_uid, host_pod, host_namespace, query;
   kube::LinkRewriter links;
   net::Loop* loop = nullptr;
   net::Transport* tenant = nullptr;
@@ -231,9 +232,16 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     return "/api/v1/namespaces/" + host_namespace + "/pods/" + connect->at.text() + "/proxy";
   }
 
-  // Error texts name the host's pod; the tenant knows another name.
+  // Error texts name the host's pod, and who asked; the tenant knows another name, and nobody there. What a pod's own
+  // server says is its own, unless it names the host's pod.
   void rename_in_error() {
     if (code < 400 || host_pod.empty()) return;
+    const HostTextNames names{host_namespace,
+                              [](const std::string&) { return std::nullopt; },
+                              host_pod,
+                              {tenant_namespace, tenant_pod, tenant_pod_uid}};
+    if (auto told = call ? "" : tenant_refusal(buffer, names, connect && connect->is_proxy()); !told.empty())
+      buffer = std::move(told);
     for (auto at = buffer.find(host_pod); at != std::string::npos; at = buffer.find(host_pod, at + tenant_pod.size()))
       buffer.replace(at, host_pod.size(), tenant_pod);
   }
@@ -386,6 +394,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     };
     if (job->root().has("openapi")) return open_openapi(stream, job->root()["openapi"].string());
     if (job->root().has("metrics")) stream->metrics = kube::MetricsQuestion::read(job->root()["metrics"]);
+    stream->tenant_namespace = job->root()["namespace"].string();
     stream->tenant_pod = job->root()["pod"].string();
     stream->tenant_pod_uid = job->root()["uid"].string();
     stream->host_namespace = options.host_namespace;

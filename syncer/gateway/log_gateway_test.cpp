@@ -241,6 +241,25 @@ TEST_F(LogGatewayTest, AForeignPodOfTheNameIsNotRead) {
   }
 }
 
+TEST_F(LogGatewayTest, WhatTheHostRefusesNamesNeitherItsAccountsNorItsNamespace) {
+  tunnel_.take_all();
+  host_->log = [](std::shared_ptr<net::ResponseSink> sink) {
+    sink->respond(
+        403, {{"Content-Type", "application/json"}},
+        R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"pods \"web-x\" is forbidden: User )"
+        R"(\"system:serviceaccount:host:sublet-syncer-rag\" cannot get resource \"pods/log\" in API group \"\" in the )"
+        R"(namespace \"host\"","reason":"Forbidden","details":{"name":"web-x","kind":"pods"},"code":403})");
+  };
+  begin();
+  tunnel_.give(job("1"));
+  ASSERT_TRUE(eventually([&] { return !tunnel_.end().empty(); }));
+  EXPECT_EQ(tunnel_.code(), "403");
+  EXPECT_EQ(tunnel_.body(),
+            R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"pods \"web\" is forbidden: User )"
+            R"(\"(not yours)\" cannot get resource \"pods/log\" in API group \"\" in the )"
+            R"(namespace \"default\"","reason":"Forbidden","details":{"name":"web","kind":"pods"},"code":403})");
+}
+
 TEST_F(LogGatewayTest, ALogThatNobodyReadsAnyMoreEndsThoughItSaysNothing) {
   tunnel_.take_all();
   begin();

@@ -49,7 +49,7 @@ struct ControllersOptions {
   /// Asked whenever a namespace is emptied, so that kinds which came at run time go with it.
   CurrentKinds kinds = schema::Registry::builtin;
   /// A client with the rights of a controller's account ("system:serviceaccount:kube-system:deployment-controller");
-  /// null: all use the one that the Controllers are given.
+  /// "": of the server itself, whom nobody else can be. null: all use the one that the Controllers are given.
   std::function<std::unique_ptr<kube::Client>(const std::string& user)> client_as = nullptr;
   /// Server::check_api_service(); null: nobody says of APIServices whether they can be had.
   apiserver::ApiServiceCheck check_api_service = nullptr;
