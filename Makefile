@@ -31,9 +31,9 @@ test-host: build ## the tests against a real kube-apiserver, built from pinned m
 attacks: build ## every attack of tests/attacks on a virtual cluster of real processes; prints how many were repelled
 	@tests/e2e/run tests/attacks/run
 
-soak: deps ## crashes, kills, failing disks and networks for SOAK_MINUTES (30): the crash model, the simulation, and histories of clients and watches
+soak: deps ## crashes, kills, failing disks and networks for SOAK_MINUTES (30): the crash model, the simulation, histories, and sessions that stay open
 	@tools/configure release
-	@cmake --build --preset release --target subletd crash_model store_kill_test sublet_history sublet_simulation -- -j$(JOBS)
+	@cmake --build --preset release --target sublet subletd crash_model store_kill_test sublet_history sublet_simulation -- -j$(JOBS)
 	@tools/soak
 
 conformance: build ## upstream's conformance tests: A and W on a bare `subletd apiserver`, B, C and C2 on `subletd simhost`; fails when a guarded one does
