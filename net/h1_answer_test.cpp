@@ -46,6 +46,7 @@ TEST_F(H1AnswerTest, AnAbortBetweenTheLastDrainAndTheMoveReachesTheNewPlace) {
   answer->move_to(after);
   run_posted();
   EXPECT_TRUE(after->aborted);
+  answer->close();  // it and its place hold each other until then
 }
 
 TEST_F(H1AnswerTest, AnAbortAfterTheMoveDoesToo) {
@@ -59,6 +60,7 @@ TEST_F(H1AnswerTest, AnAbortAfterTheMoveDoesToo) {
   answer->abort();
   run_posted();
   EXPECT_TRUE(after->aborted);
+  answer->close();  // it and its place hold each other until then
 }
 
 }  // namespace
