@@ -133,17 +133,13 @@ void tell_of_refusal(Border& border, const SyncedKind& kind, const Value& tenant
                       "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + said);
 }
 
-// A name of the host that the tenant is not shown is none that it may use. "": it names none such.
-std::string unshown_name(const Border& border, const SyncedKind& kind, const Value& tenant_object) {
+// "": it names nothing that is hidden.
+std::string unshown_name_in(const Border& border, const SyncedKind& kind, const Value& tenant_object) {
   if (!kind.custom) return {};
   for (const HostName& named : host_names_in(*kind.custom, tenant_object))
-    for (const Sides& one : border.kinds)
-      if (one.kind.custom && one.kind.direction == Direction::from_host && one.host &&
-          one.kind.kubernetes_kind() == named.kind && !one.host->get("", named.name))
-        return named.path + ": " + named.kind + " \"" + named.name + "\" is none of those that the host shows";
+    if (auto why = unshown_name(border, NamedKind::custom, named); !why.empty()) return why;
   return {};
 }
-constexpr std::chrono::seconds kUnshownWait{300};  // it may be shown by then
 
 }  // namespace
 
@@ -159,7 +155,7 @@ Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::
     return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
   }
   const Document tenant_object = whole(*tenant_cached, kind);
-  if (const std::string why = unshown_name(border, kind, tenant_object.root()); !why.empty()) {
+  if (const std::string why = unshown_name_in(border, kind, tenant_object.root()); !why.empty()) {
     record_tenant_event(border, tenant_object.root(), "Warning", "SyncDenied", why);
     return kUnshownWait;
   }

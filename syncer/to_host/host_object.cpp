@@ -204,6 +204,15 @@ void watch_tenant_services(Border& border, Sides& sides) {
   watch_tenant_by_name(border, sides);
 }
 
+std::string unshown_name(const Border& border, NamedKind of, const HostName& named) {
+  const bool custom = of == NamedKind::custom;
+  for (const Sides& one : border.kinds)
+    if ((one.kind.custom != nullptr) == custom && one.kind.direction == Direction::from_host && one.host &&
+        one.kind.kubernetes_kind() == named.kind && !one.host->get("", named.name))
+      return named.path + ": " + named.kind + " \"" + named.name + "\" is none of those that the host shows";
+  return {};
+}
+
 std::optional<Translated> translate_for_host(Border& border, const SyncedKind& kind, const Value& tenant_object,
                                              Operation operation) {
   TranslateContext context = border.context();

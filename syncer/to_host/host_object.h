@@ -4,9 +4,12 @@
 // Blocking; worker threads only.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <string>
 
 #include "syncer/border.h"
+#include "syncer/translate/custom.h"
 
 namespace sublet::syncer {
 
@@ -24,6 +27,13 @@ Outcome remove_from_host(Border& border, const kube::Resource& resource, const k
 
 /// Names of the tenant's namespaces whose labels the selector accepts, sorted; none while they are not watched.
 std::vector<std::string> namespaces_selected(const Border& border, const schema::Value& selector);
+
+/// Whose objects of the host a name may be of: a synced kind of Kubernetes' own, or of a custom resource.
+enum class NamedKind { builtin, custom };
+/// A name of the host that the tenant is not shown is none that its objects may use. Why one that uses it does not
+/// cross; "": it is shown, or comes from no host.
+std::string unshown_name(const Border& border, NamedKind of, const HostName& named);
+inline constexpr std::chrono::seconds kUnshownWait{300};  // it may be shown by then
 
 /// Translates, with services' variables filled in for pods; a denial is reported on the tenant object and gives
 /// nullopt.

@@ -3,8 +3,6 @@
 // Map: what changes become keys; then no tenant pod -> the host pod goes. Tenant pod ending -> the host pod ends first,
 // then the tenant's. No host pod
 // -> it is made, unless the tenant's had already run. Both -> changes go to the host; node, status and end come back.
-#include <algorithm>
-
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
 #include "sublet/base/mutex.h"
@@ -24,7 +22,6 @@ using schema::Document;
 using schema::Value;
 
 constexpr std::chrono::milliseconds kLookAgain{50};  // the copy is behind: its event is on the way
-constexpr std::chrono::seconds kUnshownWait{300};    // a class may be shown by then
 constexpr std::size_t kOwnersMax = 8192;             // host pods remembered for their late events
 
 /// Whether it was another's, or nobody's, as far as this syncer knew.
@@ -207,13 +204,11 @@ void tell_refusal(PodPair& pair, const Value& tenant_pod, std::string_view what,
           in_tenant_words(pair.border, error.message, pair.host_name, {pair.tenant_namespace, pair.tenant_name, {}}));
 }
 
-// A class of the host that the tenant is not shown is none that its pods may name, whatever its API server let pass.
-bool names_unshown_class(const Border& border, const Value& tenant_pod) {
+// Asked again here, whatever the tenant's API server let pass. "": the pod names no class that is hidden.
+std::string unshown_class(const Border& border, const Value& tenant_pod) {
   const std::string name = tenant_pod["spec"]["runtimeClassName"].string();
-  if (name.empty() || !config_of(border.context()).runtime_classes_from_host) return false;
-  return std::ranges::any_of(border.kinds, [&](const Sides& one) {
-    return one.kind.kind == "RuntimeClass" && one.host && !one.host->get("", name);
-  });
+  if (name.empty() || !config_of(border.context()).runtime_classes_from_host) return {};
+  return unshown_name(border, NamedKind::builtin, {"RuntimeClass", name, "spec.runtimeClassName"});
 }
 
 // No host pod in the cache.
@@ -239,10 +234,8 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
       return Requeue(kLookAgain);
     forget_pod_from_before(border, pair.tenant_cached->uid);
   }
-  if (names_unshown_class(border, tenant_pod)) {
-    record_tenant_event(border, tenant_pod, "Warning", "SyncDenied",
-                        "spec.runtimeClassName: RuntimeClass \"" + tenant_pod["spec"]["runtimeClassName"].string() +
-                            "\" is none of those that the host shows");
+  if (const std::string why = unshown_class(border, tenant_pod); !why.empty()) {
+    record_tenant_event(border, tenant_pod, "Warning", "SyncDenied", why);
     return kUnshownWait;
   }
   auto translated = translate_for_host(border, pair.sides.kind, tenant_pod, Operation::create);
