@@ -1,7 +1,6 @@
 #include "apiserver/admission/admission_hooks.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "apiserver/codec/object_bytes.h"
@@ -26,14 +25,10 @@ constexpr std::string_view kPrefixes[] = {kMutating,         kValidating,       
                                           kMutatingBindings, kValidatingPolicies, kValidatingBindings};
 
 // What decides about writes is not decided about by itself.
-constexpr std::string_view kExempt[] = {"validatingwebhookconfigurations", "mutatingwebhookconfigurations",
-                                        "validatingadmissionpolicies",     "validatingadmissionpolicybindings",
-                                        "mutatingadmissionpolicies",       "mutatingadmissionpolicybindings"};
-
-bool is_exempt(const WriteContext& context) {
-  const auto& served = context.served ? *context.served : context.resource;
-  return served.group == "admissionregistration.k8s.io" &&
-         std::ranges::find(kExempt, served.resource) != std::end(kExempt);
+bool is_exempt(const schema::ResourceFacts& kind) {
+  return kind.group == "admissionregistration.k8s.io" && std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
+           return prefix.starts_with(kind.resource) && prefix[kind.resource.size()] == '.';
+         });
 }
 
 }  // namespace
@@ -158,7 +153,7 @@ std::shared_ptr<const HookSet> AdmissionHooks::current() const {
 }
 
 std::shared_ptr<const HookSet> current_hooks(const WriteContext& context) {
-  return context.hooks && !is_exempt(context) ? context.hooks->current() : nullptr;
+  return context.hooks && !is_exempt(context.resource) ? context.hooks->current() : nullptr;
 }
 
 }  // namespace sublet::apiserver
