@@ -1,24 +1,16 @@
 #include "apiserver/structural/validate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 #include "apiserver/validation/field_errors.h"
+#include "sublet/schema/yaml_scalar.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
-
-/// As Go's %v has it: 1e+06, 0.5.
-std::string go_float(double number) {
-  char text[32];
-  const auto end = std::to_chars(std::begin(text), std::end(text), number, std::chars_format::general).ptr;
-  return {text, end};
-}
 
 /// A definition may have any number for a limit; of what is beyond int64 the conversion would be undefined.
 bool fits_integer(double number) { return number >= -0x1p63 && number < 0x1p63; }
@@ -165,7 +157,7 @@ class Validator {
     const double number = value.floating();
     const auto bound = [&](double limit) {
       return value.is_integer() && fits_integer(limit) ? std::to_string(static_cast<std::int64_t>(limit))
-                                                       : go_float(limit);
+                                                       : schema::format_go_float(limit, 64);
     };
     if (checks.multiple_of && *checks.multiple_of > 0) {
       const double factor = *checks.multiple_of;

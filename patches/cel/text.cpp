@@ -1,10 +1,10 @@
 #include "patches/cel/text.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 
 #include "sublet/schema/document.h"
+#include "sublet/schema/yaml_scalar.h"
 
 namespace sublet::patches::cel {
 
@@ -81,18 +81,7 @@ std::string double_text(double value) {
 }
 
 std::string go_double_text(double value) {
-  if (!std::isfinite(value)) return double_text(value);
-  char buffer[64];
-  const auto scientific = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
-  const std::string_view text(buffer, static_cast<std::size_t>(scientific.ptr - buffer));
-  const std::size_t e = text.find('e');
-  int exponent = 0;
-  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
-  if (value == 0 || (exponent >= -4 && exponent < 6)) {
-    const auto fixed = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed);
-    return {buffer, fixed.ptr};
-  }
-  return std::string(text);
+  return std::isfinite(value) ? schema::format_go_float(value, 64) : double_text(value);
 }
 
 std::string go_quote(std::string_view text) {
