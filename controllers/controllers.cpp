@@ -46,7 +46,9 @@ struct ControllerFacts {
   std::string_view account = "";    // upstream's service account of that controller; "": the house's own
   std::string_view component = "";  // who says its events; "": the account
   Stays stays = Stays::no;
-  std::string_view hosts_with = "";  // a resource: where its objects are carried to a host, the host's own does it
+  std::string_view hosts_with = "";     // a resource: where its objects are carried to a host, the host's own does it
+  bool counts_platform_quotas = false;  // where the platform has some, as the server itself: the account is the
+                                        // tenant's, who may act as it
 };
 constexpr ControllerFacts kControllers[] = {
     {"namespace", make_namespace_controller},
@@ -95,7 +97,10 @@ constexpr ControllerFacts kControllers[] = {
     {"taint-eviction", make_taint_eviction_controller, "node-controller", "taint-eviction-controller"},
     {"resourceclaim", make_resource_claim_controller, "resource-claim-controller", "resource_claim"},
     {"validatingadmissionpolicy-status", make_policy_status_controller, "validatingadmissionpolicy-status-controller"},
-    {"resourcequota", make_resource_quota_controller, "resourcequota-controller"},
+    {.name = "resourcequota",
+     .make = make_resource_quota_controller,
+     .account = "resourcequota-controller",
+     .counts_platform_quotas = true},
 };
 
 bool runs(const ControllerFacts& facts, ManagedBy by) {
@@ -114,9 +119,9 @@ bool is_the_hosts(const ControllerFacts& facts, const ControllersOptions& option
   return std::ranges::find(options.carried_to_host, facts.hosts_with) != options.carried_to_host.end();
 }
 
-// What is used of a platform's quota is written as the server itself: the account is the tenant's, who may act as it.
+// "": as the server itself.
 std::string speaks_as(const ControllerFacts& facts, const ControllersOptions& options) {
-  if (facts.make == make_resource_quota_controller && !options.platform_quotas.empty()) return {};
+  if (facts.counts_platform_quotas && !options.platform_quotas.empty()) return {};
   return std::string(kAccounts).append(facts.account);
 }
 
