@@ -6,6 +6,7 @@
 // noted).
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <unordered_map>
@@ -158,14 +159,13 @@ std::unique_ptr<dom::parser>& thread_parser() {
   return parser;
 }
 
-constexpr std::string_view kNumberMarks = ".eE+-";
+constexpr std::string_view kDigits = "0123456789", kOfNumbers = "0123456789.eE+-";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// Whether it is an integer that int64 does not hold.
-bool overflows(std::string_view integer) {
+// Whether it is an integer, with its sign, that int64 does not hold.
+bool overflows(std::string_view number) {
+  if (number.find_first_not_of(kDigits, number[0] == '-' ? 1 : 0) != std::string_view::npos) return false;
   std::int64_t value = 0;
-  return std::from_chars(integer.data(), integer.data() + integer.size(), value).ec == std::errc::result_out_of_range;
+  return std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc::result_out_of_range;
 }
 
 // The text with each integer beyond int64 as a float, which it is to Go's untyped decoding (our own writer, as Go's,
@@ -173,28 +173,14 @@ bool overflows(std::string_view integer) {
 std::string with_floats(std::string_view text) {
   std::string out;
   bool quoted = false;
-  for (std::size_t i = 0; i < text.size();) {
+  for (std::size_t i = 0, size = 1; i < text.size(); i += size) {
     const char c = text[i];
-    if (quoted && c == '\\' && i + 1 < text.size()) {
-      out.append(text.substr(i, 2));
-      i += 2;
-      continue;
-    }
+    const bool number = !quoted && (c == '-' || (c >= '0' && c <= '9'));
+    size = number ? std::min(text.find_first_not_of(kOfNumbers, i), text.size()) - i : quoted && c == '\\' ? 2 : 1;
+    const std::string_view token = text.substr(i, size);
+    out += token;
+    if (number && overflows(token)) out += "e0";
     if (c == '"') quoted = !quoted;
-    if (quoted || !is_digit(c)) {
-      out += c;
-      ++i;
-      continue;
-    }
-    std::size_t end = i;
-    while (end < text.size() && (is_digit(text[end]) || kNumberMarks.find(text[end]) != std::string_view::npos)) ++end;
-    const bool negative = i > 0 && text[i - 1] == '-';
-    const std::string_view number = text.substr(i, end - i);
-    out.append(number);
-    if (number.find_first_not_of("0123456789") == std::string_view::npos &&
-        overflows(negative ? text.substr(i - 1, end - i + 1) : number))
-      out += "e0";
-    i = end;
   }
   return out;
 }
