@@ -7,8 +7,8 @@
 
 namespace sublet::syncer {
 
-/// A Status of the host's API server with its messages as tenant_text() says them and without its details' name; ""
-/// when `body` is none, or none about `names.host_name` where `named_only`.
+/// A Status of the host's API server with its messages and its details' name as tenant_text() says them; "" when `body`
+/// is none, or none about `names.host_name` where `named_only`.
 std::string tenant_refusal(const std::string& body, const HostTextNames& names, bool named_only);
 
 }  // namespace sublet::syncer

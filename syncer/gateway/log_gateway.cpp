@@ -366,13 +366,12 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   void polled(bool good, int code, const std::string& body) {
     poll_exchange.reset();
     if (stopped) return;
+    failed_polls = good ? 0 : failed_polls + 1;
     if (good && code == 200) {
-      failed_polls = 0;
       open(body);
       return poll();
     }
-    failed_polls = good ? 0 : failed_polls + 1;
-    const bool starting = failed_polls > 0 && failed_polls <= kQuickRetries;
+    const bool starting = !good && failed_polls <= kQuickRetries;
     loop.after(starting ? kQuickRetryDelay : kRetryDelay, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->poll();
     });
