@@ -3,7 +3,7 @@
 // more, quadratic sixteen.
 //
 // A figure is the least of several runs, so that what else the machine does counts little; what takes no time at all is
-// not compared. ctest label: attacks.
+// not compared. ctest label: growth.
 #include <gtest/gtest.h>
 
 #include <algorithm>
