@@ -61,7 +61,7 @@ std::unique_ptr<kube::Informer> informer(Strand& strand, const kube::Client& cli
 
 Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_client, SyncerOptions syncer_options)
     : tenant(std::move(tenant_client)),
-      host(std::move(host_client)),
+      host(telling(std::move(host_client), [this](bool answered) { outage.heard(answered); })),
       options(std::move(syncer_options)),
       uses(options.context) {
   kinds.reserve(table.size());

@@ -22,6 +22,7 @@
 #include "sublet/kube/work_queue.h"
 #include "sublet/syncer/syncer.h"
 #include "syncer/change_pace.h"
+#include "syncer/outage.h"
 #include "syncer/synced_kinds.h"
 #include "syncer/to_host/pod_uses.h"
 #include "syncer/token_bucket.h"
@@ -58,6 +59,8 @@ struct Border {
   PodUses uses;
   SettledPods settled_pods;
   kube::WorkQueue queue{clock, [this](std::string_view key) { return lane_of(key); }, *options.random};
+
+  Outage outage{clock, queue, *options.random};  // the host's; its client tells it
 
   // Changes of host objects that are there: of each one, and of all.
   ChangePace host_pace{clock};

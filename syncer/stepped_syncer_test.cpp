@@ -1,7 +1,9 @@
 // A syncer whose time and order are the test's: no thread of its own, and nothing waits but for the test's clock.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "syncer/two_servers_testing.h"
@@ -115,6 +117,120 @@ TEST_F(SteppedSyncer, TokensAreRenewedByTheTestsClockAlone) {
   const std::string first = token();
   clock.advance(minutes(50));  // past 80 % of an hour
   step_until([&] { return token() != first; }, "the token is a new one");
+}
+
+// A host that is away, and what comes of it with many pods.
+class AwayHost : public SteppedSyncer {
+ protected:
+  /// So much time, in pieces as short as the shortest pause that counts here.
+  void pass(milliseconds time) {
+    constexpr milliseconds kPiece{50};
+    for (milliseconds passed{0}; passed < time; passed += kPiece) {
+      while (step()) {
+      }
+      clock.advance(kPiece);
+    }
+  }
+  /// Asks only when nothing is left to do: a list of all pods after every step would take long.
+  void settle_until(const std::function<bool()>& condition, std::string_view what) {
+    eventually(
+        [&] {
+          while (step()) {
+          }
+          return condition();
+        },
+        what);
+  }
+  std::set<std::string> pods_on_host() {
+    std::set<std::string> names;
+    const auto pods = host.client().list(kPods, kHostNamespace);
+    EXPECT_TRUE(pods);
+    for (const schema::Value pod : pods->root()["items"])
+      if (!pod["metadata"].has("deletionTimestamp"))
+        names.insert(pod["metadata"]["name"].string() + pod["metadata"]["labels"]["t.sublet.dev/turn"].string());
+    return names;
+  }
+};
+
+// Pods come all the time, three a second: five minutes with the host, five without.
+TEST_F(AwayHost, IsAskedNoMoreThanOneThatIsThereAndIsCaughtUpWithAtOnce) {
+  constexpr int kSeconds = 300;
+  begin_syncer();
+  std::size_t pods = 0;
+  const auto five_minutes = [&](const std::function<bool()>& end) {
+    const std::size_t before = faults.seen().size();
+    for (int second = 0; second < kSeconds; ++second) {
+      for (int i = 0; i < 3; ++i) create_pod("web-" + std::to_string(pods++));
+      pass(seconds(1));
+    }
+    settle_until(end, "all of the five minutes is known");
+    return faults.seen().size() - before;
+  };
+  const std::size_t steady = five_minutes([&] { return pods_on_host().size() == pods; });
+  const std::size_t there = pods;
+  faults.away(true);
+  const std::size_t while_away = five_minutes([&] { return syncer->stats().queue_depth >= pods - there; });
+  EXPECT_LE(while_away, 2 * steady);
+  EXPECT_EQ(pods_on_host().size(), there);
+  faults.away(false);
+  int waited = 0;
+  for (; waited < 120 && pods_on_host().size() < pods; ++waited) pass(seconds(1));
+  EXPECT_LT(waited, 30) << "seconds until all pods are there";
+  std::printf("requests in %d s: %zu to a host that is there, %zu to one that is away; caught up within %d s\n",
+              kSeconds, steady, while_away, waited);
+}
+
+// One pod alone has waited as long as anything waits.
+TEST_F(AwayHost, OnePodThatWaitedLongIsThereSoon) {
+  begin_syncer();
+  faults.away(true);
+  create_pod("web");
+  settle_until([&] { return syncer->stats().queue_depth > 0; }, "the pod is known");
+  pass(minutes(10));
+  EXPECT_FALSE(on_host("web"));
+  faults.away(false);
+  pass(seconds(6));
+  EXPECT_TRUE(on_host("web"));
+}
+
+// Everything at once: the host away, its history gone and lists refused when it is back, and both sides changed
+// meanwhile.
+TEST_F(AwayHost, AThousandPodsAreRightAgainAfterwards) {
+  constexpr int kAll = 1000, kOfEach = 100;
+  const auto name = [](int i) { return "web-" + std::to_string(i); };
+  begin_syncer();
+  for (int i = 0; i < kAll; ++i) create_pod(name(i));
+  settle_until([&] { return pods_on_host().size() == kAll; }, "all pods are there");
+  faults.away(true);
+  std::set<std::string> wanted;
+  for (int i = 0; i < kAll + kOfEach; ++i) {
+    if (i < kOfEach) {
+      host.remove(kPods, kHostNamespace, host_name_of(name(i)), 0);  // none of them ran: they are made anew
+    } else if (i < 2 * kOfEach) {
+      tenant.remove(kPods, kTenantNamespace, name(i), 0);
+      continue;
+    } else if (i < 3 * kOfEach) {
+      tenant.patch(kPods, kTenantNamespace, name(i), R"({"metadata":{"labels":{"turn":"2"}}})");
+    } else if (i >= kAll) {
+      create_pod(name(i));
+    }
+    wanted.insert(host_name_of(name(i)) + (i >= 2 * kOfEach && i < 3 * kOfEach ? "2" : ""));
+  }
+  faults.inject("GET", "/namespaces/team/pods?", 5, Faults::status(410, "Expired"));
+  faults.inject("POST", "/pods", 50, Faults::status(429, "TooManyRequests", {{"Retry-After", "1"}}));
+  const SteadyTime back = clock.steady_now();
+  const auto began = std::chrono::steady_clock::now();
+  faults.away(false);
+  settle_until(
+      [&] {
+        pass(milliseconds(50));
+        return pods_on_host() == wanted;
+      },
+      "host = f(tenant)");
+  EXPECT_EQ(faults.left(), 0);
+  std::printf("right after %.1f s of the clock, %.1f s of work\n",
+              std::chrono::duration<double>(clock.steady_now() - back).count(),
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }
 
 // The syncer before it had brought the pod's end, and that write came after this one's list.

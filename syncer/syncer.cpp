@@ -34,19 +34,27 @@ struct Syncer::Impl {
       log::warning("syncer.retry", {{"key", text}, {"cause", result.error().message}});
       if (result.error().retry_after_seconds > 0)
         border.queue.add_after(text, std::chrono::seconds(result.error().retry_after_seconds));
+      else if (nobody_answered(result.error()) && border.outage.silent())
+        return border.outage.in_vain(text);
       else
         border.queue.retry(text);
-      return;
+      return border.outage.passed();
     }
+    border.outage.passed();
     border.queue.forget(text);
     if (*result) border.queue.add_after(text, **result);
   }
 
   void work(const std::string& key) {
+    if (!border.outage.may_pass(key)) return;
     static auto& duration = metrics::histogram("sublet_syncer_reconcile_seconds", "Time of one reconcile.");
     const SteadyTime started = border.clock.steady_now();
     reconcile(key);
     duration.observe(std::chrono::duration<double>(border.clock.steady_now() - started).count());
+  }
+
+  static bool nobody_answered(const Status& status) {
+    return status.is(Reason::service_unavailable) || status.is(Reason::timeout) || status.http_code() >= 502;
   }
 
   bool is_custom(const Informer& copy) const {
@@ -127,7 +135,9 @@ void Syncer::serve() { impl_->serve(); }
 
 void Syncer::stop() { impl_->stop(); }
 
-bool Syncer::idle(std::chrono::milliseconds ahead) const { return impl_->border.queue.idle(ahead); }
+bool Syncer::idle(std::chrono::milliseconds ahead) const {
+  return impl_->border.queue.idle(ahead) && impl_->border.outage.waiting() == 0;
+}
 
 Result<bool> Syncer::caught_up() const {
   for (const Informer* copy : impl_->copies()) {
@@ -141,8 +151,13 @@ void Syncer::resync() { impl_->resync(); }
 
 SyncerStats Syncer::stats() const {
   const Border& border = impl_->border;
-  return {border.host_writes, border.tenant_writes, border.reconciles,   border.failures,
-          border.denied,      border.foreign,       border.queue.depth()};
+  return {border.host_writes,
+          border.tenant_writes,
+          border.reconciles,
+          border.failures,
+          border.denied,
+          border.foreign,
+          border.queue.depth() + border.outage.waiting()};
 }
 
 namespace {
