@@ -23,6 +23,7 @@
 
 #include "sublet/base/descriptor.h"
 #include "sublet/base/log.h"
+#include "sublet/base/sanitized.h"
 
 extern char** environ;
 

@@ -45,16 +45,4 @@ void forget_environment();
 /// Where libraries look at run time: name resolution, time zones, trusted roots. For Confinement::readable.
 std::vector<std::string> system_files();
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
-
 }  // namespace sublet::subletd

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "subletd/lockdown.h"
+#include "sublet/base/sanitized.h"
 
 namespace sublet::subletd {
 namespace {
