@@ -28,7 +28,7 @@ rm -f "$work/root/etc/machine-id" "$work/root/var/lib/dbus/machine-id"
 tr -d - </proc/sys/kernel/random/uuid >"$work/root/etc/machine-id"
 find "$work/root/etc/systemd/system" -mindepth 1 -delete
 mkdir -p "$work/root/opt/trial"
-cp "$bin/sublet" "$bin/subletd" "$bin/subletd-supervisor" "$kubectl" "$work/root/opt/trial/"
+cp "$bin/sublet" "$bin/subletd" "$bin/subletd-supervisor" "$work/root/opt/trial/"
 cp "$(readlink -f "$kubectl")" "$work/root/opt/trial/kubectl"
 cat >"$work/root/opt/trial/boot.sh" <<'TRIAL'
 #!/usr/bin/env bash
