@@ -9,6 +9,7 @@
 
 #include "kube/answer.h"
 #include "kube/object_cache.h"
+#include "sublet/base/back_off.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/log.h"
 #include "sublet/base/mutex.h"
@@ -117,8 +118,7 @@ bool needs_relist(const Status& status) {
 }
 
 milliseconds full_jitter(int failures, Random& random) {
-  const auto cap = failures > 8 ? kBackoffMax : std::min(kBackoffMax, kBackoffMin * (1 << failures));
-  return milliseconds(static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(cap.count() + 1)));
+  return up_to(doubled(kBackoffMin, kBackoffMax, failures), random);
 }
 
 }  // namespace

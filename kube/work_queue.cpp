@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "sublet/base/back_off.h"
 #include "sublet/base/mutex.h"
 
 namespace sublet::kube {
@@ -16,13 +17,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kBackoffMin{10};
 constexpr milliseconds kBackoffMax{60'000};
 constexpr unsigned kFairTurn = 8;  // every 8th key is taken from a lane in turn, whatever waits before it
-
-/// Doubles per failure, and is jittered over its upper half so that many keys that failed together spread out.
-milliseconds backoff(int failures, Random& jitter) {
-  const auto full = failures > 16 ? kBackoffMax : std::min(kBackoffMax, kBackoffMin * (1 << failures));
-  const auto half = full.count() / 2;
-  return milliseconds(half + static_cast<std::int64_t>(jitter.next() % static_cast<std::uint64_t>(half + 1)));
-}
 
 struct Delayed {
   SteadyTime due;
@@ -123,7 +117,7 @@ void WorkQueue::add_after(const std::string& key, milliseconds delay) {
 
 void WorkQueue::retry(const std::string& key) {
   const MutexLock lock(impl_->mutex);
-  impl_->delay(key, backoff(impl_->failures[key]++, impl_->jitter));
+  impl_->delay(key, in_upper_half(doubled(kBackoffMin, kBackoffMax, impl_->failures[key]++), impl_->jitter));
 }
 
 void WorkQueue::forget(const std::string& key) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sublet/base/back_off.h"
 #include "sublet/base/log.h"
 
 namespace sublet::syncer {
@@ -118,11 +119,7 @@ std::size_t Outage::waiting() const {
   return waits_.size();
 }
 
-milliseconds Outage::pause() {
-  const auto full = tries_ > 8 ? kLongestPause : std::min(kLongestPause, kFirstPause * (1 << tries_));
-  const auto half = full.count() / 2;
-  return milliseconds(half + static_cast<std::int64_t>(random_.next() % static_cast<std::uint64_t>(half + 1)));
-}
+milliseconds Outage::pause() { return in_upper_half(doubled(kFirstPause, kLongestPause, tries_), random_); }
 
 void Outage::wait(const std::string& key, bool tried) {
   const auto [place, is_new] = waits_.try_emplace(key, tried);

@@ -38,11 +38,11 @@ struct Syncer::Impl {
         return border.outage.in_vain(text);
       else
         border.queue.retry(text);
-      return border.outage.passed();
+    } else {
+      border.queue.forget(text);
+      if (*result) border.queue.add_after(text, **result);
     }
     border.outage.passed();
-    border.queue.forget(text);
-    if (*result) border.queue.add_after(text, **result);
   }
 
   void work(const std::string& key) {
@@ -54,7 +54,7 @@ struct Syncer::Impl {
   }
 
   static bool nobody_answered(const Status& status) {
-    return status.is(Reason::service_unavailable) || status.is(Reason::timeout) || status.http_code() >= 502;
+    return status.http_code() >= 502;  // 503 and 504 are also the transport's own words
   }
 
   bool is_custom(const Informer& copy) const {
