@@ -203,6 +203,7 @@ TEST_F(SweepTest, SomebodyElsesServiceOfThatNameIsLeftAlone) {
   EXPECT_EQ(own_->get(kServices, "team", "sublet-rag").value()["spec"]["ports"].size(), 1u);
 }
 
+// user-pain, demand 12: a deletion takes all that is its own, and nothing else.
 TEST_F(SweepTest, TakesWhatCarriesTheLabelAndNothingElse) {
   for (const char* name : {"a", "b", "c"}) {
     make_pod(name);

@@ -257,6 +257,7 @@ TEST_F(Forwarding, WhatIsTheHostsIsNotThere) {
   EXPECT_EQ(tenant_.name_server().stats().forwarded, 0u);
 }
 
+// user-pain, demand 22: the names of all are served from one place, and no tenant pays for another's flood.
 TEST_F(Forwarding, AFloodOfOneClientHurtsNoOther) {
   NameServerOptions options;
   options.limits.client_queries_per_second = 50;

@@ -88,6 +88,7 @@ class CustomSync : public TwoServers {
   }
 };
 
+// user-pain, demand 17: any custom resource by configuration, both ways.
 TEST_F(CustomSync, OneCrossesAndItsStatusComesBackInTheTenantsWords) {
   begin();
   const Document mirrored = tenant.get(kDefinitions, "", "certificates.cert-manager.io");
@@ -447,6 +448,7 @@ TEST_F(Shared, ThoseOfANamespaceComeFollowAndGo) {
   eventually([&] { return !tenant.get(kPools, "from-host", "gpus").root().is_object(); }, "it goes with the host's");
 }
 
+// user-pain, demand 17: the Gateway API too.
 TEST_F(Shared, ATenantsRouteAttachesToAGatewayOfThePlatform) {
   start_syncer();
   eventually([&] { return tenant.get(kGateways, "shared", "front").root().is_object(); }, "the Gateway has come");

@@ -114,7 +114,7 @@ TEST_F(KindsSync, APodBringsItsClaimAndBothGo) {
   await_host(kClaims, "data");
 }
 
-// user-pain: what happens to data on the host is told, and never papered over by an empty volume.
+// user-pain, close behind the 25: what happens to data on the host is told, and never papered over by an empty volume.
 TEST_F(KindsSync, ABoundClaimThatIsDeletedOnTheHostIsLostAndNotMadeAnew) {
   start_syncer();
   make_claim("data");
@@ -218,6 +218,7 @@ TEST_F(KindsSync, ANetworkPolicyFollowsTheLabelsOfNamespaces) {
   await_gone(kPolicies, "only-blue");
 }
 
+// user-pain, demand 24: a budget counts what the tenant's controllers want.
 TEST_F(KindsSync, ABudgetIsOnTheHostAsTheNumberThatTheTenantCounted) {
   configure("sync: {toHost: {podDisruptionBudgets: {enabled: true}}}\n");
   start_syncer();

@@ -218,6 +218,7 @@ TEST_F(SyncerTest, ChangesOfManyObjectsComeAsManyASecondAsIsAllowed) {
       "all are carried");
 }
 
+// user-pain, demand 10: a virtual cluster in which nothing happens costs the host no write.
 TEST_F(SyncerTest, AHundredResyncsWriteNothing) {
   start_syncer();
   full_pod("web");
@@ -400,6 +401,7 @@ void mutate_as_webhooks_do(net::Request& request) {
   request.body = body->to_json();
 }
 
+// user-pain, demand 16: what webhooks and injectors of the host add stays, and the status comes back.
 TEST_F(SyncerTest, AHostThatMutatesPodsIsNotFought) {
   faults.change(mutate_as_webhooks_do);
   start_syncer();
@@ -486,6 +488,7 @@ TEST_F(SyncerTest, APodThatOnlyTheTemplateAllowsGetsWhatItUses) {
 }
 
 // Addresses are the host's, through every change of type; a moment in which the tenant shows another one there is not.
+// user-pain, demand 22: Services change their type, and what the tenant reads is what the host has given.
 TEST_F(SyncerTest, AServicesAddressesAreTheHostsThroughEveryChangeOfType) {
   use_template("allow: {services: {types: [NodePort], externalNames: ['*']}}");
   const auto tenants = [&] { return tenant.get(kServices, kTenantNamespace, "web"); };

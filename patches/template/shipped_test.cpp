@@ -74,6 +74,7 @@ Result fraction(const Document& tenant, const Parameters& parameters = {}) {
   return result;
 }
 
+// user-pain, demand 15: a share of a GPU reaches KAI as it wants it, and only so.
 TEST(GpuFraction, T1SeedPod) {
   const Result result = fraction(seed_pod());
   EXPECT_THAT(result.report.denials, IsEmpty());

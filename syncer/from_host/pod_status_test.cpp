@@ -25,6 +25,7 @@ TEST(TenantPodStatus, KeepsTheWordOfAnEviction) {
             R"([{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"}])");
 }
 
+// user-pain, demand 1: what a tenant's pod says of itself is what the host says.
 TEST(TenantPodStatus, SaysWhatTheHostSaysInTheTenantsWords) {
   const auto host = std::move(*Document::parse_json(R"({"status":{"message":"said",
     "conditions":[{"type":"PodScheduled","status":"False","message":"said"}],

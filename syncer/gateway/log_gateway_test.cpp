@@ -182,6 +182,7 @@ class LogGatewayTest : public testing::Test {
   std::unique_ptr<LogGateway> gateway_;
 };
 
+// user-pain, demand 20: a log is whole, however slowly somebody reads it.
 TEST_F(LogGatewayTest, ASlowReaderHoldsTheHostBackAndLosesNothing) {
   constexpr int kLines = 1'000'000;  // more than 24 MB
   std::atomic<std::size_t> given{0};

@@ -68,6 +68,7 @@ std::string value_of(const Value& env, std::string_view name) {
   return "";
 }
 
+// user-pain, demand 14: whose a pod is stands on the host's pod, where exporters of GPU metrics read labels.
 TEST(TranslatePod, NamesLabelsAndIdentityOnTheHost) {
   const Document tenant =
       pod("  serviceAccountName: builder\n  automountServiceAccountToken: true\n  priorityClassName: high\n  priority: "
@@ -289,6 +290,7 @@ TEST(TranslatePod, PatchesCannotGetAroundTheBorder) {
   EXPECT_EQ(out.warnings, std::vector<std::string>{"told"});
 }
 
+// user-pain, demand 24: affinity and spread see the tenant's pods alone.
 TEST(TranslatePod, NarrowsSelectorsToTheTenantsNamespaces) {
   const Translated out =
       translated(pod("  topologySpreadConstraints: [{maxSkew: 1, topologyKey: h, whenUnsatisfiable: DoNotSchedule, "
@@ -544,6 +546,7 @@ TEST(TranslateSecret, TokenSecretsReachNoHostController) {
 }
 
 // Fields that stand deep in structs which once crossed whole: each leaf is decided upon.
+// user-pain, demand 7: a field of a later release is refused by name, and not lost on the way.
 TEST(TranslatePod, RefusesWhatNobodyKnowsAtAnyDepth) {
   EXPECT_EQ(denied_fields(pod("  volumes: [{name: v, emptyDir: {sizeLimit: 1Gi, onHost: /}}]\n")),
             Fields{"spec.volumes[0].emptyDir.onHost"});

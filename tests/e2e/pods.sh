@@ -90,6 +90,7 @@ check "no domain of the host namespace" "$(jq -r '.spec.subdomain' <<<"$on_host"
 check "a hostname that the host would make is told of" "$(k run fqdn --image=busybox --dry-run=server --overrides='{"spec":{"setHostnameAsFQDN":true}}' -o name 2>&1 >/dev/null | grep -c 'the hostname stays short')" 1
 
 until_is "the set is complete" 2 field statefulset/db .status.readyReplicas
+# user-pain, demand 24: a StatefulSet's pods keep their identity.
 check "each has its own name" "$(k exec db-0 -- hostname) $(k exec db-1 -- hostname)" "db-0 db-1"
 id=$(field pod/db-1 .metadata.uid)
 k delete pod db-1 >/dev/null

@@ -22,6 +22,7 @@ spec:
 YAML
 check "the pods run" "$(code k wait --for=condition=Ready pod/web pod/two --timeout=120s)" 0
 
+# user-pain, demand 20: exec, attach and port-forward by old and new clients.
 sessions() { # sessions WHICH
   check "$1: what a command prints" "$(k exec web -- sh -c 'echo hi; echo of $0')" $'hi\nof sh'
   check "$1: its exit code" "$(code k exec web -- sh -c 'echo hi; exit 3')" 3
