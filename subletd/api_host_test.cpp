@@ -131,6 +131,23 @@ TEST_F(ApiHostTest, PodsHaveAnAddressOfTheirOwnToIt) {
   EXPECT_NE(shown(), first);
 }
 
+TEST_F(ApiHostTest, WithoutServicesOnTheHostItGivesNoAddressesBesideItsOwn) {
+  config_.service_address = "10.96.3.4";
+  const auto host = open();
+  ASSERT_TRUE(host);
+  const kube::Client client(host->in_process_transport("system:admin"), {.user_agent = "test"});
+  const auto made = [&](const std::string& name, const std::string& more) {
+    const std::string body = R"({"metadata":{"name":")" + name + R"("},"spec":{"ports":[{"port":80}])" + more + "}}";
+    return client.raw("POST", "/api/v1/namespaces/default/services", body, "application/json");
+  };
+  const auto refused = made("web", "");
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code, 422);
+  EXPECT_THAT(refused->body, HasSubstr("spec.clusterIP: Required value: no Service of this virtual cluster crosses"));
+  EXPECT_EQ(made("headless", R"(,"clusterIP":"None")")->code, 201);
+  EXPECT_EQ(made("named", R"(,"type":"ExternalName","externalName":"a.example")")->code, 201);
+}
+
 TEST_F(ApiHostTest, TheServiceKubernetesFollowsItsAddress) {
   const auto address = [](const ApiHost& host) {
     const kube::Client client(host.in_process_transport("system:admin"), {.user_agent = "test"});

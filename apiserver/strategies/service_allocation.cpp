@@ -54,6 +54,16 @@ Outcome claim_ip(WriteContext& context, const Value& service, const AddressRange
   return {};
 }
 
+/// Of a virtual cluster whose range is the address of its API server alone, as its pods know it: all others are the
+/// host's, which is not asked.
+tl::unexpected<Status> no_address_to_give(const Value& service) {
+  Causes causes;
+  required(causes, "spec.clusterIP",
+           "no Service of this virtual cluster crosses to its host, which would give the address "
+           "(sync.toHost.services.enabled: false): only None can be had");
+  return fail(invalid_status("", "Service", service["metadata"]["name"].text(), std::move(causes)));
+}
+
 Outcome allocate_ips(WriteContext& context, Value service, const std::set<std::string>& kept) {
   auto spec = service["spec"];
   if (!needs_cluster_ip(spec)) return {};
@@ -65,6 +75,7 @@ Outcome allocate_ips(WriteContext& context, Value service, const std::set<std::s
       if (auto outcome = claim_ip(context, service, *range, ip); !outcome) return outcome;
   if (!spec["clusterIP"].text().empty() || !spec["clusterIPs"].empty()) return {};
   auto ip = free_cluster_ip(context, *range);
+  if (ip.empty() && range->size() == 1) return no_address_to_give(service);
   if (ip.empty()) return internal_error("failed to allocate a serviceIP: range is full");
   claim(context, kClusterIpClaims, ip, owner_of(service));
   spec.put("clusterIP", ip);
