@@ -176,6 +176,12 @@ std::vector<Rule> rules_of(const VirtualCluster& cluster, const patches::SyncCon
   if (config.network_policies_to_host) rules.push_back(narrowed(cluster, "networkpolicies", "podSelector.matchLabels"));
   if (config.disruption_budgets_to_host)
     rules.push_back(narrowed(cluster, "poddisruptionbudgets", "selector.matchLabels"));
+  if (config.priority_classes_to_host)
+    rules.push_back({"!(" + kind_is("priorityclasses") + " && request.operation != 'DELETE')",
+                     "object.value >= " + std::to_string(config.priority_min) +
+                         " && object.value <= " + std::to_string(config.priority_max) +
+                         " && (!has(object.globalDefault) || !object.globalDefault)",
+                     "priorities stay within the template's band, and none is the host's default"});
   if (const auto shown = kube::LabelSelector::parse(config.nodes_selector))
     for (const auto& label : shown->requirements())
       rules.push_back({"!(" + created("pods") + ")",

@@ -177,6 +177,28 @@ TEST_F(IdentityTest, ThePolicyHoldsItToItsOwnObjects) {
       << "it is about nobody else";
 }
 
+TEST_F(IdentityTest, ThePolicyHoldsPrioritiesToTheTemplatesBand) {
+  ASSERT_TRUE(write_private_file(
+      cluster_.template_path(), "sync: {toHost: {priorityClasses: {enabled: true, minValue: -10, maxValue: 1000}}}\n"));
+  ASSERT_TRUE(prepare());
+  const kube::Client syncer = this->syncer();
+  const auto priority = [&](const std::string& name, const std::string& what) {
+    return made(syncer, {"scheduling.k8s.io", "v1", "priorityclasses"},
+                R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":")" + name + R"(",)" +
+                    labels(cluster_.uid) + R"(},)" + what + "}",
+                "");
+  };
+  // A policy comes into force a moment after it was made.
+  const auto deadline = std::chrono::steady_clock::now() + seconds(30);
+  for (int i = 0; priority("high-" + std::to_string(i), R"("value":1001)").empty(); ++i)
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  EXPECT_THAT(priority("high", R"("value":1001)"), HasSubstr("priorities stay within the template's band"));
+  EXPECT_THAT(priority("low", R"("value":-11)"), HasSubstr("priorities stay within the template's band"));
+  EXPECT_THAT(priority("all", R"("value":5,"globalDefault":true)"), HasSubstr("none is the host's default"));
+  EXPECT_EQ(priority("highest", R"("value":1000)"), "");
+  EXPECT_EQ(priority("lowest", R"("value":-10,"globalDefault":false)"), "");
+}
+
 TEST_F(IdentityTest, ATokenIsRenewedWhenItIsDueAndSaysWhenItHasEnded) {
   ASSERT_TRUE(prepare());
   ASSERT_TRUE(make_private_folder(cluster_.syncer_folder()));
