@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Pods of a virtual cluster on a real node (kubelet, containerd, kube-proxy of tools/testhost): their own API server from inside, by
 # address, by name and with their token; the DNS names of Services, headless Services, StatefulSet pods; a Service through
-# kube-proxy; and that all of it goes with the virtual cluster, and the node without leaving anything. Root only: else it says so, and checks nothing.
+# kube-proxy; what people do with pods (support/node_sessions.sh); and that all of it goes with the virtual cluster, and the node without
+# leaving anything. Root only: else it says so, and checks nothing.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 if [ "$(id -u)" != 0 ] || ! command -v containerd nft conntrack >/dev/null; then
@@ -14,12 +15,13 @@ node_name="node-$$" home=$HOME  # the checks take another one, and the cache is 
 testhost() { HOME=$home tools/testhost/testhost "$@"; }
 footprint() { { ip netns list; ip -o link show | grep -o 'sn[0-9a-f]*o'; grep -c "hosts/$node_name" /proc/mounts; find /sys/fs/cgroup -maxdepth 2 -name 'sublet-testhost-*'; pgrep -c containerd-shim; } 2>/dev/null; }
 before=$(footprint)
-testhost up --kubelet --name "$node_name" --with kube-controller-manager,kube-scheduler || { echo "0 passed, 1 failed"; exit 1; }
+testhost up --kubelet --name "$node_name" --with kube-controller-manager,kube-scheduler,metrics-server || { echo "0 passed, 1 failed"; exit 1; }
 HOST_KUBECONFIG=$(testhost env --name "$node_name" | sed 's/^export KUBECONFIG=//')
 machine=$(cat "$(dirname "$HOST_KUBECONFIG")/machine")
 KUBECTL=${KUBECTL:-$(tools/kubectl-path)}
 export HOST_KUBECONFIG KUBECTL
 . tests/host/support/checks.sh
+. tests/host/support/node_sessions.sh
 cleanup() {
   show_logs_of_failure
   sublet delete rag --yes --force --timeout 30s >/dev/null 2>&1
@@ -134,6 +136,8 @@ check "a name that is not there" "$(answer missing)" "1"
 check "a short name, by the search list" "$(answer short)" "db-0"
 check "a Service through kube-proxy reaches each of its pods" "$(tail -n 1 <<<"$answers" | sed 's/ *$//')" "db-0 db-1"
 
+real_sessions
+
 # Killed, it is there again with what it knew.
 folder="$SUBLET_STATE_DIR/clusters/team/rag"
 kill -9 "$(pgrep -f "subletd dns .*$folder")"
@@ -141,7 +145,7 @@ tenant run again --restart=Never --image=sublet.test/busybox:1 -- sh -c 'until w
 until_is "after a kill of the DNS server" 60 db-1 tenant logs again
 
 sublet delete rag --yes >/dev/null 2>"$work/err" || cat "$work/err" >&2
-check "nothing of it stays in the host namespace" "$(host get services,endpointslices,pods -n team -o name 2>/dev/null | tr '\n' ' ')" ""
+check "nothing of it stays in the host namespace" "$(host get services,endpointslices,pods,persistentvolumeclaims -n team -o name 2>/dev/null | tr '\n' ' ')" ""
 trap - EXIT
 started=$SECONDS
 testhost down --name "$node_name"

@@ -23,6 +23,7 @@ PLUGINS = Path("/usr/lib/cni")
 CGROUPS = Path("/sys/fs/cgroup")
 NODE = "node-real"
 NETWORKS = 16
+METRICS_PORT = 4443
 
 
 def _run(*arguments, check=True, **more):
@@ -164,9 +165,17 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
             "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"}}))
         host.start("kube-proxy", [binaries["kube-proxy"], f"--config={folder / 'kube-proxy.json'}", "-v", "2"])
 
-    def finish(self, api):
+    def metrics_server(self, binary: Path) -> list:
+        """Its command. It runs beside the control plane, and is reached by the node's address."""
+        kubeconfig = self.host.state / "kubeconfig"
+        return [binary, f"--kubeconfig={kubeconfig}", f"--authentication-kubeconfig={kubeconfig}", f"--authorization-kubeconfig={kubeconfig}",
+                f"--secure-port={METRICS_PORT}", f"--tls-cert-file={self.host.pki / 'server.crt'}",
+                f"--tls-private-key-file={self.host.pki / 'server.key'}", f"--kubelet-certificate-authority={self.host.pki / 'ca.crt'}",
+                "--kubelet-preferred-address-types=InternalIP", "--kubelet-request-timeout=5s", "--metric-resolution=10s"]
+
+    def finish(self, api, metrics: bool):
         """CoreDNS, and everything ready."""
-        for path, thing in self._dns():
+        for path, thing in [*self._dns(), *(self._metrics() if metrics else [])]:
             code, body = api.call("POST", path, thing)
             if code not in (201, 409):
                 raise SystemExit(f"testhost: creating {path} failed: {code} {body.decode(errors='replace')}")
@@ -207,6 +216,20 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": "kube-dns", "namespace": "kube-system"},
             "spec": {"clusterIP": self.service(10), "selector": {"k8s-app": "kube-dns"},
                      "ports": [{"name": "dns", "protocol": "UDP", "port": 53}, {"name": "dns-tcp", "protocol": "TCP", "port": 53}]}}
+
+    def _metrics(self):
+        meta = {"name": "metrics-server", "namespace": "kube-system"}
+        yield "/api/v1/namespaces/kube-system/services", {
+            "apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": {"ports": [{"port": 443, "targetPort": METRICS_PORT}]}}
+        yield "/apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices", {
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": {**meta, "labels": {"kubernetes.io/service-name": "metrics-server"}},
+            "ports": [{"name": "", "port": METRICS_PORT, "protocol": "TCP"}],
+            "endpoints": [{"addresses": [self.address], "conditions": {"ready": True}}]}
+        yield "/apis/apiregistration.k8s.io/v1/apiservices", {
+            "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1beta1.metrics.k8s.io"},
+            "spec": {"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100,
+                     "insecureSkipTLSVerify": True, "service": {"name": "metrics-server", "namespace": "kube-system"}}}
 
     # Taking it away.
 

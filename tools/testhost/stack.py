@@ -224,6 +224,8 @@ class Host:
            kai: bool = False, kubelet: bool = False, audit: bool = False, authentication: Path | None = None):
         if kubelet:  # the node is real: none is simulated beside it
             components, nodes = [c for c in components if c != "kwok"], 0
+        elif "metrics-server" in components:
+            raise SystemExit("testhost: metrics-server asks kubelets; there is none without --kubelet")
         binaries = {name: build.build(name) for name in [store, "kube-apiserver", *components, *(build.members("kai") if kai else []),
                                                          *(build.members("node") if kubelet else [])]}
         with exclusive(self.lock):
@@ -258,7 +260,7 @@ class Host:
                 beside.finish()
             if kubelet:
                 self.node.start_kubelet(binaries)
-                self.node.finish(api)
+                self.node.finish(api, "metrics-server" in components)
                 (self.state / "machine").write_text(self.node.machine)
             (self.state / "port").write_text(str(port))
             print(f"testhost: {self.name} is up on port {port} after {time.monotonic() - started:.1f} s; "
@@ -314,6 +316,8 @@ class Host:
                 "leaderElection": {"leaderElect": False},
                 "clientConnection": {"kubeconfig": str(kubeconfig), "qps": 1000, "burst": 2000}}))
             return [binary, f"--config={config}", "--secure-port=0"]
+        if name == "metrics-server":
+            return self.node.metrics_server(binary)
         if name == "kwok":
             all_pins = build.pins()["component"]["kwok"]
             stages = build.module_dir(all_pins["module"], all_pins["version"]) / "kustomize" / "stage"
