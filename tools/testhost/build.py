@@ -30,8 +30,16 @@ def cache_dir() -> Path:
 
 
 def pins() -> dict:
+    """What pins.toml says, its components of Kubernetes of the release that TESTHOST_RELEASE names, or the newest."""
     with open(HERE / "pins.toml", "rb") as file:
-        return tomllib.load(file)
+        all_pins = tomllib.load(file)
+    wanted = os.environ.get("TESTHOST_RELEASE")
+    if wanted:
+        older = all_pins["older_release"]
+        if wanted not in older:
+            raise SystemExit(f"testhost: TESTHOST_RELEASE={wanted}: pins.toml has {', '.join(sorted(older))} beside {all_pins['release']['kubernetes']}")
+        all_pins["release"].update(older[wanted])
+    return all_pins
 
 
 def go_version() -> str:
