@@ -111,6 +111,27 @@ TEST_F(InformerTest, AnObjectThatIsNoTextIsNotTaken) {
   EXPECT_EQ(seen(1), (Seen{"->c12"}));
 }
 
+TEST_F(InformerTest, KeepsAllButWhoWroteWhichField) {
+  auto watch = started();
+  const std::string written = R"("managedFields":[{"manager":"\"managedFields\"]","fieldsV1":{"f:data":{}}},{}])";
+  const std::string facts = R"("name":"b","namespace":"ns","uid":"u")", data = R"(,"data":{"managedFields":"mine"}})";
+  int revision = 10;
+  const auto kept = [&](const std::string& before, const std::string& between, const std::string& behind) {
+    const std::string version = R"("resourceVersion":")" + std::to_string(++revision) + '"';
+    const auto text = [&](const std::string& a, const std::string& b, const std::string& c) {
+      return R"({"metadata":{)" + a + facts + b + "," + version + c + "}" + data;
+    };
+    watch->body(frame("MODIFIED", text(before, between, behind)));
+    seen(1);
+    EXPECT_EQ(informer_->get("ns", "b")->json, text("", "", ""));
+  };
+  kept("", "", "");
+  kept(written + ",", "", "");
+  kept("", "," + written, "");
+  kept("", "", "," + written);
+  kept("", "", R"(, "managedFields" : [ ])");
+}
+
 TEST_F(InformerTest, ReadsFramesInWhateverPiecesTheyCome) {
   auto watch = started();
   const std::string bytes = frame("ADDED", object("b", "ub", 11)) + frame("MODIFIED", object("a", "ua", 12)) +

@@ -24,7 +24,7 @@ namespace sublet::kube {
 
 struct CachedObject {
   std::string namespace_name, name, uid, resource_version;
-  std::string json;                   // whole object; list items carry no apiVersion/kind, as the API sends them
+  std::string json;  // whole but for managedFields; list items carry no apiVersion/kind, as the API sends them
   schema::Document document() const;  // parsed anew at each call
   /// JSON text of the member at that path, found without parsing the rest; "" when there is none.
   std::string_view raw(std::initializer_list<std::string_view> path) const;
