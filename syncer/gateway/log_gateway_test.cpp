@@ -242,6 +242,24 @@ TEST_F(LogGatewayTest, AForeignPodOfTheNameIsNotRead) {
   }
 }
 
+TEST_F(LogGatewayTest, OfWhatCanBeNoNameTheHostIsAskedNothing) {
+  for (const std::string name : {"a/../b", "a/log", "a%2fb", "a?b", "a b", "A"}) {
+    TunnelEnd tunnel;
+    tunnel.take_all();
+    HostEnd host(R"({"metadata":{}})");
+    LogGatewayOptions options{"vc-uid", "host", "",
+                              [](const std::string& space, const std::string& pod) { return pod + "-x-" + space; }};
+    LogGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel.handler(), {}, &loop_.loop()),
+                       net::make_in_process_transport(host.handler(), {}, &loop_.loop()), std::move(options));
+    gateway.start();
+    tunnel.give(R"({"id":"1","namespace":")" + name + R"(","pod":"web","uid":"pod-uid","query":""})");
+    ASSERT_TRUE(eventually([&] { return !tunnel.end().empty(); }));
+    EXPECT_EQ(tunnel.code(), "400") << name;
+    EXPECT_NE(tunnel.body().find("no pod can have this name"), std::string::npos) << tunnel.body();
+    EXPECT_TRUE(host.targets().empty()) << name;
+  }
+}
+
 TEST_F(LogGatewayTest, WhatTheHostRefusesNamesNeitherItsAccountsNorItsNamespace) {
   tunnel_.take_all();
   host_->log = [](std::shared_ptr<net::ResponseSink> sink) {

@@ -49,6 +49,11 @@ bool went_back(const CachedPtr& before, const CachedObject& after) {
   return before && before->uid == after.uid && has_node(*before) && !has_node(after);
 }
 
+/// Older than this syncer, by the tenant's word: another one may have run it, however late a watch tells of it.
+bool made_before(const CachedObject& tenant_pod, const std::string& begun) {
+  return tenant_pod.text({"metadata", "creationTimestamp"}) <= begun;
+}
+
 void note_pod_from_before(Border& border, const CachedObject& tenant_pod) {
   if (has_node(tenant_pod)) return;  // it says itself that it has run
   const MutexLock lock(border.owners_mutex);
@@ -68,21 +73,23 @@ void enqueue_uses(Border& border, const CachedObject& tenant_pod) {
 
 void watch_tenant_pods(Border& border, Sides& sides) {
   sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.uses.keys_in_use(pod); });
-  sides.tenant->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
-    if (after && (!sides.tenant->synced() || went_back(before, *after))) note_pod_from_before(border, *after);
-    border.enqueue("Pod", after ? *after : *before);
-    // On the host before this syncer was: whoever made it may not have come to what it uses.
-    if (!before)
-      if (const auto host_pod = border.on_host(border.sides("Pod"), after->namespace_name, after->name);
-          host_pod && tenant_identity(*host_pod).uid == after->uid)
-        enqueue_uses(border, *after);
-    if (after) return;
-    // The last user may be gone.
-    enqueue_uses(border, *before);
-    border.uses.forget(*before);
-    border.settled_pods.forget(before->uid);
-    forget_pod_from_before(border, before->uid);
-  });
+  sides.tenant->add_handler(
+      [&border, &sides, begun = format_time(border.clock.now())](const CachedPtr& before, const CachedPtr& after) {
+        const bool from_before = !sides.tenant->synced() || (after && !before && made_before(*after, begun));
+        if (after && (from_before || went_back(before, *after))) note_pod_from_before(border, *after);
+        border.enqueue("Pod", after ? *after : *before);
+        // On the host before this syncer was: whoever made it may not have come to what it uses.
+        if (!before)
+          if (const auto host_pod = border.on_host(border.sides("Pod"), after->namespace_name, after->name);
+              host_pod && tenant_identity(*host_pod).uid == after->uid)
+            enqueue_uses(border, *after);
+        if (after) return;
+        // The last user may be gone.
+        enqueue_uses(border, *before);
+        border.uses.forget(*before);
+        border.settled_pods.forget(before->uid);
+        forget_pod_from_before(border, before->uid);
+      });
 }
 
 void watch_host_pods(Border& border, Sides& sides) {
