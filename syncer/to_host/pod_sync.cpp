@@ -73,23 +73,23 @@ void enqueue_uses(Border& border, const CachedObject& tenant_pod) {
 
 void watch_tenant_pods(Border& border, Sides& sides) {
   sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.uses.keys_in_use(pod); });
-  sides.tenant->add_handler(
-      [&border, &sides, begun = format_time(border.clock.now())](const CachedPtr& before, const CachedPtr& after) {
-        const bool from_before = !sides.tenant->synced() || (after && !before && made_before(*after, begun));
-        if (after && (from_before || went_back(before, *after))) note_pod_from_before(border, *after);
-        border.enqueue("Pod", after ? *after : *before);
-        // On the host before this syncer was: whoever made it may not have come to what it uses.
-        if (!before)
-          if (const auto host_pod = border.on_host(border.sides("Pod"), after->namespace_name, after->name);
-              host_pod && tenant_identity(*host_pod).uid == after->uid)
-            enqueue_uses(border, *after);
-        if (after) return;
-        // The last user may be gone.
-        enqueue_uses(border, *before);
-        border.uses.forget(*before);
-        border.settled_pods.forget(before->uid);
-        forget_pod_from_before(border, before->uid);
-      });
+  const std::string begun = format_time(border.clock.now());
+  sides.tenant->add_handler([&border, &sides, begun](const CachedPtr& before, const CachedPtr& after) {
+    const bool from_before = !sides.tenant->synced() || (after && !before && made_before(*after, begun));
+    if (after && (from_before || went_back(before, *after))) note_pod_from_before(border, *after);
+    border.enqueue("Pod", after ? *after : *before);
+    // On the host before this syncer was: whoever made it may not have come to what it uses.
+    if (!before)
+      if (const auto host_pod = border.on_host(border.sides("Pod"), after->namespace_name, after->name);
+          host_pod && tenant_identity(*host_pod).uid == after->uid)
+        enqueue_uses(border, *after);
+    if (after) return;
+    // The last user may be gone.
+    enqueue_uses(border, *before);
+    border.uses.forget(*before);
+    border.settled_pods.forget(before->uid);
+    forget_pod_from_before(border, before->uid);
+  });
 }
 
 void watch_host_pods(Border& border, Sides& sides) {
