@@ -192,6 +192,17 @@ TEST_F(Policies, CostIsLimited) {
   EXPECT_THAT(text, HasSubstr("operation cancelled: actual cost limit exceeded"));
 }
 
+TEST_F(Policies, WhatTheyHaveForTheAuditLogIsInTheServers) {
+  validating("p", kAboutConfigMaps + R"(,"validations":[{"expression":"true"}],"auditAnnotations":[)"
+                                     R"({"key":"who","valueExpression":"'it is ' + object.metadata.name"},)"
+                                     R"({"key":"none","valueExpression":"null"}])");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(rig_.make_config_map("a").code, 201);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr(R"(admission.audit_annotation policy=p key=who value="it is a")"));
+  EXPECT_EQ(said.find("key=none"), std::string::npos);
+}
+
 TEST_F(Policies, AreCheckedWhenTheyAreWritten) {
   const auto made = rig_.post(
       kAdmission + "validatingadmissionpolicies",

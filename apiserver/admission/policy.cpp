@@ -20,7 +20,8 @@ void read_validations(const Value& spec, const PolicyEnvironment& environment, A
     policy.validations.push_back(std::move(made));
   }
   for (const Value annotation : spec["auditAnnotations"])
-    policy.audit_annotations.push_back(compiled(annotation["valueExpression"], environment, Gives::text_or_null));
+    policy.audit_annotations.push_back(
+        {annotation["key"].string(), compiled(annotation["valueExpression"], environment, Gives::text_or_null)});
 }
 
 void read_mutations(const Value& spec, const PolicyEnvironment& environment, AdmissionPolicy& policy) {

@@ -59,7 +59,7 @@ struct AdmissionPolicy {
   MatchConditions conditions;
   std::vector<NamedExpression> variables;
   std::vector<Validation> validations;
-  std::vector<PolicyExpression> audit_annotations;
+  std::vector<NamedExpression> audit_annotations;
   std::vector<Mutation> mutations;
 
   static AdmissionPolicy read(const schema::Value& policy);

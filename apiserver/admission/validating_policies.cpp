@@ -88,18 +88,23 @@ class Evaluation {
     return message;
   }
 
-  // There is no audit log yet that could take the annotations; what is wrong with one denies as ever.
+  // Until there is an audit log the server's takes them; what is wrong with one denies as ever.
   void annotate() {
+    constexpr std::size_t kShownMax = 1024;
     if (policy_.audit_annotations.empty()) return;
     std::uint64_t budget = kPolicyCostMax;
     PolicyActivation activation(inputs_, params_, &policy_.variables);
     for (const auto& annotation : policy_.audit_annotations) {
-      const auto given = activation.run(annotation, budget);
+      const auto given = activation.run(annotation.expression, budget);
       if (given.stops) {
         stopped_ = given.error;
         return;
       }
       if (!given.error.empty() && policy_.fails) verdict_.errors.push_back(given.error);
+      if (given.error.empty() && given.value.is(cel::Kind::string) && !trimmed(given.value.as_text()).empty())
+        log::info("admission.audit_annotation", {{"policy", policy_.name},
+                                                 {"key", annotation.name},
+                                                 {"value", trimmed(given.value.as_text()).substr(0, kShownMax)}});
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include "apiserver/authz/attributes.h"
 #include "sublet/base/go_quoted.h"
+#include "sublet/base/log.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -100,6 +101,17 @@ Outcome check_kinds(const Value& response) {
   return {};
 }
 
+/// Until there is an audit log the server's takes them.
+void tell_annotations(const ReviewQuestion& question, const Value& response) {
+  constexpr std::size_t kToldMax = 16, kShownMax = 1024;
+  std::size_t told = 0;
+  for (const Value annotation : response["auditAnnotations"])
+    if (told++ < kToldMax)
+      log::info("admission.audit_annotation", {{"webhook", question.webhook},
+                                               {"key", annotation.key().substr(0, kShownMax)},
+                                               {"value", annotation.text().substr(0, kShownMax)}});
+}
+
 }  // namespace
 
 std::string review_text(std::string_view version, std::string_view uid, const Value& request, const Value& object,
@@ -151,6 +163,7 @@ Result<ReviewAnswer> read_review(const ReviewQuestion& question, std::string_vie
   answer.allowed = response["allowed"].boolean();
   for (const Value warning : response["warnings"])
     if (answer.warnings.size() < kWarningsMax) answer.warnings.emplace_back(warning.text().substr(0, kWarningBytesMax));
+  tell_annotations(question, response);
   if (!answer.allowed) {
     answer.refusal = refusal_of(question.webhook, response["status"]);
     return answer;

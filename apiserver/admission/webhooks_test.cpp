@@ -484,6 +484,9 @@ TEST(WebhookReview, JudgesAnswers) {
             "refused: admission webhook \"w\" denied the request without explanation");
   EXPECT_EQ(why(answer(R"("allowed":false,"status":{"reason":"Because"})")),
             "refused: admission webhook \"w\" denied the request: Because");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(why(answer(R"("allowed":true,"auditAnnotations":{"k":"v"})")), "allowed");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("admission.audit_annotation webhook=w key=k value=v"));
   EXPECT_THAT(why("nonsense"), HasSubstr("couldn't get version/kind"));
   EXPECT_EQ(why(R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})"),
             "received invalid webhook response: webhook response was absent");
