@@ -49,9 +49,6 @@ std::string allowed_log_query(const std::string& query) {
 
 bool is_port_character(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-'; }
 
-// What can be the name of an object, and so a piece of a path.
-bool is_name_character(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '.'; }
-
 // Its status names its address for as long as it is there, and its node gives that to the next pod.
 bool has_ended(const schema::Value& pod) {
   const auto phase = pod["status"]["phase"].text();
@@ -416,8 +413,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
                     std::to_string(options.streams_max) +
                         " logs and sessions of this virtual cluster are open already; end one, or try again"));
     if (stream->metrics) return ask_metrics(stream);
-    if (!std::ranges::all_of(stream->host_pod, is_name_character))
-      return stream->answer(status_of(Reason::bad_request, "no pod can have this name"));
+    if (!is_name(stream->host_pod)) return stream->answer(status_of(Reason::bad_request, "no pod can have this name"));
     ask_whose(stream);
   }
 

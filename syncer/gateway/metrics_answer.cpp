@@ -20,13 +20,6 @@ Status unavailable() {
   return fail(Reason::service_unavailable, "the server is currently unable to handle the request").value();
 }
 
-/// A DNS subdomain, as pods' and nodes' names are: nothing that leads to another path.
-bool is_name(std::string_view text) {
-  return !text.empty() && text.front() != '.' && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  });
-}
-
 /// What was measured, without metadata of the host.
 void put_measured(Value to, const Value& from) {
   for (const char* member : {"timestamp", "window"})
@@ -66,10 +59,17 @@ bool is_offered(About about, const LogGatewayOptions& options) {
   return about == About::nodes ? bool(options.measured_node) : bool(options.measured_pod);
 }
 
+bool is_name(std::string_view text) {
+  return !text.empty() && text.front() != '.' && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  });
+}
+
 Result<std::string> host_target(const kube::MetricsQuestion& question, const LogGatewayOptions& options) {
   const std::string root(kube::kMetricsPath);
   if (question.about == About::api) return root;
-  if (!question.name.empty() && !is_name(question.name)) return bad_request("this is no object's name");
+  for (const std::string& name : {question.name, question.namespace_name})
+    if (!name.empty() && !is_name(name)) return bad_request("this is no object's name");
   if (question.about == About::nodes) return root + "/nodes" + (question.name.empty() ? "" : "/" + question.name);
   const std::string pods = root + "/namespaces/" + options.host_namespace + "/pods";
   if (!question.name.empty()) return pods + "/" + options.host_name(question.namespace_name, question.name);

@@ -12,6 +12,8 @@
 
 namespace sublet::syncer {
 
+/// A DNS subdomain, as names of objects on the host are: nothing that leads to another path.
+bool is_name(std::string_view text);
 /// Whether questions about it are answered at all: by the options' functions.
 bool is_offered(kube::MetricsQuestion::About about, const LogGatewayOptions& options);
 /// What the host is asked (a request's target). The question is the tenant's side's word: names that are no names make

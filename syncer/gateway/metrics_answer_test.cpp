@@ -114,6 +114,7 @@ TEST(MetricsAnswer, TheHostIsAskedOfItsNamespaceAlone) {
   EXPECT_EQ(target({About::nodes, "", "n1"}), root + "/nodes/n1");
   for (const char* bad : {"../pods", "a/b", "..", "n1?x=y", "N"}) EXPECT_EQ(target({About::nodes, "", bad}), "refused");
   EXPECT_EQ(target({About::pods, "shop", "../../x"}), "refused");
+  EXPECT_EQ(target({About::pods, "sh/../op", "web"}), "refused");
 }
 
 }  // namespace
