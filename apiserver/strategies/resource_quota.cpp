@@ -79,11 +79,19 @@ void validate_amounts(Causes& causes, const std::string& path, const Value& amou
   }
 }
 
+// Each complaint shows the whole list, so that a long one would be shown as often as it is long: of such a one the
+// first is enough, and a scope that was judged among so many before is not judged again.
+constexpr std::size_t kJudgedMax = 64;
+std::size_t complaints_about(const Value& list) { return list.size() > kJudgedMax ? 1 : kJudgedMax; }
+
 void validate_scope_resources(Causes& causes, const std::string& field, const Value& spec, std::string_view scope,
-                              const BadValue& shown) {
-  for (auto amount : spec["hard"])
-    if (is_standard(amount.key()) && !fits(scope, amount.key()))
-      invalid(causes, field, shown, "unsupported scope applied to resource");
+                              const Value& shown, std::size_t& complaints_left) {
+  for (auto amount : spec["hard"]) {
+    if (complaints_left == 0) return;
+    if (!is_standard(amount.key()) || fits(scope, amount.key())) continue;
+    invalid(causes, field, shown, "unsupported scope applied to resource");
+    --complaints_left;
+  }
 }
 
 void validate_conflicts(Causes& causes, const std::string& field, const std::set<std::string>& scopes,
@@ -97,10 +105,17 @@ void validate_conflicts(Causes& causes, const std::string& field, const std::set
 void validate_scopes(Causes& causes, const Value& spec) {
   const auto scopes = spec["scopes"];
   std::set<std::string> seen;
+  std::size_t judged = 0, complaints_left = complaints_about(scopes);
   for (auto scope : scopes) {
-    if (!is_known(scope.text(), kScopes)) invalid(causes, "spec.scopes", scopes, "unsupported scope");
-    validate_scope_resources(causes, "spec.scopes", spec, scope.text(), scopes);
-    seen.insert(scope.string());
+    const bool is_news = seen.insert(scope.string()).second;
+    if (!is_news && judged >= kJudgedMax) continue;
+    if (complaints_left == 0) break;
+    ++judged;
+    if (!is_known(scope.text(), kScopes)) {
+      invalid(causes, "spec.scopes", scopes, "unsupported scope");
+      if (--complaints_left == 0) break;
+    }
+    validate_scope_resources(causes, "spec.scopes", spec, scope.text(), scopes, complaints_left);
   }
   validate_conflicts(causes, "spec.scopes", seen, scopes);
 }
@@ -108,10 +123,13 @@ void validate_scopes(Causes& causes, const Value& spec) {
 void validate_scope_selector(Causes& causes, const Value& spec) {
   const std::string at = "spec.scopeSelector.matchExpressions";  // upstream does not say which of them
   std::set<std::string> seen;
+  std::size_t judged = 0, complaints_left = complaints_about(spec["scopeSelector"]["matchExpressions"]);
   for (auto expression : spec["scopeSelector"]["matchExpressions"]) {
     const auto scope = expression["scopeName"].text(), op = expression["operator"].text();
     if (!is_known(scope, kScopes)) invalid(causes, child(at, "scopeName"), scope, "unsupported scope");
-    validate_scope_resources(causes, at, spec, scope, spec["scopeSelector"]);
+    const bool is_news = seen.insert(std::string(scope)).second;
+    if (is_news || judged++ < kJudgedMax)
+      validate_scope_resources(causes, at, spec, scope, spec["scopeSelector"], complaints_left);
     if (is_known(scope, kExistsScopes) && op != "Exists")
       invalid(causes, child(at, "operator"), op,
               "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
@@ -129,7 +147,6 @@ void validate_scope_selector(Causes& causes, const Value& spec) {
     } else {
       invalid(causes, child(at, "operator"), op, "not a valid selector operator");
     }
-    seen.insert(std::string(scope));
   }
   validate_conflicts(causes, at, seen, spec["scopes"]);
 }

@@ -223,6 +223,11 @@ std::vector<Shape> other_kinds() {
                      }) +
                  "]}}"};
        }},
+      {"quota-scopes", 4000,
+       [](int n) {
+         return post(kDefault + "resourcequotas", "ResourceQuota",
+                     R"(,"spec":{"hard":{"pods":"1"},"scopes":[)" + each(n, text("\"s", "\"")) + "]}");
+       }},
       {"yaml", 8000,
        [](int n) {
          std::string body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata:\n";
