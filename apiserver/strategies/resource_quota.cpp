@@ -80,9 +80,10 @@ void validate_amounts(Causes& causes, const std::string& path, const Value& amou
 }
 
 // Each complaint shows the whole list, so that a long one would be shown as often as it is long: of such a one the
-// first is enough, and a scope that was judged among so many before is not judged again.
-constexpr std::size_t kJudgedMax = 64;
-std::size_t complaints_about(const Value& list) { return list.size() > kJudgedMax ? 1 : kJudgedMax; }
+// first is enough, and no scope is judged twice.
+constexpr std::size_t kLongList = 64;
+bool is_long(const Value& list) { return list.size() > kLongList; }
+std::size_t complaints_about(const Value& list) { return is_long(list) ? 1 : kLongList; }
 
 void validate_scope_resources(Causes& causes, const std::string& field, const Value& spec, std::string_view scope,
                               const Value& shown, std::size_t& complaints_left) {
@@ -105,15 +106,14 @@ void validate_conflicts(Causes& causes, const std::string& field, const std::set
 void validate_scopes(Causes& causes, const Value& spec) {
   const auto scopes = spec["scopes"];
   std::set<std::string> seen;
-  std::size_t judged = 0, complaints_left = complaints_about(scopes);
+  const bool judges_again = !is_long(scopes);
+  std::size_t complaints_left = complaints_about(scopes);
   for (auto scope : scopes) {
-    const bool is_news = seen.insert(scope.string()).second;
-    if (!is_news && judged >= kJudgedMax) continue;
     if (complaints_left == 0) break;
-    ++judged;
+    if (!seen.insert(scope.string()).second && !judges_again) continue;
     if (!is_known(scope.text(), kScopes)) {
       invalid(causes, "spec.scopes", scopes, "unsupported scope");
-      if (--complaints_left == 0) break;
+      --complaints_left;
     }
     validate_scope_resources(causes, "spec.scopes", spec, scope.text(), scopes, complaints_left);
   }
@@ -122,13 +122,14 @@ void validate_scopes(Causes& causes, const Value& spec) {
 
 void validate_scope_selector(Causes& causes, const Value& spec) {
   const std::string at = "spec.scopeSelector.matchExpressions";  // upstream does not say which of them
+  const auto expressions = spec["scopeSelector"]["matchExpressions"];
   std::set<std::string> seen;
-  std::size_t judged = 0, complaints_left = complaints_about(spec["scopeSelector"]["matchExpressions"]);
-  for (auto expression : spec["scopeSelector"]["matchExpressions"]) {
+  const bool judges_again = !is_long(expressions);
+  std::size_t complaints_left = complaints_about(expressions);
+  for (auto expression : expressions) {
     const auto scope = expression["scopeName"].text(), op = expression["operator"].text();
     if (!is_known(scope, kScopes)) invalid(causes, child(at, "scopeName"), scope, "unsupported scope");
-    const bool is_news = seen.insert(std::string(scope)).second;
-    if (is_news || judged++ < kJudgedMax)
+    if (seen.insert(std::string(scope)).second || judges_again)
       validate_scope_resources(causes, at, spec, scope, spec["scopeSelector"], complaints_left);
     if (is_known(scope, kExistsScopes) && op != "Exists")
       invalid(causes, child(at, "operator"), op,
