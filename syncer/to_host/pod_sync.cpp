@@ -75,8 +75,8 @@ void watch_tenant_pods(Border& border, Sides& sides) {
   sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.uses.keys_in_use(pod); });
   const std::string begun = format_time(border.clock.now());
   sides.tenant->add_handler([&border, &sides, begun](const CachedPtr& before, const CachedPtr& after) {
-    const bool from_before = !sides.tenant->synced() || (after && !before && made_before(*after, begun));
-    if (after && (from_before || went_back(before, *after))) note_pod_from_before(border, *after);
+    if (after && (!sides.tenant->synced() || went_back(before, *after) || (!before && made_before(*after, begun))))
+      note_pod_from_before(border, *after);
     border.enqueue("Pod", after ? *after : *before);
     // On the host before this syncer was: whoever made it may not have come to what it uses.
     if (!before)
