@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/admission/admission_hooks.h"
+#include "apiserver/admission/audit_annotation.h"
 #include "apiserver/admission/policy_activation.h"
 #include "apiserver/admission/policy_matches.h"
 #include "sublet/base/log.h"
@@ -88,9 +89,7 @@ class Evaluation {
     return message;
   }
 
-  // Until there is an audit log the server's takes them; what is wrong with one denies as ever.
   void annotate() {
-    constexpr std::size_t kShownMax = 1024;
     if (policy_.audit_annotations.empty()) return;
     std::uint64_t budget = kPolicyCostMax;
     PolicyActivation activation(inputs_, params_, &policy_.variables);
@@ -101,10 +100,9 @@ class Evaluation {
         return;
       }
       if (!given.error.empty() && policy_.fails) verdict_.errors.push_back(given.error);
-      if (given.error.empty() && given.value.is(cel::Kind::string) && !trimmed(given.value.as_text()).empty())
-        log::info("admission.audit_annotation", {{"policy", policy_.name},
-                                                 {"key", annotation.name},
-                                                 {"value", trimmed(given.value.as_text()).substr(0, kShownMax)}});
+      if (!given.error.empty() || !given.value.is(cel::Kind::string)) continue;
+      if (const auto value = trimmed(given.value.as_text()); !value.empty())
+        tell_audit_annotation("policy", policy_.name, annotation.name, value);
     }
   }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "apiserver/admission/audit_annotation.h"
 #include "apiserver/authz/attributes.h"
 #include "sublet/base/go_quoted.h"
-#include "sublet/base/log.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -14,7 +14,7 @@ using schema::Document;
 using schema::Value;
 
 constexpr std::string_view kGroup = "admission.k8s.io/";
-constexpr std::size_t kWarningsMax = 64, kWarningBytesMax = 4096;
+constexpr std::size_t kWarningsMax = 64, kWarningBytesMax = 4096, kAnnotationsMax = 16;
 
 tl::unexpected<Status> bad(std::string why) {
   return fail(Reason::service_unavailable, "received invalid webhook response: " + std::move(why));
@@ -101,17 +101,6 @@ Outcome check_kinds(const Value& response) {
   return {};
 }
 
-/// Until there is an audit log the server's takes them.
-void tell_annotations(const ReviewQuestion& question, const Value& response) {
-  constexpr std::size_t kToldMax = 16, kShownMax = 1024;
-  std::size_t told = 0;
-  for (const Value annotation : response["auditAnnotations"])
-    if (told++ < kToldMax)
-      log::info("admission.audit_annotation", {{"webhook", question.webhook},
-                                               {"key", annotation.key().substr(0, kShownMax)},
-                                               {"value", annotation.text().substr(0, kShownMax)}});
-}
-
 }  // namespace
 
 std::string review_text(std::string_view version, std::string_view uid, const Value& request, const Value& object,
@@ -163,7 +152,10 @@ Result<ReviewAnswer> read_review(const ReviewQuestion& question, std::string_vie
   answer.allowed = response["allowed"].boolean();
   for (const Value warning : response["warnings"])
     if (answer.warnings.size() < kWarningsMax) answer.warnings.emplace_back(warning.text().substr(0, kWarningBytesMax));
-  tell_annotations(question, response);
+  std::size_t annotations = 0;
+  for (const Value annotation : response["auditAnnotations"])
+    if (annotations++ < kAnnotationsMax)
+      tell_audit_annotation("webhook", question.webhook, annotation.key(), annotation.text());
   if (!answer.allowed) {
     answer.refusal = refusal_of(question.webhook, response["status"]);
     return answer;
