@@ -15,7 +15,7 @@ SERVICES, SLICES = "/api/v1/namespaces/default/services", "/apis/discovery.k8s.i
 RIGHTS = "/apis/rbac.authorization.k8s.io/v1"
 GOOD, ELSEWHERE = "good", "elsewhere"  # names of Services
 WHERE = re.compile(r"loopback|link-local|metadata|address of the machine|no address of a host|disguise|multicast|only pods can be called|"
-                   r"connects to nobody|is no pod|not found|no address|network of its node|bad status from .* 404")
+                   r"connects to nobody|is no pod|not found|no address|network of its node|bad status from .* 40[04]")
 
 
 def own_address():
