@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "apiserver/server_testing.h"
@@ -167,6 +168,46 @@ TEST_F(FlowControlTest, RequestsCountForTheTimeThatTheyTake) {
   // Both have two queues. After one request of each, those of the slow ones have had their share for a while.
   EXPECT_EQ(told.back(), "slow");
   EXPECT_EQ(std::ranges::count(told.begin(), told.begin() + 4, "slow"), 2);
+}
+
+TEST_F(FlowControlTest, WhoComesNowDoesNotWaitForAFloodThatIsNotCountedYet) {
+  const auto a = flow("ann");
+  const auto all_of_b = seated(*flow("bob"), 50);
+  auto all = seated(*a, 50);
+  std::vector<std::shared_ptr<Waiter>> waiters;
+  for (int i = 0; i < 6; ++i) waiters.push_back(wait(*a, "flood", 25, 0));
+  clock.advance(milliseconds(100));  // time goes on while nothing of the flood is done
+  waiters.push_back(wait(*a, "renewal", 1, 3 + 8 * 4));
+  all.reset();
+  EXPECT_EQ(told, (std::vector<std::string>{"renewal", "flood"}));
+}
+
+// They come with an empty queue each time, and have what they were given before on their account all the same.
+TEST_F(FlowControlTest, WhoComesAgainAndAgainLeavesOthersTheirShare) {
+  const auto a = flow("ann");
+  const auto all_of_b = seated(*flow("bob"), 50);
+  auto all = seated(*a, 50);
+  const std::map<std::string, std::uint64_t> values = {
+      {"flood", 0}, {"again-1", 2 + 8 * 3}, {"again-2", 3 + 8 * 4}, {"again-3", 6 + 8 * 6}};  // two queues each
+  std::vector<std::shared_ptr<Waiter>> waiters;
+  for (int i = 0; i < 5; ++i) waiters.push_back(wait(*a, "flood", 25, 0));
+  for (const auto& [name, value] : values) waiters.push_back(wait(*a, name, 25, value));
+  all.reset();
+  std::map<std::string, int> done;
+  for (std::size_t turn = 0; turn < 60; ++turn) {
+    ASSERT_LT(turn, told.size());
+    const std::string name = told[turn];
+    const auto at = std::ranges::find_if(
+        waiters, [&](const auto& waiter) { return waiter->name == name && waiter->own.keeper != nullptr; });
+    ASSERT_NE(at, waiters.end());
+    clock.advance(milliseconds(100));
+    ++done[name];
+    (*at)->own.give_back();
+    waiters.erase(at);
+    waiters.push_back(wait(*a, name, 25, values.at(name)));
+  }
+  EXPECT_GE(done["flood"], 18) << "two of five queues that have something";
+  for (const auto* name : {"again-1", "again-2", "again-3"}) EXPECT_GE(done[name], 9) << name;
 }
 
 TEST_F(FlowControlTest, WhatMayNotWaitIsRefusedAndWhatWaitsTooLongToo) {

@@ -96,6 +96,16 @@ void PriorityLevel::advance(SteadyTime now) {
   virtual_now_ += seconds * static_cast<double>(wanted) / static_cast<double>(busy_queues_);
 }
 
+// The virtual time of those who wait: virtual_now_, unless a queue is served that begins earlier. A queue is behind the
+// time while what it was given is not done yet, for until then it has only paid the guess: who comes now does not pay
+// for that with its own wait, as long as it has not had its share either.
+double PriorityLevel::waiting_since() const {
+  double least = virtual_now_;
+  for (const Queue& queue : queues_)
+    if (!queue.requests.empty()) least = std::min(least, queue.starts);
+  return least;
+}
+
 PriorityLevel::Queue& PriorityLevel::shortest(std::uint64_t flow) {
   deal(flow, spec_.queues, spec_.hand, hand_);
   const auto load = [this](int at) {
@@ -111,9 +121,10 @@ bool PriorityLevel::park(const ParkedPtr& request, std::uint64_t flow, SteadyTim
   Queue& queue = shortest(flow);
   if (static_cast<std::int64_t>(queue.requests.size()) >= spec_.length) return false;
   if (queue.requests.empty()) {
+    const double come_to = waiting_since();
     ++busy_queues_;
-    if (queue.used_seats == 0) queue.starts = virtual_now_;
-    queue.starts = std::max(queue.starts, virtual_now_ - kGuess * kWidest);
+    if (queue.used_seats == 0) queue.starts = std::min(std::max(queue.starts, come_to), virtual_now_);
+    queue.starts = std::max(queue.starts, come_to - kGuess * kWidest);
   }
   request->queue = static_cast<int>(&queue - queues_.data());
   request->since = now;

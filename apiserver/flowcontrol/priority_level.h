@@ -109,6 +109,7 @@ class PriorityLevel {
     double starts = 0;  // virtual time at which its next request begins
   };
   void advance(SteadyTime now);
+  double waiting_since() const;
   Queue& shortest(std::uint64_t flow);
   void left(Queue& queue, const ParkedRequest& request);
 

@@ -141,6 +141,19 @@ def module_dir(module: str, version: str) -> Path:
         raise SystemExit(f"testhost: cannot fetch {module} {version}: {result.stdout}{result.stderr}")
 
 
+def linked_kubernetes(work: Path, modules: list[str]):
+    """In `work`: a module that requires k8s.io/kubernetes, with `modules` of it as folders of links, for Go lays nothing over its module
+    cache."""
+    release = pins()["release"]
+    for module in modules:
+        source = module_dir(f"k8s.io/{module}", release["kubernetes" if module == "kubernetes" else "staging"])
+        subprocess.run(["cp", "-rl", str(source), str(work / module)], check=True)
+        subprocess.run(["find", str(work / module), "-type", "d", "-exec", "chmod", "u+w", "{}", "+"], check=True)
+    replaced = {m: f"k8s.io/{m} {release['staging']}" for m in release["staging_modules"]} | {m: f"./{m}" for m in modules}
+    lines = ["module sublet.dev/extract", "", "go 1.26", "", f"require k8s.io/kubernetes {release['kubernetes']}", "", "replace ("]
+    (work / "go.mod").write_text("\n".join(lines + [f"\tk8s.io/{m} => {to}" for m, to in replaced.items()] + [")"]) + "\n")
+
+
 def _own_copy(component: dict) -> Path:
     """A writable copy of a module's source, one for all components of it, so that what they share is compiled once."""
     folder = cache_dir() / "src" / f"{component['module'].rsplit('/', 1)[1]}-{component['version']}"
