@@ -61,9 +61,9 @@ class Answer:
 class Api:
     """One API server, as somebody. A connection is kept between requests."""
 
-    def __init__(self, kubeconfig, with_certificate=True, headers=None):
+    def __init__(self, kubeconfig, with_certificate=True, headers=None, context=None):
         self.kubeconfig, self.headers, self.connection = kubeconfig, headers or {}, None
-        self.context = kubeconfig.tls(with_certificate)
+        self.context = context or kubeconfig.tls(with_certificate)
 
     def request(self, method, target, body=None, headers=None):
         if isinstance(body, (dict, list)):
