@@ -106,7 +106,7 @@ void take_a_seat(benchmark::State& state, const User& user) {
   for (auto _ : state) {
     const auto flow = control.classify(asked);
     Seat seat;
-    if (!control.enter(*flow, 1, seat)) return state.SkipWithError("there was no seat");
+    if (!control.enter(*flow, 1, 0, seat)) return state.SkipWithError("there was no seat");
     benchmark::DoNotOptimize(seat.seats);
   }
   state.counters["allocations"] =

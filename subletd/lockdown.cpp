@@ -19,6 +19,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <set>
 #include <string_view>
 
 #include "sublet/base/descriptor.h"
@@ -55,7 +57,7 @@ struct PortRule {
 };
 constexpr std::uint64_t kExecute = 1 << 0, kWrite = 1 << 1, kRead = 1 << 2, kReadFolder = 1 << 3,
                         kRemoveFolder = 1 << 4, kRemoveFile = 1 << 5, kMakeFolder = 1 << 7, kMakeFile = 1 << 8,
-                        kRefer = 1 << 13, kTruncate = 1 << 14;
+                        kMakeSocket = 1 << 9, kRefer = 1 << 13, kTruncate = 1 << 14;
 constexpr std::uint64_t kBind = 1, kConnect = 2;
 constexpr int kPortRule = 2;
 constexpr std::uint64_t kOfFiles = kExecute | kWrite | kRead | kTruncate | (1 << 15);  // all others are of folders
@@ -71,15 +73,15 @@ constexpr LandlockLevel kLevels[] = {{6, (1 << 16) - 1, true, true},   {5, (1 <<
 
 class Landlock {
  public:
-  Landlock(Walls& walls, bool connects_anywhere) : walls_(walls) {
+  /// `ports`: those of kBind and kConnect that are held.
+  Landlock(Walls& walls, std::uint64_t ports) : walls_(walls), ports_(ports) {
     const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 1) {
       walls_.missing.push_back(because("Landlock"));
       return;
     }
     level_ = *std::ranges::find_if(kLevels, [&](const LandlockLevel& level) { return level.version <= version; });
-    const Ruleset wanted{level_.files, level_.ports ? kBind | (connects_anywhere ? 0 : kConnect) : 0,
-                         level_.scopes ? 3u : 0};
+    const Ruleset wanted{level_.files, level_.ports ? ports_ : 0, level_.scopes ? 3u : 0};
     const std::size_t size = level_.scopes  ? sizeof(Ruleset)
                              : level_.ports ? 2 * sizeof(std::uint64_t)
                                             : sizeof(std::uint64_t);
@@ -114,12 +116,13 @@ class Landlock {
       return;
     }
     walls_.hold.push_back("Landlock: files");
-    (level_.ports ? walls_.hold : walls_.missing).push_back("Landlock: TCP ports");
+    if (ports_ != 0) (level_.ports ? walls_.hold : walls_.missing).push_back("Landlock: TCP ports");
     (level_.scopes ? walls_.hold : walls_.missing).push_back("Landlock: signals");
   }
 
  private:
   Walls& walls_;
+  const std::uint64_t ports_;
   Descriptor rules_;
   LandlockLevel level_{};
 };
@@ -274,6 +277,36 @@ constexpr int kForbidden[] = {
     SYS_connect, SYS_bind,     SYS_listen,     SYS_sendmsg,          SYS_unshare,           SYS_setns,
     SYS_mount,   SYS_bpf,      SYS_pidfd_getfd};
 
+// What neither a supervisor nor what it starts has a use for. All else is left to these, of which upstream's controller
+// manager has no list of its own.
+constexpr int kNobodys[] = {SYS_ptrace,
+                            SYS_process_vm_readv,
+                            SYS_process_vm_writev,
+                            SYS_pidfd_getfd,
+                            SYS_unshare,
+                            SYS_setns,
+                            SYS_mount,
+                            SYS_umount2,
+                            SYS_pivot_root,
+                            SYS_chroot,
+                            SYS_open_by_handle_at,
+                            SYS_bpf,
+                            SYS_perf_event_open,
+                            SYS_userfaultfd,
+                            SYS_io_uring_setup,
+                            SYS_keyctl,
+                            SYS_add_key,
+                            SYS_request_key,
+                            SYS_init_module,
+                            SYS_finit_module,
+                            SYS_delete_module,
+                            SYS_kexec_load,
+                            SYS_reboot,
+                            SYS_setuid,
+                            SYS_setgid,
+                            SYS_setresuid,
+                            SYS_setresgid};
+
 /// A filter under construction: instructions in order, each test complete in itself.
 class Filter {
  public:
@@ -353,6 +386,25 @@ Filter filter_of(Outward outward) {
   return filter;
 }
 
+Filter filter_with_children() {
+  Filter filter;
+  for (const int call : kNobodys) filter.refuse(call, EPERM);
+  filter.answer(SECCOMP_RET_ALLOW);
+  return filter;
+}
+
+Walls install(Filter filter) {
+  Walls walls;
+  if (kArchitecture == 0) {
+    walls.missing.push_back("seccomp (no list of system calls for this processor)");
+  } else if (filter.install()) {
+    walls.hold.push_back("seccomp");
+  } else {
+    walls.missing.push_back(because("seccomp"));
+  }
+  return walls;
+}
+
 // Daemons -------------------------------------------------------------------------------------------------------------
 
 std::string joined(const std::vector<std::string>& all) {
@@ -411,6 +463,17 @@ std::vector<std::string> system_files() {
           "/sys/fs/cgroup"};
 }
 
+std::vector<std::string> this_program() {
+  std::set<std::string> found{"/proc/self/exe"};
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const auto path = line.find('/'), name = line.rfind('/');
+    if (path != std::string::npos && line.find(".so", name) != std::string::npos)
+      found.insert(line.substr(path, name - path));
+  }
+  return {found.begin(), found.end()};
+}
+
 Walls confine(const Confinement& confinement) {
   Walls walls;
   const auto want = [&](bool done, const char* what) {
@@ -420,30 +483,25 @@ Walls confine(const Confinement& confinement) {
   walls.hold.push_back("environment");
   want(::prctl(PR_SET_DUMPABLE, 0) == 0, "not dumpable");
   want(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
-  Landlock landlock(walls, confinement.connects_anywhere);
+  const bool starts_others = !confinement.executable.empty();
+  Landlock landlock(walls, starts_others ? 0 : kBind | (confinement.connects_anywhere ? 0 : kConnect));
   for (const auto& path : confinement.own)
     landlock.allow(path, kRead | kWrite | kTruncate | kReadFolder | kMakeFile | kRemoveFile | kMakeFolder |
-                             kRemoveFolder | kRefer);
+                             kRemoveFolder | kRefer | (starts_others ? kMakeSocket : 0));
+  for (const auto& path : confinement.executable) landlock.allow(path, kRead | kReadFolder | kExecute);
   for (const auto& path : confinement.readable) landlock.allow(path, kRead | kReadFolder);
   landlock.allow("/dev/null", kRead | kWrite);
-  for (const auto port : confinement.listened) landlock.allow_port(port, kBind);
-  if (!confinement.connects_anywhere)
+  if (!starts_others)
+    for (const auto port : confinement.listened) landlock.allow_port(port, kBind);
+  if (!starts_others && !confinement.connects_anywhere)
     for (const auto port : confinement.connected) landlock.allow_port(port, kConnect);
   landlock.close_the_door();
   return walls;
 }
 
-Walls drop_calls(Outward outward) {
-  Walls walls;
-  if (kArchitecture == 0) {
-    walls.missing.push_back("seccomp (no list of system calls for this processor)");
-  } else if (filter_of(outward).install()) {
-    walls.hold.push_back("seccomp");
-  } else {
-    walls.missing.push_back(because("seccomp"));
-  }
-  return walls;
-}
+Walls drop_calls(Outward outward) { return install(filter_of(outward)); }
+
+Walls drop_calls_with_children() { return install(filter_with_children()); }
 
 void confine_daemon(const Confinement& confinement) {
   if (!stays_open()) return tell("process.confined", confine(confinement));
@@ -452,6 +510,11 @@ void confine_daemon(const Confinement& confinement) {
 
 void drop_calls_of_daemon(Outward outward) {
   if (!stays_open()) tell("process.calls_dropped", drop_calls(outward));
+}
+
+void confine_parent(const Confinement& confinement) {
+  confine_daemon(confinement);
+  if (!stays_open()) tell("process.calls_dropped", drop_calls_with_children());
 }
 
 }  // namespace sublet::subletd

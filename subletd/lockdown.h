@@ -21,6 +21,9 @@ struct Confinement {
   std::vector<std::string> readable{};  // folders and files
   std::vector<std::uint16_t> listened{}, connected{};  // TCP ports
   bool connects_anywhere = false;                      // to any port, whatever `connected` says
+  /// Of a process that starts others: what they may run, files or folders. Ports are theirs to give up, and they make
+  /// sockets in `own`.
+  std::vector<std::string> executable{};
 };
 
 /// What holds, and what was wanted and is not to be had here.
@@ -34,13 +37,23 @@ Walls confine(const Confinement& confinement);
 /// Without Outward::allowed no socket can be made any more; those that listen go on taking connections.
 Walls drop_calls(Outward outward);
 
+/// For a process that starts others, and for these: without the calls that neither needs, which reach into other
+/// processes, the kernel or other rights.
+Walls drop_calls_with_children();
+
 /// Both for a daemon: logs what holds. Nothing in a sanitizer's build.
 void confine_daemon(const Confinement& confinement);
 void drop_calls_of_daemon(Outward outward);
+/// Both for one that starts others.
+void confine_parent(const Confinement& confinement);
 
 /// What of the environment a daemon and its children keep: how to find programs and speak to people, nothing of the
 /// user's session. Blanks the rest where it lies. Before the first thread.
 void forget_environment();
+
+/// What starting this program anew takes: itself, and the folders of its libraries, which an upgrade puts others into.
+/// For Confinement::executable.
+std::vector<std::string> this_program();
 
 /// Where libraries look at run time: name resolution, time zones, trusted roots. For Confinement::readable.
 std::vector<std::string> system_files();

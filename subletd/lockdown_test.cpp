@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -222,6 +223,65 @@ TEST_F(Lockdown, WhoMustSpeakMayButStartsNothing) {
     tries["exec"] = error_of(::execve("/bin/true", words, nullptr));
   });
   EXPECT_EQ(seen, (Tries{{"connects", 0}, {"exec", EPERM}}));
+}
+
+// Status of a program, or the errno of starting it.
+int run_program(const char* path) {
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    char* const words[] = {const_cast<char*>(path), nullptr};
+    ::execv(path, words);
+    ::_exit(errno);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int make_socket(const std::string& path) {
+  const Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  return error_of(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)));
+}
+
+TEST_F(Lockdown, WhoStartsOthersStartsThoseThatAreNamed) {
+  if (!landlock_has(3)) GTEST_SKIP() << "this kernel has no Landlock";
+  const auto [listening, port] = listener();
+  const auto seen = in_child([&, to = port](Tries& tries) {
+    auto confinement = own();
+    confinement.executable = this_program();
+    confinement.executable.emplace_back("/bin/true");
+    confinement.readable.emplace_back("/proc");
+    confine(confinement);
+    drop_calls_with_children();
+    tries["control-program"] = run_program("/bin/true");
+    tries["control-connect"] = connect_to(to);
+    tries["control-socket"] = make_socket(folder_ + "/own/socket");
+    tries["control-file"] = open_file(folder_ + "/own/file", O_RDWR);
+    tries["control-own-proc"] = open_file("/proc/self/statm", O_RDONLY);
+    tries["other-program"] = run_program("/bin/ls");
+    tries["other-file"] = open_file(folder_ + "/other/file", O_RDONLY);
+    tries["other-socket"] = make_socket(folder_ + "/other/socket");
+    tries["others-environment"] = open_file("/proc/" + std::to_string(::getppid()) + "/environ", O_RDONLY);
+    tries["ptrace"] = error_of(::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr));
+    tries["mounts"] = error_of(::syscall(SYS_mount, "none", "/tmp", "tmpfs", 0, nullptr));
+    tries["io-uring"] = error_of(::syscall(SYS_io_uring_setup, 1, nullptr));
+  });
+  EXPECT_EQ(seen, (Tries{{"control-program", 0},
+                         {"control-connect", 0},
+                         {"control-socket", 0},
+                         {"control-file", 0},
+                         {"control-own-proc", 0},
+                         {"other-program", EACCES},
+                         {"other-file", EACCES},
+                         {"other-socket", EACCES},
+                         {"others-environment", EACCES},
+                         {"ptrace", EPERM},
+                         {"mounts", EPERM},
+                         {"io-uring", EPERM}}));
 }
 
 TEST_F(Lockdown, TheEnvironmentIsForgotten) {

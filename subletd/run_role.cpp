@@ -21,12 +21,34 @@
 namespace sublet::subletd {
 namespace {
 
-/// Becomes the program beside this one, with these descriptors; returns when it is not there.
-void become_supervisor(const Supervision& asked, int lock) {
+// The program beside this one that stays of it.
+std::string supervisor_program() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto program = (self.parent_path() / "subletd-supervisor").string();
-  if (error || ::access(program.c_str(), X_OK) != 0) return;
+  return error ? "" : (self.parent_path() / "subletd-supervisor").string();
+}
+
+/// To the virtual cluster's folder and the programs that it is about to start. They are held to the same, and give up
+/// what they need less.
+void confine_supervisor(const std::string& folder, const std::string& controller_manager,
+                        const std::vector<std::string>& its_arguments) {
+  Confinement confinement{.own = {folder}, .readable = system_files(), .listened = {}, .connected = {}};
+  // Each of them reads its own there.
+  confinement.readable.emplace_back("/proc");
+  confinement.executable = this_program();
+  confinement.executable.push_back(supervisor_program());
+  if (!controller_manager.empty()) confinement.executable.push_back(controller_manager);
+  // What the template tells it to read: "--flag=/a/file".
+  for (const std::string& argument : its_arguments)
+    if (const auto file = argument.find("=/"); file != std::string::npos)
+      confinement.readable.push_back(argument.substr(file + 1));
+  confine_parent(confinement);
+}
+
+/// Becomes the program beside this one, with these descriptors; returns when it is not there.
+void become_supervisor(const Supervision& asked, int lock) {
+  const std::string program = supervisor_program();
+  if (::access(program.c_str(), X_OK) != 0) return;
   std::vector<std::string> words = {"subletd",
                                     "run",
                                     "--dir",
@@ -54,7 +76,6 @@ class RunRole final : public RoleProgram {
   }
 
   Outcome run() override {
-    // Its children confine themselves; what they inherit is harmless.
     forget_environment();
     ::prctl(PR_SET_DUMPABLE, 0);
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -65,8 +86,12 @@ class RunRole final : public RoleProgram {
     const patches::SyncConfig& config = syncer::config_of(*context);
     log::set_encoding(config.log_encoding);
     // Whoever waits in `sublet create` hears at once that the program is not there.
-    if (config.controllers == "upstream")
-      if (auto program = find_controller_manager(); !program) return fail(program.error());
+    std::string controller_manager;
+    if (config.controllers == "upstream") {
+      auto program = find_controller_manager();
+      if (!program) return fail(program.error());
+      controller_manager = std::move(*program);
+    }
     // One supervisor a folder; the lock also tells the CLI that one runs.
     const std::string lock_path = folder_ + "/run.lock";
     const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -80,6 +105,7 @@ class RunRole final : public RoleProgram {
     if (asked.program < 0) return internal_error(std::string("cannot open /proc/self/exe: ") + std::strerror(errno));
     if (cluster->pod_access.given() && config.cluster_dns) asked.roles.emplace_back("dns");
     if (config.controllers == "upstream") asked.roles.emplace_back("controllers");
+    confine_supervisor(folder_, controller_manager, config.controller_arguments);
     become_supervisor(asked, lock);
     return supervise(asked);  // the program is not there: the same from within, at five times the memory
   }

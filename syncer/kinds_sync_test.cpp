@@ -331,6 +331,88 @@ TEST_F(KindsSync, ClassesOfTheHostComeBySelectorAndFollowIt) {
   eventually([&] { return !tenant.get(kIngressClasses, "", "nginx").root().is_object(); }, "the class is gone");
 }
 
+// Whatever the tenant's API server let pass: this one asks nobody which classes are shown.
+TEST_F(KindsSync, NoClassThatIsHiddenCrosses) {
+  const kube::Resource device_classes{"resource.k8s.io", "v1", "deviceclasses"};
+  const kube::Resource device_claims{"resource.k8s.io", "v1", "resourceclaims"};
+  const kube::Resource device_templates{"resource.k8s.io", "v1", "resourceclaimtemplates"};
+  const std::string selected = "{enabled: true, selector: {matchLabels: {for: tenants}}}";
+  configure("sync: {fromHost: {runtimeClasses: {enabled: false}, storageClasses: " + selected +
+            ", ingressClasses: " + selected + ", priorityClasses: " + selected + ", deviceClasses: " + selected +
+            "}, toHost: {ingresses: {enabled: true}, resourceClaims: {enabled: true}, "
+            "resourceClaimTemplates: {enabled: true}}}\n");
+  for (const std::string name : {"shown", "hidden"}) {
+    const std::string head =
+        R"({"metadata":{"name":")" + name + R"(","labels":{)" + (name == "shown" ? R"("for":"tenants")" : "") + "}},";
+    host.create(kStorageClasses, head + R"("provisioner":"csi.x"})");
+    host.create(kIngressClasses, head + R"("spec":{"controller":"example.com/c"}})");
+    host.create(kPriorityClasses, head + R"("value":1})");
+    host.create(device_classes, head + R"("spec":{}})");
+    host.create(kRuntimeClasses, head + R"("handler":"h"})");
+  }
+  tenant.create(kPriorityClasses, R"({"metadata":{"name":"hidden"},"value":1})");
+  for (const char* name : {"shown", "hidden"})
+    tenant.create(kRuntimeClasses, R"({"metadata":{"name":")" + std::string(name) + R"("},"handler":"h"})");
+  start_syncer();
+
+  const auto claim = [&](const std::string& name, const std::string& of_class) {
+    create(kClaims, name,
+           R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},)"
+           R"("storageClassName":")" +
+               of_class + R"("})");
+  };
+  const auto ingress = [&](const std::string& name, const std::string& of_class) {
+    create(kIngresses, name,
+           R"("spec":{"defaultBackend":{"service":{"name":"s","port":{"number":80}}},"ingressClassName":")" + of_class +
+               R"("})");
+  };
+  const auto devices = [](const std::string& of_class, const std::string& or_else) {
+    return R"({"devices":{"requests":[{"name":"a","exactly":{"deviceClassName":")" + of_class +
+           R"("}},{"name":"b","firstAvailable":[{"name":"c","deviceClassName":")" + or_else + R"("}]}]}})";
+  };
+  claim("c-sly", "hidden");
+  ingress("i-sly", "hidden");
+  create(device_claims, "d-sly", R"("spec":)" + devices("hidden", "shown"));
+  create(device_claims, "e-sly", R"("spec":)" + devices("shown", "hidden"));
+  create(device_templates, "t-sly", R"("spec":{"spec":)" + devices("shown", "hidden") + "}");
+  create_pod("p-sly", R"(,"priorityClassName":"hidden")");
+  create_pod("r-sly", R"(,"runtimeClassName":"shown")");  // of those none is shown
+  const std::pair<const kube::Resource*, const char*> sly[] = {
+      {&kClaims, "c-sly"},          {&kIngresses, "i-sly"}, {&device_claims, "d-sly"}, {&device_claims, "e-sly"},
+      {&device_templates, "t-sly"}, {&kPods, "p-sly"},      {&kPods, "r-sly"}};
+  for (const auto& [resource, name] : sly)
+    EXPECT_NE(await_event(name, "SyncDenied").find("is none of those that the host shows"), std::string::npos) << name;
+
+  claim("c-open", "shown");
+  ingress("i-open", "shown");
+  create(device_claims, "d-open", R"("spec":)" + devices("shown", "shown"));
+  create(device_templates, "t-open", R"("spec":{"spec":)" + devices("shown", "shown") + "}");
+  create_pod("p-open", R"(,"priorityClassName":"shown")");
+  create_pod("p-system", R"(,"priorityClassName":"system-cluster-critical")");  // nobody's: it stays in the tenant
+  await_host(kClaims, "c-open");
+  await_host(kIngresses, "i-open");
+  await_host(device_claims, "d-open");
+  await_host(device_templates, "t-open");
+  EXPECT_EQ(text(await_host_pod("p-open"), "spec.priorityClassName"), "shown");
+  EXPECT_EQ(text(await_host_pod("p-system"), "spec.priorityClassName"), "");
+
+  // One that was let in does not change over to it; what the host itself has chosen is not asked about.
+  tenant.patch(kIngresses, kTenantNamespace, "i-open", R"({"spec":{"ingressClassName":"hidden"}})");
+  EXPECT_NE(await_event("i-open", "SyncDenied").find("spec.ingressClassName: IngressClass \"hidden\""),
+            std::string::npos);
+  make_claim("chosen");
+  await_host(kClaims, "chosen");
+  host.patch(kClaims, kHostNamespace, host_name_of("chosen"), R"({"spec":{"storageClassName":"hidden"}})");
+  eventually([&] { return text(in_tenant(kClaims, "chosen"), "spec.storageClassName") == "hidden"; },
+             "the tenant sees what the host has chosen");
+  tenant.patch(kClaims, kTenantNamespace, "chosen", R"({"metadata":{"labels":{"a":"b"}}})");
+  eventually([&] { return on_host(kClaims, "chosen")["metadata"]["labels"]["t.sublet.dev/a"].text() == "b"; },
+             "and goes on changing it");
+  settle();
+  EXPECT_EQ(text(on_host(kIngresses, "i-open"), "spec.ingressClassName"), "shown");
+  for (const auto& [resource, name] : sly) EXPECT_FALSE(on_host(*resource, name).root().is_object()) << name;
+}
+
 TEST_F(KindsSync, AHeartbeatAloneIsNoWriteAndComesWithTheNextDifference) {
   const auto condition = [&](const char* status, const char* beat) {
     host.patch(kNodes, "", "node-1",

@@ -43,6 +43,9 @@ SyncedKind class_of_host(kube::Resource resource, std::string_view kind, std::st
   };
 }
 
+// The classes that every cluster has by itself.
+bool is_system_class(std::string_view name) { return name.starts_with("system-"); }
+
 SyncedKind priority_classes_of_host() {
   SyncedKind kind = class_of_host(
       {"scheduling.k8s.io", "v1", "priorityclasses"}, "HostPriorityClass",
@@ -50,7 +53,7 @@ SyncedKind priority_classes_of_host() {
       "keep such a class on the host, and may name no other",
       [](const patches::SyncConfig& config) { return config.priority_classes_from_host; },
       &patches::SyncConfig::priority_classes_selector);
-  kind.comes = [](const Border&, std::string_view name) { return !name.starts_with("system-"); };
+  kind.comes = [](const Border&, std::string_view name) { return !is_system_class(name); };
   kind.object_kind = "PriorityClass";
   return kind;
 }
@@ -165,6 +168,7 @@ SyncedKind volume_claims() {
   kind.reconcile = reconcile_claim;
   kind.judged = true;
   kind.patch_content = patch_claim;
+  kind.names_of_host = {{"StorageClass", "spec.storageClassName"}};
   kind.status_rows = "PersistentVolumeClaimStatus";
   kind.host_fills = "volumeName storageClassName";
   kind.host_notes =
@@ -213,6 +217,7 @@ SyncedKind ingresses() {
   kind.uses_others = true;
   kind.judged = true;
   kind.patch_content = patch_ingress;
+  kind.names_of_host = {{"IngressClass", "spec.ingressClassName"}};
   kind.status_rows = "IngressStatus";
   return kind;
 }
@@ -256,7 +261,7 @@ SyncedKind priority_classes() {
              "minValue and maxValue",
              [](const patches::SyncConfig& config) { return config.priority_classes_to_host; });
   kind.host_copy = HostCopy::ours_in_cluster;
-  kind.crosses_to_host = [](std::string_view, std::string_view name) { return !name.starts_with("system-"); };
+  kind.crosses_to_host = [](std::string_view, std::string_view name) { return !is_system_class(name); };
   kind.made_anew = true;
   return kind;
 }
@@ -272,6 +277,8 @@ SyncedKind device_claims() {
   kind.crosses_now = not_of_a_template;
   kind.judged = true;
   kind.made_anew = true;
+  kind.names_of_host = {{"DeviceClass", "spec.devices.requests.exactly.deviceClassName"},
+                        {"DeviceClass", "spec.devices.requests.firstAvailable.deviceClassName"}};
   kind.status_rows = "ResourceClaimStatus";
   return kind;
 }
@@ -284,6 +291,8 @@ SyncedKind device_claim_templates() {
              [](const patches::SyncConfig& config) { return config.device_claim_templates_to_host; });
   kind.judged = true;
   kind.made_anew = true;
+  kind.names_of_host = {{"DeviceClass", "spec.spec.devices.requests.exactly.deviceClassName"},
+                        {"DeviceClass", "spec.spec.devices.requests.firstAvailable.deviceClassName"}};
   return kind;
 }
 
@@ -321,6 +330,8 @@ std::vector<SyncedKind> all_kinds() {
           .judged = true,
           .patch_content = patch_pod_spec,
           .host_views = {{"ephemeralcontainers", patch_ephemeral_containers}, {"resize", patch_resources}},
+          .names_of_host = {{"RuntimeClass", "spec.runtimeClassName"},
+                            {"PriorityClass", "spec.priorityClassName", is_system_class}},
       },
       {
           .kind = "Service",

@@ -45,6 +45,13 @@ struct HostView {
   void (*patch_content)(const schema::Value& host_object, const schema::Value& desired, schema::Value patch);
 };
 
+/// A place where a kind's objects name one of the host's.
+struct NamedPlace {
+  std::string_view kind,
+      path;  // "StorageClass", "spec.storageClassName": of each entry, where there is a list on the way
+  bool (*always)(std::string_view name) = nullptr;  // names that are nobody's to show
+};
+
 struct SyncedKind {
   std::string_view kind;  // of the row, and the first part of its keys
   kube::Resource resource;
@@ -91,6 +98,8 @@ struct SyncedKind {
   void (*patch_content)(const schema::Value& host_object, const schema::Value& desired, schema::Value patch) = nullptr;
   /// What changes through subresources of the host object: before `patch_content` is asked.
   std::vector<HostView> host_views{};
+  /// What its objects name and the host does not show keeps them from crossing (unshown_name()).
+  std::vector<NamedPlace> names_of_host{};
   bool made_anew = false;          // when the host refuses a change as invalid: only a new object can carry it
   std::string_view status_rows{};  // rows (fields_from_host.cpp) by which reconcile_copied() brings status back
   /// Fields of the spec that the host fills where the tenant's has none, and annotations in which it says how that

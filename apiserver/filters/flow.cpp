@@ -118,8 +118,9 @@ void with_seat(const ContextPtr& context, void (*next)(const ContextPtr& context
   context->flow = flow;
   const bool limited = !flow->exempt;
   const unsigned seats = limited ? width_of(*context, attributes, *flow) : 1;
-  if (control.enter(*flow, seats, context->seat)) return next(context);
-  std::make_shared<Parked>(context, flow, next)->wait(seats, flow->schema->flow_of(attributes));
+  const std::uint64_t flow_value = flow->schema->flow_of(attributes);
+  if (control.enter(*flow, seats, flow_value, context->seat)) return next(context);
+  std::make_shared<Parked>(context, flow, next)->wait(seats, flow_value);
 }
 
 }  // namespace sublet::apiserver

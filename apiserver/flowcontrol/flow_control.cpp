@@ -303,7 +303,7 @@ bool FlowControl::fits(const PriorityLevel& level, unsigned seats) const {
   return of_others + used <= seats_ || level.in_use() == 0;  // one at least, however wide
 }
 
-bool FlowControl::enter(const Flow& flow, unsigned seats, Seat& seat) {
+bool FlowControl::enter(const Flow& flow, unsigned seats, std::uint64_t flow_value, Seat& seat) {
   PriorityLevel& level = *flow.level;
   {
     const MutexLock lock(mutex_);
@@ -311,7 +311,8 @@ bool FlowControl::enter(const Flow& flow, unsigned seats, Seat& seat) {
     if (level.waiting() > 0 || !fits(level, seats)) return false;
     if (waiting_ > 0 && !level.spec().exempt && level.in_use() + seats > level.limits().nominal) return false;
     const Recount recount(spoken_for_, level);
-    level.take(seats);
+    seat.since = seats > 1 ? clock_.steady_now() : SteadyTime();
+    seat.queue = level.take(seats, flow_value, seat.since);
   }
   settle(seat, *this, flow, seats);
   return true;

@@ -36,7 +36,7 @@ class FlowControl final : public SeatKeeper {
 
   std::shared_ptr<const Flow> classify(const Attributes& attributes) const;
   /// Takes seats at once; false: the request has to wait, or to go.
-  bool enter(const Flow& flow, unsigned seats, Seat& seat);
+  bool enter(const Flow& flow, unsigned seats, std::uint64_t flow_value, Seat& seat);
   /// What enter() did not let in: it waits with others of `flow_value` until resume() or refuse(), which may come
   /// before this returns. `seat` and `flow` live as long as `request`.
   void park(const Flow& flow, unsigned seats, std::uint64_t flow_value, Seat& seat, const ParkedPtr& request);

@@ -69,9 +69,9 @@ class FlowControlTest : public testing::Test {
     return made;
   }
   /// Somebody who has got so many seats.
-  std::unique_ptr<Seat> seated(const Flow& of, unsigned seats) {
+  std::unique_ptr<Seat> seated(const Flow& of, unsigned seats, std::uint64_t value = 7 + 8 * 6) {  // queues 7 and 6
     auto seat = std::make_unique<Seat>();
-    return control->enter(of, seats, *seat) ? std::move(seat) : nullptr;
+    return control->enter(of, seats, value, *seat) ? std::move(seat) : nullptr;
   }
   std::shared_ptr<Waiter> wait(const Flow& of, const std::string& name, unsigned seats = 1, std::uint64_t value = 7) {
     auto waiter = std::make_shared<Waiter>(&told, name);
@@ -208,6 +208,25 @@ TEST_F(FlowControlTest, WhoComesAgainAndAgainLeavesOthersTheirShare) {
   }
   EXPECT_GE(done["flood"], 18) << "two of five queues that have something";
   for (const auto* name : {"again-1", "again-2", "again-3"}) EXPECT_GE(done[name], 9) << name;
+}
+
+// What it holds counts before it is given back, and though it never waited: else all that it has in line would go
+// first.
+TEST_F(FlowControlTest, WhoHoldsManySeatsForLongIsNotNextAgain) {
+  const auto a = flow("ann");
+  const auto all_of_b = seated(*flow("bob"), 50);
+  std::vector<std::unique_ptr<Seat>> held;
+  for (int i = 0; i < 5; ++i) held.push_back(seated(*a, 10, 0));  // queues 0 and 1
+  std::vector<std::shared_ptr<Waiter>> waiters;
+  for (int i = 0; i < 5; ++i) waiters.push_back(wait(*a, "again", 10, 0));
+  clock.advance(milliseconds(1000));
+  for (int i = 0; i < 2; ++i) waiters.push_back(wait(*a, "later", 1, 3 + 8 * 4));
+  clock.advance(milliseconds(1500));
+  held.pop_back();
+  EXPECT_EQ(told, (std::vector<std::string>{"later", "later"}));
+  // It has its turn as long as nobody else waits.
+  held.clear();
+  EXPECT_EQ(std::ranges::count(told, "again"), 4);
 }
 
 TEST_F(FlowControlTest, WhatMayNotWaitIsRefusedAndWhatWaitsTooLongToo) {

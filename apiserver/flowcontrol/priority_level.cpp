@@ -9,11 +9,13 @@ namespace {
 using schema::Value;
 using Seconds = std::chrono::duration<double>;
 
-constexpr double kGuess = 0.003;       // seconds that a request is thought to take until it is known
+constexpr double kGuessMax = 1;        // seconds: a flow whose requests take long is not put off for longer
 constexpr double kWidestShare = 0.15;  // of its level's seats, for one request
 constexpr unsigned kWidest = 100;      // seats
 constexpr std::int64_t kHandMax = 60, kQueuesMax = 100'000;  // upstream's limits on memory and hash bits
 constexpr int kRetryAfterMax = 32;
+
+double seconds_of(SteadyTime time) { return Seconds(time.time_since_epoch()).count(); }
 
 std::optional<std::int64_t> number_of(const Value& value) {
   return value ? std::optional(value.integer()) : std::nullopt;
@@ -92,18 +94,7 @@ void PriorityLevel::advance(SteadyTime now) {
   const double seconds = Seconds(now - advanced_).count();
   advanced_ = now;
   if (busy_queues_ == 0 || seconds <= 0) return;
-  const auto wanted = std::min(in_use_ + waiting_seats_, std::max<std::int64_t>(limits_.nominal, in_use_));
-  virtual_now_ += seconds * static_cast<double>(wanted) / static_cast<double>(busy_queues_);
-}
-
-// The virtual time of those who wait: virtual_now_, unless a queue is served that begins earlier. A queue is behind the
-// time while what it was given is not done yet, for until then it has only paid the guess: who comes now does not pay
-// for that with its own wait, as long as it has not had its share either.
-double PriorityLevel::waiting_since() const {
-  double least = virtual_now_;
-  for (const Queue& queue : queues_)
-    if (!queue.requests.empty()) least = std::min(least, queue.starts);
-  return least;
+  virtual_now_ += seconds * static_cast<double>(counted_) / static_cast<double>(busy_queues_);
 }
 
 PriorityLevel::Queue& PriorityLevel::shortest(std::uint64_t flow) {
@@ -116,21 +107,56 @@ PriorityLevel::Queue& PriorityLevel::shortest(std::uint64_t flow) {
   return queues_[static_cast<std::size_t>(*best)];
 }
 
+// Where a queue stands: what it was given, and of what it is given now what is worked off or thought to come.
+double PriorityLevel::Queue::reached(double second) const {
+  const auto used = static_cast<double>(used_seats);
+  return starts + std::max(used * second - begun, used * guess);
+}
+
+// The virtual time of those who wait: virtual_now_, unless one of them stands behind it. Who comes now does not pay for
+// that with its own wait, as long as it has not had its share either.
+double PriorityLevel::waiting_since(SteadyTime now) const {
+  double least = virtual_now_;
+  for (const Queue& queue : queues_)
+    if (!queue.requests.empty()) least = std::min(least, queue.reached(seconds_of(now)));
+  return least;
+}
+
+void PriorityLevel::enter(Queue& queue, SteadyTime now) {
+  if (!queue.idle()) return;
+  queue.starts = std::min(std::max(queue.starts, waiting_since(now)), virtual_now_);
+  queue.guess = kGuess;
+  ++busy_queues_;
+}
+
+void PriorityLevel::begin(Queue& queue, unsigned seats, SteadyTime now) {
+  queue.used_seats += seats;
+  queue.begun += seats * seconds_of(now);
+  counted_ += seats;
+  in_use_ += seats;
+}
+
+int PriorityLevel::take(unsigned seats, std::uint64_t flow, SteadyTime now) {
+  if (seats <= 1 || !spec_.queuing) {
+    in_use_ += seats;
+    return -1;
+  }
+  advance(now);
+  Queue& queue = shortest(flow);
+  enter(queue, now);
+  begin(queue, seats, now);
+  return static_cast<int>(&queue - queues_.data());
+}
+
 bool PriorityLevel::park(const ParkedPtr& request, std::uint64_t flow, SteadyTime now) {
   advance(now);
   Queue& queue = shortest(flow);
   if (static_cast<std::int64_t>(queue.requests.size()) >= spec_.length) return false;
-  if (queue.requests.empty()) {
-    const double come_to = waiting_since();
-    ++busy_queues_;
-    if (queue.used_seats == 0) queue.starts = std::min(std::max(queue.starts, come_to), virtual_now_);
-    queue.starts = std::max(queue.starts, come_to - kGuess * kWidest);
-  }
+  enter(queue, now);
   request->queue = static_cast<int>(&queue - queues_.data());
   request->since = now;
   queue.requests.push_back(request);
   queue.waiting_seats += request->seats;
-  waiting_seats_ += request->seats;
   ++waiting_;
   return true;
 }
@@ -139,12 +165,13 @@ const ParkedRequest* PriorityLevel::next(SteadyTime now) {
   if (waiting_ == 0) return nullptr;
   advance(now);
   double least = 0;
+  const double second = seconds_of(now);
   next_ = -1;
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     const std::size_t at = (turn_ + i) % queues_.size();
     const Queue& queue = queues_[at];
     if (queue.requests.empty()) continue;
-    const double ends = queue.starts + kGuess * queue.requests.front()->seats;
+    const double ends = queue.reached(second) + queue.guess * queue.requests.front()->seats;
     if (next_ >= 0 && ends >= least) continue;
     least = ends;
     next_ = static_cast<int>(at);
@@ -158,26 +185,29 @@ ParkedPtr PriorityLevel::take_next(SteadyTime now) {
   turn_ = (static_cast<std::size_t>(next_) + 1) % queues_.size();
   ParkedPtr request = std::move(queue.requests.front());
   queue.requests.pop_front();
-  left(queue, *request);
-  queue.starts += kGuess * request->seats;
-  queue.used_seats += request->seats;
-  take(request->seats);
+  queue.waiting_seats -= request->seats;
+  --waiting_;
+  begin(queue, request->seats, now);
   return request;
 }
 
 void PriorityLevel::left(Queue& queue, const ParkedRequest& request) {
   queue.waiting_seats -= request.seats;
-  waiting_seats_ -= request.seats;
   --waiting_;
-  if (queue.requests.empty()) --busy_queues_;
+  if (queue.idle()) --busy_queues_;
 }
 
 void PriorityLevel::give_back(unsigned seats, int queue, SteadyTime::duration worked, SteadyTime now) {
   if (queue >= 0) {
     advance(now);
+    const double took = Seconds(worked).count();
     Queue& of = queues_[static_cast<std::size_t>(queue)];
     of.used_seats -= seats;
-    of.starts += (Seconds(worked).count() - kGuess) * seats;  // what it has really taken
+    of.begun = of.used_seats == 0 ? 0 : of.begun - seats * (seconds_of(now) - took);
+    of.starts += took * seats;
+    of.guess = std::clamp(took, kGuess, kGuessMax);
+    counted_ -= seats;
+    if (of.idle()) --busy_queues_;
   }
   in_use_ -= seats;
 }

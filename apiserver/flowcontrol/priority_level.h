@@ -3,7 +3,9 @@
 // A request that finds no seat is dealt into the shortest of a few queues (shuffle sharding by its flow), so that a
 // flow that sends much fills its own hand of queues and not those of others. From the queues requests come in the order
 // of their virtual finish, as upstream's fair queuing has it (KEP 1040): every queue with requests gets the same share
-// of the seats, and a request counts for its seats times the time that it was worked on.
+// of the seats, and a request counts for its seats times the time that it is worked on. Otherwise than upstream's it
+// counts while it is worked on, and wide ones that never waited count too: who holds many seats for long would else
+// have more of them before anybody who comes later.
 //
 // No lock, no clock, no store: FlowControl holds its lock around every call and says what time it is.
 #pragma once
@@ -82,8 +84,9 @@ class PriorityLevel {
   void leave() { gone_ = true; }
   std::size_t waiting() const { return waiting_; }
 
-  void take(unsigned seats) { in_use_ += seats; }
-  /// What take() or take_next() took; `queue` and `worked` of one that had waited.
+  /// Seats for one that does not wait. The queue that they count for; -1: for none, as a single seat.
+  int take(unsigned seats, std::uint64_t flow, SteadyTime now);
+  /// What take() or take_next() took; `worked` of one that counts for a queue.
   void give_back(unsigned seats, int queue, SteadyTime::duration worked, SteadyTime now);
 
   /// False: its queue is full.
@@ -103,20 +106,28 @@ class PriorityLevel {
   metrics::Gauge *seats_gauge = nullptr, *limit_gauge = nullptr;
 
  private:
+  static constexpr double kGuess = 0.003;  // seconds that a request is thought to take until it is known
   struct Queue {
+    bool idle() const { return requests.empty() && used_seats == 0; }
+    double reached(double second) const;
     std::deque<ParkedPtr> requests;
     std::int64_t waiting_seats = 0, used_seats = 0;
-    double starts = 0;  // virtual time at which its next request begins
+    double starts = 0;      // virtual time at which its next request begins, but for those that are worked on
+    double begun = 0;       // of these, in sum: seats times the second at which each began
+    double guess = kGuess;  // seconds that its next one is thought to take
   };
   void advance(SteadyTime now);
-  double waiting_since() const;
+  double waiting_since(SteadyTime now) const;
   Queue& shortest(std::uint64_t flow);
+  /// It is about to have a request.
+  void enter(Queue& queue, SteadyTime now);
+  void begin(Queue& queue, unsigned seats, SteadyTime now);
   void left(Queue& queue, const ParkedRequest& request);
 
   LevelSpec spec_;
   Limits limits_;
   bool gone_ = false;
-  std::int64_t in_use_ = 0, waiting_seats_ = 0;
+  std::int64_t in_use_ = 0, counted_ = 0;  // seats; those that count for a queue
   std::size_t waiting_ = 0, busy_queues_ = 0;
   std::vector<Queue> queues_;
   std::vector<int> hand_;

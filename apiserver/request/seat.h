@@ -41,8 +41,8 @@ struct Seat {
   PriorityLevel* level = nullptr;
   metrics::Gauge* executing = nullptr;  // of the flow schema
   unsigned seats = 0;
-  int queue = -1;      // that it came out of; -1: it did not wait
-  SteadyTime since{};  // it left the queue
+  int queue = -1;      // that it counts for; -1: none
+  SteadyTime since{};  // it was taken, where there is a queue
 };
 
 }  // namespace sublet::apiserver

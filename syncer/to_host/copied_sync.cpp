@@ -6,7 +6,6 @@
 #include "syncer/from_host/tenant_words.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/to_host/written.h"
-#include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
 
@@ -133,14 +132,6 @@ void tell_of_refusal(Border& border, const SyncedKind& kind, const Value& tenant
                       "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + said);
 }
 
-// "": it names nothing that is hidden.
-std::string unshown_name_in(const Border& border, const SyncedKind& kind, const Value& tenant_object) {
-  if (!kind.custom) return {};
-  for (const HostName& named : host_names_in(*kind.custom, tenant_object))
-    if (auto why = unshown_name(border, NamedKind::custom, named); !why.empty()) return why;
-  return {};
-}
-
 }  // namespace
 
 Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::string& tenant_namespace,
@@ -155,7 +146,7 @@ Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::
     return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
   }
   const Document tenant_object = whole(*tenant_cached, kind);
-  if (const std::string why = unshown_name_in(border, kind, tenant_object.root()); !why.empty()) {
+  if (const std::string why = unshown_name(border, kind, tenant_object.root(), host_cached); !why.empty()) {
     record_tenant_event(border, tenant_object.root(), "Warning", "SyncDenied", why);
     return kUnshownWait;
   }

@@ -204,12 +204,65 @@ void watch_tenant_services(Border& border, Sides& sides) {
   watch_tenant_by_name(border, sides);
 }
 
-std::string unshown_name(const Border& border, NamedKind of, const HostName& named) {
-  const bool custom = of == NamedKind::custom;
-  for (const Sides& one : border.kinds)
-    if ((one.kind.custom != nullptr) == custom && one.kind.direction == Direction::from_host && one.host &&
-        one.kind.kubernetes_kind() == named.kind && !one.host->get("", named.name))
-      return named.path + ": " + named.kind + " \"" + named.name + "\" is none of those that the host shows";
+namespace {
+
+// At the end of a dotted path that goes through lists.
+void find_names(const Value& value, std::string_view path, const std::string& at, std::string_view kind,
+                std::vector<HostName>& into) {
+  if (value.is_array()) {
+    std::size_t index = 0;
+    for (const Value entry : value) find_names(entry, path, at + "[" + std::to_string(index++) + "]", kind, into);
+  } else if (path.empty()) {
+    if (!value.text().empty()) into.push_back({std::string(kind), value.string(), at});
+  } else {
+    const auto member = path.substr(0, path.find('.'));
+    path.remove_prefix(std::min(path.size(), member.size() + 1));
+    find_names(value[member], path, at + (at.empty() ? "" : ".") + std::string(member), kind, into);
+  }
+}
+
+std::vector<HostName> names_of_host_in(const SyncedKind& kind, const Value& object) {
+  if (kind.custom) return host_names_in(*kind.custom, object);
+  std::vector<HostName> names;
+  for (const NamedPlace& place : kind.names_of_host) {
+    std::vector<HostName> found;
+    find_names(object, place.path, "", place.kind, found);
+    for (HostName& one : found)
+      if (!place.always || !place.always(one.name)) names.push_back(std::move(one));
+  }
+  return names;
+}
+
+bool is_named(const SyncedKind& kind, const Value& object, const HostName& named) {
+  return std::ranges::any_of(names_of_host_in(kind, object),
+                             [&](const HostName& one) { return one.kind == named.kind && one.name == named.name; });
+}
+
+// Where the tenant's own objects of a kind cross, a name is one of theirs; where the host's are not asked for,
+// anybody's.
+bool is_shown(const Border& border, bool custom, const HostName& named) {
+  bool shown = true;
+  for (const Sides& one : border.kinds) {
+    if ((one.kind.custom != nullptr) != custom || one.kind.kubernetes_kind() != named.kind) continue;
+    const bool wanted = is_wanted(one.kind, border.context());
+    if (one.kind.direction == Direction::to_host && !custom && wanted) return true;
+    if (one.kind.direction == Direction::from_host && one.host)
+      shown =
+          shown && wanted && (!one.kind.comes || one.kind.comes(border, named.name)) && one.host->get("", named.name);
+  }
+  return shown;
+}
+
+}  // namespace
+
+std::string unshown_name(const Border& border, const SyncedKind& kind, const Value& tenant_object,
+                         const kube::CachedPtr& host_cached) {
+  const bool custom = kind.custom != nullptr;
+  for (const HostName& named : names_of_host_in(kind, tenant_object)) {
+    if (is_shown(border, custom, named)) continue;
+    if (host_cached && !custom && is_named(kind, host_cached->document().root(), named)) continue;
+    return named.path + ": " + named.kind + " \"" + named.name + "\" is none of those that the host shows";
+  }
   return {};
 }
 

@@ -28,11 +28,11 @@ Outcome remove_from_host(Border& border, const kube::Resource& resource, const k
 /// Names of the tenant's namespaces whose labels the selector accepts, sorted; none while they are not watched.
 std::vector<std::string> namespaces_selected(const Border& border, const schema::Value& selector);
 
-/// Whose objects of the host a name may be of: a synced kind of Kubernetes' own, or of a custom resource.
-enum class NamedKind { builtin, custom };
-/// A name of the host that the tenant is not shown is none that its objects may use. Why one that uses it does not
-/// cross; "": it is shown, or comes from no host.
-std::string unshown_name(const Border& border, NamedKind of, const HostName& named);
+/// A name of the host that the tenant is not shown is none that its objects may use, whatever the tenant's API server
+/// has let pass. Why one that uses it does not cross; "": it may. What the host's object (null: there is none) names
+/// too is asked no more: it was shown once, or the host has chosen it.
+std::string unshown_name(const Border& border, const SyncedKind& kind, const schema::Value& tenant_object,
+                         const kube::CachedPtr& host_cached);
 inline constexpr std::chrono::seconds kUnshownWait{300};  // it may be shown by then
 
 /// Translates, with services' variables filled in for pods; a denial is reported on the tenant object and gives

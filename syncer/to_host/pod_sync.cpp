@@ -211,13 +211,6 @@ void tell_refusal(PodPair& pair, const Value& tenant_pod, std::string_view what,
           in_tenant_words(pair.border, error.message, pair.host_name, {pair.tenant_namespace, pair.tenant_name, {}}));
 }
 
-// Asked again here, whatever the tenant's API server let pass. "": the pod names no class that is hidden.
-std::string unshown_class(const Border& border, const Value& tenant_pod) {
-  const std::string name = tenant_pod["spec"]["runtimeClassName"].string();
-  if (name.empty() || !config_of(border.context()).runtime_classes_from_host) return {};
-  return unshown_name(border, NamedKind::builtin, {"RuntimeClass", name, "spec.runtimeClassName"});
-}
-
 // No host pod in the cache.
 Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
@@ -241,7 +234,7 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
       return Requeue(kLookAgain);
     forget_pod_from_before(border, pair.tenant_cached->uid);
   }
-  if (const std::string why = unshown_class(border, tenant_pod); !why.empty()) {
+  if (const std::string why = unshown_name(border, pair.sides.kind, tenant_pod, nullptr); !why.empty()) {
     record_tenant_event(border, tenant_pod, "Warning", "SyncDenied", why);
     return kUnshownWait;
   }

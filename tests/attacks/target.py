@@ -61,9 +61,9 @@ class Answer:
 class Api:
     """One API server, as somebody. A connection is kept between requests."""
 
-    def __init__(self, kubeconfig, with_certificate=True, headers=None):
+    def __init__(self, kubeconfig, with_certificate=True, headers=None, context=None):
         self.kubeconfig, self.headers, self.connection = kubeconfig, headers or {}, None
-        self.context = kubeconfig.tls(with_certificate)
+        self.context = context or kubeconfig.tls(with_certificate)
 
     def request(self, method, target, body=None, headers=None):
         if isinstance(body, (dict, list)):
@@ -111,8 +111,8 @@ class Target:
 
     def __enter__(self):
         self.state = tempfile.mkdtemp(prefix="sublet-attacks-")
+        self.before = {key: os.environ.get(key) for key in ("SUBLET_STATE_DIR", "KUBECONFIG")}
         os.environ["SUBLET_STATE_DIR"] = self.state
-        self.before = {key: os.environ.get(key) for key in ("KUBECONFIG",)}
         os.environ["KUBECONFIG"] = os.path.join(self.state, "kubeconfig")
         flags = []
         if self.template:
@@ -175,6 +175,21 @@ class Target:
             if len(words) > 2 and words[0].endswith(b"subletd") and words[1] == role.encode() and self.folder().encode() in words:
                 return int(path.split("/")[2])
         raise RuntimeError(f"no subletd {role} runs for {self.folder()}")
+
+
+_shared = {}
+
+
+def shared(neighbour=True):
+    """The target of all cases of a program that leave it as they found it: made when the first one asks, ended after the last case."""
+    if neighbour not in _shared:
+        _shared[neighbour] = Target(neighbour=neighbour).__enter__()
+    return _shared[neighbour]
+
+
+def end_shared():
+    while _shared:
+        _shared.popitem()[1].__exit__()
 
 
 def eventually(condition, what, seconds=WAIT_SECONDS):
