@@ -1,5 +1,7 @@
 #include "apiserver/conversion/conversion.h"
 
+#include <utility>
+
 #include "apiserver/conversion/autoscaler.h"
 
 namespace sublet::apiserver {
@@ -46,12 +48,15 @@ constexpr Conversion kConversions[] = {
 };
 
 thread_local int waiters_here = 0;
+thread_local bool missed_here = false;
 
 }  // namespace
 
 MayWait::MayWait() { ++waiters_here; }
 MayWait::~MayWait() { --waiters_here; }
 bool MayWait::here() { return waiters_here > 0; }
+void MayWait::miss() { missed_here = true; }
+bool MayWait::take_missed() { return std::exchange(missed_here, false); }
 
 const Conversion* Conversion::row_of(const schema::ResourceFacts& served) {
   for (const auto& conversion : kConversions)

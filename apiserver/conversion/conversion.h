@@ -31,6 +31,9 @@ class MayWait {
   MayWait(const MayWait&) = delete;
   MayWait& operator=(const MayWait&) = delete;
   static bool here();
+  /// Somebody would have had to wait on this thread, where nobody may. take_missed() tells it once.
+  static void miss();
+  static bool take_missed();
 };
 
 /// To one version, by a webhook (crd/webhook_converter.h). What is not at hand is asked for where MayWait::here(), else

@@ -180,6 +180,7 @@ class WebhookConverter::ToVersion final : public OutsideConversion {
   Outcome convert(Value object) const override {
     if (object["apiVersion"].text() == api_version_) return {};
     if (!MayWait::here()) {
+      MayWait::miss();
       converter_->stored_otherwise_ = true;  // so the next request waits for it elsewhere
       return fail(Reason::server_timeout, "the object must be converted to " + api_version_ + "; please try again");
     }

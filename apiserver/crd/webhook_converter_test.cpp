@@ -193,6 +193,77 @@ TEST_F(ConversionWebhook, WritesOfEveryKindGoThroughIt) {
   EXPECT_EQ(rig_.get(kV1)["items"].size(), 0u);
 }
 
+// Writes of the stored version, which need no conversion but for those who are asked about them in the other one: the
+// first, too, waits for it.
+TEST_F(ConversionWebhook, WhoIsAskedInAnotherVersionIsAskedFromTheFirstWriteOn) {
+  define();
+  hook_.on("/judge", [](const Value& request) {
+    EXPECT_EQ(request["kind"]["version"].text(), "v2");
+    EXPECT_EQ(request["requestKind"]["version"].text(), "v1");
+    const auto host = request["object"]["spec"]["host"].string();
+    return host == "a" ? std::string(R"("allowed":true)")
+                       : R"("allowed":false,"status":{"message":"not )" + host + "\"}";
+  });
+  const std::string admission = "/apis/admissionregistration.k8s.io/v1/";
+  const std::string rules =
+      R"("apiGroups":["stable.example.com"],"apiVersions":["v2"],"resources":["endpoints"],"operations":["*"])";
+  ASSERT_EQ(
+      rig_.post(admission + "validatingwebhookconfigurations",
+                R"({"metadata":{"name":"judge"},"webhooks":[{"name":"judge.example.com","clientConfig":{"url":")" +
+                    hook_.url("/judge") + R"(","caBundle":")" + hook_.ca_bundle() +
+                    R"("},"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[{)" + rules + "}]}]}")
+          .code,
+      201);
+  const auto made = rig_.post(kV1, v1("a"));
+  EXPECT_EQ(made.code, 201) << made.body;
+  EXPECT_EQ(made["spec"].to_json(), R"({"hostPort":"a:1","kind":"tcp"})");
+  const auto refused = rig_.patch(kV1 + "/a", "merge-patch", R"({"spec":{"hostPort":"b:1"}})");
+  EXPECT_EQ(refused.code, 400) << refused.body;
+  EXPECT_THAT(refused.text("message"), HasSubstr("denied the request: not b"));
+  hook_.on("/convert", [](const Value&) { return std::string(R"("result":{"status":"Failure","message":"ill"})"); });
+  const auto ill = rig_.post(kV1, v1("c"));
+  EXPECT_EQ(ill.code, 500) << ill.body;
+  EXPECT_THAT(ill.text("message"), HasSubstr("ill"));
+}
+
+TEST_F(ConversionWebhook, APolicyOfAnotherVersionJudgesTheFirstWrite) {
+  define();
+  const std::string admission = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic";
+  ASSERT_EQ(rig_.post(admission + "ies", R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{
+      "apiGroups":["stable.example.com"],"apiVersions":["v2"],"resources":["endpoints"],"operations":["*"]}]},
+      "validations":[{"expression":"object.spec.host != 'a'"}]}})")
+                .code,
+            201);
+  ASSERT_EQ(rig_.post(admission + "ybindings",
+                      R"({"metadata":{"name":"b"},"spec":{"policyName":"p","validationActions":["Deny"]}})")
+                .code,
+            201);
+  const auto refused = rig_.post(kV1, v1("a"));
+  EXPECT_EQ(refused.code, 422) << refused.body;
+  EXPECT_THAT(refused.text("message"), HasSubstr("object.spec.host != 'a'"));
+}
+
+TEST_F(ConversionWebhook, ParametersOfAnotherVersionAreRead) {
+  define();
+  ASSERT_EQ(rig_.post(kV1, v1("limit")).code, 201);
+  const std::string admission = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic";
+  ASSERT_EQ(rig_.post(admission + "ies", R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{
+      "apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"],"operations":["CREATE"]}]},
+      "paramKind":{"apiVersion":"stable.example.com/v2","kind":"Endpoint"},
+      "validations":[{"expression":"object.data.host == params.spec.host"}]}})")
+                .code,
+            201);
+  ASSERT_EQ(rig_.post(admission + "ybindings", R"({"metadata":{"name":"b"},"spec":{"policyName":"p",
+      "paramRef":{"name":"limit","namespace":"test","parameterNotFoundAction":"Deny"},"validationActions":["Deny"]}})")
+                .code,
+            201);
+  const std::string maps = "/api/v1/namespaces/test/configmaps";
+  const auto refused = rig_.post(maps, R"({"metadata":{"name":"x"},"data":{"host":"b"}})");
+  EXPECT_EQ(refused.code, 422) << refused.body;
+  EXPECT_THAT(refused.text("message"), HasSubstr("object.data.host == params.spec.host"));
+  EXPECT_EQ(rig_.post(maps, R"({"metadata":{"name":"x"},"data":{"host":"a"}})").code, 201);
+}
+
 TEST_F(ConversionWebhook, ManagersOwnFieldsOfTheirVersion) {
   define();
   ASSERT_EQ(apply(kV1 + "/a?fieldManager=one", v1("a")).code, 201);

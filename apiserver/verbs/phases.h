@@ -63,6 +63,7 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
 
   void run_by_size();
   void run();
+  void begin_aside();
   bool stale(const Write& write) const;
   Result<Step> prepare(Write& write);
   Result<Step> mutate_outside(Write& write);

@@ -98,9 +98,12 @@ void WriteRun::run() {
   while (attempts_-- > 0) {
     const store::Snapshot pending = context_->core->store.pending();
     Write write(*context_, pending);
+    (void)MayWait::take_missed();  // of whoever was here before
     auto prepared = prepare(write);
+    const bool waits = prepared && *prepared == Step::waits;
+    if (MayWait::take_missed() && !waits && !context_->aside) return begin_aside();
     if (!prepared) return answer_when_durable(fail(prepared.error()), pending.revision());
-    if (*prepared == Step::waits) return;
+    if (waits) return;
     context_->warnings.resize(plan_warnings_);
     auto planned = plan(write, *draft_);
     if (!planned) return answer_when_durable(fail(planned.error()), pending.revision());
@@ -111,6 +114,14 @@ void WriteRun::run() {
     if (commit(*planned)) return;
   }
   tell(fail(status_of(Reason::server_timeout, "the object is being changed too often; please try again", 1)));
+}
+
+// Something that is to be read, or shown to who is asked about the write, has to be converted by a webhook: from the
+// beginning, where that may be waited for.
+void WriteRun::begin_aside() {
+  draft_.reset();
+  phase_ = Phase::draft;
+  go_aside(context_, context_->core->conversions, [self = shared_from_this()] { self->run(); });
 }
 
 // Whether what the draft changes is not what is there now. A POST finds that out in plan().

@@ -2,6 +2,7 @@
 // same seed gives the same inputs on every machine, so a failure here can be repeated.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +18,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace {
 
+const std::string* current = nullptr;
+
+// The input that a target ends with goes into a file of the working folder, as libFuzzer does it.
+void keep_input(int) {
+  std::signal(SIGABRT, SIG_DFL);
+  if (std::FILE* file = current ? std::fopen("crash-input", "wb") : nullptr) {
+    (void)std::fwrite(current->data(), 1, current->size(), file);
+    (void)std::fclose(file);
+    (void)std::fputs("the input is in crash-input\n", stderr);
+  }
+  std::abort();
+}
+
 void run(const std::string& input) {
+  current = &input;
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
 }
 
@@ -54,6 +69,7 @@ std::string mutate(const std::vector<std::string>& corpus, std::mt19937& random)
 }  // namespace
 
 int main(int count, char** arguments) {
+  std::signal(SIGABRT, keep_input);  // of a sanitizer with ASAN_OPTIONS=abort_on_error=1
   if (count < 2) {
     std::fprintf(stderr, "usage: %s CORPUS_FOLDER [MUTATIONS | SECONDSs]\n", arguments[0]);
     return 2;

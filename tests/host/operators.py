@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Real managers of custom resources, unmodified, against `subletd apiserver`: JobSet and LeaderWorkerSet.
+"""Real managers of custom resources, unmodified, against `subletd apiserver`: JobSet, LeaderWorkerSet and Kueue.
 
-    tests/host/operators.py [jobset|lws ...] [--verbose]
+    tests/host/operators.py [--verbose]                     jobset and lws, as make test-host has it
+    tests/host/operators.py jobset|lws|kueue ... [--verbose]
 
 Each is installed as its module's config/default has it (kubectl kustomize), but for the Deployment: its program, built from the
-module (tools/testhost), runs here in the place of the pod, behind the same Service, with its webhooks on: LeaderWorkerSet makes
-its certificates by itself, JobSet is given some, as cert-manager would. A sample is then defaulted, refused, reconciled, scaled
-and finished; nobody but this script plays the kubelet. Needs an address of this machine that is not loopback; Go, or built programs.
+module (tools/testhost), runs here in the place of the pod, behind the same Service, with its webhooks on: LeaderWorkerSet and Kueue make
+their certificates by themselves, JobSet is given some, as cert-manager would. A sample is then defaulted, refused, reconciled, scaled
+and finished; nobody but this script plays the kubelet. Kueue's API server for pending workloads is left out: it serves on a port and in
+a folder of this machine that nothing can change. Needs an address of this machine that is not loopback; Go, or built programs.
 """
 
 import argparse
@@ -32,7 +34,8 @@ api = importlib.util.module_from_spec(SPEC)
 LOADER.exec_module(api)
 
 WAIT = 90
-MODULES = {"jobset": "sigs.k8s.io/jobset@v0.10.1", "lws": "sigs.k8s.io/lws@v0.7.0"}
+DEFAULT = ("jobset", "lws")  # Kueue's program takes minutes to build
+MODULES = {"jobset": "sigs.k8s.io/jobset@v0.10.1", "lws": "sigs.k8s.io/lws@v0.7.0", "kueue": "sigs.k8s.io/kueue@v0.15.0"}
 
 
 class Failure(Exception):
@@ -219,8 +222,17 @@ def certificate(world, name):
     return folder, base64.b64encode((folder / "tls.crt").read_bytes()).decode()
 
 
-def configuration(world, certificates, internal):
-    return f"""apiVersion: config.{world.name}.x-k8s.io/v1alpha1
+def mounted_certificates(world, folder):
+    """Those that the manager makes, as a pod's mount shows them."""
+    secret = f"/api/v1/namespaces/{world.space}/secrets/{world.name}-webhook-server-cert"
+    data = world.until("the certificates that it makes", lambda: ((world.get(secret) or {}).get("data") or {}), world.process)
+    for name in ("ca.crt", "tls.key", "tls.crt"):
+        (folder / (name + ".new")).write_bytes(base64.b64decode(data[name]))
+        (folder / (name + ".new")).rename(folder / name)
+
+
+def configuration(world, certificates, internal, version="v1alpha1"):
+    return f"""apiVersion: config.{world.name}.x-k8s.io/{version}
 kind: Configuration
 leaderElection: {{leaderElect: true, resourceNamespace: {world.space}}}
 internalCertManagement: {{enable: {internal}}}
@@ -284,11 +296,7 @@ def lws(world):
     folder.mkdir()
     world.install(lambda documents: documents)
     world.manager(configuration(world, folder, "true"))
-    secret = f"/api/v1/namespaces/{world.space}/secrets/lws-webhook-server-cert"
-    data = world.until("the certificates that it makes", lambda: ((world.get(secret) or {}).get("data") or {}), world.process)
-    for name in ("ca.crt", "tls.key", "tls.crt"):  # as a pod's mount shows them
-        (folder / (name + ".new")).write_bytes(base64.b64decode(data[name]))
-        (folder / (name + ".new")).rename(folder / name)
+    mounted_certificates(world, folder)
     path = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/default/leaderworkersets"
     template = {"size": 2, "workerTemplate": {"spec": {"containers": [container("nginx")]}}}
     sample = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {"name": "serve"},
@@ -325,15 +333,98 @@ def lws(world):
     world.expect("its StatefulSets go with it", lambda: not names(sets))
 
 
+def kueue(world):
+    folder = world.folder / "certificates"
+    folder.mkdir()
+    world.install(lambda documents: [d for d in documents if not re.search(r"^kind: APIService$", d, re.M)])
+    world.manager(configuration(world, folder, "true", "v1beta2") + f"namespace: {world.space}\nintegrations: {{frameworks: [batch/job]}}\n"
+                  "featureGates: {VisibilityOnDemand: false}\n")  # fmt: skip
+    mounted_certificates(world, folder)
+    base, jobs = "/apis/kueue.x-k8s.io/v1beta2", "/apis/batch/v1/namespaces/default/jobs"
+    workloads, local = base + "/namespaces/default/workloads", base + "/namespaces/default/localqueues"
+
+    def queue(name, **of_resource):
+        flavor = {"name": "batch", "resources": [{"name": "cpu", "nominalQuota": "2", **of_resource}]}
+        return {"metadata": {"name": name}, "spec": {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}]}}
+
+    def made(path, body):
+        answer = world.ask("POST", path, body)
+        if answer.status != 201:
+            raise Failure(f"kueue: {path}: {answer.body}")
+        return answer.body
+
+    def job(name):
+        work = {**container("main"), "resources": {"requests": {"cpu": "1"}}}
+        return made(jobs, {"metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": "user"}},
+                           "spec": {"parallelism": 2, "completions": 2, "template": {"spec": {"restartPolicy": "Never", "containers": [work]}}}})  # fmt: skip
+
+    def condition_of(name, kind):
+        for one in world.items(workloads):
+            if one["metadata"]["ownerReferences"][0]["name"] == name:
+                return next((c["status"] for c in one.get("status", {}).get("conditions", []) if c["type"] == kind), None)
+        return None
+
+    flavor = {"metadata": {"name": "batch"}, "spec": {"nodeLabels": {"pool": "batch"}}}
+    if world.webhooks_answer((base + "/resourceflavors", flavor))["metadata"].get("finalizers") != ["kueue.x-k8s.io/resource-in-use"]:
+        raise Failure("kueue: the webhook has set no finalizer")
+    world.say("its webhook sets a finalizer")
+    whole = queue("team")
+    whole["spec"]["cohortName"] = "all"
+    made(base + "/clusterqueues", whole)
+    other = world.get("/apis/kueue.x-k8s.io/v1beta1/clusterqueues/team")
+    if not other or other["spec"].get("cohort") != "all" or "cohortName" in other["spec"]:
+        raise Failure(f"kueue: the ClusterQueue in its other version is {other}")
+    world.say("its conversion webhook says a ClusterQueue in another version")
+    lending = queue("lending", lendingLimit="3")
+    lending["spec"]["cohort"] = "all"
+    world.refused("its webhook, which is of the newer version, refuses what is sent in the older one", "POST", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues",
+                  lending, 'admission webhook "vclusterqueue.kb.io" denied the request: spec.resourceGroups[0].flavors[0].resources[0].lendingLimit')  # fmt: skip
+    made(local, {"metadata": {"name": "user"}, "spec": {"clusterQueue": "team"}})
+    world.expect("the ClusterQueue is active", lambda: world.condition(base + "/clusterqueues/team", "Active"))
+    if job("first")["spec"].get("suspend") is not True:
+        raise Failure("kueue: the webhook has not suspended the Job")
+    world.say("its webhook suspends a Job")
+    world.expect("the Job is admitted, and goes on", lambda: condition_of("first", "Admitted") == "True" and world.get(jobs + "/first")["spec"]["suspend"] is False)
+    world.expect("its pods come", lambda: len(world.pods("job-name%3Dfirst")) == 2)
+    if any(pod["spec"].get("nodeSelector") != {"pool": "batch"} for pod in world.pods("job-name%3Dfirst")):
+        raise Failure("kueue: the pods have not the flavor's node labels")
+    world.say("on the flavor's nodes")
+    job("second")
+    world.expect("a second Job waits for quota", lambda: condition_of("second", "QuotaReserved") == "False")
+    world.expect("the LocalQueue counts both", lambda: [world.get(local + "/user").get("status", {}).get(k) for k in ("pendingWorkloads", "admittedWorkloads")] == [1, 1])
+    if world.pods("job-name%3Dsecond") or not re.search(r"^user\s+team\s+1\s+1$", world.kube("get", "localqueues", "--no-headers").strip()):
+        raise Failure(f"kueue: {world.kube('get', 'localqueues,pods')}")
+    world.say("columns, and no pod of the second")
+    world.refused("its webhook lets no running Job go to another queue", "PATCH", jobs + "/first", {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "x"}}},
+                  'admission webhook "vjob.kb.io" denied the request: metadata.labels[kueue.x-k8s.io/queue-name]', "application/merge-patch+json")  # fmt: skip
+
+    def finished(name):
+        def look():
+            world.play(f"job-name%3D{name}", "Succeeded")
+            return condition_of(name, "Finished") == "True"
+        return look
+
+    world.expect("the first Job's end is its Workload's", finished("first"))
+    world.expect("then the second is admitted", lambda: condition_of("second", "Admitted") == "True")
+    world.expect("and ends, too", finished("second"))
+    world.kube("delete", "jobs", "first", "second", "--wait")
+    world.expect("their Workloads go with them", lambda: not world.items(workloads))
+    world.kube("delete", "localqueue/user", "clusterqueue/team", "resourceflavor/batch", "--wait", "--timeout=60s")
+    world.say("what is in use no more is let go")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="jobset|lws")
+    parser.add_argument("names", nargs="*", metavar="jobset|lws|kueue")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
+    wanted = arguments.names or DEFAULT
+    if not set(wanted) <= set(MODULES):
+        parser.error(f"there are: {', '.join(MODULES)}")
     passed = failed = 0
-    for tour in (jobset, lws):
+    for tour in (jobset, lws, kueue):
         name = tour.__name__
-        if arguments.names and name not in arguments.names:
+        if name not in wanted:
             continue
         begin = time.monotonic()
         try:
