@@ -109,9 +109,13 @@ void leave_out_managed_fields(std::string& json) {
   json.shrink_to_fit();
 }
 
-CachedPtr to_cached(std::string json) {
+CachedPtr to_cached(std::string json, const InformerOptions& options) {
   if (!schema::is_utf8(json)) return nullptr;  // what is copied from it could not be said to anybody
   leave_out_managed_fields(json);
+  if (options.trim) {
+    options.trim(json);
+    json.shrink_to_fit();
+  }
   auto meta = read_object_meta(json);
   if (!meta || meta->name.empty()) return nullptr;
   auto out = std::make_shared<CachedObject>();
@@ -308,7 +312,7 @@ void Informer::Impl::add_page(std::string_view body) {
       JsonScanner items(value);
       std::string_view none, item;
       while (items.next(none, item))
-        if (CachedPtr object = to_cached(std::string(item))) listed.push_back(std::move(object));
+        if (CachedPtr object = to_cached(std::string(item), options)) listed.push_back(std::move(object));
     }
   }
 }
@@ -319,6 +323,7 @@ void Informer::Impl::apply_list() {
   for (const CachedPtr& object : listed) present.insert(object->namespace_name + "/" + object->name);
   for (const CachedPtr& object : cache.list())
     if (!present.contains(object->namespace_name + "/" + object->name)) remove(object);
+  cache.keep_traces_of(listed);
   for (const CachedPtr& object : listed) upsert(object);
   listed = {};
   if (lists > 1 && relisted) relisted();
@@ -362,7 +367,7 @@ void Informer::Impl::event_arrived(WatchEventType type, std::string object) {
     return;
   }
   ++events;
-  const CachedPtr cached = to_cached(std::move(object));
+  const CachedPtr cached = to_cached(std::move(object), options);
   if (!cached) return log::error("informer.event_without_name", {{"resource", options.resource.resource}});
   if (!cached->resource_version.empty()) resource_version = cached->resource_version;
   type == WatchEventType::deleted ? remove(cached) : upsert(cached);
@@ -407,7 +412,9 @@ void Informer::Impl::later(milliseconds delay, void (Impl::*step)()) {
 
 void Informer::Impl::upsert(const CachedPtr& object) {
   CachedPtr before = cache.get(object->namespace_name, object->name);
-  if (before && before->uid == object->uid && before->resource_version == object->resource_version) return;
+  if (before ? before->uid == object->uid && before->resource_version == object->resource_version
+             : cache.was_let_go(*object))
+    return;
   if (before && before->uid != object->uid) {  // deleted and made again while nobody looked
     remove(before);
     before = nullptr;
@@ -462,6 +469,7 @@ std::vector<CachedPtr> Informer::list() const { return impl_->cache.list(); }
 std::vector<CachedPtr> Informer::by_index(std::string_view index, std::string_view key) const {
   return impl_->cache.by_index(index, key);
 }
+void Informer::let_go(const CachedPtr& object) { impl_->cache.let_go(object); }
 const InformerOptions& Informer::options() const { return impl_->options; }
 
 Result<bool> Informer::up_to_date() const {
@@ -472,11 +480,13 @@ Result<bool> Informer::up_to_date() const {
   if (!list) return fail(list.error());
   const MutexLock lock(impl_->turn);  // no handler is in the middle of an event
   const schema::Value items = (*list)["items"];
-  if (items.size() != impl_->cache.list().size()) return false;
+  if (items.size() != impl_->cache.list().size() + impl_->cache.let_go_count()) return false;
   for (const schema::Value item : items) {
     const schema::Value meta = item["metadata"];
     const CachedPtr copy = impl_->cache.get(meta["namespace"].text(), meta["name"].text());
-    if (!copy || copy->resource_version != meta["resourceVersion"].text()) return false;
+    CachedObject now{
+        meta["namespace"].string(), meta["name"].string(), meta["uid"].string(), meta["resourceVersion"].string(), {}};
+    if (copy ? copy->resource_version != now.resource_version : !impl_->cache.was_let_go(now)) return false;
   }
   return true;
 }

@@ -275,6 +275,65 @@ TEST_F(InformerTest, MalformedFramesEndTheWatchAndItResumes) {
   seen(1);
 }
 
+TEST_F(InformerTest, WhatWasLetGoIsNotKeptAndNotToldAgain) {
+  auto watch = started();
+  watch->body(frame("ADDED", object("b", "ub", 11)) + frame("ADDED", object("c", "uc", 12)));
+  seen(2);
+  for (const char* name : {"b", "c"}) {
+    const CachedPtr told = informer_->get("ns", name);
+    informer_->let_go(told);
+    EXPECT_FALSE(informer_->get("ns", name));
+    EXPECT_TRUE(informer_->by_index("uid", told->uid).empty());
+  }
+  EXPECT_EQ(informer_->list().size(), 1u);
+  // The same state again is no news, a further one is; one that was made anew, too; and an end is nobody's.
+  watch->body(frame("MODIFIED", object("b", "ub", 11)) + frame("DELETED", object("c", "uc", 13)) +
+              frame("MODIFIED", object("b", "ub", 14)) + frame("ADDED", object("c", "uc2", 15)));
+  EXPECT_EQ(seen(2), (Seen{"->b14", "->c15"}));
+  EXPECT_TRUE(informer_->get("ns", "b"));
+}
+
+TEST_F(InformerTest, AListTellsOfWhatWasLetGoOnlyWhatIsNew) {
+  auto watch = started();
+  watch->body(frame("ADDED", object("b", "ub", 11)) + frame("ADDED", object("c", "uc", 12)) +
+              frame("ADDED", object("d", "ud", 13)));
+  seen(3);
+  for (const char* name : {"b", "c", "d"}) informer_->let_go(informer_->get("ns", name));
+  watch->body(frame("ERROR", expired()));
+  const std::string listed = list_of(50, {object("a", "ua", 5), object("b", "ub", 11), object("c", "uc", 40)});
+  transport_->next()->answer(200, listed);
+  EXPECT_EQ(seen(1), (Seen{"->c40"}));
+  watch = transport_->next();
+  watch->head(200);
+  auto asked = std::async(std::launch::async, [&] { return informer_->up_to_date(); });
+  transport_->next()->answer(200, listed);
+  EXPECT_TRUE(asked.get().value()) << "d is forgotten";
+  watch->body(frame("ADDED", object("d", "ud", 13)));  // after its end nothing is known of it
+  EXPECT_EQ(seen(1), (Seen{"->d13"}));
+}
+
+TEST_F(InformerTest, LetsGoOnlyWhatIsStillPresent) {
+  auto watch = started();
+  const CachedPtr earlier = informer_->get("ns", "a");
+  watch->body(frame("MODIFIED", object("a", "ua", 11)));
+  seen(1);
+  informer_->let_go(earlier);
+  ASSERT_TRUE(informer_->get("ns", "a"));
+  EXPECT_EQ(informer_->get("ns", "a")->resource_version, "11");
+}
+
+TEST_F(InformerTest, KeepsWhatIsNotTrimmed) {
+  Informer informer(loop_.loop(), client_,
+                    InformerOptions{.resource = {"", "v1", "configmaps"},
+                                    .trim = [](std::string& json) { json.replace(json.rfind("\"5\""), 3, "null"); }});
+  informer.start();
+  transport_->next()->answer(200, list_of(10, {object("a", "ua", 5)}));
+  ASSERT_TRUE(informer.wait_synced(seconds(60)));
+  const CachedPtr kept = informer.get("ns", "a");
+  EXPECT_TRUE(kept->json.ends_with(R"("data":{"v":null}})")) << kept->json;
+  EXPECT_EQ(kept->resource_version, "5");
+}
+
 TEST_F(InformerTest, SaysWhetherItIsUpToDate) {
   auto watch = started();
   const auto ask = [&](int code, const std::string& answer) {
@@ -287,6 +346,10 @@ TEST_F(InformerTest, SaysWhetherItIsUpToDate) {
   EXPECT_FALSE(ask(200, list_of(12, {object("b", "ub", 5)})).value()) << "another";
   EXPECT_FALSE(ask(200, list_of(12, {object("a", "ua", 5), object("b", "ub", 6)})).value()) << "one more";
   EXPECT_FALSE(ask(200, list_of(12, {})).value()) << "gone";
+  informer_->let_go(informer_->get("ns", "a"));
+  EXPECT_TRUE(ask(200, list_of(12, {object("a", "ua", 5)})).value());
+  EXPECT_FALSE(ask(200, list_of(12, {object("a", "ua", 6)})).value()) << "changed since it was let go";
+  EXPECT_FALSE(ask(200, list_of(12, {object("a", "ub", 5)})).value()) << "another";
   EXPECT_FALSE(ask(500, "no"));
 }
 

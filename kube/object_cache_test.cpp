@@ -50,5 +50,18 @@ TEST(ObjectCache, LeavesAnIndexByTheKeysItEnteredWith) {
   EXPECT_EQ(cache.by_index("moody", "second").size(), 1u);
 }
 
+TEST(ObjectCache, AnObjectMayNameAKeyTwice) {
+  ObjectCache cache;
+  cache.add_index("twice", [&](const CachedObject&) { return std::vector<std::string>{"key", "key"}; });
+  cache.put(object("a", ""));
+  EXPECT_EQ(cache.by_index("twice", "key").size(), 1u);
+  cache.put(object("a", ""));
+  cache.put(object("b", ""));
+  EXPECT_EQ(cache.by_index("twice", "key").size(), 2u);
+  cache.erase("default", "a");
+  cache.erase("default", "b");
+  EXPECT_TRUE(cache.by_index("twice", "key").empty());
+}
+
 }  // namespace
 }  // namespace sublet::kube

@@ -393,6 +393,7 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile = reconcile_used,
           .patch_content = patch_data,
           .made_anew = true,
+          .trim_host_copy = leave_out_tokens,
       },
       {
           // Its host objects are Secrets, and come with their copy.

@@ -128,6 +128,8 @@ struct SyncedKind {
   /// ConfigMaps and Secrets that the template maps into the tenant, and what it keeps on the host namespace.
   const patches::HostMapping* mapping = nullptr;
   std::string_view carried_as{};  // the rows (fields_from_host.cpp) by which they come
+  /// Takes out of a host object's JSON what the reconcilers do not ask the copy for.
+  void (*trim_host_copy)(std::string& json) = nullptr;
 
   /// The name by which translate() knows the kind.
   std::string_view translated_as() const { return custom ? kind : kubernetes_kind(); }
@@ -199,6 +201,8 @@ int lane_of_pod(const Border& border, const Sides& sides, std::string_view tenan
 
 Result<Requeue> reconcile_token(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                 const std::string& batch);
+/// Of a Secret of tokens it is enough to know whose are there: before one is made anew the host is asked.
+void leave_out_tokens(std::string& host_secret_json);
 
 void watch_tenant_services(Border& border, Sides& sides);
 /// As reconcile_copied(), and the host's addresses are brought to the tenant (to_host/service_sync.cpp).

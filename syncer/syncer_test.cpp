@@ -1056,6 +1056,68 @@ TEST_F(SyncerTest, AnEventThatComesBeforeItsPodIsToldAllTheSame) {
   EXPECT_EQ(await_event("web", "Scheduled"), "m");
 }
 
+TEST_F(SyncerTest, WhatIsToldOfAPodIsNotKept) {
+  create_pod("web");
+  Border border(syncer_loop.loop(), tenant.client_through(tenant_faults), host.client_through(faults),
+                syncer_options());
+  const Sides& events = border.sides("Event");
+  for (kube::Informer* copy : {border.sides("Pod").host.get(), events.host.get()}) {
+    copy->start();
+    ASSERT_TRUE(copy->wait_synced(seconds(60)));
+  }
+  host.create(kPods, R"({"metadata":{"name":")" + host_name_of("web") + R"(","namespace":"team",
+          "labels":{"sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"default"},
+          "annotations":{"sublet.dev/tenant-name":"web","sublet.dev/tenant-uid":")" +
+                         text(tenant_pod("web"), "metadata.uid") + R"("}},
+      "spec":{"serviceAccountName":"workload","automountServiceAccountToken":false,
+              "containers":[{"name":"main","image":"busybox"}]}})");
+  const auto say = [&](const std::string& name, const std::string& pod) {
+    host.create(kEvents, R"({"metadata":{"name":")" + name + R"(","namespace":"team"},"reason":"Killing","count":1,
+        "type":"Normal","message":"m","involvedObject":{"kind":"Pod","namespace":"team","name":")" +
+                             pod + R"("}})");
+    eventually([&] { return events.host->get("team", name) != nullptr; }, "the event is seen");
+  };
+  const auto look_at = [&](const std::string& name) {
+    EXPECT_TRUE(reconcile_event(border, events, "team", name));
+    return events.host->get("team", name) == nullptr;
+  };
+  eventually([&] { return border.host_pods().get("team", host_name_of("web")) != nullptr; }, "the pod is seen");
+  say("e", host_name_of("web"));
+  EXPECT_TRUE(look_at("e"));
+  EXPECT_EQ(await_event("web", "Killing"), "m");
+  host.patch(kEvents, "team", "e", R"({"count":2,"message":"again"})");
+  eventually([&] { return events.host->get("team", "e") != nullptr; }, "the change is seen");
+  EXPECT_TRUE(look_at("e"));
+  EXPECT_EQ(await_event("web", "Killing"), "again");
+  say("another", "not-there");
+  EXPECT_FALSE(look_at("another")) << "its pod may come";
+}
+
+TEST_F(SyncerTest, NoTokenIsKept) {
+  start_syncer();
+  full_pod("web");
+  settle();
+  Border border(syncer_loop.loop(), tenant.client_through(tenant_faults), host.client_through(faults),
+                syncer_options());
+  kube::Informer& secrets = *border.sides("Secret").host;
+  secrets.start();
+  ASSERT_TRUE(secrets.wait_synced(seconds(60)));
+  const std::string name = token_secret("web");
+  const Document on_host = host.get(kSecrets, kHostNamespace, name), kept = secrets.get("team", name)->document();
+  ASSERT_FALSE(on_host["data"].empty());
+  EXPECT_EQ(kept["data"].size(), on_host["data"].size());
+  for (const Value token : on_host["data"]) {
+    EXPECT_FALSE(token.text().empty());
+    EXPECT_TRUE(kept["data"].has(token.key()));
+    EXPECT_EQ(kept["data"][token.key()].text("?"), "");
+  }
+  std::size_t others = 0;
+  for (const kube::CachedPtr& secret : secrets.list())
+    if (secret->name != name)
+      for (const Value value : secret->document()["data"]) others += value.text().size();
+  EXPECT_GT(others, 0u) << "the tenant's own are held against the tenant's";
+}
+
 TEST_F(SyncerTest, UrgentKeysComeBeforeReportsAndEvents) {
   host.create(kPods, R"({"metadata":{"name":")" + host_name_of("there") +
                          R"(","namespace":"team","labels":{"sublet.dev/virtual-cluster-uid":"vc-uid"}},

@@ -1,5 +1,6 @@
 // Events: what the host says of a tenant's object that stands there, said again on the tenant's own with its uid, so
-// that `kubectl describe` shows it; host names in the text become the tenant's.
+// that `kubectl describe` shows it; host names in the text become the tenant's. The copy lets go what was told: a pod
+// has more bytes in its events than in itself.
 #include <algorithm>
 
 #include "sublet/base/mutex.h"
@@ -64,26 +65,22 @@ struct Told {
   Document event;
 };
 
-// What to tell the tenant of a host event; nothing when it is gone (the tenant's copy expires by itself) or not about a
-// tenant's object.
-std::optional<Told> told(Border& border, const Sides& sides, const std::string& host_namespace,
-                         const std::string& host_event_name) {
-  const auto cached = sides.host->get(host_namespace, host_event_name);
-  if (!cached) return std::nullopt;
-  const Document host_event = cached->document();
+// What to tell the tenant of a host event; nothing when it is not about a tenant's object, as far as is known by now.
+std::optional<Told> told(Border& border, const CachedObject& cached) {
+  const Document host_event = cached.document();
   const Sides* const kind = about(border, host_event.root());
   if (!kind) return std::nullopt;
   const auto owner = tenant_of(border, *kind, host_event["involvedObject"]["name"].string());
   if (!owner || owner->name.empty()) return std::nullopt;
-  const std::string name = owner->name.substr(0, 200) + "." + net::sha256_hex(cached->uid, 16);
+  const std::string name = owner->name.substr(0, 200) + "." + net::sha256_hex(cached.uid, 16);
   return Told{*owner, name, tenant_event(border, kind->kind, host_event.root(), *owner, name)};
 }
 
-Result<Requeue> tell(Border& border, const Told& what) {
+Outcome tell(Border& border, const Told& what) {
   const auto& [owner, name, event] = what;
   ++border.tenant_writes;
   const auto created = border.tenant.create(kEvents, owner.namespace_name, event.root());
-  if (created || created.error().is(Reason::not_found) || created.error().is(Reason::forbidden)) return Requeue();
+  if (created || created.error().is(Reason::not_found) || created.error().is(Reason::forbidden)) return {};
   if (!created.error().is(Reason::already_exists)) return fail(created.error());
   Document patch = Document::object();
   for (const std::string_view field : kGrowing)
@@ -91,8 +88,27 @@ Result<Requeue> tell(Border& border, const Told& what) {
   ++border.tenant_writes;
   const auto patched =
       border.tenant.patch(kEvents, owner.namespace_name, name, kube::PatchType::merge, patch.to_json());
-  if (patched || patched.error().is(Reason::not_found)) return Requeue();
+  if (patched || patched.error().is(Reason::not_found)) return {};
   return fail(patched.error());
+}
+
+bool has_it(Border& border, const Told& what) {
+  const auto existing = border.tenant.get(kEvents, what.owner.namespace_name, what.name);
+  return existing && std::all_of(std::begin(kGrowing), std::end(kGrowing), [&](std::string_view field) {
+           return !what.event[field] || what.event[field].equals(existing->root()[field]);
+         });
+}
+
+// One that is gone is not taken back: the tenant's expires by itself.
+Result<Requeue> look_at(Border& border, const Sides& sides, const std::string& host_namespace,
+                        const std::string& host_event, bool (*is_told)(Border& border, const Told& what)) {
+  const auto cached = sides.host->get(host_namespace, host_event);
+  const auto what = cached ? told(border, *cached) : std::nullopt;
+  if (!what) return Requeue();
+  if (!is_told(border, *what))
+    if (const auto said = tell(border, *what); !said) return fail(said.error());
+  sides.host->let_go(cached);
+  return Requeue();
 }
 
 }  // namespace
@@ -120,20 +136,12 @@ int lane_of_event(const Border&, const Sides&, std::string_view, std::string_vie
 
 Result<Requeue> reconcile_event(Border& border, const Sides& sides, const std::string& host_namespace,
                                 const std::string& host_event) {
-  const auto what = told(border, sides, host_namespace, host_event);
-  return what ? tell(border, *what) : Requeue();
+  return look_at(border, sides, host_namespace, host_event, [](Border&, const Told&) { return false; });
 }
 
 Result<Requeue> reconcile_past_event(Border& border, const Sides& sides, const std::string& host_namespace,
                                      const std::string& host_event) {
-  const auto what = told(border, sides, host_namespace, host_event);
-  if (!what) return Requeue();
-  const auto existing = border.tenant.get(kEvents, what->owner.namespace_name, what->name);
-  if (existing && std::all_of(std::begin(kGrowing), std::end(kGrowing), [&](std::string_view field) {
-        return !what->event[field] || what->event[field].equals(existing->root()[field]);
-      }))
-    return Requeue();
-  return tell(border, *what);
+  return look_at(border, sides, host_namespace, host_event, has_it);
 }
 
 }  // namespace sublet::syncer

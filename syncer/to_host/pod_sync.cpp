@@ -247,7 +247,8 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   return applied;
 }
 
-Outcome bind_tenant_pod(PodPair& pair, std::string_view node) {
+/// Whether it is bound by this; false: it may not be, or was before.
+Result<bool> bind_tenant_pod(PodPair& pair, std::string_view node) {
   Document binding = Document::object();
   Value root = binding.root();
   root.put("apiVersion", "v1");
@@ -263,7 +264,8 @@ Outcome bind_tenant_pod(PodPair& pair, std::string_view node) {
   ++pair.border.tenant_writes;
   const auto bound = pair.border.tenant.create(kPods, pair.tenant_namespace, root, pair.tenant_name, "binding");
   // Conflict: bound already and our cache is behind, or being deleted; the next event tells.
-  if (bound || bound.error().is(Reason::conflict) || bound.error().is(Reason::not_found)) return {};
+  if (bound) return true;
+  if (bound.error().is(Reason::conflict) || bound.error().is(Reason::not_found)) return false;
   return fail(bound.error());
 }
 
@@ -344,8 +346,12 @@ Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
   }
   // The status first: what the host knows must not wait for what the tenant wants.
   const std::string node = host_pod["spec"]["nodeName"].string();
-  if (!node.empty() && tenant_pod["spec"]["nodeName"].text().empty())
-    if (const auto bound = bind_tenant_pod(pair, node); !bound) return fail(bound.error());
+  if (!node.empty() && tenant_pod["spec"]["nodeName"].text().empty()) {
+    const auto bound = bind_tenant_pod(pair, node);
+    if (!bound) return fail(bound.error());
+    if (*bound)
+      return Requeue();  // that change brings the key back, with what is known by then: mostly a pod that runs
+  }
   if (const auto back = bring_status_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
   if (const auto back = bring_records_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
   if (host_metadata.has("deletionTimestamp")) return follow_host_deletion(pair, tenant_pod, host_pod.root());

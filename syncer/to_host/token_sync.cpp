@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sublet/base/random.h"
+#include "sublet/kube/json_scan.h"
 #include "sublet/schema/engine.h"
 #include "syncer/border.h"
 #include "syncer/to_host/host_object.h"
@@ -16,6 +17,7 @@ using schema::Value;
 
 constexpr std::string_view kAnnotationExpires = "sublet.dev/token-expires";
 constexpr std::string_view kAnnotationRefresh = "sublet.dev/token-refresh";
+constexpr std::string_view kTokensKind = "PodToken";
 
 struct IssuedToken {
   std::string token;
@@ -62,7 +64,7 @@ Document make_secret(const Border& border, const TokenRequest& any, std::string_
   Value annotations = metadata.object("annotations");
   annotations.put(kAnnotationTenantName, any.batch);
   annotations.put(kAnnotationTenantUid, any.batch);
-  annotations.put(kAnnotationTenantKind, "PodToken");
+  annotations.put(kAnnotationTenantKind, kTokensKind);
   root.object("data");
   return secret;
 }
@@ -130,12 +132,27 @@ Result<WallTime> fill(const Batch& batch, const Value& on_host, Value secret) {
 
 }  // namespace
 
+void leave_out_tokens(std::string& host_secret_json) {
+  const auto member = [](std::string_view object, std::string_view key) {
+    return kube::json_member(object, key).value_or("");
+  };
+  const std::string_view metadata = member(host_secret_json, "metadata");
+  if (kube::json_unquote(member(member(metadata, "annotations"), kAnnotationTenantKind)) != kTokensKind) return;
+  const std::string_view data = member(host_secret_json, "data");
+  if (data.empty()) return;
+  std::string keys = "{";
+  kube::JsonScanner scanner(data);
+  std::string_view key, value;
+  while (scanner.next(key, value)) keys.append(keys.size() == 1 ? "\"" : ",\"").append(key).append("\":\"\"");
+  host_secret_json.replace(static_cast<std::size_t>(data.data() - host_secret_json.data()), data.size(), keys + "}");
+}
+
 Result<Requeue> reconcile_token(Border& border, const Sides&, const std::string& tenant_namespace,
                                 const std::string& name) {
   const Sides& secrets = border.sides("Secret");
   const std::string secret_name = host_token_secret_name(name, tenant_namespace, border.context().virtual_cluster);
   const auto host_secret = secrets.host->get(border.host_namespace(), secret_name);
-  const Batch batch{border, border.tenant_pods().by_index(kUsesIndex, queue_key("PodToken", tenant_namespace, name))};
+  const Batch batch{border, border.tenant_pods().by_index(kUsesIndex, queue_key(kTokensKind, tenant_namespace, name))};
   if (batch.pods.empty()) {
     if (!host_secret) return Requeue();
     const auto removed = remove_from_host(border, kSecrets, *host_secret);

@@ -37,8 +37,9 @@ struct InformerOptions {
   Resource resource;
   std::string namespace_name{};  // "": all
   std::string label_selector{}, field_selector{};
-  Clock* clock = &Clock::system();     // how long a watch has lived; delays are the strand's
-  Random* random = &Random::system();  // of delays, and of how long a watch may live
+  std::function<void(std::string& json)> trim{};  // takes out of an object's JSON what nobody asks the copy for
+  Clock* clock = &Clock::system();                // how long a watch has lived; delays are the strand's
+  Random* random = &Random::system();             // of delays, and of how long a watch may live
 };
 
 /// `before` is null for an addition, `after` for a deletion, whose `before` is the last state that the server told.
@@ -67,6 +68,9 @@ class Informer {
   CachedPtr get(std::string_view namespace_name, std::string_view name) const;
   std::vector<CachedPtr> list() const;
   std::vector<CachedPtr> by_index(std::string_view index, std::string_view key) const;
+  /// This state of an object is of no more use: if it is still the present one, the copy forgets it, and notes only
+  /// that it was told. A change of it comes as an addition, its end is not told.
+  void let_go(const CachedPtr& object);
   const InformerOptions& options() const;
   /// Whether the copy is what the server lists now, every handler told. Asks it, and blocks: not from a handler.
   Result<bool> up_to_date() const;
