@@ -268,6 +268,39 @@ TEST_F(InformerTest, AWatchThatEndsAtOnceTimeAndAgainEndsInARelist) {
   EXPECT_NE(transport_->next()->request.target.find("resourceVersion=50&"), std::string::npos);
 }
 
+// As behind a connection that is only half there: nobody says that it has ended.
+TEST(SilentWatch, IsGivenUpAfterItsTimeAndGoesOnWhereItWas) {
+  ManualClock clock;
+  SteppedStrand strand(clock);
+  const auto all = [&] {
+    while (strand.step()) {
+    }
+  };
+  const auto transport = std::make_shared<ScriptedTransport>();
+  InformerOptions options{{"", "v1", "configmaps"}, "", "", ""};
+  options.clock = &clock;
+  Informer informer(strand, Client(transport), options);
+  informer.start();
+  all();
+  transport->next()->answer(200, list_of(10, {object("a", "ua", 5)}));
+  all();
+  const auto watch = transport->next();
+  watch->head(200);
+  watch->body(frame("MODIFIED", object("a", "ua", 12)));
+  all();
+  const std::string target = watch->request.target;
+  const seconds asked(std::stoi(target.substr(target.find("timeoutSeconds=") + 15)));
+  clock.advance(asked);
+  all();
+  EXPECT_FALSE(watch->cancelled()) << "the server's end may be on its way";
+  clock.advance(seconds(60));
+  all();
+  EXPECT_TRUE(watch->cancelled());
+  clock.advance(seconds(60));  // a failure's pause
+  all();
+  EXPECT_NE(transport->next()->request.target.find("watch=true&resourceVersion=12&"), std::string::npos);
+}
+
 TEST_F(InformerTest, MalformedFramesEndTheWatchAndItResumes) {
   auto watch = started();
   watch->body(frame("ADDED", object("b", "ub", 11)) + "{\"type\":\"WHAT\",\"object\":{}}\n");

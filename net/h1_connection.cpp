@@ -18,8 +18,6 @@
 namespace sublet::net {
 namespace {
 
-using Steady = std::chrono::steady_clock;
-
 constexpr std::size_t kReadSize = 16 * 1024;
 constexpr int kReadsPerEvent = 16;                     // then others get their turn
 constexpr std::size_t kPipelinedBytesMax = 64 * 1024;  // read ahead of a running answer, to notice the peer's end
@@ -124,8 +122,8 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
 
   Phase phase_ = Phase::none;
   std::uint64_t turn_ = 0, phase_turn_ = 0;  // a phase begins anew when a request or a write made progress
-  Steady::time_point deadline_ = Steady::time_point::max();
-  Steady::time_point timer_when_ = Steady::time_point::max();
+  SteadyTime deadline_ = SteadyTime::max();
+  SteadyTime timer_when_ = SteadyTime::max();
   Loop::TimerId timer_ = 0;
 };
 
@@ -135,7 +133,7 @@ void H1Connection::start() {
   core_->add(shared_from_this());
   core_->loop.watch_fd(stream_->fd(), EPOLLIN, [this](std::uint32_t events) { on_events(events); });
   phase_ = Phase::head;  // a peer that connects and says nothing gets the shorter time
-  deadline_ = Steady::now() + core_->limits.header_timeout;
+  deadline_ = core_->clock.steady_now() + core_->limits.header_timeout;
   arm();
   if (stream_->holds_input()) on_events(EPOLLIN);
 }
@@ -445,16 +443,16 @@ void H1Connection::update_deadline() {
     return std::chrono::milliseconds::zero();
   }();
   if (phase_ == Phase::stalled) stalled_at_ = stream_->unacknowledged();
-  deadline_ = phase_ == Phase::none ? Steady::time_point::max() : Steady::now() + limit;
+  deadline_ = phase_ == Phase::none ? SteadyTime::max() : core_->clock.steady_now() + limit;
   arm();
 }
 
 /// A timer that is due earlier than needed is left alone and looks again when it fires: requests set no timers.
 void H1Connection::arm() {
-  if (deadline_ == Steady::time_point::max() || (timer_ != 0 && timer_when_ <= deadline_)) return;
+  if (deadline_ == SteadyTime::max() || (timer_ != 0 && timer_when_ <= deadline_)) return;
   core_->loop.cancel(timer_);
   timer_when_ = deadline_;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Steady::now());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - core_->clock.steady_now());
   timer_ = core_->loop.after(left, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->on_timer();
   });
@@ -463,12 +461,12 @@ void H1Connection::arm() {
 void H1Connection::on_timer() {
   timer_ = 0;
   if (closed_) return;
-  if (Steady::now() >= deadline_) return expire();
+  if (core_->clock.steady_now() >= deadline_) return expire();
   arm();
 }
 
 void H1Connection::expire() {
-  deadline_ = Steady::time_point::max();
+  deadline_ = SteadyTime::max();
   if (phase_ == Phase::body && !body_dropped_)
     return refuse(408, Reason::timeout, "the request's body did not arrive in time");
   if (phase_ == Phase::stalled) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/loop_clock.h"
 #include "sublet/base/descriptor.h"
 #include "sublet/base/mutex.h"
 #include "sublet/base/wake_batch.h"
@@ -21,7 +22,6 @@
 namespace sublet::net {
 namespace {
 
-using Steady = std::chrono::steady_clock;
 using Task = std::function<void()>;
 
 constexpr int kEventsPerRound = 256;
@@ -53,11 +53,13 @@ struct Wake final : Sleeper {
 };
 
 struct TimerEntry {
-  Steady::time_point when;
+  SteadyTime when;
   Loop::TimerId id;
   // std::push_heap keeps the greatest on top: the earliest must be "greatest".
   bool operator<(const TimerEntry& other) const { return std::tie(other.when, other.id) < std::tie(when, id); }
 };
+
+thread_local const Clock* loop_clock = nullptr;
 
 [[noreturn]] void die(const char* what) {
   std::perror(what);
@@ -66,8 +68,13 @@ struct TimerEntry {
 
 }  // namespace
 
+LoopClock::LoopClock(const Clock& clock) : before_(std::exchange(loop_clock, &clock)) {}
+LoopClock::~LoopClock() { loop_clock = before_; }
+const Clock& LoopClock::current() { return loop_clock ? *loop_clock : Clock::system(); }
+
 struct Loop::Impl {
   // constant after construction
+  const Clock& clock = LoopClock::current();
   Descriptor epoll{::epoll_create1(EPOLL_CLOEXEC)};
   const std::shared_ptr<Wake> wake = std::make_shared<Wake>();
 
@@ -98,7 +105,7 @@ struct Loop::Impl {
     if (!tasks.empty()) return 0;
     while (!heap.empty() && !timers.contains(heap.front().id)) pop_timer();
     if (heap.empty()) return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(heap.front().when - Steady::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(heap.front().when - clock.steady_now()).count();
     return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
   }
 
@@ -108,7 +115,7 @@ struct Loop::Impl {
   }
 
   void run_due_timers() {
-    const auto now = Steady::now();
+    const auto now = clock.steady_now();
     for (;;) {
       Task task;
       {
@@ -255,7 +262,7 @@ void Loop::run_sync(const std::function<void()>& task) {
 Loop::TimerId Loop::after(std::chrono::milliseconds delay, std::function<void()> task) {
   MutexLock lock(impl_->mutex);
   const TimerId id = ++impl_->last_timer;
-  const auto when = Steady::now() + delay;
+  const auto when = impl_->clock.steady_now() + delay;
   const bool earliest = impl_->heap.empty() || when < impl_->heap.front().when;
   impl_->timers.emplace(id, std::move(task));
   impl_->heap.push_back({when, id});

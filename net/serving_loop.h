@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "net/loop_clock.h"
 #include "sublet/base/mutex.h"
 #include "sublet/net/courier.h"
 #include "sublet/net/http.h"
@@ -47,6 +48,7 @@ class ServingLoop : public std::enable_shared_from_this<ServingLoop> {
 
   // constant after construction
   Loop& loop;
+  const Clock& clock = LoopClock::current();
   const std::shared_ptr<Courier> courier;
   const HttpServerLimits limits;
 

@@ -1,6 +1,7 @@
 #include "syncer/outage.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sublet/base/back_off.h"
 #include "sublet/base/log.h"
@@ -119,11 +120,19 @@ std::size_t Outage::waiting() const {
   return waits_.size();
 }
 
+std::vector<std::string> Outage::to_be_told() {
+  if (!closed_) return {};
+  const MutexLock lock(mutex_);
+  if (!closed_ || clock_.steady_now() - closed_since_ < kTold) return {};
+  return std::exchange(untold_, {});
+}
+
 milliseconds Outage::pause() { return in_upper_half(doubled(kFirstPause, kLongestPause, tries_), random_); }
 
 void Outage::wait(const std::string& key, bool tried) {
   const auto [place, is_new] = waits_.try_emplace(key, tried);
   if (is_new) line_.push_back(key);
+  if (told_.insert(key).second) untold_.push_back(key);
   if (tried && (is_new || !place->second)) ++tried_;
   place->second = place->second || tried;
 }
@@ -163,6 +172,8 @@ void Outage::open() {
   }
   line_.clear();
   waits_.clear();
+  told_.clear();
+  untold_.clear();
   closed_ = false;
 }
 

@@ -5,7 +5,7 @@
 // long as they find nobody. So a host that is away is asked now and then, however many keys want it. Its first answer
 // opens the way for all, so that it is caught up with at once. One key's trouble is not the host's: until a second key
 // has found nobody a new one goes at once, who is let through is another one each time, and what does not need the host
-// keeps nobody waiting. Threads: any.
+// keeps nobody waiting. Of whoever waits for long somebody may be told (to_be_told()). Threads: any.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,8 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "sublet/base/clock.h"
 #include "sublet/base/mutex.h"
@@ -29,6 +31,8 @@ class Outage {
   static constexpr int kWitnesses = 2;  // different keys that found nobody: so many say that the host is away
   /// Keys that failed in one that was longer are not to blame for it, and go on with the others.
   static constexpr std::chrono::milliseconds kNoKeysFault{2000};
+  /// From then on it is said who waits.
+  static constexpr std::chrono::milliseconds kTold{10'000};
 
   Outage(Clock& clock, kube::WorkQueue& queue, Random& random) : clock_(clock), queue_(queue), random_(random) {}
 
@@ -44,6 +48,8 @@ class Outage {
   /// It found none, or asked nobody.
   void passed();
   std::size_t waiting() const;
+  /// Keys that wait in a line which has been there for kTold; each once, for as long as the line is there.
+  std::vector<std::string> to_be_told();
 
  private:
   std::chrono::milliseconds pause() SUBLET_REQUIRES(mutex_);
@@ -61,6 +67,8 @@ class Outage {
   mutable Mutex mutex_;
   std::deque<std::string> line_ SUBLET_GUARDED_BY(mutex_);                 // of keys that wait, who comes next first
   std::unordered_map<std::string, bool> waits_ SUBLET_GUARDED_BY(mutex_);  // the same: whether each was tried in vain
+  std::unordered_set<std::string> told_ SUBLET_GUARDED_BY(mutex_);         // or to be told: whoever has waited
+  std::vector<std::string> untold_ SUBLET_GUARDED_BY(mutex_);
   SteadyTime closed_since_ SUBLET_GUARDED_BY(mutex_), next_ SUBLET_GUARDED_BY(mutex_);
   int tries_ SUBLET_GUARDED_BY(mutex_) = 0, tried_ SUBLET_GUARDED_BY(mutex_) = 0;  // the latter: different keys
 };

@@ -10,6 +10,7 @@ namespace sublet::syncer {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 class OutageTest : public testing::Test {
@@ -99,6 +100,23 @@ TEST_F(OutageTest, WhatNeedsNoHostPasses) {
   work_for(2 * Outage::kLongestPause);  // the host's turn first, then theirs
   EXPECT_EQ(done.size(), 100u);
   EXPECT_LE(requests - before, 3);
+}
+
+TEST_F(OutageTest, WhoWaitsForLongIsToBeToldOnce) {
+  answers = false;
+  for (const char* key : {"pod/a", "pod/b", "pod/c"}) queue.add(key);
+  work_for(Outage::kTold - seconds(1));
+  EXPECT_TRUE(outage.to_be_told().empty());
+  work_for(seconds(2));
+  const auto told = outage.to_be_told();
+  EXPECT_EQ(std::set<std::string>(told.begin(), told.end()), (std::set<std::string>{"pod/a", "pod/b", "pod/c"}));
+  queue.add("pod/d");
+  work_for(minutes(1));
+  EXPECT_EQ(outage.to_be_told(), std::vector<std::string>{"pod/d"}) << "the others have been tried again meanwhile";
+  answers = true;
+  work_for(seconds(10));
+  EXPECT_EQ(done.size(), 4u);
+  EXPECT_TRUE(outage.to_be_told().empty());
 }
 
 TEST_F(OutageTest, OneThatIsNotAnsweredOnceIsTriedAgainSoon) {

@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <set>
 #include <thread>
 
 #include "sublet/base/sanitized.h"
-#include "syncer/two_servers_testing.h"
+#include "syncer/stepped_syncer_testing.h"
 
 namespace sublet::syncer {
 namespace {
@@ -15,42 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-std::ptrdiff_t threads_of_this_process() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
-}
-
-class SteppedSyncer : public TwoServers {
- protected:
-  SteppedSyncer() { clock.own_all_time(); }
-  ~SteppedSyncer() override { stop_syncer(); }
-
-  // One step of either kind; false: nothing is to be done now.
-  bool step() { return strand.step() || executor.step(); }
-  /// Steps until the condition holds; when there is nothing to step, the servers' answers are on the way, and ring.
-  void step_until(const std::function<bool()>& condition, std::string_view what) {
-    eventually(
-        [&] {
-          while (step())
-            if (condition()) return true;
-          return condition();
-        },
-        what);
-  }
-  void begin_syncer() {
-    kube::Client to_tenant = tenant.client_through(tenant_faults), to_host = host.client_through(faults);
-    threads_without = threads_of_this_process();  // the servers', and the transports'
-    syncer = std::make_unique<Syncer>(strand, executor, std::move(to_tenant), std::move(to_host), syncer_options());
-    syncer->begin();
-    step_until([&] { return syncer->synced(); }, "the copies are filled");
-    syncer->serve();
-  }
-  bool on_host(const std::string& pod) { return host_pod(pod).root().is_object(); }
-
-  SteppedStrand strand{clock, [this] { ring(); }};
-  SteppedExecutor executor;
-  std::ptrdiff_t threads_without = 0;
-};
 
 TEST_F(SteppedSyncer, APodCrossesAndItsStatusComesBackWithoutAThreadOrTimeOfItsOwn) {
   const SteadyTime began = clock.steady_now();
@@ -123,25 +86,6 @@ TEST_F(SteppedSyncer, TokensAreRenewedByTheTestsClockAlone) {
 // A host that is away, and what comes of it with many pods.
 class AwayHost : public SteppedSyncer {
  protected:
-  /// So much time, in pieces as short as the shortest pause that counts here.
-  void pass(milliseconds time) {
-    constexpr milliseconds kPiece{50};
-    for (milliseconds passed{0}; passed < time; passed += kPiece) {
-      while (step()) {
-      }
-      clock.advance(kPiece);
-    }
-  }
-  /// Asks only when nothing is left to do: a list of all pods after every step would take long.
-  void settle_until(const std::function<bool()>& condition, std::string_view what) {
-    eventually(
-        [&] {
-          while (step()) {
-          }
-          return condition();
-        },
-        what);
-  }
   std::set<std::string> pods_on_host() {
     std::set<std::string> names;
     const auto pods = host.client().list(kPods, kHostNamespace);
@@ -187,8 +131,20 @@ TEST_F(AwayHost, OnePodThatWaitedLongIsThereSoon) {
   faults.away(true);
   create_pod("web");
   settle_until([&] { return syncer->stats().queue_depth > 0; }, "the pod is known");
+  pass(seconds(5));
+  create_pod("second");
   pass(minutes(10));
   EXPECT_FALSE(on_host("web"));
+  create_pod("late");  // when it has long been known
+  for (const char* pod : {"web", "second", "late"}) {
+    const auto said = [&] {
+      return tenant.client().list(kEvents, kTenantNamespace,
+                                  {.field_selector = std::string("reason=HostAway,involvedObject.name=") + pod});
+    };
+    settle_until([&] { return said()->root()["items"].size() == 1; }, std::string(pod) + " says why it waits");
+    pass(minutes(1));
+    EXPECT_EQ(said()->root()["items"].at(0)["count"].integer(), 1) << "once";
+  }
   faults.away(false);
   pass(seconds(6));
   EXPECT_TRUE(on_host("web"));

@@ -195,6 +195,9 @@ void watch_host_pods(Border& border, Sides& sides);
 Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::string& tenant_namespace,
                               const std::string& tenant_name);
 void resync_pods(Border& border, const Sides& sides);
+/// To a tenant's pod that the host has not got yet, as an event.
+void tell_that_host_is_away(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                            const std::string& tenant_name);
 /// What must start first goes first: pods that the host does not have yet (0), then what pods that run report (1).
 int lane_of_pod(const Border& border, const Sides& sides, std::string_view tenant_namespace,
                 std::string_view tenant_name);

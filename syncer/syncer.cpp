@@ -46,11 +46,20 @@ struct Syncer::Impl {
   }
 
   void work(const std::string& key) {
-    if (!border.outage.may_pass(key)) return;
+    if (!border.outage.may_pass(key)) return tell_who_waits();
     static auto& duration = metrics::histogram("sublet_syncer_reconcile_seconds", "Time of one reconcile.");
     const SteadyTime started = border.clock.steady_now();
     reconcile(key);
     duration.observe(std::chrono::duration<double>(border.clock.steady_now() - started).count());
+  }
+
+  void tell_who_waits() {
+    for (const std::string& text : border.outage.to_be_told()) {
+      const KeyParts key = split_key(text);
+      const Sides* sides = border.sides_of_key(key.kind);
+      if (sides && sides->kind.reconcile == reconcile_pod)
+        tell_that_host_is_away(border, *sides, std::string(key.namespace_name), std::string(key.name));
+    }
   }
 
   static bool nobody_answered(const Status& status) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -580,6 +581,38 @@ TEST_F(SyncerTest, TheAnswerToACreateHasTheHostsAddress) {
     EXPECT_TRUE(
         made["spec"]["clusterIP"].equals(host.get(kServices, kHostNamespace, host_name_of(name))["spec"]["clusterIP"]));
   }
+}
+
+TEST_F(SyncerTest, APodKnowsTheServicesOfItsNamespaceByVariables) {
+  start_syncer();
+  const Document front = tenant.create(
+      kServices, R"({"metadata":{"name":"front-end","namespace":"default"},"spec":{"ports":[{"port":8080}]}})");
+  const Document names = tenant.create(
+      kServices, R"({"metadata":{"name":"names","namespace":"default"},)"
+                 R"("spec":{"ports":[{"name":"ask","port":53,"protocol":"UDP"},{"name":"far","port":53}]}})");
+  tenant.create({"", "v1", "namespaces"}, R"({"metadata":{"name":"apps"}})");
+  tenant.create(kServices, R"({"metadata":{"name":"elsewhere","namespace":"apps"},"spec":{"ports":[{"port":80}]}})");
+  const auto variables = [&](const std::string& pod) {
+    std::map<std::string, std::string> out;
+    const Document on_host = await_host_pod(pod);
+    for (const Value variable : on_host["spec"]["containers"].at(0)["env"])
+      out[variable["name"].string()] = variable["value"].string();
+    return out;
+  };
+  create_pod("web");
+  auto known = variables("web");
+  EXPECT_EQ(known["FRONT_END_SERVICE_HOST"], text(front, "spec.clusterIP"));
+  EXPECT_EQ(known["FRONT_END_SERVICE_PORT"], "8080");
+  EXPECT_EQ(known["FRONT_END_PORT_8080_TCP_ADDR"], text(front, "spec.clusterIP"));
+  EXPECT_EQ(known["NAMES_PORT"], "udp://" + text(names, "spec.clusterIP") + ":53") << "the first port's protocol";
+  EXPECT_EQ(known["NAMES_PORT_53_UDP_PROTO"], "udp");
+  EXPECT_EQ(known["NAMES_SERVICE_PORT_ASK"], "53");
+  EXPECT_EQ(known["KUBERNETES_SERVICE_HOST"], "10.1.2.3");
+  EXPECT_FALSE(known.contains("ELSEWHERE_SERVICE_HOST"));
+  create_pod("alone", R"(,"enableServiceLinks":false)");
+  known = variables("alone");
+  EXPECT_FALSE(known.contains("FRONT_END_SERVICE_HOST"));
+  EXPECT_EQ(known["KUBERNETES_SERVICE_HOST"], "10.1.2.3") << "which everybody is told";
 }
 
 // What a template lets cross as it is stays the tenant's, until the host writes there.

@@ -8,7 +8,7 @@ namespace sublet::apiserver {
 namespace {
 
 constexpr std::int64_t kTimeoutMin = 1800, kTimeoutSpan = 1800;  // seconds: uniform in [30, 60) minutes
-constexpr std::int64_t kTimeoutMax = 24 * 3600;
+constexpr std::int64_t kTimeoutMax = 365 * 24 * 3600;            // upstream knows none
 
 Result<std::chrono::milliseconds> watch_timeout(const RequestContext& context) {
   const auto text = context.query.get("timeoutSeconds");

@@ -141,7 +141,7 @@ Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::
   const auto tenant_cached = Border::carried(sides, tenant_namespace, name);
   const auto host_cached = border.on_host(sides, tenant_namespace, name);
   if (!tenant_cached || (kind.crosses_now && !kind.crosses_now(border, *tenant_cached))) {
-    if (!host_cached) return Requeue();
+    if (!host_cached || !host_cached->text({"metadata", "deletionTimestamp"}).empty()) return Requeue();
     const auto removed = remove_from_host(border, kind.resource, *host_cached);
     return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
   }

@@ -123,7 +123,13 @@ Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube
                               Document desired, const Value& tenant_object, const Keep& keep) {
   const Value wanted = desired.root();
   note_written(wanted);
-  if (host_cached) return patch_host(border, kind, host_cached->document().root(), wanted);
+  if (host_cached) {
+    const Document there = host_cached->document();
+    // An earlier one that is ending, perhaps for long (a claim, while pods use it): its end brings the key back.
+    if (there["metadata"].has("deletionTimestamp") && tenant_identity(there.root()).uid != tenant_identity(wanted).uid)
+      return Requeue();
+    return patch_host(border, kind, there.root(), wanted);
+  }
   ++border.host_writes;
   const auto created = border.host.create(kind.resource, border.host_place(kind), wanted);
   if (created) return Requeue();
@@ -155,6 +161,19 @@ namespace {
 
 constexpr const char* kServicesByNamespace = "namespace";
 
+std::string upper_name(std::string name) {
+  for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// "udp://10.0.0.1:53", as a kubelet writes it.
+std::string url_of(const std::string& address, const Value& port) {
+  std::string scheme(port["protocol"].text("TCP"));
+  for (char& c : scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const bool v6 = address.find(':') != std::string::npos;
+  return scheme + "://" + (v6 ? "[" + address + "]" : address) + ":" + std::to_string(port["port"].integer());
+}
+
 // NAME_SERVICE_HOST and the like for the services of the pod's namespace, with their addresses on the host.
 std::vector<std::pair<std::string, std::string>> service_environment(Border& border,
                                                                      std::string_view tenant_namespace) {
@@ -171,22 +190,20 @@ std::vector<std::pair<std::string, std::string>> service_environment(Border& bor
     const Value spec = document["spec"];
     const std::string address = spec["clusterIP"].string();
     if (address.empty() || address == "None" || spec["ports"].empty()) continue;
-    std::string prefix = cached->name;
-    for (char& c : prefix) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const std::string prefix = upper_name(cached->name);
     const std::string port = std::to_string(spec["ports"].at(0)["port"].integer());
     variables.emplace_back(prefix + "_SERVICE_HOST", address);
     variables.emplace_back(prefix + "_SERVICE_PORT", port);
-    variables.emplace_back(prefix + "_PORT", "tcp://" + address + ":" + port);
+    variables.emplace_back(prefix + "_PORT", url_of(address, spec["ports"].at(0)));
     for (const Value entry : spec["ports"]) {
-      std::string protocol(entry["protocol"].text("TCP"));
+      const std::string protocol(entry["protocol"].text("TCP"));
       const std::string number = std::to_string(entry["port"].integer());
       const std::string base = prefix + "_PORT_" + number + "_" + protocol;
-      for (char& c : protocol) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      std::string port_name = entry["name"].string();
-      for (char& c : port_name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      const std::string port_name = upper_name(entry["name"].string());
       if (!port_name.empty()) variables.emplace_back(prefix + "_SERVICE_PORT_" + port_name, number);
-      variables.emplace_back(base, protocol + "://" + address + ":" + number);
-      variables.emplace_back(base + "_PROTO", protocol);
+      const std::string url = url_of(address, entry);
+      variables.emplace_back(base, url);
+      variables.emplace_back(base + "_PROTO", url.substr(0, url.find(':')));
       variables.emplace_back(base + "_PORT", number);
       variables.emplace_back(base + "_ADDR", address);
     }

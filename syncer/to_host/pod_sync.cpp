@@ -21,8 +21,9 @@ using kube::CachedPtr;
 using schema::Document;
 using schema::Value;
 
-constexpr std::chrono::milliseconds kLookAgain{50};  // the copy is behind: its event is on the way
-constexpr std::size_t kOwnersMax = 8192;             // host pods remembered for their late events
+constexpr std::chrono::milliseconds kLookAgain{50};     // the copy is behind: its event is on the way
+constexpr std::chrono::milliseconds kClaimLooked{200};  // at the copies first, for which nobody is asked
+constexpr std::size_t kOwnersMax = 8192;                // host pods remembered for their late events
 
 /// Whether it was another's, or nobody's, as far as this syncer knew.
 bool remember_owner(Border& border, const std::string& host_pod, const TenantIdentity& owner) {
@@ -211,6 +212,52 @@ void tell_refusal(PodPair& pair, const Value& tenant_pod, std::string_view what,
           in_tenant_words(pair.border, error.message, pair.host_name, {pair.tenant_namespace, pair.tenant_name, {}}));
 }
 
+std::vector<std::string> claims_of(const PodPair& pair, const Value& tenant_pod) {
+  std::vector<std::string> names;
+  for (const Value volume : tenant_pod["spec"]["volumes"]) {
+    if (volume.has("ephemeral")) names.push_back(pair.tenant_name + "-" + volume["name"].string());
+    if (volume.has("persistentVolumeClaim")) names.push_back(volume["persistentVolumeClaim"]["claimName"].string());
+  }
+  return names;
+}
+
+// Null: there is none.
+Result<Document> claim_now(const kube::Client& side, const std::string& namespace_name, const std::string& name) {
+  auto claim = side.get({"", "v1", "persistentvolumeclaims"}, namespace_name, name);
+  if (!claim && claim.error().is(Reason::not_found)) return Document();
+  return claim;
+}
+
+// Whether the host's claim of that name is not the tenant's, but an earlier one's, or is ending. A pod that comes to
+// the host now would be given the volume of the past, and keep that claim from going. The copies say so for nothing;
+// that all is well is asked of both sides, for a copy may be from before.
+Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
+  const Border& border = pair.border;
+  const Sides* const claims = border.sides_of_key("PersistentVolumeClaim");
+  if (!claims || !claims->tenant || !claims->host) return false;
+  const auto other = [](const std::string& uid, const std::string& wanted, bool ends) { return ends || uid != wanted; };
+  const std::vector<std::string> names = claims_of(pair, tenant_pod);
+  for (const std::string& name : names) {
+    const CachedPtr there = border.on_host(*claims, pair.tenant_namespace, name);
+    const CachedPtr wanted = claims->tenant->get(pair.tenant_namespace, name);
+    if (there && other(tenant_identity(*there).uid, wanted ? wanted->uid : "",
+                       !there->text({"metadata", "deletionTimestamp"}).empty()))
+      return true;
+  }
+  for (const std::string& name : names) {
+    const auto there =
+        claim_now(border.host, border.host_namespace(), border.host_name_of(pair.tenant_namespace, name));
+    if (!there) return fail(there.error());
+    if (!there->root().is_object()) continue;  // nobody runs the pod before it has come
+    const auto wanted = claim_now(border.tenant, pair.tenant_namespace, name);
+    if (!wanted) return fail(wanted.error());
+    if (other(tenant_identity(there->root()).uid, (*wanted)["metadata"]["uid"].string(),
+              (*there)["metadata"].has("deletionTimestamp")))
+      return true;
+  }
+  return false;
+}
+
 // No host pod in the cache.
 Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
@@ -238,6 +285,9 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
     record_tenant_event(border, tenant_pod, "Warning", "SyncDenied", why);
     return kUnshownWait;
   }
+  const auto waits = waits_for_claim(pair, tenant_pod);
+  if (!waits) return fail(waits.error());
+  if (*waits) return Requeue(kClaimLooked);
   auto translated = translate_for_host(border, pair.sides.kind, tenant_pod, Operation::create);
   if (!translated) return Requeue();
   (void)remember_owner(border, pair.host_name, {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
@@ -388,6 +438,16 @@ Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::str
   }
   if (!pair.host_cached) return create_host_pod(pair, tenant_pod.root());
   return sync_both(pair, tenant_pod.root());
+}
+
+void tell_that_host_is_away(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                            const std::string& tenant_name) {
+  const CachedPtr cached = sides.tenant->get(tenant_namespace, tenant_name);
+  if (!cached || has_node(*cached) || border.on_host(sides, tenant_namespace, tenant_name)) return;
+  const Document tenant_pod = whole(*cached, "v1", "Pod");
+  if (terminal(tenant_pod.root()) || tenant_pod["metadata"].has("deletionTimestamp")) return;
+  record_tenant_event(border, tenant_pod.root(), "Warning", "HostAway",
+                      "the host does not answer; the pod comes to it as soon as it does");
 }
 
 }  // namespace sublet::syncer
