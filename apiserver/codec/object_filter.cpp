@@ -41,6 +41,8 @@ bool is_selectable(const Route& route, std::string_view label) {
 
 // In upstream's words: a built-in kind without selectable fields of its own says which two there are.
 std::string unselectable(const Route& route, const std::string& label) {
+  if (route.served->group == "batch" && route.served->resource == "jobs")
+    return "field label \"" + label + "\" not supported for Job";
   if (route.served->custom || !fields_of(route).empty()) return "field label not supported: " + label;
   return "\"" + label + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"";
 }

@@ -23,10 +23,12 @@ Outcome check_kind(std::string_view body_version, std::string_view body_kind, co
   if (!body_version.empty() && body_version != version && !expected.any_group)
     return bad_request("the API version in the data (" + std::string(body_version) +
                        ") does not match the expected API version (" + version + ")");
-  if (!body_kind.empty() && body_kind != expected.kind)
-    return bad_request(std::string(body_kind) + " in version \"" + std::string(expected.version) +
-                       "\" cannot be handled as a " + std::string(expected.kind));
-  return {};
+  if (body_kind.empty() || body_kind == expected.kind) return {};
+  if (expected.any_group)
+    return bad_request("no kind \"" + std::string(body_kind) + "\" is registered for version \"" +
+                       std::string(body_version) + "\"");
+  return bad_request(std::string(body_kind) + " in version \"" + std::string(expected.version) +
+                     "\" cannot be handled as a " + std::string(expected.kind));
 }
 
 Outcome check_kind(const Value& root, const ExpectedKind& expected) {
@@ -35,7 +37,7 @@ Outcome check_kind(const Value& root, const ExpectedKind& expected) {
 }
 
 Status with_prefix(Status status, const ExpectedKind& expected) {
-  if (status.is(Reason::bad_request))
+  if (status.is(Reason::bad_request) && !expected.any_group)  // upstream's options say nothing of their kind
     status.message = std::string(expected.kind) + " in version \"" + std::string(expected.version) +
                      "\" cannot be handled as a " + std::string(expected.kind) + ": " + status.message;
   return status;

@@ -422,6 +422,45 @@ TEST(Families, AJobsLabelsStay) {
             std::string::npos);
 }
 
+TEST(Families, AnIndexedJobsPodsHaveItsNameInTheirHosts) {
+  KindBench bench;
+  const auto made = bench.create(
+      "jobs",
+      R"({"metadata":{"name":"a.b"},"spec":{"completionMode":"Indexed","completions":3,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})");
+  EXPECT_EQ(causes_text(made),
+            "metadata.name: Invalid value: \"a.b\": will not able to create pod with invalid DNS label: a.b-2");
+}
+
+TEST(Families, ADeploymentsAnnotationsAreOfAGeneration) {
+  KindBench bench;
+  const auto old = bench.create(
+      "deployments",
+      R"({"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  ASSERT_TRUE(old) << old.error();
+  auto annotated = schema::Document::copy_of(old.root());
+  annotated.root()["metadata"].object("annotations").put("a", "b");
+  const auto before = old.root()["metadata"]["generation"].integer();
+  const auto changed = bench.update("deployments", annotated.root().to_json(), old.root().to_json());
+  ASSERT_TRUE(changed) << changed.error();
+  EXPECT_EQ(changed.root()["metadata"]["generation"].integer(), before + 1);
+}
+
+TEST(Families, WhatUpstreamReadsOfVolumesAndNetworks) {
+  KindBench bench;
+  const auto policy = causes_text(bench.create(
+      "networkpolicies",
+      R"({"metadata":{"name":"a"},"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":{"cidr":"1.2.3.4/24","except":["1.2.0.0/16"]}}]}]}})"));
+  EXPECT_NE(policy.find("except[0]: Invalid value: \"1.2.0.0/16\": must be a strict subset of `cidr`"),
+            std::string::npos)
+      << policy;
+  EXPECT_EQ(
+      causes_text(bench.create(
+          "persistentvolumes",
+          R"({"metadata":{"name":"a"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"azureFile":{"secretName":"s","shareName":"t"}}})",
+          "")),
+      "");
+}
+
 TEST(Families, DataSourcesThatUpstreamOverlooksAreDropped) {
   for (const std::string_view source :
        {R"("dataSource":{"apiGroup":"x.example.com","kind":"Odd","name":"s"})",

@@ -220,18 +220,29 @@ void validate_policy_port(Causes& causes, const std::string& at, const Value& po
   }
 }
 
+/// A network as it can be read, whatever stands in the bits of its hosts.
+struct Network {
+  IpAddress base;
+  int bits = 0;
+};
+
+std::optional<Network> read_network(std::string_view text) {
+  const auto slash = text.find('/');
+  const auto base = parse_ip(text.substr(0, slash));
+  if (!base || slash == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(slash + 1);
+  int bits = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
+  const bool fits = error == std::errc() && end == text.data() + text.size() && bits <= (base->v6 ? 128 : 32);
+  if (!fits || bits < 0) return std::nullopt;
+  return Network{*base, bits};
+}
+
 /// Whether every address of the second network is one of the first, which is the larger.
-bool is_strictly_inside(std::string_view outer, std::string_view inner) {
-  const auto bits_of = [](std::string_view text) {
-    text.remove_prefix(text.find('/') + 1);
-    int bits = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
-    return error == std::errc() && end == text.data() + text.size() ? bits : -1;
-  };
-  const auto base = parse_ip(outer.substr(0, outer.find('/'))), other = parse_ip(inner.substr(0, inner.find('/')));
-  if (!base || !other || base->v6 != other->v6) return false;
-  const int bits = bits_of(outer);
-  if (bits < 0 || bits > (base->v6 ? 128 : 32) || bits >= bits_of(inner)) return false;
+bool is_strictly_inside(const Network& outer, const Network& inner) {
+  const int bits = outer.bits;
+  const IpAddress *base = &outer.base, *other = &inner.base;
+  if (base->v6 != other->v6 || bits >= inner.bits) return false;
   for (int bit = 0; bit < bits + (base->v6 ? 0 : 96); ++bit)
     if (((base->bytes[bit / 8] ^ other->bytes[bit / 8]) & (0x80 >> (bit % 8))) != 0) return false;
   return true;
@@ -240,15 +251,14 @@ bool is_strictly_inside(std::string_view outer, std::string_view inner) {
 void validate_ip_block(Causes& causes, const std::string& at, const Value& block) {
   const auto range = block["cidr"].text();
   if (range.empty()) return required(causes, child(at, "cidr"));
-  const auto messages = cidr(range);
-  invalid_each(causes, child(at, "cidr"), range, messages);
-  if (!messages.empty()) return;
+  invalid_each(causes, child(at, "cidr"), range, cidr(range));
+  const auto outer = read_network(range);
+  if (!outer) return;
   std::size_t index = 0;
   for (auto except : block["except"]) {
     const auto field = item(child(at, "except"), index++);
-    const auto wrong = cidr(except.text());
-    invalid_each(causes, field, except.text(), wrong);
-    if (wrong.empty() && !is_strictly_inside(range, except.text()))
+    invalid_each(causes, field, except.text(), cidr(except.text()));
+    if (const auto inner = read_network(except.text()); inner && !is_strictly_inside(*outer, *inner))
       invalid(causes, field, except.text(), "must be a strict subset of `cidr`");
   }
 }

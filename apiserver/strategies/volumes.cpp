@@ -166,8 +166,9 @@ bool is_same_affinity(const Value& affinity, const Value& old) {
       std::size_t index = 0;
       for (auto requirement : term[list]) {
         const auto other = index < now[list].size() ? now[list].at(index++)["key"].text() : std::string_view();
-        for (const auto& label : kRenamed)
-          if (label.before == requirement["key"].text() && label.now == other) requirement.put("key", label.now);
+        const auto label = std::ranges::find(kRenamed, requirement["key"].text(), &RenamedLabel::before);
+        // Upstream takes no name for the new one of a label that never had another.
+        if (other == (label == std::end(kRenamed) ? std::string_view() : label->now)) requirement.put("key", other);
       }
     }
   }
@@ -365,7 +366,7 @@ void validate_volume_spec(Causes& causes, const std::string& path, const Value& 
   validate_access_modes(causes, child(path, "accessModes"), spec["accessModes"], {});
   validate_sources(causes, path, spec, name);
   const auto attributes = spec["volumeAttributesClassName"];
-  if (!attributes) return;
+  if (!attributes || inline_volume) return;
   const auto at = child(path, "volumeAttributesClassName");
   if (attributes.text().empty())
     required(causes, at, "an empty string is disallowed");
@@ -375,9 +376,14 @@ void validate_volume_spec(Causes& causes, const std::string& path, const Value& 
     required(causes, child(path, "csi"), "has to be specified when using volumeAttributesClassName");
 }
 
+bool overlooks_volume_field(const Value&, std::string_view field) {
+  return field.ends_with("azureFile.secretNamespace");
+}
+
 std::vector<Strategy> volume_strategies() {
   std::vector<Strategy> rows;
   for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  rows[0].overlooks = overlooks_volume_field;
   rows[0].prepare_create = pending_phase;
   rows[0].prepare_status_update = prepare_volume_status;
   rows[1].prepare_create = prepare_claim;

@@ -12,5 +12,7 @@ namespace sublet::apiserver {
 /// `inline_volume`: in a VolumeAttachment, which may say less.
 void validate_volume_spec(Causes& causes, const std::string& path, const schema::Value& spec, std::string_view name,
                           bool inline_volume);
+/// A Strategy's `overlooks`: what the schema asks of such a spec and upstream does not.
+bool overlooks_volume_field(const schema::Value& object, std::string_view field);
 
 }  // namespace sublet::apiserver

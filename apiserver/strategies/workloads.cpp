@@ -553,6 +553,24 @@ Outcome prepare_daemon_set_status(WriteContext& context, Value object, const Val
   return keep_other_members(context, object, old);
 }
 
+/// Annotations count too: they are copied to the replica sets.
+Outcome prepare_deployment_update(WriteContext& context, Value object, const Value& old) {
+  if (!semantically_equal(object["metadata"]["annotations"], old["metadata"]["annotations"]))
+    object["metadata"].put("generation", old["metadata"]["generation"].integer() + 1);
+  return keep_status(context, object, old);
+}
+
+/// The last pod of an Indexed job gets a host name that is made of the job's.
+void validate_job_create(const Value& object, Causes& causes) {
+  const auto spec = object["spec"];
+  const auto completions = spec["completions"].integer();
+  if (spec["completionMode"].text() != "Indexed" || completions <= 0) return;
+  const auto name = object["metadata"]["name"];
+  const std::string host = name.string() + "-" + std::to_string(completions - 1);
+  if (!dns1123_label(host).empty())
+    invalid(causes, "metadata.name", name.text(), "will not able to create pod with invalid DNS label: " + host);
+}
+
 Strategy workload(std::string_view group, std::string_view resource, void (*defaults)(Value),
                   void (*validate)(const Value&, Causes&),
                   void (*validate_update)(const Value&, const Value&, Causes&)) {
@@ -622,7 +640,10 @@ std::vector<Strategy> workload_strategies() {
       workload("", "replicationcontrollers", replication_controller_defaults, validate_replication_controller, nullptr),
       workload("", "podtemplates", pod_template_defaults, validate_plain_template, nullptr)};
   for (auto& row : rows) {
-    if (row.resource == "deployments") row.prepare_status_update = keep_members_and_labels;
+    if (row.resource == "deployments") {
+      row.prepare_update = prepare_deployment_update;
+      row.prepare_status_update = keep_members_and_labels;
+    }
     if (row.resource == "statefulsets") row.validate_create = validate_stateful_set_create;
     if (row.resource == "deployments" || row.resource == "replicasets" || row.resource == "statefulsets")
       row.overlooks = overlooks_template;
@@ -635,11 +656,11 @@ std::vector<Strategy> workload_strategies() {
     }
     if (row.resource == "jobs") {
       row.prepare_create = prepare_job_create;
+      row.validate_create = validate_job_create;
       row.validate_status_update = validate_job_status;
       row.selectable_fields = {{"status.successful", "status.succeeded", "0"}};
     }
-    if (row.resource == "replicasets" || row.resource == "replicationcontrollers")
-      row.selectable_fields = {{"status.replicas", "status.replicas", "0"}};
+    if (row.resource == "replicationcontrollers") row.selectable_fields = {{"status.replicas", "status.replicas", "0"}};
     // As their first API versions did, when clients cleaned up by themselves.
     row.orphans_by_default = row.resource == "replicationcontrollers" || row.resource == "jobs";
     if (row.resource == "jobs") row.orphan_warning = kJobOrphans;

@@ -46,9 +46,6 @@ void copy_map(Value metadata, const Value& source, std::string_view field) {
 }  // namespace
 
 Result<SubresourceAnswer> bind_pod(WriteContext& context, Value pod, const Value& binding) {
-  auto named = binding["metadata"]["name"].text();
-  if (!named.empty() && named != pod["metadata"]["name"].text())
-    return bad_request("name in URL does not match name in Binding object");
   if (auto outcome = check_binding(pod, binding); !outcome) return fail(outcome.error());
   auto name = pod["metadata"]["name"].text();
   if (auto why = why_another_pod(pod, binding); !why.empty()) return fail(conflict_status("", "pods", name, why));

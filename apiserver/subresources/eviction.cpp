@@ -113,9 +113,6 @@ Outcome spend_budgets(WriteContext& context, const Value& pod) {
 }  // namespace
 
 Result<SubresourceAnswer> evict_pod(WriteContext& context, Value pod, const Value& eviction) {
-  auto name = eviction["metadata"]["name"].text();
-  if (!name.empty() && name != pod["metadata"]["name"].text())
-    return bad_request("name in URL does not match name in Eviction object");
   if (auto outcome = spend_budgets(context, pod); !outcome) return fail(outcome.error());
   set_condition(pod.object("status"), "DisruptionTarget", "True", "EvictionByEvictionAPI", "Eviction API: evicting",
                 context.clock.now());

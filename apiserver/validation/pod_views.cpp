@@ -139,7 +139,7 @@ void validate_pod_resize(Causes& causes, const Value& pod, const Value& old_pod)
   }
   const std::string_view stored_class = old_pod["status"]["qosClass"].text();
   if ((stored_class.empty() ? qos_class(old_spec) : stored_class) != qos_class(spec))
-    invalid(causes, path, pod["status"]["qosClass"], "Pod QOS Class may not change as a result of resizing");
+    invalid(causes, path, pod["status"]["qosClass"].text(), "Pod QOS Class may not change as a result of resizing");
   if (!node_can_resize(old_pod)) forbidden(causes, path, "Pod running on node without support for resize");
   Document munged = Document::copy_of(spec);
   if (sets_resources(spec) || sets_resources(old_spec)) validate_pod_level(causes, path, munged.root(), old_spec);

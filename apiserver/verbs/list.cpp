@@ -6,30 +6,8 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::string_view kTokenTooOld =
-    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
-    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
-    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
-    "deleted between the time the first chunk was returned and now may show up in the list.";
-constexpr std::string_view kVersionTooOld = "The resourceVersion for the provided list is too old.";
-
-Status expired_status(const ListRequest& request) {
-  Status status;
-  status.reason = Reason::expired;
-  status.message = request.continued ? kTokenTooOld : kVersionTooOld;
-  if (request.continued) status.continue_token = encode_continue({-1, request.start_after});
-  return status;
-}
-
-Result<store::Snapshot> snapshot_for(const ServerCore& core, const ListRequest& request) {
-  if (!request.exact) return core.store.snapshot();
-  auto snapshot = core.store.snapshot_at(request.revision);
-  if (!snapshot && snapshot.error().is(Reason::expired)) return fail(expired_status(request));
-  return snapshot;
-}
-
 void answer_list(const ContextPtr& context, const ListRequest& request, const ObjectFilter& filter) {
-  auto snapshot = snapshot_for(*context->core, request);
+  auto snapshot = snapshot_of_list(*context->core, request);
   if (!snapshot) return reply_status(*context, snapshot.error());
   const ObjectWriter writer(*context->route, context->output);
   if (auto fits = writer.check_list(); !fits) return reply_status(*context, fits.error());
@@ -44,9 +22,7 @@ void answer_list(const ContextPtr& context, const ListRequest& request, const Ob
 }  // namespace
 
 void list_objects(const ContextPtr& context) {
-  if (auto causes = check_list_options(context->query, false); !causes.empty())
-    return reply_status(*context, invalid_status("meta.k8s.io", "ListOptions", "", std::move(causes)));
-  auto request = parse_list_request(context->query);
+  auto request = read_list_request(context->query);
   if (!request) return reply_status(*context, request.error());
   auto filter = ObjectFilter::parse(*context->route, context->query);
   if (!filter) return reply_status(*context, filter.error());

@@ -48,6 +48,13 @@ const PatchFacts* patch_facts(std::string_view type, bool custom) {
   return nullptr;
 }
 
+/// What is wrong with the kind that a patch leaves, "" when nothing is: one that it takes away is as it was.
+std::string strange_kind(const Value& patched, std::string_view kind, std::string_view version) {
+  const auto now = patched["kind"].text(), in = patched["apiVersion"].text();
+  if ((now.empty() || now == kind) && (in.empty() || in == version)) return {};
+  return "no kind \"" + std::string(now) + "\" is registered for version \"" + std::string(in) + "\"";
+}
+
 constexpr std::size_t kSaidMax = 16 * 1024;
 
 /// The start of what was sent; upstream says the whole, of megabytes too.
@@ -117,8 +124,13 @@ Result<PatchRequest> read_patch(const RequestContext& context) {
 }
 
 Outcome apply_patch(RequestContext& context, const PatchRequest& request, Value target, schema::Type type) {
+  const auto kind = target["kind"].string(), version = target["apiVersion"].string();
   if (auto applied = request.apply(target, request.patch.root(), type); !applied) return applied;
   if (!target.is_object()) return bad_request("the patch must leave an object");
+  // A strategic merge is made of typed objects, which forget what the patch says of their kind.
+  if (request.apply != patches::apply_strategic_merge && !context.served().custom)
+    if (const auto problem = strange_kind(target, kind, version); !problem.empty())
+      return unfit(target.to_json(), problem);
   const bool clears = clears_managed_fields(target);
   schema::DecodeNotes notes;
   if (auto fits = schema::conform(target, type, &notes); !fits) return unfit(target.to_json(), fits.error().message);

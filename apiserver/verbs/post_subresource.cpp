@@ -11,6 +11,9 @@ namespace {
 using schema::Document;
 using schema::Value;
 
+// What is about a pod names it again; who asks for a token may, and is judged for what is named.
+constexpr std::string_view kNamedFreely = "TokenRequest";
+
 // What is answered with its own kind (a review, a TokenRequest) shows who sent what, as anything that is created.
 Document managed_by_sender(RequestContext& context, const ManagedEndpoint& endpoint, Value sent) {
   return FieldManager(endpoint).update(Value(), sent, field_manager(context), context.core->clock.now());
@@ -93,6 +96,9 @@ void post_to_subresource(const ContextPtr& context) {
   auto decoded = decode_body({context->request.headers.get("Content-Type"), context->request.body}, expected,
                              *validation, context->warnings);
   if (!decoded) return reply_status(*context, decoded.error());
+  if (facts->kind != kNamedFreely && decoded->root()["metadata"]["name"].text() != context->info.name)
+    return reply_status(
+        *context, bad_request("name in URL does not match name in " + std::string(facts->kind) + " object").value());
   std::make_shared<SubresourceRun>(context, *facts, function, std::move(*decoded))->start();
 }
 

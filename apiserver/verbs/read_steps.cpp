@@ -17,11 +17,27 @@ constexpr milliseconds kFutureRevisionWait{3000};
 constexpr milliseconds kFutureRevisionStep{25};  // how often a request that waits looks again
 constexpr std::string_view kTokenVersion = "meta.k8s.io/v1";
 
+constexpr std::string_view kTokenTooOld =
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list.";
+constexpr std::string_view kVersionTooOld = "The resourceVersion for the provided list is too old.";
+
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// What Go says of a text that is no number, or none that has room.
+std::string no_number(std::string_view function, std::string_view text) {
+  const bool signed_text = function == "ParseInt" && (text.starts_with('+') || text.starts_with('-'));
+  const auto digits = text.substr(signed_text ? 1 : 0);
+  const bool far = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return "strconv." + std::string(function) + ": parsing \"" + std::string(text) +
+         "\": " + (far ? "value out of range" : "invalid syntax");
 }
 
 struct Waiting {
@@ -49,6 +65,14 @@ Cause unsupported_match(std::string_view value, std::string_view supported) {
   return {"FieldValueNotSupported",
           "Unsupported value: \"" + std::string(value) + "\": supported values: " + std::string(supported),
           "resourceVersionMatch"};
+}
+
+Status expired_status(const ListRequest& request) {
+  Status status;
+  status.reason = Reason::expired;
+  status.message = request.continued ? kTokenTooOld : kVersionTooOld;
+  if (request.continued) status.continue_token = encode_continue({-1, request.start_after});
+  return status;
 }
 
 void check_watch_match(const Query& query, std::string_view match, std::vector<Cause>& causes) {
@@ -88,7 +112,12 @@ Result<store::Revision> parse_resource_version(std::string_view text, std::strin
   const auto value = parse_integer(text);
   if (value && *value >= 0) return *value;
   return bad_request(std::string(field) + ": Invalid value: \"" + std::string(text) +
-                     "\": must be a non-negative decimal number");
+                     "\": " + no_number("ParseUint", text));
+}
+
+Result<std::int64_t> parse_query_integer(std::string_view text) {
+  if (const auto value = parse_integer(text.starts_with('+') ? text.substr(1) : text)) return *value;
+  return bad_request(no_number("ParseInt", text));
 }
 
 Result<store::ObjectPtr> find_stored(const RequestContext& context, const store::Snapshot& snapshot) {
@@ -126,15 +155,31 @@ std::vector<Cause> check_list_options(const Query& query, bool watch) {
   return causes;
 }
 
+Result<ListRequest> read_list_request(const Query& query) {
+  for (const auto* name : {"limit", "timeoutSeconds"})
+    if (const auto text = query.find(name))
+      if (auto number = parse_query_integer(*text); !number) return fail(number.error());
+  if (auto causes = check_list_options(query, false); !causes.empty())
+    return fail(invalid_status("meta.k8s.io", "ListOptions", "", std::move(causes)));
+  return parse_list_request(query);
+}
+
+Result<store::Snapshot> snapshot_of_list(const ServerCore& core, const ListRequest& request) {
+  if (!request.exact) return core.store.snapshot();
+  auto snapshot = core.store.snapshot_at(request.revision);
+  if (!snapshot && snapshot.error().is(Reason::expired)) return fail(expired_status(request));
+  return snapshot;
+}
+
 Result<ListRequest> parse_list_request(const Query& query) {
   ListRequest request;
-  const auto limit_text = query.get("limit"), token_text = query.get("continue");
-  const auto limit = limit_text.empty() ? 0 : parse_integer(limit_text);
-  if (!limit) return bad_request("invalid limit: " + std::string(limit_text));
+  const auto token_text = query.get("continue");
+  const auto limit = query.find("limit") ? parse_query_integer(query.get("limit")) : 0;
+  if (!limit) return fail(limit.error());
   request.limit = std::max<std::int64_t>(*limit, 0);
   const auto version_text = query.get("resourceVersion");
   auto version = parse_resource_version(version_text, "resourceVersion");
-  if (!version) return fail(version.error());
+  if (!version) return bad_request("invalid resource version: " + version.error().message);
   request.revision = *version;
   if (version_text == "0" && token_text.empty()) request.limit = 0;  // served from memory: the whole list
   request.exact = *version > 0 && (query.get("resourceVersionMatch") == "Exact" ||
@@ -161,7 +206,7 @@ std::string encode_continue(const ContinueToken& token) {
 
 Result<ContinueToken> decode_continue(std::string_view text) {
   const auto invalid = [](std::string_view why) {
-    return bad_request("continue key is not valid: " + std::string(why));
+    return bad_request("invalid continue token: continue key is not valid: " + std::string(why));
   };
   const auto json = schema::base64url_decode(text);
   if (!json) return invalid("encoding");

@@ -11,7 +11,9 @@
 
 namespace sublet::apiserver {
 
-/// "" and "0" give 0; anything but a decimal number is refused.
+/// An integer of the query, refused in Go's words.
+Result<std::int64_t> parse_query_integer(std::string_view text);
+/// "" and "0" give 0; anything but a decimal number is refused, in Go's words too.
 Result<store::Revision> parse_resource_version(std::string_view text, std::string_view field);
 Result<store::ObjectPtr> find_stored(const RequestContext& context, const store::Snapshot& snapshot);
 
@@ -30,6 +32,10 @@ struct ListRequest {
   bool continued = false;
 };
 Result<ListRequest> parse_list_request(const Query& query);
+/// What a list and a deletecollection ask for: the combinations judged, then parsed.
+Result<ListRequest> read_list_request(const Query& query);
+/// The state that a list is of.
+Result<store::Snapshot> snapshot_of_list(const ServerCore& core, const ListRequest& request);
 /// Causes for combinations that the API refuses; empty: fine.
 std::vector<Cause> check_list_options(const Query& query, bool watch);
 

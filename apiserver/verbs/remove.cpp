@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 
 #include "apiserver/admission/admission.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/verbs/phases.h"
+#include "apiserver/verbs/read_steps.h"
 #include "sublet/base/status_json.h"
 #include "sublet/schema/registry.h"
 
@@ -15,6 +15,8 @@ using schema::Value;
 constexpr std::string_view kDeleteOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 constexpr std::string_view kOrphanFinalizer = "orphan";
 constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
+constexpr std::string_view kOwnsNothing = "events";                     // nobody asks how its dependents shall go
+constexpr std::string_view kOwnsItsKind = "customresourcedefinitions";  // which go first, whatever is asked
 
 struct PolicyFacts {
   std::string_view policy, finalizer;
@@ -50,13 +52,10 @@ Outcome check_request(const DeleteRequest& request) {
 
 Result<DeleteRequest> request_from_query(const RequestContext& context) {
   DeleteRequest request;
-  const auto grace = context.query.get("gracePeriodSeconds");
-  if (!grace.empty()) {
-    std::int64_t seconds = 0;
-    const auto [end, error] = std::from_chars(grace.data(), grace.data() + grace.size(), seconds);
-    if (error != std::errc() || end != grace.data() + grace.size())
-      return bad_request("invalid gracePeriodSeconds: " + std::string(grace));
-    request.grace_seconds = seconds;
+  if (const auto grace = context.query.find("gracePeriodSeconds")) {
+    const auto seconds = parse_query_integer(*grace);
+    if (!seconds) return fail(seconds.error());
+    request.grace_seconds = *seconds;
   }
   request.propagation_policy = context.query.get("propagationPolicy");
   if (context.query.find("orphanDependents")) request.orphan_dependents = context.query.flag("orphanDependents");
@@ -66,6 +65,12 @@ Result<DeleteRequest> request_from_query(const RequestContext& context) {
 // The garbage collection finalizer that the deletion asks for; when nothing is said the object's own one counts, and
 // then the kind's habit.
 std::string_view collection_finalizer(const Strategy& strategy, const DeleteRequest& request, const Value& object) {
+  if (strategy.resource == kOwnsNothing) return {};
+  if (strategy.resource == kOwnsItsKind && strategy.holds_deletion(object)) return {};
+  // Upstream's namespaces, which have a way of their own to go, take "no orphans" for the foreground.
+  if (request.orphan_dependents && !*request.orphan_dependents && strategy.holds_deletion &&
+      strategy.holds_deletion(object))
+    return kForegroundFinalizer;
   if (request.orphan_dependents) return *request.orphan_dependents ? kOrphanFinalizer : std::string_view();
   if (!request.propagation_policy.empty())
     for (const auto& facts : kPolicies)
@@ -101,6 +106,7 @@ void bump_generation(Value meta) {
 Grace shorten_grace(Value meta, std::optional<std::int64_t> requested) {
   if (!meta.has("deletionGracePeriodSeconds")) return Grace::none;
   const std::int64_t running = meta["deletionGracePeriodSeconds"].integer();
+  if (running == 0) return Grace::none;  // it is over: what holds the object is all that counts
   const auto deadline = parse_time(meta["deletionTimestamp"].text());
   if (!requested || *requested >= running || !deadline) return Grace::running;
   const std::int64_t grace = *requested < 0 ? 1 : *requested;
@@ -124,27 +130,35 @@ Grace begin_grace(Write& write, Value object, std::optional<std::int64_t> reques
 void mark_deleting(Write& write, Value object) {
   Value meta = object["metadata"];
   const WallTime now = write.context.clock.now();
-  if (!meta.has("deletionGracePeriodSeconds")) bump_generation(meta);
+  const auto& holds = strategy_of(*write.request.route).holds_deletion;
+  // What holds its own deletion (a namespace) has a way of ending and no grace period.
+  const bool own_way = holds && holds(object);
+  if (!holds && !meta.has("deletionGracePeriodSeconds")) bump_generation(meta);
   const auto deadline = parse_time(meta["deletionTimestamp"].text());
   if (!deadline || *deadline > now) meta.put("deletionTimestamp", format_time(now));
-  // What holds its own deletion (a namespace) has a way of ending and no grace period.
-  if (!strategy_of(*write.request.route).holds_deletion) meta.put("deletionGracePeriodSeconds", 0);
+  if (!own_way) meta.put("deletionGracePeriodSeconds", 0);
 }
 
 Outcome check_preconditions(const RequestContext& context, const store::Object& current, const DeleteRequest& request) {
-  // Upstream names the kind here where other conflicts name the resource.
+  const auto& served = context.served();
   const auto conflict = [&](const std::string& what, const std::string& sent, const std::string& stored,
                             std::string_view happened) {
-    return fail(conflict_status(context.served().group, context.served().kind, name_of_key(current.key),
+    // Of what goes in its own way (namespaces, definitions) upstream speaks as of an update's.
+    if (strategy_of(*context.route).holds_deletion)
+      return fail(conflict_status(
+          served.group, served.resource, name_of_key(current.key),
+          "Precondition failed: " + what + " in precondition: " + sent + ", " + what + " in object meta: " + stored));
+    // Otherwise it names the kind here where other conflicts name the resource.
+    return fail(conflict_status(served.group, served.kind, name_of_key(current.key),
                                 "the " + what + " in the precondition (" + sent + ") does not match the " + what +
                                     " in record (" + stored + "). The object might have been " +
                                     std::string(happened)));
   };
-  if (!request.uid.empty() && request.uid != current.index.uid)
-    return conflict("UID", request.uid, current.index.uid.str(), "deleted and then recreated");
+  if (request.uid && *request.uid != current.index.uid)
+    return conflict("UID", *request.uid, current.index.uid.str(), "deleted and then recreated");
   const std::string version = std::to_string(current.revision);
-  if (!request.resource_version.empty() && request.resource_version != version)
-    return conflict("ResourceVersion", request.resource_version, version, "modified");
+  if (request.resource_version && *request.resource_version != version)
+    return conflict("ResourceVersion", *request.resource_version, version, "modified");
   return {};
 }
 
@@ -180,6 +194,9 @@ void warn_of_orphans(RequestContext& context, const Strategy& strategy) {
 Result<Plan> plan_removal(Write& write, const store::ObjectPtr& current, Value object, const DeleteRequest& request) {
   RequestContext& context = write.request;
   const Strategy& strategy = strategy_of(*context.route);
+  // It goes already, and in its own way: a further delete says nothing new.
+  if (strategy.holds_deletion && object["metadata"].has("deletionTimestamp") && strategy.holds_deletion(object))
+    return write.keep(current);
   const Grace grace = begin_grace(write, object, request.grace_seconds);
   if (grace == Grace::running) return write.keep(current);
   if (request.propagation_policy.empty() && !request.orphan_dependents) warn_of_orphans(context, strategy);
@@ -258,22 +275,23 @@ Result<DeleteRequest> delete_request_of(const Value& options) {
   if (options.has("gracePeriodSeconds")) request.grace_seconds = options["gracePeriodSeconds"].integer();
   request.propagation_policy = options["propagationPolicy"].string();
   if (options.has("orphanDependents")) request.orphan_dependents = options["orphanDependents"].boolean();
-  request.uid = options["preconditions"]["uid"].string();
-  request.resource_version = options["preconditions"]["resourceVersion"].string();
-  for (Value value : options["dryRun"]) {
-    if (value.text() != "All")
-      return fail(
-          invalid_options({{"FieldValueNotSupported",
-                            "Unsupported value: [\"" + value.string() + "\"]: supported values: \"All\"", "dryRun"}}));
-    request.dry_run = true;
-  }
+  const Value preconditions = options["preconditions"];
+  if (preconditions.has("uid")) request.uid = preconditions["uid"].string();
+  if (preconditions.has("resourceVersion")) request.resource_version = preconditions["resourceVersion"].string();
+  std::vector<std::string_view> dry_run;
+  for (Value value : options["dryRun"]) dry_run.push_back(value.text());
+  std::vector<Cause> causes;
+  check_dry_run(dry_run, causes);
+  if (!causes.empty()) return fail(invalid_options(std::move(causes)));
+  request.dry_run = !dry_run.empty();
   if (auto valid = check_request(request); !valid) return fail(valid.error());
   return request;
 }
 
 Result<DeleteRequest> read_delete_request(RequestContext& context) {
-  const auto validation = check_write_options(context, "DeleteOptions");
-  if (!validation) return fail(validation.error());
+  std::vector<Cause> causes;
+  check_dry_run(context.query.all("dryRun"), causes);
+  if (!causes.empty()) return fail(invalid_options(std::move(causes)));
   if (context.request.body.empty()) {
     auto request = request_from_query(context);
     if (!request) return request;

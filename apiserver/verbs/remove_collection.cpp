@@ -141,21 +141,34 @@ void take_step(const CollectionPtr& collection) {
   if (collection->open <= kOpenMax && collection->waits.exchange(false)) step_later(collection);
 }
 
-}  // namespace
-
-void remove_collection(const ContextPtr& context) {
-  auto request = read_delete_request(*context);
-  if (!request) return reply_status(*context, request.error());
-  context->dry_run_in_body = request->dry_run;
-  auto filter = ObjectFilter::parse(*context->route, context->query);
-  if (!filter) return reply_status(*context, filter.error());
-  const auto snapshot = context->core->store.snapshot();
-  Selection selection(snapshot, key_prefix(context->storage(), context->info.namespace_name), "", *filter, 0);
-  auto collection = std::make_shared<Collection>(context, *request, std::move(selection));
-  collection->meta.revision = snapshot.revision();
+void begin(const ContextPtr& context, const ListRequest& listed, const ObjectFilter& filter,
+           const DeleteRequest& request) {
+  const auto snapshot = snapshot_of_list(*context->core, listed);
+  if (!snapshot) return reply_status(*context, snapshot.error());
+  Selection selection(*snapshot, key_prefix(context->storage(), context->info.namespace_name), listed.start_after,
+                      filter, listed.limit);
+  auto collection = std::make_shared<Collection>(context, request, std::move(selection));
+  collection->meta.revision = snapshot->revision();
   const auto hooks = context->core->hooks.current();
   collection->asks_outside = hooks && hooks->removals_ask;
   take_step(collection);
+}
+
+}  // namespace
+
+void remove_collection(const ContextPtr& context) {
+  auto listed = read_list_request(context->query);  // what goes is a list, with all that a list can be asked for
+  if (!listed) return reply_status(*context, listed.error());
+  auto filter = ObjectFilter::parse(*context->route, context->query);
+  if (!filter) return reply_status(*context, filter.error());
+  auto request = read_delete_request(*context);
+  if (!request) return reply_status(*context, request.error());
+  context->dry_run_in_body = request->dry_run;
+  when_revision_reached(context, listed->revision,
+                        [context, listed = *listed, filter = *filter, request = *request](const Outcome& reached) {
+                          if (!reached) return reply_status(*context, reached.error());
+                          begin(context, listed, filter, request);
+                        });
 }
 
 }  // namespace sublet::apiserver

@@ -21,16 +21,16 @@ Status precondition_conflict(const RequestContext& context, std::string_view sen
 
 Status missing_version(const RequestContext& context) {
   Cause cause{"FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"};
-  // Upstream's custom resources go by the resource's name here.
-  const auto kind = context.served().custom ? context.served().resource : context.served().kind;
-  return invalid_status(context.served().group, kind, context.info.name, {std::move(cause)});
+  return invalid_status(context.served().group, context.served().resource, context.info.name, {std::move(cause)});
 }
 
 // The sender's uid and resourceVersion against what is stored.
 Outcome check_preconditions(const RequestContext& context, const store::Object& current, const Value& object) {
   const Value meta = object["metadata"];
   const auto uid = meta["uid"].text(), version = meta["resourceVersion"].text();
-  if (!uid.empty() && uid != current.index.uid)
+  // Of a patch the uid is no precondition but a field, which validation finds changed.
+  const bool is_precondition = context.info.verb != Verb::patch || context.info.subresource == "scale";
+  if (is_precondition && !uid.empty() && uid != current.index.uid)
     return fail(precondition_conflict(context, uid, current.index.uid.str()));
   if (version.empty() || version == "0") {
     if (strategy_of(*context.route).unconditional_update) return {};
@@ -58,16 +58,8 @@ void keep_other_endpoints_fields(const RequestContext& context, Value object, co
   for (const auto& key : foreign) copy_field(object, old, key);
 }
 
-// PUT namespaces/x/finalize changes spec.finalizers and nothing else.
-void keep_all_but_spec_finalizers(Value object, const Value& old) {
-  schema::Document finalizers = schema::Document::copy_of(object["spec"]["finalizers"]);
-  const bool sent = object["spec"].has("finalizers");
-  object.set(old);
-  if (sent)
-    object.object("spec").put("finalizers", finalizers.root());
-  else
-    object.object("spec").erase("finalizers");
-}
+// PUT namespaces/x/finalize changes spec.finalizers and metadata: the status has an endpoint of its own.
+void keep_status(Value object, const Value& old) { copy_field(object, old, "status"); }
 
 // +1 when something beside metadata and status changed.
 void count_generation(const RequestContext& context, Value object, const Value& old) {
@@ -150,7 +142,7 @@ Outcome mutate_change(Write& write, Draft& draft) {
   std::optional<schema::Document> managed_fields;
   if (!draft.is_managed) managed_fields = managed_fields_of(write, draft);
   if (request.info.subresource == "finalize")
-    keep_all_but_spec_finalizers(object, old);
+    keep_status(object, old);
   else
     keep_other_endpoints_fields(request, object, old);
   keep_metadata(object, old);

@@ -1,5 +1,3 @@
-#include <charconv>
-
 #include "apiserver/verbs/read_steps.h"
 #include "apiserver/verbs/websocket_stream.h"
 #include "apiserver/watch/watch_stream.h"
@@ -11,12 +9,11 @@ constexpr std::int64_t kTimeoutMin = 1800, kTimeoutSpan = 1800;  // seconds: uni
 constexpr std::int64_t kTimeoutMax = 365 * 24 * 3600;            // upstream knows none
 
 Result<std::chrono::milliseconds> watch_timeout(const RequestContext& context) {
-  const auto text = context.query.get("timeoutSeconds");
   std::int64_t seconds = 0;
-  if (!text.empty()) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (error != std::errc() || end != text.data() + text.size())
-      return bad_request("invalid timeoutSeconds: " + std::string(text));
+  if (const auto text = context.query.find("timeoutSeconds")) {
+    const auto number = parse_query_integer(*text);
+    if (!number) return fail(number.error());
+    seconds = *number;
   }
   if (seconds <= 0)
     seconds = kTimeoutMin + static_cast<std::int64_t>(context.core->random.next() % std::uint64_t{kTimeoutSpan});

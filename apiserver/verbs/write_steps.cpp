@@ -154,11 +154,20 @@ Plan Write::keep(const store::ObjectPtr& current) {
   return plan;
 }
 
+void check_dry_run(const std::vector<std::string_view>& values, std::vector<Cause>& causes) {
+  if (std::all_of(values.begin(), values.end(), [](std::string_view value) { return value == "All"; })) return;
+  std::string list;
+  for (const auto value : values) {
+    list += list.empty() ? "[" : ",";
+    schema::append_json_string(list, value);
+  }
+  unsupported_option(causes, "dryRun", list + "]", "\"All\"");
+}
+
 Result<FieldValidation> check_write_options(const RequestContext& context, std::string_view kind,
                                             std::vector<Cause> causes) {
   check_field_manager(context.query.get("fieldManager"), causes);
-  for (const auto value : context.query.all("dryRun"))
-    if (value != "All") unsupported_option(causes, "dryRun", "[\"" + std::string(value) + "\"]", "\"All\"");
+  check_dry_run(context.query.all("dryRun"), causes);
   const auto text = context.query.get("fieldValidation");
   const auto validation = parse_field_validation(text);
   if (!validation)
@@ -256,7 +265,7 @@ void keep_metadata(Value object, const Value& old) {
   // Server-owned: taken from the stored object whatever was sent.
   constexpr std::string_view kOwned[] = {"generation", "selfLink", "creationTimestamp"};
   // May be left out by clients; when sent, validation checks that they did not change.
-  constexpr std::string_view kStable[] = {"uid", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName"};
+  constexpr std::string_view kStable[] = {"uid", "deletionTimestamp", "deletionGracePeriodSeconds"};
   Value meta = object.object("metadata");
   const Value before = old["metadata"];
   for (const auto field : kOwned) {

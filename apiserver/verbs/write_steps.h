@@ -37,6 +37,9 @@ struct Write {
 Result<FieldValidation> check_write_options(const RequestContext& context, std::string_view kind,
                                             std::vector<Cause> causes = {});
 
+/// What is wrong with the values of dryRun, together; nothing: each is "All".
+void check_dry_run(const std::vector<std::string_view>& values, std::vector<Cause>& causes);
+
 /// Whether `managedFields: []` asks that nobody owns anything. Go's form of the object has no empty list, so it is
 /// asked before, and said again afterwards as `[{}]`, which means the same.
 bool clears_managed_fields(const schema::Value& object);
@@ -83,7 +86,7 @@ struct DeleteRequest {
   std::optional<std::int64_t> grace_seconds;
   std::string propagation_policy;
   std::optional<bool> orphan_dependents;
-  std::string uid, resource_version;  // preconditions; empty: none
+  std::optional<std::string> uid, resource_version;  // preconditions
   bool dry_run = false;
 };
 Result<DeleteRequest> read_delete_request(RequestContext& context);

@@ -404,6 +404,81 @@ TEST(DeleteCollection, HonoursSelectors) {  // 60
   EXPECT_EQ(rig.remove("/api/v1/configmaps").code, 405);
 }
 
+TEST(DeleteCollection, IsOfWhatAListWithTheSameOptionsWouldShow) {
+  Rig rig;
+  for (const auto* name : {"a", "b", "c"}) rig.make_config_map(name);
+  for (const auto* query :
+       {"?limit=x", "?limit=", "?timeoutSeconds=x", "?resourceVersion=x", "?continue=x", "?gracePeriodSeconds=x"})
+    EXPECT_EQ(rig.remove(kConfigMaps + query).code, 400) << query;
+  EXPECT_EQ(rig.remove(kConfigMaps + "?limit=x").text("message"), "strconv.ParseInt: parsing \"x\": invalid syntax");
+  for (const auto* query : {"?sendInitialEvents=true", "?resourceVersionMatch=Exact",
+                            "?resourceVersionMatch=Other&resourceVersion=1", "?dryRun=All&dryRun=Some"})
+    EXPECT_EQ(rig.remove(kConfigMaps + query).code, 422) << query;
+  for (const auto* precondition : {"uid", "resourceVersion"})
+    EXPECT_EQ(rig.remove(kConfigMaps, R"({"preconditions":{")" + std::string(precondition) + R"(":""}})").code, 409);
+  EXPECT_EQ(rig.get(kConfigMaps)["items"].size(), 3u);
+  const auto page = rig.remove(kConfigMaps + "?limit=2");
+  EXPECT_EQ(page["items"].size(), 2u);
+  EXPECT_EQ(page["metadata"]["remainingItemCount"].integer(), 1);
+  EXPECT_EQ(rig.get(kConfigMaps)["items"].at(0)["metadata"]["name"].text(), "c");
+  EXPECT_EQ(rig.remove(kConfigMaps + "?continue=" + page.text("metadata.continue"))["items"].size(), 1u);
+  EXPECT_EQ(rig.get(kConfigMaps)["items"].size(), 0u);
+}
+
+TEST(Delete, WhatIsHeldTakesAnotherPropagationWhileItGoes) {
+  Rig rig;
+  rig.post(kPods, R"({"metadata":{"name":"p","finalizers":["example.com/f"]},
+    "spec":{"containers":[{"name":"c","image":"i"}]}})");
+  EXPECT_EQ(rig.remove(kPods + "/p?propagationPolicy=Orphan&gracePeriodSeconds=0")["metadata"]["finalizers"].size(),
+            2u);
+  EXPECT_EQ(rig.remove(kPods + "/p?propagationPolicy=Background")["metadata"]["finalizers"].size(), 1u);
+}
+
+TEST(Delete, EventsOwnNothing) {
+  Rig rig;
+  const std::string events = "/api/v1/namespaces/default/events";
+  const auto made = rig.post(events, R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})");
+  ASSERT_EQ(made.code, 201) << made.body;
+  EXPECT_EQ(rig.remove(events + "/e?propagationPolicy=Foreground").text("status"), "Success");
+  EXPECT_EQ(rig.get(events + "/e").code, 404);
+}
+
+TEST(Update, GenerateNameIsTheSenders) {
+  Rig rig;
+  rig.post(kConfigMaps, R"({"metadata":{"name":"a","generateName":"a-"}})");
+  EXPECT_FALSE(rig.put(kConfigMaps + "/a", R"({"metadata":{"name":"a"}})")["metadata"].has("generateName"));
+}
+
+TEST(Patch, TheKindIsNoFieldToChange) {
+  Rig rig;
+  rig.make_config_map("a");
+  for (const auto* patch : {R"({"kind":"Other"})", R"({"apiVersion":"v9"})", R"({"metadata":{"uid":"other"}})"})
+    EXPECT_EQ(rig.patch(kConfigMaps + "/a", "merge-patch", patch).code, 422) << patch;
+  EXPECT_EQ(rig.patch(kConfigMaps + "/a", "merge-patch", R"({"kind":null})").code, 200);
+  EXPECT_EQ(rig.patch(kConfigMaps + "/a", "strategic-merge-patch", R"({"kind":"Other"})").code, 200);
+}
+
+TEST(Subresources, OfAPodNameItAgain) {
+  Rig rig;
+  ASSERT_EQ(rig.post(kPods, pod_json("p")).code, 201);
+  for (const auto* body : {R"({"target":{"name":"n"}})", R"({"metadata":{"name":"q"},"target":{"name":"n"}})"})
+    EXPECT_EQ(rig.post(kPods + "/p/binding", body).text("message"),
+              "name in URL does not match name in Binding object");
+  for (const auto* pod : {"/p", "/nobody"})
+    EXPECT_EQ(rig.post(kPods + pod + "/eviction", "{}").text("message"),
+              "name in URL does not match name in Eviction object");
+  EXPECT_EQ(rig.get(kPods + "/p").code, 200);
+}
+
+TEST(Namespaces, AFinalizeIsAnUpdateOfMetadataToo) {
+  Rig rig;
+  rig.post("/api/v1/namespaces", R"({"metadata":{"name":"n","labels":{"a":"b"}}})");
+  const auto last = rig.put("/api/v1/namespaces/n/finalize",
+                            R"({"metadata":{"name":"n","labels":{"c":"d"}},"status":{"phase":"x"}})");
+  EXPECT_EQ(last["metadata"]["labels"].to_json(), R"({"c":"d","kubernetes.io/metadata.name":"n"})") << last.body;
+  EXPECT_EQ(last.text("status.phase"), "Active");
+}
+
 TEST(Namespaces, StayUntilFinalized) {  // 61
   Rig rig;
   rig.post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})");
