@@ -243,6 +243,25 @@ TEST_F(ConversionWebhook, APolicyOfAnotherVersionJudgesTheFirstWrite) {
   EXPECT_THAT(refused.text("message"), HasSubstr("object.spec.host != 'a'"));
 }
 
+TEST_F(ConversionWebhook, APolicyOfAnotherVersionJudgesRemovals) {
+  define();
+  for (const char* name : {"a", "b"}) ASSERT_EQ(rig_.post(kV1, v1(name)).code, 201);
+  const std::string admission = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic";
+  ASSERT_EQ(rig_.post(admission + "ies", R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{
+      "apiGroups":["stable.example.com"],"apiVersions":["v2"],"resources":["endpoints"],"operations":["DELETE"]}]},
+      "validations":[{"expression":"oldObject.spec.host != 'a'"}]}})")
+                .code,
+            201);
+  ASSERT_EQ(rig_.post(admission + "ybindings",
+                      R"({"metadata":{"name":"b"},"spec":{"policyName":"p","validationActions":["Deny"]}})")
+                .code,
+            201);
+  const auto refused = rig_.remove(kV1);
+  EXPECT_EQ(refused.code, 422) << refused.body;
+  EXPECT_THAT(refused.text("message"), HasSubstr("oldObject.spec.host != 'a'"));
+  EXPECT_EQ(rig_.get(kV1)["items"].size(), 2u);
+}
+
 TEST_F(ConversionWebhook, ParametersOfAnotherVersionAreRead) {
   define();
   ASSERT_EQ(rig_.post(kV1, v1("limit")).code, 201);

@@ -151,6 +151,9 @@ void begin(const ContextPtr& context, const ListRequest& listed, const ObjectFil
   collection->meta.revision = snapshot->revision();
   const auto hooks = context->core->hooks.current();
   collection->asks_outside = hooks && hooks->removals_ask;
+  // Who is asked may want the objects in a version that only a webhook brings them into.
+  if (hooks && outside_of(*context->route) && !context->aside)
+    return go_aside(context, context->core->conversions, [collection] { take_step(collection); });
   take_step(collection);
 }
 
