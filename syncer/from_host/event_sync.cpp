@@ -123,7 +123,9 @@ void watch_host_events(Border& border, Sides& sides) {
     if (one.kind.direction != Direction::to_host || !one.host) continue;
     one.host->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
       if (before) return;
-      for (const auto& event : sides.host->by_index(kAbout, after->name)) border.enqueue("Event", *event);
+      auto events = sides.host->by_index(kAbout, after->name);
+      std::ranges::sort(events, {}, [](const CachedPtr& event) { return event->name; });  // as in any other process
+      for (const auto& event : events) border.enqueue("Event", *event);
     });
   }
   sides.host->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {

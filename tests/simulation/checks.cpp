@@ -14,6 +14,8 @@ Document document_of(const store::ObjectPtr& object) {
   return object ? Document::parse_json(object->json()).value_or(Document()) : Document();
 }
 
+constexpr const char* kKinds[] = {"pods", "configmaps", "secrets", "services", "persistentvolumeclaims"};
+
 std::string kind_of(const std::string& key) { return key.substr(0, key.find('/')); }
 
 struct Owner {
@@ -71,6 +73,7 @@ void Checks::on_host(const store::Event& event) {
   if (event.type == store::Event::Type::created && !is_token(now.root()) &&
       now["metadata"]["name"].text() != syncer::host_name(owner.name, owner.namespace_name, kVirtualCluster))
     fail("a host object under another name than its own: " + what);
+  if (kind == "persistentvolumeclaims") return on_host_claim(event, now);
   if (kind != "pods") return;
   const Document tenant_pod = tenant_.get("pods", owner.namespace_name, owner.name);
   const bool its_own = tenant_pod["metadata"]["uid"].text() == owner.uid;
@@ -84,9 +87,29 @@ void Checks::on_host(const store::Event& event) {
   if (ended && its_own && !ending(tenant_pod.root())) fail("the host pod of a living tenant pod was ended: " + what);
 }
 
+// Data is never papered over: what is known to have had a volume does not get an empty one.
+void Checks::on_host_claim(const store::Event& event, const Document& now) {
+  const Owner owner = owner_of(now.root());
+  const Document claim = tenant_.get("persistentvolumeclaims", owner.namespace_name, owner.name);
+  const bool its_own = claim["metadata"]["uid"].text() == owner.uid;
+  if (event.type == store::Event::Type::created && its_own && !claim["spec"]["volumeName"].text().empty())
+    fail("a new host claim for one that was bound: " + named("persistentvolumeclaims", now.root()));
+}
+
+void Checks::on_tenant_claim(const Document& now, const Document& before) {
+  if (now["status"]["phase"].text() != "Lost" || before["status"]["phase"].text() == "Lost") return;
+  const Document host_claim = host_.get(
+      "persistentvolumeclaims", kHostNamespace,
+      syncer::host_name(now["metadata"]["name"].text(), now["metadata"]["namespace"].text(), kVirtualCluster));
+  if (is_ours(host_claim.root()) && owner_of(host_claim.root()).uid == now["metadata"]["uid"].text())
+    fail("a claim was said to be lost that is there: " + named("persistentvolumeclaims", now.root()));
+}
+
 void Checks::on_tenant(const store::Event& event) {
-  if (kind_of(event.object->key) != "pods") return;
+  const std::string kind = kind_of(event.object->key);
+  if (kind != "pods" && kind != "persistentvolumeclaims") return;
   const Document now = document_of(event.object), before = document_of(event.previous);
+  if (kind != "pods") return on_tenant_claim(now, before);
   const std::string what = named("pods", now.root()), uid = now["metadata"]["uid"].string();
   const Document host_pod = host_.get(
       "pods", kHostNamespace,
@@ -192,9 +215,53 @@ void Checks::copied_at_rest(const char* kind, const Document& object) {
     fail("at rest the addresses differ: " + what);
 }
 
+void Checks::claim_at_rest(const Document& claim) {
+  const std::string what = named("persistentvolumeclaims", claim.root());
+  if (ending(claim.root())) return fail("at rest a claim is still ending: " + what);
+  const Document on_host = host_.get(
+      "persistentvolumeclaims", kHostNamespace,
+      syncer::host_name(claim["metadata"]["name"].text(), claim["metadata"]["namespace"].text(), kVirtualCluster));
+  if (!is_ours(on_host.root()) || owner_of(on_host.root()).uid != claim["metadata"]["uid"].text())
+    return fail("at rest the host has no " + what);
+  if (ending(on_host.root())) fail("at rest the host's claim is still ending: " + what);
+  if (claim["status"]["phase"].text() != "Bound" || on_host["status"]["phase"].text() != "Bound")
+    fail("at rest it is not bound: " + what + ": " + claim["status"]["phase"].string());
+  if (!claim["spec"]["volumeName"].equals(on_host["spec"]["volumeName"])) fail("at rest the volumes differ: " + what);
+  if (on_host["metadata"]["labels"]["t.sublet.dev/version"].text() != claim["metadata"]["labels"]["version"].text())
+    fail("at rest the labels differ: " + what);
+}
+
+// Of each pod that both sides have: what the host said of it is told in the tenant, once, and as often.
+void Checks::events_at_rest() {
+  std::map<std::string, std::pair<std::string, std::string>> pods;  // by the host's uid: the tenant's, the host's name
+  host_.each("pods/", [&](const store::Object&, const Document& host_pod) {
+    const Owner owner = owner_of(host_pod.root());
+    const Document pod = tenant_.get("pods", owner.namespace_name, owner.name);
+    if (is_ours(host_pod.root()) && pod["metadata"]["uid"].text() == owner.uid)
+      pods[host_pod["metadata"]["uid"].string()] = {owner.uid, host_pod["metadata"]["name"].string()};
+  });
+  std::multiset<std::string> told;
+  tenant_.each("events/", [&](const store::Object&, const Document& event) {
+    const std::string message = event["message"].string();
+    told.insert(event["involvedObject"]["uid"].string() + " " + message.substr(0, message.find(' ')) + " " +
+                std::to_string(event["count"].integer()));
+    if (message.starts_with("e") && message.find("-x-") != std::string::npos)
+      fail("an event tells a host's name: " + message);
+  });
+  host_.each("events/", [&](const store::Object&, const Document& event) {
+    const auto pod = pods.find(event["involvedObject"]["uid"].string());
+    if (pod == pods.end()) return;
+    const std::string name = event["metadata"]["name"].string();
+    const std::size_t times =
+        told.count(pod->second.first + " " + name + " " + std::to_string(event["count"].integer()));
+    if (times != 1)
+      fail("at rest event " + name + " of " + pod->second.second + " was told " + std::to_string(times) + " times");
+  });
+}
+
 std::set<std::string> Checks::wanted_on_host() const {
   std::set<std::string> uids;
-  for (const char* kind : {"pods", "configmaps", "secrets", "services"})
+  for (const char* kind : kKinds)
     tenant_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {
       uids.insert(object["metadata"]["uid"].string());
     });
@@ -204,7 +271,7 @@ std::set<std::string> Checks::wanted_on_host() const {
 void Checks::nothing_else_on_host() {
   const std::set<std::string> wanted = wanted_on_host();
   const std::set<std::string> maps = used("configmaps"), secrets = used("secrets");
-  for (const char* kind : {"pods", "configmaps", "secrets", "services"})
+  for (const char* kind : kKinds)
     host_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {
       if (!is_ours(object.root()) || is_token(object.root())) return;
       const Owner owner = owner_of(object.root());
@@ -227,6 +294,8 @@ void Checks::at_rest() {
       if (service ? key != "default/kubernetes" : keys.contains(key)) copied_at_rest(kind, object);
     });
   }
+  tenant_.each("persistentvolumeclaims/", [&](const store::Object&, const Document& claim) { claim_at_rest(claim); });
+  events_at_rest();
   nothing_else_on_host();
   for (const char* node : {"node-1", "node-2"})
     if (!tenant_.get("nodes", "", node).root().is_object()) fail(std::string("at rest the tenant has no node ") + node);
@@ -241,7 +310,7 @@ std::string Checks::end() const {
             object["spec"]["containers"].at(0)["image"].string() + " " + object["spec"]["nodeName"].string() + " " +
             object["spec"]["ports"].at(0)["port"].to_json() + " " + object["status"]["phase"].string() + "\n";
   };
-  for (const char* kind : {"pods", "configmaps", "secrets", "services"}) {
+  for (const char* kind : kKinds) {
     tenant_.each(std::string(kind) + "/",
                  [&](const store::Object&, const Document& object) { note("tenant", kind, object); });
     host_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {

@@ -35,6 +35,10 @@ class Checks {
   void on_tenant(const store::Event& event);
   void pod_at_rest(const schema::Document& tenant_pod);
   void copied_at_rest(const char* kind, const schema::Document& tenant_object);
+  void claim_at_rest(const schema::Document& claim);
+  void events_at_rest();
+  void on_host_claim(const store::Event& event, const schema::Document& now);
+  void on_tenant_claim(const schema::Document& now, const schema::Document& before);
   void references_resolve(const schema::Document& host_pod);
   void nothing_else_on_host();
   std::set<std::string> wanted_on_host() const;

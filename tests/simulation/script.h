@@ -11,11 +11,12 @@ namespace sublet::simulation {
 
 /// One of the tenant's objects: what of it never changes, whenever it is made.
 struct Actor {
-  std::string kind;  // "pods", "configmaps", "secrets", "services"
+  std::string kind;  // "pods", "configmaps", "secrets", "services", "persistentvolumeclaims"
   std::string namespace_name, name;
   std::string config_map, secret;  // a pod's
   bool token = false;
   bool ends = false;  // a pod that comes to its end by itself
+  std::string claim{};
 };
 
 struct Act {
@@ -24,10 +25,15 @@ struct Act {
   int version;
 };
 
+/// One script in three has claims too, with volumes that the host binds, and a host that says events of its pods. (The
+/// others stayed as they were, and with them the seeds that are known for what they found.)
+constexpr bool has_claims_and_events(std::uint64_t number) { return number % 3 == 2; }
+
 struct Script {
   std::vector<Actor> actors;
   std::vector<Act> acts;
   std::vector<int> in_the_end;  // version of each actor; 0: it is not there
+  bool claims_and_events;
 
   explicit Script(std::uint64_t seed);
 };

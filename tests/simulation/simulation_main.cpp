@@ -225,13 +225,17 @@ int run_seeds(const Settings& settings) {
 }
 
 int replay(std::uint64_t seed) {
-  const RunResult first = run(seed, {.keep_trace = true}), again = run(seed);
+  const RunResult first = run(seed, {.keep_trace = true}), again = run(seed, {.keep_trace = true});
   for (const std::string& line : first.trace) std::printf("%s\n", line.c_str());
   std::printf("%s", first.end.c_str());
   for (const std::string& violation : first.violations) std::printf("violation: %s\n", violation.c_str());
   std::printf("seed %llu: %zu lines, digest %016llx\n", static_cast<unsigned long long>(seed), first.trace.size(),
               static_cast<unsigned long long>(first.trace_digest));
-  if (first.trace_digest != again.trace_digest) std::printf("violation: run again, it was another\n");
+  if (first.trace_digest != again.trace_digest) {
+    const auto [at, other] = std::ranges::mismatch(first.trace, again.trace);
+    std::printf("violation: run again, it was another, from line %td on: %s\n", at - first.trace.begin() + 1,
+                other == again.trace.end() ? "it ended" : other->c_str());
+  }
   return first.violations.empty() && first.trace_digest == again.trace_digest ? 0 : 1;
 }
 

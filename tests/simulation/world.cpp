@@ -75,6 +75,8 @@ void World::put(const Actor& actor, int version) {
     (void)tenant_.client().patch(
         resource, actor.namespace_name, actor.name, kube::PatchType::strategic_merge,
         labels + R"(,"spec":{"containers":[{"name":"main","image":"image:)" + number + "\"}]}}");
+  else if (actor.kind == "persistentvolumeclaims")
+    (void)tenant_.client().patch(resource, actor.namespace_name, actor.name, kube::PatchType::merge, labels + "}");
   else if (actor.kind == "services")
     (void)tenant_.client().patch(resource, actor.namespace_name, actor.name, kube::PatchType::merge,
                                  labels + R"(,"spec":{"ports":[{"port":)" + std::to_string(8000 + version) + "}]}}");
@@ -113,15 +115,26 @@ bool World::user_acts() {
   return true;
 }
 
+// One that goes or has lost its volume: who uses it has to go first, or not to come.
+bool World::waits_for_claim(const Actor& actor) const {
+  if (actor.claim.empty()) return false;
+  const Document claim = tenant_.get("persistentvolumeclaims", actor.namespace_name, actor.claim);
+  return !claim.root().is_object() || claim["metadata"].has("deletionTimestamp") ||
+         claim["status"]["phase"].text() == "Lost";
+}
+
 bool World::insist(const Actor& actor, int version) {
   const Document now = tenant_.get(actor.kind, actor.namespace_name, actor.name);
+  if (waits_for_claim(actor) && !terminal(now.root()))
+    return now.root().is_object() && !now["metadata"].has("deletionTimestamp") && remove(actor, false);
   if (!now.root().is_object()) {
     if (version == 0) return false;
     create(actor, version);
     return true;
   }
   if (now["metadata"].has("deletionTimestamp")) return false;  // it is on its way
-  const bool failed = terminal(now.root()) && (!actor.ends || now["status"]["phase"].text() == "Failed");
+  const std::string_view phase = now["status"]["phase"].text();
+  const bool failed = phase == "Lost" || (terminal(now.root()) && (!actor.ends || phase == "Failed"));
   if (version == 0 || failed) return remove(actor, false);
   if (now["metadata"]["labels"]["version"].text() == "v" + std::to_string(version)) return false;
   put(actor, version);
@@ -129,6 +142,7 @@ bool World::insist(const Actor& actor, int version) {
 }
 
 bool World::user_insists() {
+  if (claims_work(true)) return true;
   if (insisted_at_ == tenant_.revision()) return false;
   for (std::size_t i = 0; i < script_.actors.size(); ++i)
     if (insist(script_.actors[i], script_.in_the_end[i])) return true;
@@ -161,6 +175,91 @@ void World::report(const Document& host_pod, const std::string& phase, std::int6
   trace_.add("kubelet: " + name + " " + phase + (done ? "" : ": " + done.error().message));
 }
 
+void World::say_event(const Document& host_pod, const std::string& reason) {
+  if (!script_.claims_and_events) return;
+  const kube::Resource events = resource_of("events");
+  if (!last_event_.empty() && dice_.one_in(4)) {  // it happened again
+    const Document last = host_.get("events", kHostNamespace, last_event_);
+    (void)host_.client().patch(events, kHostNamespace, last_event_, kube::PatchType::merge,
+                               R"({"count":)" + std::to_string(last["count"].integer(1) + 1) + "}");
+    return;
+  }
+  const std::string pod = host_pod["metadata"]["name"].string();
+  last_event_ = "e" + std::to_string(++events_);
+  (void)host_.client().create(
+      events, kHostNamespace,
+      parsed(R"({"metadata":{"name":")" + last_event_ + R"("},"type":"Normal","count":1,"reason":")" + reason +
+             R"(","message":")" + last_event_ + " of " + pod +
+             R"(","involvedObject":{"kind":"Pod","apiVersion":"v1","namespace":"team","name":")" + pod +
+             R"(","uid":")" + host_pod["metadata"]["uid"].string() + "\"}}")
+          .root());
+}
+
+// Claims: the host's volume controller, and on both sides the one that keeps a claim while a pod uses it.
+
+bool World::bind_claim(const Document& claim) {
+  if (claim["metadata"].has("deletionTimestamp") || claim["status"]["phase"].text() == "Bound") return false;
+  const std::string name = claim["metadata"]["name"].string();
+  const kube::Resource claims = resource_of("persistentvolumeclaims");
+  if (claim["spec"]["volumeName"].text().empty())
+    (void)host_.client().patch(claims, kHostNamespace, name, kube::PatchType::merge,
+                               R"({"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},)"
+                               R"("spec":{"volumeName":"pv-)" +
+                                   claim["metadata"]["uid"].string() + "\"}}");
+  else
+    (void)host_.client().patch(
+        claims, kHostNamespace, name, kube::PatchType::merge,
+        R"({"status":{"phase":"Bound","accessModes":["ReadWriteOnce"],"capacity":{"storage":"2Gi"}}})", "status");
+  trace_.add("host: binds " + name);
+  return true;
+}
+
+bool World::let_claim_go(Side& side, const Document& claim) {
+  const Value metadata = claim["metadata"];
+  if (!metadata.has("deletionTimestamp") || metadata["finalizers"].empty()) return false;
+  bool used = false;  // by one that has a node
+  side.each("pods/" + metadata["namespace"].string() + "/", [&](const store::Object&, const Document& pod) {
+    for (const Value volume : pod["spec"]["volumes"])
+      used = used || (!terminal(pod.root()) && !pod["spec"]["nodeName"].text().empty() &&
+                      volume["persistentVolumeClaim"]["claimName"].equals(metadata["name"]));
+  });
+  if (used) return false;
+  trace_.add(side.name() + ": claim " + metadata["name"].string() + " is used no more");
+  return bool(side.client().patch(resource_of("persistentvolumeclaims"), metadata["namespace"].text(),
+                                  metadata["name"].text(), kube::PatchType::merge,
+                                  R"({"metadata":{"finalizers":null}})"));
+}
+
+bool World::claims_work(bool calm) {
+  if (!script_.claims_and_events) return false;
+  const std::pair at(tenant_.revision(), host_.revision());
+  if (calm && claims_done_at_ == at) return false;
+  std::vector<std::pair<Side*, Document>> all;
+  for (Side* side : {&tenant_, &host_})
+    side->each("persistentvolumeclaims/", [&](const store::Object&, const Document& claim) {
+      if (side == &tenant_ || is_ours(claim.root())) all.emplace_back(side, Document::copy_of(claim.root()));
+    });
+  const auto next = [&](const std::pair<Side*, Document>& one) {
+    return let_claim_go(*one.first, one.second) || (one.first == &host_ && bind_claim(one.second));
+  };
+  if (!calm) return !all.empty() && next(all[dice_.below(all.size())]);
+  for (const auto& one : all)
+    if (next(one)) return true;
+  claims_done_at_ = at;
+  return false;
+}
+
+// Else no scheduler takes the pod.
+bool World::has_its_claims(const Document& host_pod) const {
+  for (const Value volume : host_pod["spec"]["volumes"]) {
+    if (!volume.has("persistentVolumeClaim")) continue;
+    const Document claim =
+        host_.get("persistentvolumeclaims", kHostNamespace, volume["persistentVolumeClaim"]["claimName"].text());
+    if (!claim.root().is_object() || claim["metadata"].has("deletionTimestamp")) return false;
+  }
+  return true;
+}
+
 bool World::next_of_pod(const Document& host_pod, bool calm) {
   const Value metadata = host_pod["metadata"];
   const std::string name = metadata["name"].string();
@@ -174,22 +273,29 @@ bool World::next_of_pod(const Document& host_pod, bool calm) {
   }
   if (terminal(host_pod.root())) return false;
   if (host_pod["spec"]["nodeName"].text().empty()) {
+    if (!has_its_claims(host_pod)) return false;
     const auto bound = host_.client().create(
         pods, kHostNamespace,
         parsed(R"({"metadata":{"name":")" + name + R"("},"target":{"kind":"Node","name":")" + node + "\"}}").root(),
         name, "binding");
     trace_.add("scheduler: " + name + " to " + node + (bound ? "" : ": " + bound.error().message));
+    if (bound) say_event(host_pod, "Scheduled");
     return bool(bound);
   }
   const std::int64_t restarts = host_pod["status"]["containerStatuses"].at(0)["restartCount"].integer();
-  if (host_pod["status"]["phase"].text() != "Running") return report(host_pod, "Running", restarts), true;
+  if (host_pod["status"]["phase"].text() != "Running") {
+    say_event(host_pod, "Started");
+    return report(host_pod, "Running", restarts), true;
+  }
   if (name.starts_with("job") && (calm || dice_.one_in(2))) return report(host_pod, "Succeeded", restarts), true;
   if (calm || !dice_.one_in(4)) return false;
+  say_event(host_pod, "BackOff");
   report(host_pod, "Running", restarts + 1);
   return true;
 }
 
 bool World::host_works() {
+  if (script_.claims_and_events && dice_.one_in(4)) return claims_work(false);
   const std::vector<Document> pods = ours("pods/");
   return !pods.empty() && next_of_pod(dice_.of(pods), false);
 }
@@ -206,7 +312,9 @@ bool World::host_finishes() {
 
 namespace {
 
-constexpr const char* kKinds[] = {"pods", "configmaps", "secrets", "services"};
+constexpr const char* kKinds[] = {"pods", "configmaps", "secrets", "services", "persistentvolumeclaims"};
+
+std::size_t kinds_of(const Script& script) { return std::size(kKinds) - (script.claims_and_events ? 0 : 1); }
 
 }  // namespace
 
@@ -227,7 +335,7 @@ void World::take_name() {
 }
 
 void World::edit() {
-  const std::string kind = kKinds[dice_.below(4)];
+  const std::string kind = kKinds[dice_.below(kinds_of(script_))];
   const std::vector<Document> all = ours(kind + "/");
   if (all.empty()) return;
   const std::string name = dice_.of(all)["metadata"]["name"].string(), number = std::to_string(++edits_);
@@ -242,7 +350,7 @@ void World::edit() {
 }
 
 void World::remove_ours() {
-  const std::string kind = kKinds[dice_.below(4)];
+  const std::string kind = kKinds[dice_.below(kinds_of(script_))];
   const std::vector<Document> all = ours(kind + "/");
   if (all.empty()) return;
   kube::DeleteOptions options;
@@ -266,9 +374,13 @@ void World::trouble() {
 }
 
 void World::leave() {
-  for (const Foreign& one : foreign_)
+  for (const Foreign& one : foreign_) {
+    if (one.kind == "persistentvolumeclaims")
+      (void)host_.client().patch(resource_of(one.kind), kHostNamespace, one.name, kube::PatchType::merge,
+                                 R"({"metadata":{"finalizers":null}})");
     (void)host_.client().remove(resource_of(one.kind), kHostNamespace, one.name,
                                 {.grace_period_seconds = 0, .uid = one.uid});
+  }
   foreign_.clear();
 }
 

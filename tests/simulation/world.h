@@ -1,6 +1,6 @@
-// World: everybody but the syncer. The tenant's user, who follows a script; the host's scheduler and kubelet; and
-// others on the host, who change and delete what is ours, and take its names. They speak to the servers directly,
-// without faults.
+// World: everybody but the syncer. The tenant's user, who follows a script; the host's scheduler and kubelet, which say
+// events too; who binds its claims, and on both sides who keeps claims while they are used; and others on the host, who
+// change and delete what is ours, and take its names. They speak to the servers directly, without faults.
 #pragma once
 
 #include <string>
@@ -49,6 +49,12 @@ class World {
   void create(const Actor& actor, int version);
   bool remove(const Actor& actor, bool now);
   bool insist(const Actor& actor, int version);
+  bool waits_for_claim(const Actor& actor) const;
+  bool claims_work(bool calm);
+  bool bind_claim(const schema::Document& claim);
+  bool has_its_claims(const schema::Document& host_pod) const;
+  bool let_claim_go(Side& side, const schema::Document& claim);
+  void say_event(const schema::Document& host_pod, const std::string& reason);
   bool next_of_pod(const schema::Document& host_pod, bool calm);
   void report(const schema::Document& host_pod, const std::string& phase, std::int64_t restarts);
   std::vector<schema::Document> ours(std::string_view prefix) const;
@@ -62,9 +68,11 @@ class World {
   Tally& tally_;
   Trace& trace_;
   std::size_t next_act_ = 0;
-  int edits_ = 0;
+  int edits_ = 0, events_ = 0;
+  std::string last_event_;  // on the host
   std::vector<Foreign> foreign_;
-  store::Revision finished_at_ = 0, insisted_at_ = 0;  // nothing was to be done at that revision
+  store::Revision finished_at_ = 0, insisted_at_ = 0;             // nothing was to be done at that revision
+  std::pair<store::Revision, store::Revision> claims_done_at_{};  // the same of both
 };
 
 }  // namespace sublet::simulation

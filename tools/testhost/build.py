@@ -199,7 +199,7 @@ def _compile(name: str, all_pins: dict, work: Path, output: Path, log):
     base = "k8s.io/component-base/version"
     flags += f" -X {base}.gitVersion={version} -X {base}.gitMajor={major} -X {base}.gitMinor={minor} -X {base}.gitTreeState=clean"
     if component["kind"] == "e2e":
-        _go(["test", "-c", "-ldflags", flags, "-o", str(output), component["package"]], work, log, cgo)
+        _go(["test", "-c", "-vet=off", "-ldflags", flags, "-o", str(output), component["package"]], work, log, cgo)
     else:
         _go(["build", "-ldflags", flags, "-o", str(output), component["package"]], work, log, cgo)
 
