@@ -78,10 +78,10 @@ class ControllersRole final : public RoleProgram {
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::execv(program->c_str(), argv.data());
-    const int error = errno;
+    const int why = errno;
     // What the supervisor lets it run is the file that it has found at its own start.
-    const char* const next = error == EACCES ? "; if it was replaced since `subletd run` began, begin that anew" : "";
-    return internal_error("cannot run " + *program + ": " + std::strerror(error) + next);
+    const char* const next = why == EACCES ? "; if it was replaced since `subletd run` began, begin that anew" : "";
+    return internal_error("cannot run " + *program + ": " + std::strerror(why) + next);
   }
 
  private:
