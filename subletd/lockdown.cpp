@@ -1,8 +1,9 @@
-// Map of this file: the environment, Landlock, seccomp, daemons.
+// Map of this file: the environment, capabilities, Landlock, seccomp, daemons.
 #include "subletd/lockdown.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -44,6 +45,20 @@ bool is_kept(std::string_view name) {
   return std::ranges::find(kKept, name) != std::end(kKept) ||
          std::ranges::any_of(kKeptPrefixes, [&](auto prefix) { return name.starts_with(prefix); }) ||
          std::ranges::any_of(kKeptSuffixes, [&](auto suffix) { return name.ends_with(suffix); });
+}
+
+// Capabilities --------------------------------------------------------------------------------------------------------
+
+// Of root's powers, or what a service manager has given: a port below 1024 may be bound. To read other processes'
+// memory and environment, say, none is left, whatever a file's rights are.
+bool drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3]{};
+  if (::syscall(SYS_capget, &header, data) != 0) return false;
+  constexpr std::uint32_t kept = 1u << CAP_NET_BIND_SERVICE;
+  data[0] = {data[0].effective & kept, data[0].permitted & kept, data[0].inheritable & kept};
+  data[1] = {};
+  return ::syscall(SYS_capset, &header, data) == 0;
 }
 
 // Landlock ------------------------------------------------------------------------------------------------------------
@@ -483,6 +498,7 @@ Walls confine(const Confinement& confinement) {
   walls.hold.push_back("environment");
   want(::prctl(PR_SET_DUMPABLE, 0) == 0, "not dumpable");
   want(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
+  want(drop_capabilities(), "capabilities");
   const bool starts_others = !confinement.executable.empty();
   Landlock landlock(walls, starts_others ? 0 : kBind | (confinement.connects_anywhere ? 0 : kConnect));
   for (const auto& path : confinement.own)
