@@ -113,7 +113,6 @@ MirrorPlan plan_mirror(const Value& endpoints, const std::vector<Document>& slic
     wanted.erase(found);
     if (says_the_same(slice.root(), next.root())) continue;
     auto metadata = next["metadata"];
-    metadata.erase("generateName");
     metadata.put("name", name);
     metadata.put("resourceVersion", slice["metadata"]["resourceVersion"].text());
     plan.slices.updates.push_back(std::move(next));

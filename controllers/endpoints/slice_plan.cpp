@@ -303,7 +303,6 @@ void reuse_slices(SlicePlan& plan, const std::vector<Document>& slices,
     });
     if (fitting == plan.creates.end()) return false;
     auto metadata = (*fitting)["metadata"];
-    metadata.erase("generateName");
     metadata.put("name", name);
     metadata.put("resourceVersion", (*slice)["metadata"]["resourceVersion"].text());
     plan.updates.push_back(std::move(*fitting));
