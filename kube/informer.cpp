@@ -9,6 +9,7 @@
 
 #include "kube/answer.h"
 #include "kube/object_cache.h"
+#include "kube/text_blocks.h"
 #include "sublet/base/back_off.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/log.h"
@@ -106,16 +107,12 @@ void leave_out_managed_fields(std::string& json) {
   else if (const auto before = json.find_last_not_of(kSpace, begin - 1); json[before] == ',')
     begin = before;
   json.erase(begin, end - begin);
-  json.shrink_to_fit();
 }
 
-CachedPtr to_cached(std::string json, const InformerOptions& options) {
+CachedPtr to_cached(std::string json, const InformerOptions& options, TextBlocks& blocks) {
   if (!schema::is_utf8(json)) return nullptr;  // what is copied from it could not be said to anybody
   leave_out_managed_fields(json);
-  if (options.trim) {
-    options.trim(json);
-    json.shrink_to_fit();
-  }
+  if (options.trim) options.trim(json);
   auto meta = read_object_meta(json);
   if (!meta || meta->name.empty()) return nullptr;
   auto out = std::make_shared<CachedObject>();
@@ -123,7 +120,9 @@ CachedPtr to_cached(std::string json, const InformerOptions& options) {
   out->name = std::move(meta->name);
   out->uid = std::move(meta->uid);
   out->resource_version = std::move(meta->resource_version);
-  out->json = std::move(json);
+  KeptText text = options.passing ? blocks.keep(json) : keep_alone(json);
+  out->json = text.text;
+  out->keeper = std::move(text.keeper);
   return out;
 }
 
@@ -194,6 +193,7 @@ struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
   std::vector<InformerHandler> handlers;
   std::function<void()> relisted;
   ObjectCache cache;
+  TextBlocks blocks SUBLET_GUARDED_BY(turn);
 
   Mutex turn;  // held while the machine moves and handlers run
   bool stopped SUBLET_GUARDED_BY(turn) = false;
@@ -312,7 +312,7 @@ void Informer::Impl::add_page(std::string_view body) {
       JsonScanner items(value);
       std::string_view none, item;
       while (items.next(none, item))
-        if (CachedPtr object = to_cached(std::string(item), options)) listed.push_back(std::move(object));
+        if (CachedPtr object = to_cached(std::string(item), options, blocks)) listed.push_back(std::move(object));
     }
   }
 }
@@ -367,7 +367,7 @@ void Informer::Impl::event_arrived(WatchEventType type, std::string object) {
     return;
   }
   ++events;
-  const CachedPtr cached = to_cached(std::move(object), options);
+  const CachedPtr cached = to_cached(std::move(object), options, blocks);
   if (!cached) return log::error("informer.event_without_name", {{"resource", options.resource.resource}});
   if (!cached->resource_version.empty()) resource_version = cached->resource_version;
   type == WatchEventType::deleted ? remove(cached) : upsert(cached);
@@ -470,6 +470,16 @@ std::vector<CachedPtr> Informer::by_index(std::string_view index, std::string_vi
   return impl_->cache.by_index(index, key);
 }
 void Informer::let_go(const CachedPtr& object) { impl_->cache.let_go(object); }
+
+void Informer::keep(const CachedPtr& object) {
+  if (!impl_->options.passing) return;
+  const auto alone = std::make_shared<CachedObject>(*object);
+  KeptText text = keep_alone(object->json);
+  alone->json = text.text;
+  alone->keeper = std::move(text.keeper);
+  impl_->cache.exchange(object, alone);
+}
+
 const InformerOptions& Informer::options() const { return impl_->options; }
 
 Result<bool> Informer::up_to_date() const {
@@ -484,8 +494,11 @@ Result<bool> Informer::up_to_date() const {
   for (const schema::Value item : items) {
     const schema::Value meta = item["metadata"];
     const CachedPtr copy = impl_->cache.get(meta["namespace"].text(), meta["name"].text());
-    CachedObject now{
-        meta["namespace"].string(), meta["name"].string(), meta["uid"].string(), meta["resourceVersion"].string(), {}};
+    CachedObject now;
+    now.namespace_name = meta["namespace"].string();
+    now.name = meta["name"].string();
+    now.uid = meta["uid"].string();
+    now.resource_version = meta["resourceVersion"].string();
     if (copy ? copy->resource_version != now.resource_version : !impl_->cache.was_let_go(now)) return false;
   }
   return true;

@@ -367,6 +367,26 @@ TEST_F(InformerTest, KeepsWhatIsNotTrimmed) {
   EXPECT_EQ(kept->resource_version, "5");
 }
 
+TEST_F(InformerTest, WhatStaysOfPassingObjectsHoldsNoMemoryOfOthers) {
+  Informer informer(loop_.loop(), client_, InformerOptions{.resource = {"", "v1", "configmaps"}, .passing = true});
+  informer.add_index("uid", [](const CachedObject& o) { return std::vector<std::string>{o.uid}; });
+  informer.start();
+  transport_->next()->answer(200, list_of(10, {object("a", "ua", 5), object("b", "ub", 6), object("c", "uc", 7)}));
+  ASSERT_TRUE(informer.wait_synced(seconds(60)));
+  const CachedPtr a = informer.get("ns", "a"), b = informer.get("ns", "b");
+  EXPECT_EQ(a->keeper.use_count(), b->keeper.use_count());
+  EXPECT_FALSE(a->keeper.owner_before(b->keeper) || b->keeper.owner_before(a->keeper)) << "one block";
+  informer.keep(b);
+  const CachedPtr kept = informer.get("ns", "b");
+  EXPECT_TRUE(kept->keeper.owner_before(a->keeper) || a->keeper.owner_before(kept->keeper)) << "of its own";
+  EXPECT_EQ(kept->json, b->json);
+  EXPECT_EQ(kept->resource_version, "6");
+  ASSERT_EQ(informer.by_index("uid", "ub").size(), 1u);
+  EXPECT_EQ(informer.by_index("uid", "ub")[0], kept);
+  informer.keep(b);  // it is no longer what stands there
+  EXPECT_EQ(informer.get("ns", "b"), kept);
+}
+
 TEST_F(InformerTest, SaysWhetherItIsUpToDate) {
   auto watch = started();
   const auto ask = [&](int code, const std::string& answer) {

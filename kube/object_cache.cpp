@@ -88,6 +88,17 @@ void ObjectCache::let_go(const CachedPtr& object) {
   traces_[name_digest(*object)] = digest(object->uid, object->resource_version).first;
 }
 
+void ObjectCache::exchange(const CachedPtr& object, const CachedPtr& equal) {
+  const Keys keys = keys_of(*equal);
+  const MutexLock lock(mutex_);
+  const auto found = objects_.find(object);
+  if (found == objects_.end() || *found != object) return;
+  unindex(object);
+  objects_.erase(found);
+  objects_.insert(equal);
+  index(equal, keys);
+}
+
 bool ObjectCache::was_let_go(const CachedObject& object) const {
   const MutexLock lock(mutex_);
   if (traces_.empty()) return false;

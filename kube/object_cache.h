@@ -27,6 +27,8 @@ class ObjectCache {
   CachedPtr put(const CachedPtr& object);
   CachedPtr erase(std::string_view namespace_name, std::string_view name);
   void let_go(const CachedPtr& object);
+  /// Puts an equal object in the place of this one, if that is still the present one.
+  void exchange(const CachedPtr& object, const CachedPtr& equal);
   /// Whether this very state was let go.
   bool was_let_go(const CachedObject& object) const;
   std::size_t let_go_count() const;

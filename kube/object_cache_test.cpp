@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/text_blocks.h"
+
 namespace sublet::kube {
 namespace {
 
@@ -9,7 +11,9 @@ CachedPtr object(const std::string& name, const std::string& json) {
   auto made = std::make_shared<CachedObject>();
   made->namespace_name = "default";
   made->name = name;
-  made->json = json;
+  KeptText text = keep_alone(json);
+  made->json = text.text;
+  made->keeper = text.keeper;
   return made;
 }
 
@@ -19,7 +23,7 @@ TEST(ObjectCache, AsksForAnObjectsKeysOnce) {
   int asked = 0;
   cache.add_index("json", [&](const CachedObject& of) {
     ++asked;
-    return std::vector<std::string>{of.json};
+    return std::vector<std::string>{std::string(of.json)};
   });
   cache.put(object("a", "x"));
   cache.put(object("a", "y"));

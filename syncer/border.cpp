@@ -35,6 +35,7 @@ namespace {
 kube::InformerOptions copy_of_host(const SyncedKind& kind, const Border& border) {
   kube::InformerOptions copy;
   copy.trim = kind.trim_host_copy;
+  copy.passing = kind.passing;
   copy.namespace_name = border.host_place(kind);
   if (kind.host_copy == HostCopy::ours || kind.host_copy == HostCopy::ours_in_cluster)
     copy.label_selector = std::string(kLabelTenantUid) + "=" + border.context().virtual_cluster_uid;

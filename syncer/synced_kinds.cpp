@@ -447,6 +447,7 @@ std::vector<SyncedKind> all_kinds() {
           .reconcile_past = reconcile_past_event,
           .lane = lane_of_event,
           .wanted = [](const patches::SyncConfig& config) { return config.events_from_host; },
+          .passing = true,
       },
       {
           .kind = "Node",

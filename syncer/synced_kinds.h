@@ -130,6 +130,7 @@ struct SyncedKind {
   std::string_view carried_as{};  // the rows (fields_from_host.cpp) by which they come
   /// Takes out of a host object's JSON what the reconcilers do not ask the copy for.
   void (*trim_host_copy)(std::string& json) = nullptr;
+  bool passing = false;  // the reconciler lets host objects go (kube::Informer::let_go)
 
   /// The name by which translate() knows the kind.
   std::string_view translated_as() const { return custom ? kind : kubernetes_kind(); }

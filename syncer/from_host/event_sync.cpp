@@ -103,8 +103,12 @@ bool has_it(Border& border, const Told& what) {
 Result<Requeue> look_at(Border& border, const Sides& sides, const std::string& host_namespace,
                         const std::string& host_event, bool (*is_told)(Border& border, const Told& what)) {
   const auto cached = sides.host->get(host_namespace, host_event);
-  const auto what = cached ? told(border, *cached) : std::nullopt;
-  if (!what) return Requeue();
+  if (!cached) return Requeue();
+  const auto what = told(border, *cached);
+  if (!what) {  // of somebody else's object, or of one that is still to come
+    sides.host->keep(cached);
+    return Requeue();
+  }
   if (!is_told(border, *what))
     if (const auto said = tell(border, *what); !said) return fail(said.error());
   sides.host->let_go(cached);

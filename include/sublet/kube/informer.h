@@ -24,8 +24,9 @@ namespace sublet::kube {
 
 struct CachedObject {
   std::string namespace_name, name, uid, resource_version;
-  std::string json;  // whole but for managedFields; list items carry no apiVersion/kind, as the API sends them
-  schema::Document document() const;  // parsed anew at each call
+  std::string_view json;  // whole but for managedFields; list items carry no apiVersion/kind, as the API sends them
+  std::shared_ptr<const void> keeper;  // of its bytes
+  schema::Document document() const;   // parsed anew at each call
   /// JSON text of the member at that path, found without parsing the rest; "" when there is none.
   std::string_view raw(std::initializer_list<std::string_view> path) const;
   /// The same member when it is a string, without its quotes; else "".
@@ -38,8 +39,9 @@ struct InformerOptions {
   std::string namespace_name{};  // "": all
   std::string label_selector{}, field_selector{};
   std::function<void(std::string& json)> trim{};  // takes out of an object's JSON what nobody asks the copy for
-  Clock* clock = &Clock::system();                // how long a watch has lived; delays are the strand's
-  Random* random = &Random::system();             // of delays, and of how long a watch may live
+  bool passing = false;             // nearly all objects are soon let go: their memory is taken and given back by many
+  Clock* clock = &Clock::system();  // how long a watch has lived; delays are the strand's
+  Random* random = &Random::system();  // of delays, and of how long a watch may live
 };
 
 /// `before` is null for an addition, `after` for a deletion, whose `before` is the last state that the server told.
@@ -71,6 +73,8 @@ class Informer {
   /// This state of an object is of no more use: if it is still the present one, the copy forgets it, and notes only
   /// that it was told. A change of it comes as an addition, its end is not told.
   void let_go(const CachedPtr& object);
+  /// This one of those that are passing stays for now, and does not hold the memory of others.
+  void keep(const CachedPtr& object);
   const InformerOptions& options() const;
   /// Whether the copy is what the server lists now, every handler told. Asks it, and blocks: not from a handler.
   Result<bool> up_to_date() const;
