@@ -10,13 +10,23 @@ using schema::Document;
 
 const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
 
+constexpr std::chrono::milliseconds kLookAgain{50};  // the copy is behind: its event is on the way
+
+// The tenant's copy may not have yet that a volume was brought back a moment ago, or that the claim is another.
+Result<bool> is_up_to_date(const Border& border, const kube::CachedObject& claim) {
+  const auto now = border.tenant.get(kClaims, claim.namespace_name, claim.name);
+  if (!now && now.error().is(Reason::not_found)) return false;
+  if (!now) return fail(now.error());
+  return now->root()["metadata"]["resourceVersion"].text() == claim.resource_version;
+}
+
 Result<Requeue> say_lost(Border& border, const SyncedKind& kind, const kube::CachedObject& claim) {
   if (claim.text({"status", "phase"}) == "Lost" || !claim.text({"metadata", "deletionTimestamp"}).empty())
     return Requeue();
   // The copy may lag behind what was written a moment ago.
   const auto there =
       border.host.get(kClaims, border.host_namespace(), border.host_name_of(claim.namespace_name, claim.name));
-  if (there) return Requeue(std::chrono::milliseconds(50));
+  if (there) return Requeue(kLookAgain);
   if (!there.error().is(Reason::not_found)) return fail(there.error());
   Document patch = Document::object();
   patch.root().object("status").put("phase", "Lost");
@@ -35,8 +45,12 @@ Result<Requeue> say_lost(Border& border, const SyncedKind& kind, const kube::Cac
 Result<Requeue> reconcile_claim(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                 const std::string& name) {
   const auto claim = sides.tenant->get(tenant_namespace, name);
-  if (claim && !claim->text({"spec", "volumeName"}).empty() && !border.on_host(sides, tenant_namespace, name))
-    return say_lost(border, sides.kind, *claim);
+  if (claim && !border.on_host(sides, tenant_namespace, name)) {
+    const auto current = is_up_to_date(border, *claim);
+    if (!current) return fail(current.error());
+    if (!*current) return Requeue(kLookAgain);
+    if (!claim->text({"spec", "volumeName"}).empty()) return say_lost(border, sides.kind, *claim);
+  }
   return reconcile_copied(border, sides, tenant_namespace, name);
 }
 
