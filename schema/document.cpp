@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "schema/object_shaper.h"
 
@@ -101,6 +102,24 @@ Value Value::path(std::string_view dotted) const {
   return value;
 }
 
+namespace {
+
+constexpr std::size_t kFewMembers = 16;  // looking each of more up would cost the square of their number
+
+std::vector<Value> by_key(const Value& object) {
+  std::vector<Value> members(object.begin(), object.end());
+  std::ranges::sort(members, {}, [](const Value& member) { return member.key(); });
+  return members;
+}
+
+bool equal_in_any_order(const Value& one, const Value& other) {
+  return std::ranges::equal(by_key(one), by_key(other), [](const Value& mine, const Value& theirs) {
+    return mine.key() == theirs.key() && mine.equals(theirs);
+  });
+}
+
+}  // namespace
+
 bool Value::equals(const Value& other) const {
   if (missing() || other.missing()) return missing() == other.missing();
   if (is_number() && other.is_number()) {
@@ -129,7 +148,9 @@ bool Value::equals(const Value& other) const {
       // Members mostly stand in the same order; look a name up only when they do not.
       auto theirs = other.begin();
       for (Value member : *this) {
-        const Value same = (*theirs).key() == member.key() ? *theirs : other[member.key()];
+        const bool in_step = (*theirs).key() == member.key();
+        if (!in_step && size() > kFewMembers) return equal_in_any_order(*this, other);
+        const Value same = in_step ? *theirs : other[member.key()];
         if (same.missing() || !member.equals(same)) return false;
         ++theirs;
       }

@@ -131,6 +131,19 @@ TEST(Value, HandlesSurviveAMoveOfTheDocument) {
   EXPECT_EQ(second.to_json(), R"({"a":2})");
 }
 
+TEST(Value, ComparesManyMembersInAnyOrder) {
+  const auto object = [](int from, int step, const char* last) {
+    std::string text = "{";
+    for (int i = 0; i < 100; ++i) text += '"' + std::to_string((from + i * step) % 100) + "\":1,";
+    return parsed(text + last + "}");
+  };
+  const Document up = object(0, 1, R"("x":[1])");
+  EXPECT_TRUE(up.root().equals(object(50, 7, R"("x":[1])").root()));
+  EXPECT_FALSE(up.root().equals(object(50, 7, R"("x":[2])").root()));
+  EXPECT_FALSE(up.root().equals(object(50, 7, R"("y":[1])").root()));
+  EXPECT_FALSE(object(50, 7, R"("y":[1])").root().equals(up.root()));
+}
+
 TEST(Value, ComparesDeeply) {
   EXPECT_TRUE(parsed(R"({"a":1,"b":[1.0]})").root().equals(parsed(R"({"b":[1],"a":1})").root()));
   EXPECT_FALSE(parsed(R"({"a":1})").root().equals(parsed(R"({"a":1,"b":null})").root()));

@@ -74,6 +74,13 @@ Part text(std::string before, std::string behind) {
   return [before = std::move(before), behind = std::move(behind)](const std::string& i) { return before + i + behind; };
 }
 
+Sent capacity_with(int labels) {
+  return post("/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities", "CSIStorageCapacity",
+              R"(,"storageClassName":"c","nodeTopology":{"matchLabels":{)" +
+                  each(labels, [](const std::string& i) { return "\"l" + i + "\":\"v\""; }) + "}}",
+              "storage.k8s.io/v1");
+}
+
 Sent patch_of(std::string type, std::string body) {
   return {"PATCH", kDefault + "configmaps/x", std::move(type), std::move(body)};
 }
@@ -312,6 +319,16 @@ std::vector<Shape> patch_shapes() {
                  each(n, text(R"({"value":"v","name":"E)", "\"}")) + "]}]}}}",
              "apps/v1");
        }},
+      // A map that may not change, in another order than it is kept in (growth_hunt found it).
+      {"order", 4000,
+       [](int n) {
+         Sent sent = capacity_with(n);
+         sent.method = "PATCH";
+         sent.target += "/x?fieldManager=m&force=true";
+         sent.type = "application/apply-patch+yaml";
+         return sent;
+       },
+       capacity_with},
       {"selector", 500,
        [](int n) {
          return Sent{"GET", kDefault + "configmaps?labelSelector=" + each(n, text("a", "")), "", ""};

@@ -2,7 +2,6 @@
 import errno
 import os
 import shutil
-import tempfile
 
 from injected import inside
 from target import LeftOut, eventually, shared
@@ -117,13 +116,15 @@ def supervisor(_short):
     said = log_of(target, "run")
     for part in ("process.confined", "Landlock: files", "process.calls_dropped"):
         assert part in said, f"the supervisor does not say {part}"
-    with tempfile.NamedTemporaryFile(suffix=".kubeconfig") as of_operator, inside(pid) as traced:
-        theirs = of_operator.name
+    precious = os.path.join(target.state, "precious")
+    with open(precious, "w", encoding="utf-8") as file:
+        file.write("x")
+    with inside(pid) as traced:
         attacks = [attack for attack in for_nobody(other) if attack[0] not in ("fork", "clone", "kill")]  # it starts others, and ends them
         attacks += [("kill", other, 0)] if "Landlock: signals" in said.split("refused_by_the_kernel")[0] else []
         made = refused(traced, attacks + [
             ("execve", "/bin/sh", 0, 0), ("execve", shutil.which("sublet"), 0, 0), ("open", f"{target.state}/host/admin.kubeconfig", 0),
-            ("open", f"{target.state}/host/data/ca.key", 0), ("open", theirs, 0), ("unlink", theirs), ("link", theirs, f"{folder}/taken"),
+            ("open", precious, 0), ("open", precious, 1), ("unlink", precious), ("rename", precious, f"{folder}/taken"), ("link", precious, f"{folder}/taken"),
             ("open", "/etc/passwd", 0)])
         allowed(traced, [("open", f"{folder}/run.lock", 2), ("open", f"{folder}/apiserver.log", 1), ("open", "/etc/hosts", 0), ("getpid",)])
     before = target.pid("apiserver")
