@@ -449,6 +449,15 @@ TEST(Update, GenerateNameIsTheSenders) {
   EXPECT_FALSE(rig.put(kConfigMaps + "/a", R"({"metadata":{"name":"a"}})")["metadata"].has("generateName"));
 }
 
+// The schema asks for its namespace, which of a volume upstream does not.
+TEST(Create, AVolumeOfAzureFilesNeedsNoNamespaceOfItsSecret) {
+  Rig rig;
+  const auto made = rig.post(
+      "/api/v1/persistentvolumes",
+      R"({"metadata":{"name":"a"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"azureFile":{"secretName":"s","shareName":"t"}}})");
+  EXPECT_EQ(made.code, 201) << made.body;
+}
+
 TEST(Patch, TheKindIsNoFieldToChange) {
   Rig rig;
   rig.make_config_map("a");
