@@ -13,7 +13,7 @@ space=rights-tour
 normal() {
   sed -E -e 's/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/UID/g' -e 's/resourceVersion: "?[0-9]+"?/resourceVersion: RV/g' \
     -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z/TIME/g' -e "s#$work#WORK#g" -e 's/^(CreationTimestamp: +).*/\1TIME/' \
-    -e 's/ [0-9]+m?s( |$)/ AGE\1/g' -e 's/(request|certificate): [A-Za-z0-9+\/=]{80,}/\1: PEM/' -e 's/^([EW])[0-9]{4} [0-9:.]+ +[0-9]+ /\1 /' \
+    -e '/^(NAME|rights-tour-)/s/ +/ /g' -e 's/ ([0-9]+m[0-9]*s?|[0-9]+s)( |$)/ AGE\2/g' -e 's/(request|certificate): [A-Za-z0-9+\/=]{80,}/\1: PEM/' -e 's/^([EW])[0-9]{4} [0-9:.]+ +[0-9]+ /\1 /' \
     -e '/^Warning: [A-Za-z]+ is stored, but /d' # kinds that are stored though nothing acts on them here
 }
 . "$(dirname "$0")/steps.sh"
