@@ -68,6 +68,11 @@ struct Border {
 
   std::atomic<std::uint64_t> host_writes{0}, tenant_writes{0}, reconciles{0}, failures{0}, denied{0}, foreign{0};
 
+  // By the uid of a host object: the patch that it took at that version without any change, as of a field that its
+  // release does not know. It is not sent again.
+  Mutex vain_mutex;
+  std::unordered_map<std::string, std::string> vain_patches SUBLET_GUARDED_BY(vain_mutex);
+
   // Which tenant pod a host pod belongs to, kept a while beyond the host pod's end: its last events come after it.
   Mutex owners_mutex;
   std::unordered_map<std::string, TenantIdentity> host_pod_owners SUBLET_GUARDED_BY(owners_mutex);

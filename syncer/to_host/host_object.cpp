@@ -16,6 +16,8 @@ using schema::Value;
 
 namespace {
 
+constexpr std::size_t kVainMax = 8192;
+
 metrics::Counter& foreign_objects() {
   static auto& counter =
       metrics::counter("sublet_syncer_foreign_objects_total",
@@ -81,6 +83,18 @@ Result<Requeue> patch_views(Border& border, const SyncedKind& kind, const Value&
   return Requeue();
 }
 
+bool is_vain(Border& border, const std::string& host_uid, const std::string& attempt) {
+  const MutexLock lock(border.vain_mutex);
+  const auto known = border.vain_patches.find(host_uid);
+  return known != border.vain_patches.end() && known->second == attempt;
+}
+
+void note_vain(Border& border, const std::string& host_uid, std::string attempt) {
+  const MutexLock lock(border.vain_mutex);
+  if (border.vain_patches.size() >= kVainMax) border.vain_patches.clear();
+  border.vain_patches[host_uid] = std::move(attempt);
+}
+
 // The host object is there and ours: brings it to the desired form.
 Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& host_object, const Value& desired) {
   const std::string name = desired["metadata"]["name"].string();
@@ -102,9 +116,16 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   const Requeue again = keep ? Requeue(kEarlierLabelsWait) : Requeue();
   Document patch = make_host_patch(kind.patch_content, host_object, desired, keep);
   if (patch.root().empty()) return again;
+  const std::string uid = host_object["metadata"]["uid"].string();
+  const std::string version = host_object["metadata"]["resourceVersion"].string();
+  std::string attempt = version + " " + patch.to_json();
+  if (is_vain(border, uid, attempt)) return again;
   if (const auto wait = changes.wait()) return *wait;
   const auto patched = send_patch(border, kind, host_object, patch);
-  if (patched) return again;
+  if (patched) {
+    if ((*patched)["metadata"]["resourceVersion"].text() == version) note_vain(border, uid, std::move(attempt));
+    return again;
+  }
   if (patched.error().is(Reason::invalid) && kind.made_anew) {
     // An immutable part changed (Secret type, immutable data): only a new object can carry it.
     kube::CachedObject old;

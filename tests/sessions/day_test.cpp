@@ -36,7 +36,7 @@ using namespace std::chrono_literals;
 using schema::Document;
 using testing_support::eventually;
 
-constexpr std::chrono::hours kDay{kSanitized ? 5 : 24};
+constexpr std::chrono::hours kDay{kSanitized ? 2 : 24};
 constexpr std::chrono::seconds kPiece{10};        // of time: shorter than whatever is given a limit here
 constexpr std::chrono::minutes kBetweenLines{5};  // of the log
 constexpr int kLines = static_cast<int>((kDay + 1h) / kBetweenLines);

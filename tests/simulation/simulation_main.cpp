@@ -2,7 +2,8 @@
 //
 //   --seeds A..B     these (default 0..999); --minutes M: from a fresh one on, as long as that
 //   --jobs N         processes (default: one a core)
-//   --replay SEED    one, with everything that happened, twice: both must be the same to the last line
+//   --replay SEED    one, with everything that happened, twice: both must be the same to the last line;
+//                    --crash-before N or --crash-after N: with a crash at that write more
 //   --every-write SEED  that one again and again, each time with a crash more: before and after each of its writes in
 //   turn
 //   --mutant NAME    the syncer with that fault built in (tests/simulation/mutants/): passes when a seed fails
@@ -40,6 +41,7 @@ struct Settings {
   double minutes = 0;  // 0: first..last
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   std::optional<std::uint64_t> replay, every_write;
+  std::uint64_t crash_before = 0, crash_after = 0;
   std::string mutant;
   bool must_fail = false;
 };
@@ -224,8 +226,10 @@ int run_seeds(const Settings& settings) {
   return report.end(std::chrono::duration<double>(Steady::now() - began).count());
 }
 
-int replay(std::uint64_t seed) {
-  const RunResult first = run(seed, {.keep_trace = true}), again = run(seed, {.keep_trace = true});
+int replay(std::uint64_t seed, std::uint64_t crash_before, std::uint64_t crash_after) {
+  const RunOptions options{
+      .keep_trace = true, .crash_at_write = crash_before + crash_after, .crash_after_commit = crash_after != 0};
+  const RunResult first = run(seed, options), again = run(seed, options);
   for (const std::string& line : first.trace) std::printf("%s\n", line.c_str());
   std::printf("%s", first.end.c_str());
   for (const std::string& violation : first.violations) std::printf("violation: %s\n", violation.c_str());
@@ -293,6 +297,10 @@ Settings parse(int argc, char** argv) {
       settings.jobs = static_cast<unsigned>(std::max<std::uint64_t>(1, number(value)));
     } else if (name == "--replay") {
       settings.replay = number(value);
+    } else if (name == "--crash-before") {
+      settings.crash_before = number(value);
+    } else if (name == "--crash-after") {
+      settings.crash_after = number(value);
     } else if (name == "--every-write") {
       settings.every_write = number(value);
     } else if (name == "--mutant") {
@@ -331,7 +339,7 @@ int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
   if (!settings.mutant.empty()) become(settings.mutant, argc, argv);
   if (std::getenv("SUBLET_SIMULATION_LOG") == nullptr) sublet::log::set_level(sublet::log::Level::error);
-  if (settings.replay) return replay(*settings.replay);
+  if (settings.replay) return replay(*settings.replay, settings.crash_before, settings.crash_after);
   if (settings.every_write) return crash_at_every_write(*settings.every_write);
   return run_seeds(settings);
 }

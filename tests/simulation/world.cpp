@@ -217,10 +217,12 @@ bool World::bind_claim(const Document& claim) {
 bool World::let_claim_go(Side& side, const Document& claim) {
   const Value metadata = claim["metadata"];
   if (!metadata.has("deletionTimestamp") || metadata["finalizers"].empty()) return false;
-  bool used = false;  // by one that has a node
+  bool used = false;  // by one that has a node, be it known in the tenant or not
   side.each("pods/" + metadata["namespace"].string() + "/", [&](const store::Object&, const Document& pod) {
+    const bool has_node = !pod["spec"]["nodeName"].text().empty() ||
+                          (&side == &tenant_ && !host_pod_of(pod)["spec"]["nodeName"].text().empty());
     for (const Value volume : pod["spec"]["volumes"])
-      used = used || (!terminal(pod.root()) && !pod["spec"]["nodeName"].text().empty() &&
+      used = used || (!terminal(pod.root()) && has_node &&
                       volume["persistentVolumeClaim"]["claimName"].equals(metadata["name"]));
   });
   if (used) return false;
@@ -249,6 +251,12 @@ bool World::claims_work(bool calm) {
   return false;
 }
 
+Document World::host_pod_of(const Document& tenant_pod) const {
+  const Value metadata = tenant_pod["metadata"];
+  return host_.get("pods", kHostNamespace,
+                   syncer::host_name(metadata["name"].text(), metadata["namespace"].text(), kVirtualCluster));
+}
+
 // Else no scheduler takes the pod.
 bool World::has_its_claims(const Document& host_pod) const {
   for (const Value volume : host_pod["spec"]["volumes"]) {
@@ -256,6 +264,11 @@ bool World::has_its_claims(const Document& host_pod) const {
     const Document claim =
         host_.get("persistentvolumeclaims", kHostNamespace, volume["persistentVolumeClaim"]["claimName"].text());
     if (!claim.root().is_object() || claim["metadata"].has("deletionTimestamp")) return false;
+    const Value marks = claim["metadata"];
+    const Document theirs = tenant_.get("persistentvolumeclaims", marks["labels"][syncer::kLabelTenantNamespace].text(),
+                                        marks["annotations"][syncer::kAnnotationTenantName].text());
+    if (is_ours(claim.root()) && !theirs["metadata"]["uid"].equals(marks["annotations"][syncer::kAnnotationTenantUid]))
+      return false;
   }
   return true;
 }

@@ -52,6 +52,7 @@ class World {
   bool waits_for_claim(const Actor& actor) const;
   bool claims_work(bool calm);
   bool bind_claim(const schema::Document& claim);
+  schema::Document host_pod_of(const schema::Document& tenant_pod) const;
   bool has_its_claims(const schema::Document& host_pod) const;
   bool let_claim_go(Side& side, const schema::Document& claim);
   void say_event(const schema::Document& host_pod, const std::string& reason);
