@@ -1,6 +1,7 @@
 #include "apiserver/validation/field_errors.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "sublet/base/go_quoted.h"
 
@@ -113,8 +114,33 @@ void positive(Causes& causes, std::string field, std::int64_t value) {
   if (value <= 0) invalid(causes, std::move(field), value, "must be greater than 0");
 }
 
+namespace {
+
+constexpr std::size_t kFewMembers = 16;  // looking each of more up would cost the square of their number
+
+std::vector<schema::Value> by_key(const schema::Value& object) {
+  std::vector<schema::Value> members(object.begin(), object.end());
+  std::ranges::sort(members, {}, [](const schema::Value& member) { return member.key(); });
+  return members;
+}
+
+bool many_members_equal(const schema::Value& a, const schema::Value& b) {
+  const auto mine = by_key(a), theirs = by_key(b);
+  auto other = theirs.begin();
+  for (const auto& member : mine) {
+    for (; other != theirs.end() && other->key() < member.key(); ++other)
+      if (!is_empty(*other)) return false;
+    const bool there = other != theirs.end() && other->key() == member.key();
+    if (!semantically_equal(member, there ? *other++ : schema::Value())) return false;
+  }
+  return std::all_of(other, theirs.end(), [](const schema::Value& left) { return is_empty(left); });
+}
+
+}  // namespace
+
 bool semantically_equal(const schema::Value& a, const schema::Value& b) {
   if (a.is_object() && b.is_object()) {
+    if (a.size() > kFewMembers || b.size() > kFewMembers) return many_members_equal(a, b);
     for (auto member : a)
       if (!semantically_equal(member, b[member.key()])) return false;
     for (auto member : b)
