@@ -243,7 +243,8 @@ void validate_source_ways(Causes& causes, const std::string& path, const Value& 
     check_rules(causes, path, source, kCsiRules);
   }
   if ((member == "cinder" || member == "storageos") && !of_pod) check_rules(causes, path, source, kSecretOfNamespace);
-  if (member == "azureFile" && !of_pod && source.has("secretNamespace") && source["secretNamespace"].text().empty())
+  if (member == "azureFile" && !of_pod && source["secretNamespace"].is_string() &&
+      source["secretNamespace"].text().empty())
     required(causes, child(path, "secretNamespace"));
 }
 
