@@ -44,6 +44,15 @@ std::string named(std::string_view kind, const Value& object) {
   return std::string(kind) + " " + object["metadata"]["namespace"].string() + "/" + object["metadata"]["name"].string();
 }
 
+// "persistentvolumeclaims/NAMESPACE/NAME"; "": of another kind, or of many.
+std::string claim_asked_for(std::string_view target) {
+  constexpr std::string_view kNamespaces = "/api/v1/namespaces/", kClaims = "/persistentvolumeclaims/";
+  const auto kind = target.find(kClaims);
+  if (!target.starts_with(kNamespaces) || kind == std::string_view::npos) return {};
+  return "persistentvolumeclaims/" + std::string(target.substr(kNamespaces.size(), kind - kNamespaces.size())) + "/" +
+         std::string(target.substr(kind + kClaims.size()));
+}
+
 }  // namespace
 
 void Checks::fail(std::string what) {
@@ -52,7 +61,10 @@ void Checks::fail(std::string what) {
 
 // After every write ---------------------------------------------------------------------------------------------------
 
-void Checks::executed(Side& side, const net::Request&, store::Revision before) {
+void Checks::executed(Side& side, const net::Request& request, store::Revision before) {
+  if (const auto claim = request.method == "GET" && &side == &tenant_ ? claim_asked_for(request.target) : std::string();
+      !claim.empty())
+    claims_read_[claim] = before;
   const auto changes = side.store().changes("", before);
   if (!changes) return fail("the history of " + side.name() + " is not there");
   for (const store::EventPtr& event : changes->events) {
@@ -82,9 +94,27 @@ void Checks::on_host(const store::Event& event) {
     if (its_own && host_pods_of_[owner.uid] > 0 && !tenant_pod["spec"]["nodeName"].text().empty())
       fail("a second host pod for one that has run: " + what);
     ++host_pods_of_[owner.uid];
+    claims_are_current(now);
   }
   const bool ended = event.type == store::Event::Type::deleted || (ending(now.root()) && !ending(before.root()));
   if (ended && its_own && !ending(tenant_pod.root())) fail("the host pod of a living tenant pod was ended: " + what);
+}
+
+// A pod that comes while the host still has an earlier claim of its claim's name would run with that one's volume. The
+// syncer can know no later state of the tenant's claim than the one that it asked for last.
+void Checks::claims_are_current(const Document& new_host_pod) {
+  for (const Value volume : new_host_pod["spec"]["volumes"]) {
+    const Document host_claim =
+        host_.get("persistentvolumeclaims", kHostNamespace, volume["persistentVolumeClaim"]["claimName"].text());
+    if (!is_ours(host_claim.root())) continue;
+    const Owner owner = owner_of(host_claim.root());
+    const Document claim = tenant_.get("persistentvolumeclaims", owner.namespace_name, owner.name);
+    if (claim["metadata"]["uid"].text() == owner.uid) continue;
+    const std::string key = "persistentvolumeclaims/" + owner.namespace_name + "/" + owner.name;
+    const auto since = tenant_.store().changes(key, claims_read_[key]);
+    if (since && since->events.empty())
+      fail("a pod came to the host beside an earlier claim: " + named("pods", new_host_pod.root()));
+  }
 }
 
 // Data is never papered over: what is known to have had a volume does not get an empty one.

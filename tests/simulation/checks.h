@@ -16,7 +16,7 @@ class Checks {
  public:
   Checks(Side& tenant, Side& host, const Clock& clock) : tenant_(tenant), host_(host), clock_(clock) {}
 
-  /// After each write of the syncer; `before`: the side's revision until then.
+  /// After each request of the syncer; `before`: the side's revision until then.
   void executed(Side& side, const net::Request& request, store::Revision before);
   /// Foreign objects are as they were made.
   void foreign_untouched(const std::vector<Foreign>& foreign);
@@ -38,6 +38,7 @@ class Checks {
   void claim_at_rest(const schema::Document& claim);
   void events_at_rest();
   void on_host_claim(const store::Event& event, const schema::Document& now);
+  void claims_are_current(const schema::Document& new_host_pod);
   void on_tenant_claim(const schema::Document& now, const schema::Document& before);
   void references_resolve(const schema::Document& host_pod);
   void nothing_else_on_host();
@@ -47,7 +48,8 @@ class Checks {
   Side &tenant_, &host_;
   const Clock& clock_;
   std::vector<std::string> violations_;
-  std::map<std::string, int> host_pods_of_;  // by the tenant pod's uid: how many were made
+  std::map<std::string, int> host_pods_of_;             // by the tenant pod's uid: how many were made
+  std::map<std::string, store::Revision> claims_read_;  // the tenant's, by key: when the syncer asked for it last
 };
 
 }  // namespace sublet::simulation

@@ -198,7 +198,7 @@ Result<net::Response> Network::execute(Side& side, const net::Request& request) 
   if (is_write(request)) ++writes_;
   trace_.add(request.method + " " + place(side, request) + " -> " +
              (answer ? std::to_string(answer->code) : answer.error().message));
-  if (is_write(request)) hooks_.executed(side, request, before);
+  hooks_.executed(side, request, before);
   return answer;
 }
 
