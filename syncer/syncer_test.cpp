@@ -1073,6 +1073,27 @@ TEST_F(SyncerTest, HostEventsAreToldWithTheTenantsNames) {
   EXPECT_EQ(await_event("web", "Killing"), "default/web is stopped");
 }
 
+// A tenant's pod is not told what was said of another that had its name on the host.
+TEST_F(SyncerTest, AnEventOfAnotherHostPodOfTheNameIsNotTold) {
+  start_syncer();
+  create_pod("web");
+  const std::string uid = text(await_host_pod("web"), "metadata.uid");
+  const auto say = [&](const std::string& name, const std::string& of) {
+    host.create(
+        kEvents,
+        R"({"metadata":{"name":")" + name + R"(","namespace":"team"},"reason":")" + name +
+            R"(","type":"Normal","message":"m","involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"team","name":")" +
+            host_name_of("web") + R"(","uid":")" + of + R"("}})");
+  };
+  say("earlier", "00000000-0000-4000-8000-000000000001");
+  say("now", uid);
+  await_event("web", "now");
+  settle();
+  const auto events = tenant.client().list(kEvents, kTenantNamespace);
+  ASSERT_TRUE(events);
+  for (const schema::Value event : events->root()["items"]) EXPECT_NE(event["reason"].text(), "earlier");
+}
+
 TEST_F(SyncerTest, AnEventThatComesBeforeItsPodIsToldAllTheSame) {
   start_syncer();
   faults.inject("GET", "/pods?", 1'000'000, Faults::status(503, "ServiceUnavailable"));

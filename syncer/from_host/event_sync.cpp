@@ -70,7 +70,13 @@ std::optional<Told> told(Border& border, const CachedObject& cached) {
   const Document host_event = cached.document();
   const Sides* const kind = about(border, host_event.root());
   if (!kind) return std::nullopt;
-  const auto owner = tenant_of(border, *kind, host_event["involvedObject"]["name"].string());
+  const Value involved = host_event["involvedObject"];
+  const std::string name_on_host = involved["name"].string();
+  // Of an earlier object of that name, or of a later one than the copy has.
+  if (const auto there = kind->host->get(border.host_place(kind->kind), name_on_host);
+      there && !involved["uid"].text().empty() && involved["uid"].text() != there->uid)
+    return std::nullopt;
+  const auto owner = tenant_of(border, *kind, name_on_host);
   if (!owner || owner->name.empty()) return std::nullopt;
   const std::string name = owner->name.substr(0, 200) + "." + net::sha256_hex(cached.uid, 16);
   return Told{*owner, name, tenant_event(border, kind->kind, host_event.root(), *owner, name)};
