@@ -56,6 +56,9 @@ for n in $(seq "$restarts"); do
     until sublet create rag -n team >/dev/null 2>&1; do [ "$SECONDS" -lt "$deadline" ] || { echo "no restart after kill $n"; exit 1; }; done
   fi
 done
+# Behind a restart it may only have deleted what there was: it goes on until it has made pods again.
+deadline=$((SECONDS + 120))
+until [ "$(tenant get pods -o name 2>/dev/null | wc -l)" -ge 3 ]; do [ "$SECONDS" -lt "$deadline" ] || { echo "nobody makes pods after $restarts restarts"; exit 1; }; done
 kill "$churner"
 wait "$churner" 2>/dev/null
 churner=
