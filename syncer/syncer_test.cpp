@@ -1166,9 +1166,11 @@ TEST_F(SyncerTest, NoTokenIsKept) {
     EXPECT_EQ(kept["data"][token.key()].text("?"), "");
   }
   std::size_t others = 0;
-  for (const kube::CachedPtr& secret : secrets.list())
+  for (const kube::CachedPtr& secret : secrets.list()) {
+    const Document document = secret->document();
     if (secret->name != name)
-      for (const Value value : secret->document()["data"]) others += value.text().size();
+      for (const Value value : document["data"]) others += value.text().size();
+  }
   EXPECT_GT(others, 0u) << "the tenant's own are held against the tenant's";
 }
 
