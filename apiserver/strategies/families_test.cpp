@@ -455,6 +455,40 @@ TEST(Families, AnExceptionOfANetworkIsReadThoughItHasMoreBits) {
       << policy;
 }
 
+// Found by upstream's own defaulting tests (tools/differential/extract).
+TEST(Families, APodsOwnResourcesGoWithThoseOfItsContainers) {
+  KindBench bench;
+  const auto pod = [](const std::string& own, const std::string& of_container) {
+    return R"({"metadata":{"name":"a"},"spec":{"resources":)" + own +
+           R"(,"containers":[{"name":"c","image":"i","resources":)" + of_container +
+           R"(},{"name":"d","image":"i","resources":{"requests":{"cpu":"1m"}}}]}})";
+  };
+  const auto filled =
+      bench.create("pods", pod(R"({"limits":{"cpu":"1","memory":"1Gi"}})", R"({"requests":{"cpu":"500m"}})"));
+  ASSERT_TRUE(filled) << filled.error();
+  EXPECT_EQ(filled.root()["spec"]["resources"]["requests"].to_json(), R"({"cpu":"501m","memory":"1Gi"})");
+  EXPECT_EQ(causes_text(bench.create("pods", pod(R"({"requests":{"cpu":"5m"}})", R"({"requests":{"cpu":"500m"}})"))),
+            "spec.resources.requests[cpu]: Invalid value: \"5m\": must be greater than or equal to aggregate container "
+            "requests of 501m");
+  EXPECT_NE(
+      causes_text(bench.create("pods", pod(R"({"limits":{"cpu":"2m"}})", R"({"limits":{"cpu":"1"}})")))
+          .find("spec.resources.containers[0][cpu].limits: Invalid value: \"1\": must be less than or equal to pod "
+                "limits of 2m"),
+      std::string::npos);
+}
+
+TEST(Families, AnInitContainerWithoutANameIsNoSecondOneOfNone) {
+  KindBench bench;
+  const auto nameless = [&](const std::string& containers, const std::string& init) {
+    return causes_text(bench.create("pods", R"({"metadata":{"name":"a"},"spec":{"initContainers":)" + init +
+                                                R"(,"containers":)" + containers + "}}"));
+  };
+  const std::string none = R"([{"name":"","image":"i"}])", named = R"([{"name":"c","image":"i"}])";
+  EXPECT_NE(nameless(none, none).find("spec.initContainers[0].name: Duplicate value"), std::string::npos);
+  EXPECT_EQ(nameless(named, R"([{"name":"","image":"i"},{"name":"","image":"i"}])").find("Duplicate"),
+            std::string::npos);
+}
+
 TEST(Families, DataSourcesThatUpstreamOverlooksAreDropped) {
   for (const std::string_view source :
        {R"("dataSource":{"apiGroup":"x.example.com","kind":"Odd","name":"s"})",

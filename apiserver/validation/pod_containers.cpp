@@ -510,6 +510,7 @@ void validate_ephemeral(Causes& causes, const std::string& path, const Value& co
   constexpr static std::string_view kForbidden[] = {"ports",         "resources",          "resizePolicy",
                                                     "restartPolicy", "restartPolicyRules", "livenessProbe",
                                                     "startupProbe",  "readinessProbe",     "lifecycle"};
+  constexpr std::string_view kZeroIsNone = "resources";  // always there upstream; the other objects are, or are not
   if (const auto target = container["targetContainerName"].text(); !target.empty()) {
     bool found = false;
     for (auto list : {"containers", "initContainers"})
@@ -517,7 +518,7 @@ void validate_ephemeral(Causes& causes, const std::string& path, const Value& co
     if (!found) not_found(causes, child(path, "targetContainerName"), target);
   }
   for (auto field : kForbidden)
-    if (const auto value = container[field]; value && !value.empty())
+    if (const auto value = container[field]; value && (!value.empty() || (value.is_object() && field != kZeroIsNone)))
       forbidden(causes, child(path, field), "cannot be set for an Ephemeral Container");
   std::size_t index = 0;
   for (auto mount : container["volumeMounts"]) {
@@ -537,13 +538,18 @@ void validate_containers(Causes& causes, const std::string& path, const Value& s
   if (spec["containers"].empty()) required(causes, child(path, "containers"));
   for (const std::string_view list : {"containers", "initContainers", "ephemeralContainers"}) {
     const bool init = list == "initContainers", ephemeral = list == "ephemeralContainers";
+    if (ephemeral)  // to which an init container's missing name is one like any other
+      for (auto container : spec["initContainers"]) names.insert(container["name"].text());
     std::size_t index = 0;
     for (auto container : spec[list]) {
       const std::string at = item(child(path, list), index++);
       const bool sidecar = init && container["restartPolicy"].text() == "Always";
       validate_common(causes, at, container, pod);
       const auto name = container["name"].text();
-      if (!names.insert(name).second && !(init && name.empty())) duplicate(causes, child(at, "name"), name);
+      if (names.contains(name))
+        duplicate(causes, child(at, "name"), name);
+      else if (!init || !name.empty())
+        names.insert(name);
       if (ephemeral) {
         validate_image_whitespace(causes, at, container);
         validate_ephemeral(causes, at, container, spec);

@@ -2,6 +2,8 @@
 
 #include "apiserver/validation/members.h"
 #include "apiserver/validation/pod_spec.h"
+#include "apiserver/validation/resources.h"
+#include "sublet/quota/amounts.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -133,6 +135,28 @@ void default_requests(schema::Value container) {
   requests.sort_keys();
 }
 
+/// Of a pod that has resources as a whole: huge pages are limited to what its containers may have together, and where
+/// it is limited it asks for what they ask for together, else for its limits.
+void default_pod_resources(schema::Value spec) {
+  auto resources = spec["resources"];
+  if (resources["limits"].empty() && resources["requests"].empty()) return;
+  for (const auto& [name, amount] : quota::container_amounts(spec, "limits"))
+    if (is_huge_page_resource(name) && !resources["requests"][name] && !resources["limits"][name])
+      resources.object("limits").put(name, amount.text);
+  auto limits = resources["limits"];
+  if (limits.empty()) return;
+  auto requests = resources.object("requests");
+  for (const auto& [name, amount] : quota::container_amounts(spec, "requests"))
+    if ((name == "cpu" || name == "memory") && !requests[name]) requests.put(name, amount.text);
+  for (auto limit : limits)
+    if (const auto name = limit.key();
+        (name == "cpu" || name == "memory" || is_huge_page_resource(name)) && !requests[name])
+      requests.add_member(name).set(limit);
+  limits.sort_keys();
+  requests.sort_keys();
+  if (requests.empty()) resources.erase("requests");
+}
+
 bool is_alnum(char c, bool upper_too) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (upper_too && c >= 'A' && c <= 'Z');
 }
@@ -253,6 +277,7 @@ void default_pod_only(schema::Value spec) {
         if (port["hostPort"].integer() == 0) port.put("hostPort", port["containerPort"].integer());
     }
   }
+  default_pod_resources(spec);
   if (spec["terminationGracePeriodSeconds"].integer() < 0) spec.put("terminationGracePeriodSeconds", 1);
   if (spec["enableServiceLinks"].missing()) spec.put("enableServiceLinks", true);
 }

@@ -218,6 +218,8 @@ void validate_node_affinity_update(Causes& causes, const std::string& path, cons
       invalid(causes, item(at, i), terms.at(i), "only additions are allowed (no mutations or deletions)");
 }
 
+constexpr std::string_view kSpreadActions[] = {"DoNotSchedule", "ScheduleAnyway"};
+
 void validate_topology_spread(Causes& causes, const std::string& path, const Value& constraints, const Value& labels) {
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> to_come;  // of the same key and action
   for (auto constraint : constraints)
@@ -230,6 +232,7 @@ void validate_topology_spread(Causes& causes, const std::string& path, const Val
     auto key = constraint["topologyKey"].text();
     if (key.empty()) required(causes, child(at, "topologyKey"), "can not be empty");
     auto action = constraint["whenUnsatisfiable"].text();
+    if (action.empty()) not_supported(causes, child(at, "whenUnsatisfiable"), action, kSpreadActions);
     if (--to_come[{key, action}] > 0)
       duplicate(causes, child(at, "{topologyKey, whenUnsatisfiable}"),
                 "{" + std::string(key) + ", " + std::string(action) + "}");

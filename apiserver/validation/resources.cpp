@@ -5,6 +5,7 @@
 
 #include "apiserver/validation/members.h"
 #include "apiserver/validation/names.h"
+#include "sublet/quota/amounts.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -150,6 +151,32 @@ void validate_overhead(Causes& causes, const std::string& path, const schema::Va
   }
 }
 
+namespace {
+
+/// Of the pod as a whole against what its containers ask for together, and against each one's limits.
+void validate_pod_consistency(Causes& causes, const std::string& at, const schema::Value& spec) {
+  const auto requests = spec["resources"]["requests"], limits = spec["resources"]["limits"];
+  const auto at_least = [&](std::string_view list, const schema::Value& own, const quota::Amounts& amounts) {
+    for (const auto& [name, amount] : amounts)
+      if (own[name] && amount.nanos > quantity_nanos_of(own[name]) &&
+          (list == "requests" || is_huge_page_resource(name)))
+        invalid(causes, keyed(child(at, list), name), own[name],
+                "must be greater than or equal to aggregate container " + std::string(list) + " of " + amount.text);
+  };
+  at_least("requests", requests, quota::container_amounts(spec, "requests"));
+  at_least("limits", limits, quota::container_amounts(spec, "limits"));
+  std::size_t index = 0;
+  for (const auto container : spec["containers"]) {
+    const auto place = item(child(at, "containers"), index++);
+    for (const auto limit : container["resources"]["limits"])
+      if (const auto own = limits[limit.key()]; own && compare_quantities(limit, own) > 0)
+        invalid(causes, child(keyed(place, limit.key()), "limits"), limit,
+                "must be less than or equal to pod limits of " + own.string());
+  }
+}
+
+}  // namespace
+
 void validate_pod_resources(Causes& causes, const std::string& path, const schema::Value& spec) {
   const auto resources = spec["resources"];
   if (!resources) return;
@@ -169,6 +196,7 @@ void validate_pod_resources(Causes& causes, const std::string& path, const schem
   }
   const Members limits(resources["limits"], resources["requests"].size());
   for (auto request : resources["requests"]) validate_request_against_limit(causes, at, request, limits[request.key()]);
+  validate_pod_consistency(causes, at, spec);
 }
 
 void validate_resource_list(Causes& causes, const std::string& path, const schema::Value& list) {
