@@ -243,12 +243,13 @@ void validate_resize_policy(Causes& causes, const std::string& path, const Value
   }
 }
 
-void validate_restart_policy(Causes& causes, const std::string& path, const Value& container) {
+void validate_restart_policy(Causes& causes, const std::string& path, const Value& container, bool init) {
   constexpr std::size_t kRulesMax = 20, kExitCodesMax = 255;
   const auto policy = container["restartPolicy"], rules = container["restartPolicyRules"];
   if (!policy) {
     if (!rules.empty())
       required(causes, child(path, "restartPolicy"), "must specify restartPolicy when restart rules are used");
+    if (init) return;
   } else if (!contains(kRestartPolicies, policy.text())) {
     not_supported(causes, child(path, "restartPolicy"), policy, kRestartPolicies);
   }
@@ -555,7 +556,7 @@ void validate_containers(Causes& causes, const std::string& path, const Value& s
         validate_ephemeral(causes, at, container, spec);
         continue;
       }
-      validate_restart_policy(causes, at, container);
+      validate_restart_policy(causes, at, container, init);
       if (init && !sidecar) {
         forbid_lifecycle(causes, at, container);
         validate_init_resizes(causes, at, container);

@@ -302,13 +302,19 @@ bool names_list_of(std::string_view said, std::string_view field) {
 /// Into what may not be there nobody looks.
 bool forbids(const Cause& cause, std::string_view field) {
   return cause.reason == "FieldValueForbidden" && field.size() > cause.field.size() && field.starts_with(cause.field) &&
-         field[cause.field.size()] == '.';
+         (field[cause.field.size()] == '.' || field[cause.field.size()] == '[');
 }
 
 /// An item whose empty name was called wrong at the item itself.
 bool judges_by_name(const Cause& cause, std::string_view field) {
   return field.size() > cause.field.size() && field.starts_with(cause.field) &&
          field.substr(cause.field.size()) == ".name" && cause.message.starts_with("Invalid value: \"\":");
+}
+
+/// The rules of an init container that says no restartPolicy are not read.
+bool leaves_unread(const Cause& cause, std::string_view field) {
+  return cause.reason == "FieldValueRequired" && cause.field.ends_with(".restartPolicy") &&
+         cause.field.find("initContainers[") != std::string::npos && field.starts_with(cause.field + "Rules[");
 }
 
 }  // namespace
@@ -323,7 +329,7 @@ void collect_causes(const RequestContext& context, const Value& object, NameRule
     const bool said =
         cause.field.starts_with("metadata.") || std::any_of(causes.begin(), causes.end(), [&](const Cause& other) {
           return other.field == cause.field || names_list_of(other.field, cause.field) || forbids(other, cause.field) ||
-                 judges_by_name(other, cause.field);
+                 judges_by_name(other, cause.field) || leaves_unread(other, cause.field);
         });
     const bool seen = said || (strategy.overlooks && strategy.overlooks(object, cause.field));
     if (!seen) causes.push_back(std::move(cause));
