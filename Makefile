@@ -36,9 +36,10 @@ soak: deps ## crashes, kills, failing disks and networks for SOAK_MINUTES (30): 
 	@cmake --build --preset release --target sublet subletd crash_model store_kill_test sublet_history sublet_simulation -- -j$(JOBS)
 	@tools/soak
 
-conformance: build ## upstream's conformance tests: A and W on a bare `subletd apiserver`, B, C and C2 on `subletd simhost`; fails when a guarded one does
+conformance: build ## upstream's conformance tests: A and W on a bare `subletd apiserver`, B, C and C2 on `subletd simhost` (fails when a guarded one does), what passes of D in a virtual cluster on a real node
 	@tests/conformance/on-sublet --guard A.txt W.txt
 	@tests/conformance/on-sublet --simhost --guard --procs 4 --test-timeout 560 B.txt C.txt C2.txt
+	@tests/conformance/on-node --test-timeout 240 node.txt
 
 bench: deps ## store, fan-out, API load, sync latency, memory; prints ratios
 	@tools/configure release
