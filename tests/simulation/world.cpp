@@ -368,7 +368,10 @@ void World::remove_ours() {
   if (all.empty()) return;
   kube::DeleteOptions options;
   if (kind == "pods" && dice_.one_in(2)) options.grace_period_seconds = 0;
-  const std::string name = dice_.of(all)["metadata"]["name"].string();
+  const Document& chosen = dice_.of(all);
+  const std::string name = chosen["metadata"]["name"].string();
+  // One without a volume would wait for ever, if a pod that a scheduler has placed keeps it.
+  if (kind == "persistentvolumeclaims" && chosen["status"]["phase"].text() != "Bound") return;
   if (!host_.client().remove(resource_of(kind), kHostNamespace, name, options)) return;
   tally_.add(Fault::host_deleted);
   trace_.add("fault: somebody deletes " + kind + " " + name + " on the host" +
