@@ -147,11 +147,9 @@ void default_pod_resources(schema::Value spec) {
   if (limits.empty()) return;
   auto requests = resources.object("requests");
   for (const auto& [name, amount] : quota::container_amounts(spec, "requests"))
-    if ((name == "cpu" || name == "memory") && !requests[name]) requests.put(name, amount.text);
+    if (is_pod_resource(name) && is_overcommit_allowed(name) && !requests[name]) requests.put(name, amount.text);
   for (auto limit : limits)
-    if (const auto name = limit.key();
-        (name == "cpu" || name == "memory" || is_huge_page_resource(name)) && !requests[name])
-      requests.add_member(name).set(limit);
+    if (const auto name = limit.key(); is_pod_resource(name) && !requests[name]) requests.add_member(name).set(limit);
   limits.sort_keys();
   requests.sort_keys();
   if (requests.empty()) resources.erase("requests");

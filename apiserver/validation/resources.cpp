@@ -79,6 +79,8 @@ QosFacts qos_of(const schema::Value& resources) {
 
 bool is_huge_page_resource(std::string_view name) { return name.starts_with("hugepages-"); }
 
+bool is_pod_resource(std::string_view name) { return name == "cpu" || name == "memory" || is_huge_page_resource(name); }
+
 bool is_extended_resource(std::string_view name) {
   if (is_native(name) || name.starts_with("requests.")) return false;
   return qualified_name("requests." + std::string(name)).empty();
@@ -189,8 +191,7 @@ void validate_pod_resources(Causes& causes, const std::string& path, const schem
       const auto field = keyed(child(at, list), name);
       const auto before = causes.size();
       validate_resource_name(causes, field, name);
-      if (causes.size() == before && name != "cpu" && name != "memory" && !is_huge_page_resource(name))
-        not_supported(causes, field, name, kPodResources);
+      if (causes.size() == before && !is_pod_resource(name)) not_supported(causes, field, name, kPodResources);
       validate_resource_quantity(causes, field, name, quantity);
     }
   }

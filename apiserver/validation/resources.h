@@ -11,6 +11,8 @@ namespace sublet::apiserver {
 /// "vendor.example/thing": counted in whole units, request and limit must agree.
 bool is_extended_resource(std::string_view name);
 bool is_huge_page_resource(std::string_view name);
+/// What a pod as a whole can ask for.
+bool is_pod_resource(std::string_view name);
 /// Whether a request may be below its limit.
 bool is_overcommit_allowed(std::string_view name);
 
