@@ -95,8 +95,9 @@ void validate_endpoints(Causes& causes, const Value& object) {
     std::size_t address_index = 0;
     for (auto address : addresses)
       validate_address(causes, item(list, address_index++), list, object["addressType"].text(), address.text(), own);
-    auto node = endpoint["nodeName"].text(), hostname = endpoint["hostname"].text();
-    if (!node.empty()) invalid_each(causes, child(at, "nodeName"), node, dns1123_subdomain(node));
+    const auto node = endpoint["nodeName"];
+    auto hostname = endpoint["hostname"].text();
+    if (node) invalid_each(causes, child(at, "nodeName"), node.text(), dns1123_subdomain(node.text()));
     if (!hostname.empty()) invalid_each(causes, child(at, "hostname"), hostname, dns1123_label(hostname));
     validate_hints(causes, child(at, "hints"), endpoint["hints"]);
   }

@@ -58,12 +58,9 @@ void validate_changed(const Value& object, const Value& old, Causes& causes) {
   if (!semantically_equal(object["subsets"], old["subsets"])) validate(object, causes);
 }
 
-Outcome prepare_create(WriteContext& context, Value object) {
+Outcome warn_deprecated(WriteContext& context, Value) {
   context.warnings.push_back("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice");
-  Causes causes;
-  validate(object, causes);
-  if (causes.empty()) return {};
-  return fail(invalid_status("", "Endpoints", object["metadata"]["name"].text(), std::move(causes)));
+  return {};
 }
 
 }  // namespace
@@ -73,7 +70,8 @@ Strategy endpoints_strategy() {
   row.resource = "endpoints";
   row.create_on_update = true;
   row.defaults = defaults;
-  row.prepare_create = prepare_create;
+  row.prepare_create = warn_deprecated;
+  row.validate_create = validate;
   row.validate_update = validate_changed;
   return row;
 }

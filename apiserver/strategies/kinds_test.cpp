@@ -313,6 +313,10 @@ TEST(Endpoints, LeadSomewhere) {
   EXPECT_EQ(causes_text(bench.create(
                 "endpoints", R"({"metadata":{"name":"a"},"subsets":[{"addresses":[{"ip":"::ffff:127.0.0.1"}]}]})")),
             "subsets[0].addresses[0].ip: Invalid value: \"::ffff:127.0.0.1\": must not be an IPv4-mapped IPv6 address");
+  // Their mistakes stand beside those of the metadata, not in the place of them.
+  EXPECT_EQ(causes_text(bench.create("endpoints", R"({"metadata":{},"subsets":[{}]})")),
+            "metadata.name: Required value: name or generateName is required\n"
+            "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`");
 }
 
 TEST(EndpointSlice, CountsItsGenerations) {
@@ -336,6 +340,36 @@ TEST(EndpointSlice, CountsItsGenerations) {
   EXPECT_NE(causes_text(bench.update("endpointslices", copy.to_json(), made.object->to_json()))
                 .find("addressType: Invalid value: \"IPv6\": field is immutable"),
             std::string::npos);
+}
+
+struct Said {
+  std::string_view resource, json, causes;
+};
+
+/// What differs from a valid object of the differential runner's by one member, and what upstream says of it.
+TEST(Kinds, JudgeAnEmptyTextThatIsThereAndNotWhatIsForbiddenAnyway) {
+  constexpr Said kSaid[] = {
+      {"services", R"({"metadata":{"name":"a"},"spec":{"ports":[{"port":80}],"trafficDistribution":""}})",
+       "spec.trafficDistribution: Unsupported value: \"\": supported values: \"PreferClose\", \"PreferSameZone\", "
+       "\"PreferSameNode\""},
+      {"endpointslices",
+       R"({"metadata":{"name":"a"},"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.1"],"nodeName":""}]})",
+       "endpoints[0].nodeName: Invalid value: \"\": a lowercase RFC 1123 subdomain must consist of lower case "
+       "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
+       "'example.com', "
+       "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"},
+      {"persistentvolumes",
+       R"({"metadata":{"name":"a"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],
+         "local":{"path":"/x"}}})",
+       "spec.nodeAffinity: Required value: Local volume requires node affinity"},
+      {"persistentvolumes",
+       R"({"metadata":{"name":"a"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],
+         "hostPath":{"path":"/x"},"local":{"path":"/x"}}})",
+       "spec.local: Forbidden: may not specify more than 1 volume type"}};
+  for (const auto& row : kSaid) {
+    KindBench bench;
+    EXPECT_EQ(causes_text(bench.create(row.resource, row.json)), row.causes) << row.json;
+  }
 }
 
 constexpr std::string_view kDeployment = R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},

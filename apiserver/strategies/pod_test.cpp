@@ -179,6 +179,10 @@ TEST(Pod, RefusesWhatItsContainersCannotHave) {
        "spec.containers[0].resizePolicy: Unsupported value: \"x\": supported values: \"cpu\", \"memory\"\n"
        "spec.containers[0].resizePolicy: Unsupported value: \"y\": supported values: \"NotRequired\", "
        "\"RestartContainer\""},
+      // Both halves are missing at one path: upstream says it twice.
+      {R"("resizePolicy":[{"resourceName":"","restartPolicy":""}])",
+       "spec.containers[0].resizePolicy: Required value\n"
+       "spec.containers[0].resizePolicy: Required value"},
       {R"("restartPolicy":"Sometimes","restartPolicyRules":[{"action":"Restart"}])",
        "spec.containers[0].restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", \"Never\", "
        "\"OnFailure\"\n"
@@ -196,6 +200,15 @@ TEST(Pod, RefusesWhatItsContainersCannotHave) {
     KindBench bench;
     EXPECT_EQ(causes_text(bench.create("pods", with_container(row.members))), row.causes) << row.members;
   }
+}
+
+TEST(Pod, OfAVolumesFurtherSourcesOnlyTheirPresenceIsJudged) {
+  KindBench bench;
+  constexpr std::string_view kPod = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}],
+    "volumes":[{"name":"v","emptyDir":{},"downwardAPI":{"items":[{"path":"a","fieldRef":{"fieldPath":""}},
+      {"path":"b","resourceFieldRef":{"containerName":"c","resource":""}}]}}]}})";
+  EXPECT_EQ(causes_text(bench.create("pods", kPod)),
+            "spec.volumes[0].downwarAPI: Forbidden: may not specify more than 1 volume type");  // upstream's spelling
 }
 
 TEST(Pod, OnlySoundVolumesAreMountedAndOnlyClaimsAreDevices) {

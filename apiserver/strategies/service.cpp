@@ -182,7 +182,7 @@ void validate_traffic(Causes& causes, const Value& spec) {
     invalid(causes, "spec.healthCheckNodePort", health_port,
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'");
   auto distribution = spec["trafficDistribution"].text();
-  bool known = distribution.empty();
+  bool known = !spec["trafficDistribution"];
   for (auto name : kTrafficDistributions) known |= name == distribution;
   if (!known) not_supported(causes, "spec.trafficDistribution", distribution, kTrafficDistributions);
   const std::string ranges_at = "spec.LoadBalancerSourceRanges";  // upstream writes it so

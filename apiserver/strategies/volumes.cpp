@@ -65,6 +65,8 @@ void validate_sources(Causes& causes, const std::string& path, const Value& spec
     }
     validate_volume_source(causes, child(path, facts.reported), source, facts.member,
                            {VolumeHolder::persistent_volume, volume_name});
+    if (facts.member == "local" && !spec["nodeAffinity"])
+      required(causes, child(path, "nodeAffinity"), "Local volume requires node affinity");
   }
   if (count == 0) required(causes, path, "must specify a volume type");
 }
@@ -117,7 +119,6 @@ void validate_own_volume(Causes& causes, const std::string& path, const Value& s
   if (affinity && !affinity.has("required"))
     required(causes, child(at, "required"), "must specify required node constraints");
   if (affinity.has("required")) validate_node_selector(causes, child(at, "required"), affinity["required"]);
-  if (spec.has("local") && !affinity) required(causes, at, "Local volume requires node affinity");
   check_rules(causes, path, spec, kVolumeRules);
   if (const auto mode = spec["volumeMode"]; mode && !is_known(mode.text(), kModes))
     not_supported(causes, child(path, "volumeMode"), mode.text(), kModes);

@@ -8,18 +8,8 @@
 namespace sublet::apiserver {
 namespace {
 
-/// The structural pass may have said the same of a field already: what is missing or unknown is said once.
-bool said_already(const Causes& causes, std::string_view reason, const std::string& title, const std::string& field) {
-  const bool is_required = reason == "FieldValueRequired";
-  if (!is_required && reason != "FieldValueNotSupported") return false;
-  return std::any_of(causes.begin(), causes.end(), [&](const Cause& cause) {
-    return cause.reason == reason && cause.field == field && (is_required || cause.message == title);
-  });
-}
-
 void add(Causes& causes, std::string_view reason, std::string title, std::string_view detail, std::string field) {
   if (!detail.empty()) title.append(": ").append(detail);
-  if (said_already(causes, reason, title, field)) return;
   causes.push_back({std::string(reason), std::move(title), std::move(field)});
 }
 

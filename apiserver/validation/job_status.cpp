@@ -153,7 +153,7 @@ class StatusCheck {
       if (const auto both = overlap(done.text(), failed.text()); both >= 0)
         invalid(causes_, at("failedIndexes"), failed,
                 "failedIndexes and completedIndexes overlap at index: " + std::to_string(both));
-    if ((changed("ready") || changed("active")) && number("ready") > number("active"))
+    if (now_.status["ready"] && (changed("ready") || changed("active")) && number("ready") > number("active"))
       invalid(causes_, at("ready"), number("ready"), "cannot set more ready pods than active");
   }
 

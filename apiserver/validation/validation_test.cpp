@@ -39,12 +39,6 @@ TEST(FieldErrors, SpeakUpstreamsWords) {
   EXPECT_EQ(causes[6].reason, "FieldValueNotSupported");
 }
 
-TEST(FieldErrors, SayOnceWhatIsMissing) {
-  Causes causes{{"FieldValueRequired", "Required value", "spec.containers"}};
-  required(causes, "spec.containers");
-  EXPECT_EQ(causes.size(), 1u);
-}
-
 TEST(FieldErrors, EmptyAndAbsentAreEqual) {
   auto a = parse_text(R"({"a":{},"b":[1,{"c":[]}]})"), b = parse_text(R"({"b":[1,{}]})");
   EXPECT_TRUE(semantically_equal(a.root(), b.root()));
