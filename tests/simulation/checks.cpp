@@ -339,6 +339,14 @@ void Checks::at_rest() {
     if (!tenant_.get("nodes", "", node).root().is_object()) fail(std::string("at rest the tenant has no node ") + node);
 }
 
+bool Checks::waits_for_others() const {
+  bool found = false;
+  host_.each("persistentvolumeclaims/", [&](const store::Object&, const Document& claim) {
+    found = found || (is_ours(claim.root()) && claim["metadata"].has("deletionTimestamp"));
+  });
+  return found;
+}
+
 std::string Checks::end() const {
   std::string text;
   const auto note = [&](std::string_view side, std::string_view kind, const Document& object) {

@@ -27,6 +27,9 @@ class Checks {
   const std::vector<std::string>& violations() const { return violations_; }
   /// What both sides look like at rest, without what differs from run to run (uids, times, addresses).
   std::string end() const;
+  /// Whether the end hangs on the order: somebody has deleted a claim on the host that a placed pod keeps, and who else
+  /// wants it waits until that pod ends.
+  bool waits_for_others() const;
   /// Changes that the syncer made, and all.
   std::uint64_t host_changes = 0, tenant_changes = 0;
 

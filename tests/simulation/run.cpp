@@ -72,6 +72,7 @@ class Run {
       checks_.at_rest();
       bounded();
       result_.end = checks_.end();
+      result_.waits_for_others = checks_.waits_for_others();
       nothing_to_do();
     }
     end_life();

@@ -20,7 +20,8 @@ struct RunResult {
   std::uint64_t seed = 0;
   std::vector<std::string> violations;
   Tally tally;
-  std::string end;  // what both sides look like (Checks::end)
+  std::string end;                // what both sides look like (Checks::end)
+  bool waits_for_others = false;  // then another order may end otherwise (Checks::waits_for_others)
   std::uint64_t trace_digest = 0;
   std::vector<std::string> trace;  // when it was to be kept
   std::uint64_t steps = 0, writes = 0, lives = 0;

@@ -49,8 +49,8 @@ struct Settings {
 /// What one process tells another of a run, on a line: numbers, then the violations.
 std::string to_line(const RunResult& run) {
   std::ostringstream out;
-  out << run.seed << ' ' << run.trace_digest << ' ' << std::hash<std::string>()(run.end) << ' ' << run.steps << ' '
-      << run.writes << ' ' << run.lives << ' ' << run.simulated_seconds;
+  out << run.seed << ' ' << run.trace_digest << ' ' << std::hash<std::string>()(run.end) << ' ' << run.waits_for_others
+      << ' ' << run.steps << ' ' << run.writes << ' ' << run.lives << ' ' << run.simulated_seconds;
   for (const std::uint64_t fired : run.tally.fired) out << ' ' << fired;
   for (const std::string& violation : run.violations) out << '\t' << violation;
   out << '\n';
@@ -59,6 +59,7 @@ std::string to_line(const RunResult& run) {
 
 struct Told {
   std::uint64_t seed = 0, trace_digest = 0, end = 0, steps = 0, writes = 0, lives = 0;
+  bool waits_for_others = false;
   double simulated_seconds = 0;
   Tally tally;
   std::vector<std::string> violations;
@@ -67,7 +68,8 @@ struct Told {
 Told from_line(const std::string& line) {
   Told told;
   std::istringstream in(line);
-  in >> told.seed >> told.trace_digest >> told.end >> told.steps >> told.writes >> told.lives >> told.simulated_seconds;
+  in >> told.seed >> told.trace_digest >> told.end >> told.waits_for_others >> told.steps >> told.writes >>
+      told.lives >> told.simulated_seconds;
   for (std::uint64_t& fired : told.tally.fired) in >> fired;
   std::string violation;
   std::getline(in, violation, '\t');
@@ -129,6 +131,7 @@ class Report {
     tally_ += run.tally;
     digest_ += run.trace_digest * (2 * run.seed + 1);  // whatever order they came in
     if (!run.violations.empty()) return bad(run.seed, run.violations);
+    if (run.waits_for_others) return;
     const auto [known, first] = ends_.try_emplace(run.seed / kSeedsPerScript, run.seed, run.end);
     if (!first && known->second.second != run.end)
       bad(run.seed, {"the end is another than that of seed " + std::to_string(known->second.first) +
