@@ -59,13 +59,20 @@ class Cluster {
     server_.reset();
   }
   net::Loop& loop() { return loop_.loop(); }
+  /// Code 0: no answer came, and the body says why.
   net::Response send(const Sent& sent) {
     net::Request request;
     request.method = sent.method;
     request.target = sent.target;
     request.body = sent.body;
     if (!sent.type.empty()) request.headers.add("Content-Type", sent.type);
-    return net::fetch(*transport_, std::move(request), std::chrono::seconds(300)).value();
+    auto answer = net::fetch(*transport_, std::move(request), std::chrono::seconds(300));
+    if (answer) return std::move(*answer);
+    net::Response none;
+    none.code = 0;
+    none.body = answer.error().message;
+    std::fprintf(stderr, "no answer to %s %s: %s\n", sent.method.c_str(), sent.target.c_str(), none.body.c_str());
+    return none;
   }
 
  private:

@@ -372,7 +372,9 @@ bool grows(const Cost& small, const Cost& large) {
 /// False: something is wrong with it.
 bool judge(const Shape& shape, std::uint64_t seed, std::uint64_t number, int (&codes)[6]) {
   Cost costs[3] = {{1e9, 1e9}, {1e9, 1e9}, {1e9, 1e9}};
-  const auto wrong = [&] { return grows(costs[0], costs[1]) || grows(costs[1], costs[2]) || costs[2].held > kHeldMax; };
+  const auto wrong = [&] {
+    return grows(costs[0], costs[1]) || grows(costs[1], costs[2]) || costs[2].held > kHeldMax || costs[2].code == 0;
+  };
   double held = 1e9;
   for (int tries = 0; tries < kTries && (tries == 0 || wrong()); ++tries) {
     for (int size = 0; size < 3; ++size) costs[size] = least(costs[size], send(shape, kSmall << (2 * size)));
