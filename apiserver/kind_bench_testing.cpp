@@ -94,14 +94,7 @@ namespace {
 void validate_as_verbs_do(const Value& object, schema::Type type, const Strategy& strategy,
                           std::vector<Cause>& causes) {
   if (strategy.validate) strategy.validate(object, causes);
-  std::vector<Cause> structural;
-  schema::validate_structure(object, type, "", structural);
-  for (auto& cause : structural) {
-    bool said = cause.field.starts_with("metadata.");
-    for (const auto& other : causes) said |= other.field == cause.field;
-    said |= strategy.overlooks && strategy.overlooks(object, cause.field);
-    if (!said) causes.push_back(std::move(cause));
-  }
+  add_structural_causes(strategy, object, type, causes);
 }
 
 }  // namespace

@@ -264,17 +264,16 @@ void validate_priority_level(const Value& object, Causes& causes) {
 }
 
 /// Of a subject of no known kind nothing more is said.
-bool overlooks_subject(const Value& object, std::string_view field) {
-  if (field.find("].subjects[") == std::string_view::npos) return false;
+void leave_out_subjects(const Value& object, SaidFields& said) {
   std::size_t rule_index = 0;
   for (auto rule : object["spec"]["rules"]) {
     const auto at = child(item("spec.rules", rule_index++), "subjects");
     std::size_t index = 0;
-    for (auto subject : rule["subjects"])
-      if (field.starts_with(item(at, index++) + "."))
-        return std::ranges::find(kSubjects, subject["kind"].text()) == std::end(kSubjects);
+    for (auto subject : rule["subjects"]) {
+      const auto place = item(at, index++);
+      if (std::ranges::find(kSubjects, subject["kind"].text()) == std::end(kSubjects)) said.leave_out(place);
+    }
   }
-  return false;
 }
 
 /// What the server cannot do without is as it is.
@@ -314,7 +313,7 @@ void validate_known_level(const Value& object, Causes& causes) {
 
 constexpr KindFacts kKinds[] = {
     {kGroup, "flowschemas", defaults_from<kFlowSchema>, kGeneration | kSealsMetadata, NameRule::dns_subdomain,
-     validate_known_schema, nullptr, nullptr, nullptr, overlooks_subject},
+     validate_known_schema, nullptr, nullptr, nullptr, nullptr, leave_out_subjects},
     {kGroup, "prioritylevelconfigurations", defaults_from<kPriorityLevel>, kGeneration | kSealsMetadata,
      NameRule::dns_subdomain, validate_known_level}};
 

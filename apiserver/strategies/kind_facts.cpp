@@ -20,6 +20,7 @@ Strategy row_of(const KindFacts& facts) {
   row.validate_update = facts.validate_update;
   row.validate_status_update = facts.validate_status;
   row.overlooks = facts.overlooks;
+  row.leaves_out = facts.leaves_out;
   if (facts.is(kAnyFinalizer)) row.finalizers = FinalizerRule::any_name;
   return row;
 }

@@ -27,6 +27,7 @@ struct KindFacts {
   void (*validate_status)(const schema::Value& object, const schema::Value& old, Causes& causes) = nullptr;
   void (*validate_create)(const schema::Value& object, Causes& causes) = nullptr;
   bool (*overlooks)(const schema::Value& object, std::string_view field) = nullptr;
+  void (*leaves_out)(const schema::Value& object, SaidFields& said) = nullptr;
   bool is(unsigned trait) const { return (traits & trait) != 0; }
 };
 

@@ -63,19 +63,17 @@ void validate_backend(Causes& causes, const std::string& path, const Value& back
 }
 
 /// Of a backend that is two nothing more is said.
-bool overlooks_backend(const Value& object, std::string_view field) {
-  const auto two = [](const Value& backend) { return backend.has("resource") && backend.has("service"); };
-  const auto end = field.find("ackend.");
-  if (end == std::string_view::npos) return false;
-  if (field.starts_with("spec.defaultBackend.")) return two(object["spec"]["defaultBackend"]);
+void leave_out_backends(const Value& object, SaidFields& said) {
+  const auto judge = [&](const Value& backend, std::string place) {
+    if (backend.has("resource") && backend.has("service")) said.leave_out(std::move(place));
+  };
+  judge(object["spec"]["defaultBackend"], "spec.defaultBackend");
   std::size_t rule_index = 0;
   for (auto rule : object["spec"]["rules"]) {
     const auto at = child(item("spec.rules", rule_index++), "http.paths");
     std::size_t index = 0;
-    for (auto path : rule["http"]["paths"])
-      if (field.starts_with(child(item(at, index++), "backend."))) return two(path["backend"]);
+    for (auto path : rule["http"]["paths"]) judge(path["backend"], child(item(at, index++), "backend"));
   }
-  return false;
 }
 
 void validate_path_text(Causes& causes, const std::string& field, std::string_view type, std::string_view path) {
@@ -362,7 +360,7 @@ constexpr KindFacts kKinds[] = {
     {kGroup, "ipaddresses", nullptr, 0, NameRule::ip_address, validate_ip_address, kept<kIpAddressKept>},
     {kGroup, "servicecidrs", nullptr, kSealsMetadata},
     {kGroup, "ingresses", nullptr, kGeneration, NameRule::dns_subdomain, validate_ingress, nullptr,
-     validate_ingress_status, validate_ingress_create, overlooks_backend},
+     validate_ingress_status, validate_ingress_create, nullptr, leave_out_backends},
     {kGroup, "ingressclasses", defaults_from<kIngressClass>, kGeneration, NameRule::dns_subdomain,
      validate_ingress_class, keep_controller},
     {kGroup, "networkpolicies", default_network_policy, kGeneration, NameRule::dns_subdomain, validate_network_policy}};

@@ -5,6 +5,7 @@
 
 #include "apiserver/strategies/rows.h"
 #include "sublet/base/log.h"
+#include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -145,6 +146,22 @@ void default_text(schema::Value target, std::string_view field, std::string_view
 
 void default_number(schema::Value target, std::string_view field, std::int64_t value) {
   if (target[field].missing()) target.put(field, value);
+}
+
+void add_structural_causes(const Strategy& strategy, const schema::Value& object, schema::Type type,
+                           std::vector<Cause>& causes) {
+  std::vector<Cause> structural;
+  schema::validate_structure(object, type, "", structural);
+  if (structural.empty()) return;
+  SaidFields said;
+  for (const Cause& cause : causes) said.add(cause);
+  if (strategy.leaves_out) strategy.leaves_out(object, said);
+  for (auto& cause : structural) {
+    if (cause.field.starts_with("metadata.") || said.covers(cause.field)) continue;
+    if (strategy.overlooks && strategy.overlooks(object, cause.field)) continue;
+    said.add(cause);
+    causes.push_back(std::move(cause));
+  }
 }
 
 }  // namespace sublet::apiserver

@@ -17,6 +17,7 @@
 
 #include "apiserver/request/route.h"
 #include "apiserver/validation/object_meta.h"
+#include "apiserver/validation/said_fields.h"
 #include "sublet/apiserver/options.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/hook.h"
@@ -102,6 +103,8 @@ struct Strategy {
   /// Whether upstream does not get to look at a field (its path as in causes) of such an object: what the schema says
   /// of it stays unsaid too. Asked only for what is wrong.
   Hook<bool(const schema::Value& object, std::string_view field)> overlooks;
+  /// The same by place, for what the object itself decides: asked once for it.
+  Hook<void(const schema::Value& object, SaidFields& said)> leaves_out;
   /// As validate_create, for what depends on others than the object.
   Hook<void(WriteContext& context, const schema::Value& object, std::vector<Cause>& causes)> judge_create;
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_update;
@@ -150,6 +153,10 @@ struct UpdateSteps {
 UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource);
 /// Null: the kind has no view of that name.
 const View* find_view(const Strategy& strategy, std::string_view subresource);
+
+/// What the table of types alone says is wrong with an object, of what `causes` and the kind leave unsaid.
+void add_structural_causes(const Strategy& strategy, const schema::Value& object, schema::Type type,
+                           std::vector<Cause>& causes);
 
 /// The row of a built-in resource; the generic row for kinds without one. `group` and `resource` of the storage form.
 const Strategy& strategy_for(std::string_view group, std::string_view resource);

@@ -4,6 +4,7 @@
 #include "apiserver/validation/object_meta.h"
 #include "apiserver/validation/pod_spec.h"
 #include "apiserver/validation/resources.h"
+#include "apiserver/validation/said_fields.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -37,6 +38,27 @@ TEST(FieldErrors, SpeakUpstreamsWords) {
             "spec.t: Too long: may not be more than 10 bytes\nspec.m: Too many: 3: must have at most 2 items\n");
   EXPECT_EQ(causes[0].reason, "FieldValueRequired");
   EXPECT_EQ(causes[6].reason, "FieldValueNotSupported");
+}
+
+TEST(SaidFields, CoverWhatIsNamedForbiddenNamelessOrUnread) {
+  SaidFields said;
+  said.add({"FieldValueInvalid", "m", "spec.list.item"});
+  said.add({"FieldValueForbidden", "m", "spec.volumes[0].csi"});
+  said.add({"FieldValueInvalid", "Invalid value: \"\": bad", "spec.env[1]"});
+  said.add({"FieldValueRequired", "m", "spec.initContainers[0].restartPolicy"});
+  said.leave_out("spec.rules[3].backend");
+  for (const char* covered :
+       {"spec.list.item", "spec.list[7].item", "spec.volumes[0].csi.driver", "spec.volumes[0].csi[1]",
+        "spec.env[1].name", "spec.initContainers[0].restartPolicyRules[2].action",
+        "spec.rules[3].backend.service.name"})
+    EXPECT_TRUE(said.covers(covered)) << covered;
+  for (const char* open :
+       {"spec.list", "spec.list[7].items", "spec.volumes[0].csidriver", "spec.volumes[1].csi.driver",
+        "spec.env[1].value", "spec.env[2].name", "spec.initContainers[1].restartPolicyRules[2].action",
+        "spec.rules[4].backend.service.name", "spec.rules[3].backends"})
+    EXPECT_FALSE(said.covers(open)) << open;
+  said.add({"FieldValueRequired", "m", "spec.ports[0].name"});
+  EXPECT_FALSE(said.covers("spec.ports[1].name")) << "with as many indexes it is another's";
 }
 
 TEST(FieldErrors, EmptyAndAbsentAreEqual) {

@@ -283,57 +283,11 @@ void apply_defaults(const RequestContext& context, Value object) {
   if (strategy_of(*context.route).defaults) strategy_of(*context.route).defaults(object);
 }
 
-namespace {
-
-/// Whether `said` is the same field named without (some of) the indexes of its lists, as upstream often names it.
-bool names_list_of(std::string_view said, std::string_view field) {
-  const auto plain = [](std::string_view path) {
-    std::string text;
-    for (bool inside = false; char c : path) {
-      inside = inside ? c != ']' : c == '[';
-      if (!inside && c != ']') text += c;
-    }
-    return text;
-  };
-  const auto lists = [](std::string_view path) { return std::count(path.begin(), path.end(), '['); };
-  return lists(said) < lists(field) && plain(said) == plain(field);
-}
-
-/// Into what may not be there nobody looks.
-bool forbids(const Cause& cause, std::string_view field) {
-  return cause.reason == "FieldValueForbidden" && field.size() > cause.field.size() && field.starts_with(cause.field) &&
-         (field[cause.field.size()] == '.' || field[cause.field.size()] == '[');
-}
-
-/// An item whose empty name was called wrong at the item itself.
-bool judges_by_name(const Cause& cause, std::string_view field) {
-  return field.size() > cause.field.size() && field.starts_with(cause.field) &&
-         field.substr(cause.field.size()) == ".name" && cause.message.starts_with("Invalid value: \"\":");
-}
-
-/// The rules of an init container that says no restartPolicy are not read.
-bool leaves_unread(const Cause& cause, std::string_view field) {
-  return cause.reason == "FieldValueRequired" && cause.field.ends_with(".restartPolicy") &&
-         cause.field.find("initContainers[") != std::string::npos && field.starts_with(cause.field + "Rules[");
-}
-
-}  // namespace
-
 void collect_causes(const RequestContext& context, const Value& object, NameRule names, std::vector<Cause>& causes) {
   const Strategy& strategy = strategy_of(*context.route);
   validate_object_meta(object["metadata"], context.served().namespaced, names, causes, strategy.finalizers);
   if (strategy.validate) strategy.validate(object, causes);
-  std::vector<Cause> structural;
-  schema::validate_structure(object, context.route->storage_type(), "", structural);
-  for (auto& cause : structural) {
-    const bool said =
-        cause.field.starts_with("metadata.") || std::any_of(causes.begin(), causes.end(), [&](const Cause& other) {
-          return other.field == cause.field || names_list_of(other.field, cause.field) || forbids(other, cause.field) ||
-                 judges_by_name(other, cause.field) || leaves_unread(other, cause.field);
-        });
-    const bool seen = said || (strategy.overlooks && strategy.overlooks(object, cause.field));
-    if (!seen) causes.push_back(std::move(cause));
-  }
+  add_structural_causes(strategy, object, context.route->storage_type(), causes);
 }
 
 bool may_be_removed(const Strategy& strategy, const Value& object, const Value& old) {

@@ -143,6 +143,8 @@ std::vector<Shape> pod_shapes() {
                      return R"({"name":"E)" + i + R"(","valueFrom":{"secretKeyRef":{"name":"s)" + i +
                             R"(","key":"k"}}})";
                    }),
+      // The rules and the table of types both call each of them wrong (growth_hunt 1795633602, shape 16: five minutes).
+      in_container("nameless", 2500, "env", text(R"({"value":"v)", "\"}")),
       in_container("envFrom", 2500, "envFrom", text(R"({"configMapRef":{"name":"m)", "\"}}")),
       in_container("ports", 2500, "ports", text(R"({"containerPort":80,"name":"p)", "\"}")),
       in_container("args", 4000, "args", text("\"$(A", ")\"")),
