@@ -291,6 +291,30 @@ TEST_F(KindsSync, PriorityClassesStandOnTheHostUnderANameOfTheirOwn) {
   eventually([&] { return !there().root().is_object(); }, "and goes");
 }
 
+TEST_F(KindsSync, ATenantsStorageClassIsMadeAnewWhenItChanges) {
+  configure(
+      "sync: {toHost: {storageClasses: {enabled: true}}}\n"
+      "allow: {storageClasses: {provisioners: [csi.x], parameters: [type]}}\n");
+  start_syncer();
+  const kube::Resource classes{"storage.k8s.io", "v1", "storageclasses"};
+  const auto make = [&](const std::string& type) {
+    tenant.create(classes,
+                  R"({"metadata":{"name":"fast"},"provisioner":"csi.x","parameters":{"type":")" + type + "\"}}");
+  };
+  make("a");
+  const std::string name = host_name("fast", kHostNamespace, "rag");
+  const auto there = [&] { return host.get(classes, "", name); };
+  eventually([&] { return there()["parameters"]["type"].text() == "a"; }, "the class is on the host");
+  tenant.create(kClaims, R"({"metadata":{"name":"data","namespace":"default"},"spec":{"accessModes":["ReadWriteOnce"],)"
+                         R"("storageClassName":"fast","resources":{"requests":{"storage":"1Gi"}}}})");
+  EXPECT_EQ(text(await_host(kClaims, "data"), "spec.storageClassName"), name);
+  tenant.remove(classes, "", "fast");
+  make("b");
+  eventually([&] { return there()["parameters"]["type"].text() == "b"; }, "its successor takes its place");
+  tenant.remove(classes, "", "fast");
+  eventually([&] { return !there().root().is_object(); }, "and goes");
+}
+
 TEST_F(KindsSync, ServiceAccountsStandOnTheHostWhenPodsRunUnderTheirOwn) {
   configure("sync: {toHost: {serviceAccounts: {enabled: true}}}\n");
   start_syncer();

@@ -58,6 +58,17 @@ SyncedKind priority_classes_of_host() {
   return kind;
 }
 
+SyncedKind storage_classes_of_host() {
+  SyncedKind kind = class_of_host(
+      {"storage.k8s.io", "v1", "storageclasses"}, "HostStorageClass",
+      "with sync.fromHost.storageClasses.enabled every class, or those that the template selects; claims "
+      "may then name only these. Parameters do not come",
+      [](const patches::SyncConfig& config) { return config.storage_classes_from_host; },
+      &patches::SyncConfig::storage_classes_selector);
+  kind.object_kind = "StorageClass";
+  return kind;
+}
+
 SyncedKind drivers_of_nodes() {
   SyncedKind kind = class_of_host(
       {"storage.k8s.io", "v1", "csinodes"}, "CSINode",
@@ -266,6 +277,18 @@ SyncedKind priority_classes() {
   return kind;
 }
 
+SyncedKind storage_classes() {
+  SyncedKind kind =
+      copied({"storage.k8s.io", "v1", "storageclasses"}, "StorageClass",
+             "every class, with sync.toHost.storageClasses.enabled, of a provisioner and with parameters that the "
+             "template allows; claims then name only the tenant's own",
+             [](const patches::SyncConfig& config) { return config.storage_classes_to_host; });
+  kind.host_copy = HostCopy::ours_in_cluster;
+  kind.judged = true;
+  kind.made_anew = true;
+  return kind;
+}
+
 SyncedKind device_claims() {
   SyncedKind kind =
       copied({"resource.k8s.io", "v1", "resourceclaims"}, "ResourceClaim",
@@ -429,6 +452,7 @@ std::vector<SyncedKind> all_kinds() {
       disruption_budgets(),
       service_accounts(),
       priority_classes(),
+      storage_classes(),
       device_claims(),
       device_claim_templates(),
       {
@@ -492,12 +516,7 @@ std::vector<SyncedKind> all_kinds() {
           .shown = &patches::SyncConfig::runtime_classes_selector,
           .next_step = "ask whoever runs the host cluster",
       },
-      class_of_host(
-          {"storage.k8s.io", "v1", "storageclasses"}, "StorageClass",
-          "with sync.fromHost.storageClasses.enabled every class, or those that the template selects; claims "
-          "may then name only these. Parameters do not come",
-          [](const patches::SyncConfig& config) { return config.storage_classes_from_host; },
-          &patches::SyncConfig::storage_classes_selector),
+      storage_classes_of_host(),
       class_of_host(
           {"networking.k8s.io", "v1", "ingressclasses"}, "IngressClass",
           "with sync.fromHost.ingressClasses.enabled every class, or those that the template selects; "

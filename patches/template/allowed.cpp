@@ -67,6 +67,8 @@ constexpr ListKey kLists[] = {
     {"Service", "externalNames", &Allowed::external_names},
     {"Service", "loadBalancerIPs", nullptr, &Allowed::load_balancer_ips},
     {"Service", "externalIPs", nullptr, &Allowed::external_ips},
+    {"StorageClass", "provisioners", &Allowed::provisioners},
+    {"StorageClass", "parameters", &Allowed::class_parameters},
 };
 
 // The strings of a list that are not empty; each other item is a problem.

@@ -220,6 +220,8 @@ class ConfigReader {
     if (row.flag == &SyncConfig::gateways_from_host) gateways_ = &node;
     if (row.flag == &SyncConfig::priority_classes_to_host || row.flag == &SyncConfig::priority_classes_from_host)
       priority_classes_ = &node;
+    if (row.flag == &SyncConfig::storage_classes_to_host || row.flag == &SyncConfig::storage_classes_from_host)
+      storage_classes_ = &node;
   }
 
   void integer(const KeyRow& row, const YamlNode& node, const std::string& key) {
@@ -297,6 +299,9 @@ class ConfigReader {
     if (config_.priority_classes_to_host && config_.priority_classes_from_host)
       problems_.add(priority_classes_->mark, "sync.fromHost.priorityClasses.enabled",
                     "cannot be true together with sync.toHost.priorityClasses.enabled: a pod's class would be both");
+    if (config_.storage_classes_to_host && config_.storage_classes_from_host)
+      problems_.add(storage_classes_->mark, "sync.fromHost.storageClasses.enabled",
+                    "cannot be true together with sync.toHost.storageClasses.enabled: a claim's class would be both");
     if (config_.priority_min > config_.priority_max || config_.priority_max > 1'000'000'000)
       problems_.add(
           priority_band_->mark, "sync.toHost.priorityClasses",
@@ -617,10 +622,10 @@ class ConfigReader {
   Problems &problems_, &refused_;
   SyncConfig config_;
   std::vector<Off> off_;
-  const YamlNode *priority_classes_ = nullptr, *priority_band_ = nullptr, *nodes_all_ = nullptr,
-                 *config_maps_ = nullptr, *secrets_ = nullptr, *gateways_ = nullptr, *except_ = nullptr,
-                 *ingress_ = nullptr, *account_ = nullptr, *arguments_ = nullptr, *controllers_ = nullptr,
-                 *route_ = nullptr,
+  const YamlNode *priority_classes_ = nullptr, *storage_classes_ = nullptr, *priority_band_ = nullptr,
+                 *nodes_all_ = nullptr, *config_maps_ = nullptr, *secrets_ = nullptr, *gateways_ = nullptr,
+                 *except_ = nullptr, *ingress_ = nullptr, *account_ = nullptr, *arguments_ = nullptr,
+                 *controllers_ = nullptr, *route_ = nullptr,
                  *network_policies_ = nullptr;  // the last that said something of them
   bool asked_policy_ = false;                   // in so many words: it is also there by default
 };

@@ -138,9 +138,8 @@ constexpr KeyRow kRows[] = {
     {"sync.toHost.priorityClasses.minValue", Takes::integer, "", nullptr, nullptr, &SyncConfig::priority_min},
     {"sync.toHost.priorityClasses.maxValue", Takes::integer, "", nullptr, nullptr, &SyncConfig::priority_max},
     {"sync.toHost.priorityClasses.patches", Takes::only_empty, kOurPatches},
-    {"sync.toHost.storageClasses", Takes::nothing,
-     "the parameters of a class name Secrets, servers and settings of the host; show tenants the host's classes by "
-     "sync.fromHost.storageClasses"},
+    {"sync.toHost.storageClasses.enabled", Takes::boolean, "", &SyncConfig::storage_classes_to_host},
+    {"sync.toHost.storageClasses.patches", Takes::only_empty, kOurPatches},
     {"sync.toHost.networkPolicies.enabled", Takes::boolean, "", &SyncConfig::network_policies_to_host},
     {"sync.toHost.networkPolicies.patches", Takes::only_empty, kOurPatches},
     {"sync.toHost.volumeSnapshots.enabled", Takes::boolean, "", &SyncConfig::snapshots_to_host},

@@ -228,6 +228,9 @@ TranslateContext context_of_rag() {
   context.host_service_account = "workload";
   context.api_server_host = "10.1.2.3";
   context.api_server_port = "7443";
+  // Where a tenant's own classes cross, so that a claim's names one.
+  const auto loaded = patches::Template::load("sync: {toHost: {storageClasses: {enabled: true}}}\n", "rows");
+  context.resolved_template = loaded->resolve({}, "rag", "team").value();
   return context;
 }
 

@@ -10,7 +10,7 @@ constexpr std::string_view kParameters = "for the host's drivers and controllers
 
 std::vector<TypeRows> storage() {
   return {
-      {"StorageClass",
+      {"HostStorageClass",
        {copy("apiVersion kind"), walk("metadata", "ClassMeta"), copy("provisioner"), drop("parameters", kParameters),
         copy("reclaimPolicy mountOptions allowVolumeExpansion volumeBindingMode"),
         walk("allowedTopologies", "TopologySelectorTerm")},

@@ -9,7 +9,7 @@
 namespace sublet::syncer {
 
 std::span<const HostKind> host_kinds() {
-  static constexpr std::array<HostKind, 14> kinds{{
+  static constexpr std::array<HostKind, 15> kinds{{
       {"Pod", finish_pod, add_service_environment},
       judged_late({"ConfigMap"}),
       judged_late({"Secret"}),
@@ -22,6 +22,7 @@ std::span<const HostKind> host_kinds() {
       {"PodDisruptionBudget", count_budget},
       judged_late({"ServiceAccount"}),
       judged_late({"PriorityClass"}),
+      {"StorageClass"},
       {"ResourceClaim"},
       {"ResourceClaimTemplate"},
   }};

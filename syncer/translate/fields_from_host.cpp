@@ -209,12 +209,24 @@ std::vector<TypeRows> runtime_classes() {
 
 std::span<const std::string_view> from_host_roots() {
   static constexpr std::array<std::string_view, 19> roots{
-      "PodStatus",           "ServiceStatus", "PersistentVolumeClaimStatus",
-      "IngressStatus",       "Event",         "Node",
-      "RuntimeClass",        "StorageClass",  "IngressClass",
-      "HostPriorityClass",   "CSIDriver",     "CSINode",
-      "DeviceClass",         "HostConfigMap", "HostSecret",
-      "ResourceClaimStatus", "ResourceSlice", "HostResourceQuota",
+      "PodStatus",
+      "ServiceStatus",
+      "PersistentVolumeClaimStatus",
+      "IngressStatus",
+      "Event",
+      "Node",
+      "RuntimeClass",
+      "HostStorageClass",
+      "IngressClass",
+      "HostPriorityClass",
+      "CSIDriver",
+      "CSINode",
+      "DeviceClass",
+      "HostConfigMap",
+      "HostSecret",
+      "ResourceClaimStatus",
+      "ResourceSlice",
+      "HostResourceQuota",
       "HostLimitRange",
   };
   return roots;

@@ -231,6 +231,46 @@ TEST_F(Kinds, PriorityClassesComeWithinTheBandUnderANameThatIsTheNamespacesOwn) 
   EXPECT_EQ(crossed(pod("high"), "spec.priorityClassName"), "null");
 }
 
+TEST_F(Kinds, StorageClassesNameWhatTheTemplateAllows) {
+  const auto storage = [](const std::string& provisioner, const std::string& more) {
+    return parsed(
+        "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast, uid: u, annotations: "
+        "{storageclass.kubernetes.io/is-default-class: 'true'}}\nprovisioner: " +
+        provisioner + "\n" + more);
+  };
+  const auto refusal = [&](const Document& made) {
+    const auto translated = translate(context, "StorageClass", made.root(), Operation::create);
+    return translated || translated.error().causes.empty()
+               ? std::string()
+               : translated.error().causes[0].field + ": " + translated.error().causes[0].message;
+  };
+  configure("{sync: {toHost: {storageClasses: {enabled: true}}}}\n");
+  EXPECT_EQ(
+      refusal(storage("csi.x", "")),
+      "provisioner: \"csi.x\" may not make volumes for this virtual cluster; the platform's template can allow it "
+      "(allow.storageClasses.provisioners)");
+  configure(
+      "{sync: {toHost: {storageClasses: {enabled: true}}}, allow: {storageClasses: {provisioners: [csi.x], parameters: "
+      "[type]}}}\n");
+  const Document good = storage("csi.x",
+                                "parameters: {type: gp3}\nreclaimPolicy: Retain\nvolumeBindingMode: "
+                                "WaitForFirstConsumer\nallowVolumeExpansion: true\n");
+  EXPECT_EQ(crossed(good, "parameters"), R"({"type":"gp3"})");
+  EXPECT_EQ(crossed(good, "reclaimPolicy") + crossed(good, "volumeBindingMode") + crossed(good, "allowVolumeExpansion"),
+            "\"Retain\"\"WaitForFirstConsumer\"true");
+  EXPECT_EQ(crossed(good, "metadata.name"), "\"fast-x-team-x-rag\"");
+  EXPECT_EQ(crossed(good, "metadata.annotations").find("is-default-class"), std::string::npos)
+      << "a tenant's default is none of the host's";
+  EXPECT_EQ(refusal(storage("csi.y", "")).substr(0, 12), "provisioner:");
+  EXPECT_EQ(refusal(storage("csi.x", "parameters: {csi.storage.k8s.io/provisioner-secret-name: x}\n")).substr(0, 58),
+            "parameters.csi.storage.k8s.io/provisioner-secret-name: par");
+  EXPECT_EQ(refusal(storage("csi.x", "mountOptions: [suid]\n")).substr(0, 13), "mountOptions:");
+  const Document claim = object("v1", "PersistentVolumeClaim", "spec: {storageClassName: fast}\n");
+  EXPECT_EQ(crossed(claim, "spec.storageClassName"), "\"fast-x-team-x-rag\"");
+  configure("{}");
+  EXPECT_EQ(crossed(claim, "spec.storageClassName"), "\"fast\"");
+}
+
 TEST_F(Kinds, ServiceAccountsCrossWithoutAnyRight) {
   const Document account =
       object("v1", "ServiceAccount",
@@ -249,7 +289,7 @@ TEST_F(Kinds, OfTheHostsClassesNoParametersCome) {
     return carry_back(rows, parsed(yaml).root(), Value(), context).to_json();
   };
   EXPECT_EQ(
-      shown("StorageClass",
+      shown("HostStorageClass",
             "metadata: {name: fast, uid: u, annotations: {storageclass.kubernetes.io/is-default-class: 'true', "
             "secret: x}}\nprovisioner: csi.x\nparameters: {secret-name: x}\nreclaimPolicy: Delete\n"),
       R"({"metadata":{"name":"fast","annotations":{"storageclass.kubernetes.io/is-default-class":"true"},"labels":{}},)"

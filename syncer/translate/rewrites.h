@@ -44,6 +44,9 @@ void rewrite_device_template_name(Translation& translation, schema::Value parent
 void rewrite_crossing_name(Translation& translation, schema::Value parent, schema::Value field);
 /// A tenant's class or the host's, by the configuration; else left out with a warning.
 void rewrite_priority_class(Translation& translation, schema::Value parent, schema::Value field);
+void rewrite_storage_class(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_provisioner(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_class_parameters(Translation& translation, schema::Value parent, schema::Value field);
 
 // Claims.
 /// A new claim may only be made of another claim of its namespace.

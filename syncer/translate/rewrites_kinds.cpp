@@ -42,6 +42,28 @@ void rewrite_ephemeral_volume(Translation& translation, Value volume, Value) {
   rewrite_claim_name(translation, source, source.put("claimName", claim));
 }
 
+void rewrite_storage_class(Translation& translation, Value, Value field) {
+  if (translation.config().storage_classes_to_host && !field.text().empty())
+    field.set(translation.cluster_name_of(field.text()));
+}
+
+void refuse_provisioner(Translation& translation, Value, Value field) {
+  if (!translation.allowed().provisioners.match(field.text()))
+    translation.deny("\"" + field.string() +
+                     "\" may not make volumes for this virtual cluster; the platform's template can allow it "
+                     "(allow.storageClasses.provisioners)");
+}
+
+// A driver reads them with its own rights: they name Secrets, servers and paths.
+void refuse_class_parameters(Translation& translation, Value, Value field) {
+  for (const Value parameter : field)
+    if (!translation.allowed().class_parameters.match(parameter.key()))
+      translation.deny(
+          "parameters of a class name Secrets, servers and settings of the host; the platform's template "
+          "can allow some (allow.storageClasses.parameters)",
+          std::string(parameter.key()));
+}
+
 void rewrite_crossing_name(Translation& translation, Value, Value field) {
   if (!field.text().empty()) field.set(translation.host_name_of(field.text()));
 }

@@ -70,7 +70,8 @@ struct Allowed {
   // Services.
   Patterns service_types{"ClusterIP", "LoadBalancer"};
   Patterns load_balancer_classes;
-  Patterns external_names;  // with one, also the type ExternalName is allowed
+  Patterns provisioners, class_parameters;  // of a tenant's StorageClasses
+  Patterns external_names;                  // with one, also the type ExternalName is allowed
   Networks load_balancer_ips, external_ips;
 };
 
