@@ -211,19 +211,13 @@ std::vector<Rule> rules_of_changing(const VirtualCluster& cluster, const patches
   return rules;
 }
 
-// One policy for each operation, for what a policy costs the host: for each of its lists (conditions, validations, and
-// two more that are empty here) kube-apiserver makes a map of the whole object, however little is asked of it.
+// One policy for each operation: what is deleted is mostly judged by its label alone.
 struct Policy {
   const char *operation, *suffix;
-  bool others_too;    // others, too, do this to such objects often: they are told apart first
   bool only_foreign;  // it is about what does not carry the uid: the rest costs nothing
 };
 // In the order in which they are made: an earlier version's one policy for all has the name of the last.
-constexpr Policy kPolicyOf[] = {
-    {"DELETE", ".delete", true, true},
-    {"UPDATE", ".change", true, false},
-    {"CREATE", "", false, false},
-};
+constexpr Policy kPolicyOf[] = {{"DELETE", ".delete", true}, {"UPDATE", ".change", false}, {"CREATE", "", false}};
 
 // Subresources: those that change the object. What the others do (exec) no policy sees as a write.
 bool is_matched(const HostRight& right, std::string_view operation) {
@@ -271,6 +265,12 @@ std::string policy_name(const VirtualCluster& cluster, const Policy& of) {
   return name_in_cluster(cluster) + of.suffix;
 }
 
+void put_condition(Value conditions, const char* name, const std::string& expression) {
+  Value condition = conditions.push_object();
+  condition.put("name", name);
+  condition.put("expression", expression);
+}
+
 IdentityObject policy(const VirtualCluster& cluster, const patches::SyncConfig& config,
                       const std::vector<HostRight>& rights, const Policy& of) {
   IdentityObject made = object_of(cluster, kPolicies, "ValidatingAdmissionPolicy", "");
@@ -278,21 +278,21 @@ IdentityObject policy(const VirtualCluster& cluster, const patches::SyncConfig& 
   Value spec = made.object.root().object("spec");
   spec.put("failurePolicy", "Fail");
   put_match_constraints(cluster, rights, of, spec.object("matchConstraints"));
-  const std::string user = "request.userInfo.username", syncer = quoted(syncer_user(cluster));
-  if (of.others_too) {
-    Value condition = spec.array("matchConditions").push_object();
-    condition.put("name", "by-the-syncer");
-    condition.put("expression", user + " == " + syncer);
-  }
+  // For each list of a policy (these conditions, the validations, and two more that are empty here) kube-apiserver
+  // makes a map of the whole object, however little is asked of it. So the conditions ask all, and who keeps to the
+  // rules pays for one list; the validations only say which rule was broken.
+  std::string all_hold;
   Value validations = spec.array("validations");
   for (const Rule& rule : rules_of(cluster, config, of)) {
-    std::string expression = "(" + rule.holds + ")";
-    if (!rule.unless.empty()) expression = "(" + rule.unless + ") || " + expression;
-    if (!of.others_too) expression = user + " != " + syncer + " || " + expression;
+    const std::string expression = (rule.unless.empty() ? "" : "(" + rule.unless + ") || ") + "(" + rule.holds + ")";
+    all_hold += (all_hold.empty() ? "(" : " && (") + expression + ")";
     Value validation = validations.push_object();
     validation.put("expression", expression);
     validation.put("message", "sublet: " + rule.message);
   }
+  Value conditions = spec.array("matchConditions");
+  put_condition(conditions, "by-the-syncer", "request.userInfo.username == " + quoted(syncer_user(cluster)));
+  put_condition(conditions, "breaks-a-rule", "!(" + all_hold + ")");
   return made;
 }
 
