@@ -121,20 +121,21 @@ std::string has_label(const std::string& object, std::string_view key, const std
 }
 
 std::string kind_is(std::string_view resource) { return "request.resource.resource == " + quoted(resource); }
-std::string created(std::string_view resource) { return kind_is(resource) + " && request.operation == 'CREATE'"; }
+std::string not_of(std::string_view resource) { return "!(" + kind_is(resource) + ")"; }
 
-// The one subresource that the policy is about. A member that is empty, as request.subResource mostly is, is missing.
+// The one subresource that the policies are about. A member that is empty, as request.subResource mostly is, is
+// missing.
 const std::string kTokenRequest = "request.kind.kind == 'TokenRequest'";
 
 struct Rule {
-  std::string unless, holds;  // CEL: what it is not about, and what must be
+  std::string unless, holds;  // CEL: what it is not about ("": it is about all), and what must be
   std::string message;
 };
 
 // A selector of pods; one that is not there, or selects by itself, is for the rules of that kind.
 Rule narrowed(const VirtualCluster& cluster, const std::string& resource, const std::string& selector) {
   const std::string key = quoted(syncer::kLabelTenantUid), at = "object.spec." + selector;
-  return {"!(" + kind_is(resource) + " && request.operation != 'DELETE')",
+  return {not_of(resource),
           (resource == "services" ? "!has(" + at + ") || " : "has(" + at + ") && ") + key + " in " + at + " && " + at +
               "[" + key + "] == " + quoted(cluster.uid),
           resource + " select the virtual cluster's own pods"};
@@ -151,91 +152,155 @@ std::string runs_as(const VirtualCluster& cluster, const patches::SyncConfig& co
          " == " + quoted(cluster.host_service_account) + " || " + account + ".contains('-')) && " + no_token;
 }
 
-std::vector<Rule> rules_of(const VirtualCluster& cluster, const patches::SyncConfig& config) {
-  const std::string& uid = cluster.uid;
-  const auto owned = [&](const std::string& object) { return has_label(object, syncer::kLabelTenantUid, uid); };
+std::string owned(const VirtualCluster& cluster, const std::string& object) {
+  return has_label(object, syncer::kLabelTenantUid, cluster.uid);
+}
+
+Rule marked(const VirtualCluster& cluster) {
+  return {kTokenRequest, owned(cluster, "object") + " && " + has_label("object", syncer::kLabelManagedBy, cluster.name),
+          "what the syncer writes carries the labels of its virtual cluster"};
+}
+
+Rule was_owned(const VirtualCluster& cluster) {
+  return {"", owned(cluster, "oldObject"),
+          "the syncer changes and deletes only what carries its virtual cluster's uid"};
+}
+
+// Of what is written, made or changed.
+void add_rules_of_content(const VirtualCluster& cluster, const patches::SyncConfig& config, std::vector<Rule>& rules) {
+  rules.push_back(narrowed(cluster, "services", "selector"));
+  if (config.network_policies_to_host) rules.push_back(narrowed(cluster, "networkpolicies", "podSelector.matchLabels"));
+  if (config.disruption_budgets_to_host)
+    rules.push_back(narrowed(cluster, "poddisruptionbudgets", "selector.matchLabels"));
+  if (config.priority_classes_to_host)
+    rules.push_back({not_of("priorityclasses"),
+                     "object.value >= " + std::to_string(config.priority_min) +
+                         " && object.value <= " + std::to_string(config.priority_max) +
+                         " && (!has(object.globalDefault) || !object.globalDefault)",
+                     "priorities stay within the template's band, and none is the host's default"});
+}
+
+std::vector<Rule> rules_of_making(const VirtualCluster& cluster, const patches::SyncConfig& config) {
   std::vector<Rule> rules{
-      {kTokenRequest + " || request.operation == 'DELETE'",
-       owned("object") + " && " + has_label("object", syncer::kLabelManagedBy, cluster.name),
-       "what the syncer writes carries the labels of its virtual cluster"},
-      {"request.operation == 'CREATE'", owned("oldObject"),
-       "the syncer changes and deletes only what carries its virtual cluster's uid"},
-      {"!(" + created("pods") + ")", runs_as(cluster, config),
+      marked(cluster),
+      {not_of("pods"), runs_as(cluster, config),
        "pods run under the virtual cluster's account without rights, and without its token"},
-      {"!(" + created("pods") + ")", "!has(object.spec.nodeName) || object.spec.nodeName == ''",
+      {not_of("pods"), "!has(object.spec.nodeName) || object.spec.nodeName == ''",
        "pods are placed by the host's scheduler"},
-      {"!(" + created("secrets") + ")",
+      {not_of("secrets"),
        "!has(object.type) || !object.type.startsWith('kubernetes.io/service-account-token') && "
        "!object.type.startsWith('bootstrap.kubernetes.io/')",
        "the syncer asks for no tokens of other accounts"},
       {"!(" + kTokenRequest + ")",
        "object.spec.expirationSeconds <= " + std::to_string(kube::kAccountTokenLife.count()),
        "the syncer's tokens are good for an hour"},
-      narrowed(cluster, "services", "selector"),
   };
-  if (config.network_policies_to_host) rules.push_back(narrowed(cluster, "networkpolicies", "podSelector.matchLabels"));
-  if (config.disruption_budgets_to_host)
-    rules.push_back(narrowed(cluster, "poddisruptionbudgets", "selector.matchLabels"));
-  if (config.priority_classes_to_host)
-    rules.push_back({"!(" + kind_is("priorityclasses") + " && request.operation != 'DELETE')",
-                     "object.value >= " + std::to_string(config.priority_min) +
-                         " && object.value <= " + std::to_string(config.priority_max) +
-                         " && (!has(object.globalDefault) || !object.globalDefault)",
-                     "priorities stay within the template's band, and none is the host's default"});
+  add_rules_of_content(cluster, config, rules);
   if (const auto shown = kube::LabelSelector::parse(config.nodes_selector))
     for (const auto& label : shown->requirements())
-      rules.push_back({"!(" + created("pods") + ")",
+      rules.push_back({not_of("pods"),
                        "has(object.spec.nodeSelector) && " + quoted(label.key) + " in object.spec.nodeSelector && " +
                            "object.spec.nodeSelector[" + quoted(label.key) + "] == " + quoted(label.values.at(0)),
                        "pods go to the virtual cluster's nodes"});
   return rules;
 }
 
+std::vector<Rule> rules_of_changing(const VirtualCluster& cluster, const patches::SyncConfig& config) {
+  std::vector<Rule> rules{marked(cluster), was_owned(cluster)};
+  add_rules_of_content(cluster, config, rules);
+  return rules;
+}
+
+// One policy for each operation: what is deleted is mostly judged by its label alone.
+struct Policy {
+  const char *operation, *suffix;
+  bool only_foreign;  // it is about what does not carry the uid: the rest costs nothing
+};
+// In the order in which they are made: an earlier version's one policy for all has the name of the last.
+constexpr Policy kPolicyOf[] = {{"DELETE", ".delete", true}, {"UPDATE", ".change", false}, {"CREATE", "", false}};
+
 // Subresources: those that change the object. What the others do (exec) no policy sees as a write.
-void put_matched(Value rules, const HostRight& right) {
+bool is_matched(const HostRight& right, std::string_view operation) {
   const bool token = right.resource == "serviceaccounts/token";
   const bool view = !token && right.resource.find('/') != std::string::npos;
   const auto may = [&](std::string_view verb) { return std::ranges::find(right.verbs, verb) != right.verbs.end(); };
-  if (view ? !may("patch") || may("create") : !may("create") && !may("patch") && !may("delete")) return;
+  if (token) return operation == "CREATE";
+  if (view) return operation == "UPDATE" && may("patch") && !may("create");
+  return may("create") || may("patch") || may("delete");
+}
+
+void put_matched(Value rules, const HostRight& right, const char* operation) {
+  if (!is_matched(right, operation)) return;
   Value rule = rules.push_object();
   rule.array("apiGroups").push(right.group);
   rule.array("apiVersions").push("*");
-  Value operations = rule.array("operations");
-  if (!view) operations.push("CREATE");
-  if (!token) operations.push("UPDATE");
-  if (!token && !view) operations.push("DELETE");
+  rule.array("operations").push(operation);
   rule.array("resources").push(right.resource);
   rule.put("scope", right.cluster_wide ? "Cluster" : "Namespaced");
 }
 
-IdentityObject policy(const VirtualCluster& cluster, const patches::SyncConfig& config,
-                      const std::vector<HostRight>& rights) {
-  IdentityObject made = object_of(cluster, kPolicies, "ValidatingAdmissionPolicy", "");
-  Value spec = made.object.root().object("spec");
-  spec.put("failurePolicy", "Fail");
-  Value match = spec.object("matchConstraints");
+void put_match_constraints(const VirtualCluster& cluster, const std::vector<HostRight>& rights, const Policy& of,
+                           Value match) {
   match.put("matchPolicy", "Equivalent");
   match.object("namespaceSelector").object("matchLabels").put("kubernetes.io/metadata.name", cluster.host_namespace);
-  match.object("objectSelector");
+  Value selector = match.object("objectSelector");
+  if (of.only_foreign) {
+    Value foreign = selector.array("matchExpressions").push_object();
+    foreign.put("key", syncer::kLabelTenantUid);
+    foreign.put("operator", "NotIn");
+    foreign.array("values").push(cluster.uid);
+  }
   Value matched = match.array("resourceRules");
-  for (const HostRight& right : rights) put_matched(matched, right);
-  put_matched(matched, {"", "serviceaccounts/token", {"create"}, false, {}, {}});
-  Value condition = spec.array("matchConditions").push_object();
-  condition.put("name", "by-the-syncer");
-  condition.put("expression", "request.userInfo.username == " + quoted(syncer_user(cluster)));
+  for (const HostRight& right : rights) put_matched(matched, right, of.operation);
+  put_matched(matched, {"", "serviceaccounts/token", {"create"}, false, {}, {}}, of.operation);
+}
+
+std::vector<Rule> rules_of(const VirtualCluster& cluster, const patches::SyncConfig& config, const Policy& of) {
+  if (of.only_foreign) return {was_owned(cluster)};
+  return of.operation == std::string_view("CREATE") ? rules_of_making(cluster, config)
+                                                    : rules_of_changing(cluster, config);
+}
+
+std::string policy_name(const VirtualCluster& cluster, const Policy& of) {
+  return name_in_cluster(cluster) + of.suffix;
+}
+
+void put_condition(Value conditions, const char* name, const std::string& expression) {
+  Value condition = conditions.push_object();
+  condition.put("name", name);
+  condition.put("expression", expression);
+}
+
+IdentityObject policy(const VirtualCluster& cluster, const patches::SyncConfig& config,
+                      const std::vector<HostRight>& rights, const Policy& of) {
+  IdentityObject made = object_of(cluster, kPolicies, "ValidatingAdmissionPolicy", "");
+  made.object.root()["metadata"].put("name", policy_name(cluster, of));
+  Value spec = made.object.root().object("spec");
+  spec.put("failurePolicy", "Fail");
+  put_match_constraints(cluster, rights, of, spec.object("matchConstraints"));
+  // For each list of a policy (these conditions, the validations, and two more that are empty here) kube-apiserver
+  // makes a map of the whole object, however little is asked of it. So the conditions ask all, and who keeps to the
+  // rules pays for one list; the validations only say which rule was broken.
+  std::string all_hold;
   Value validations = spec.array("validations");
-  for (const Rule& rule : rules_of(cluster, config)) {
+  for (const Rule& rule : rules_of(cluster, config, of)) {
+    const std::string expression = (rule.unless.empty() ? "" : "(" + rule.unless + ") || ") + "(" + rule.holds + ")";
+    all_hold += (all_hold.empty() ? "(" : " && (") + expression + ")";
     Value validation = validations.push_object();
-    validation.put("expression", "(" + rule.unless + ") || (" + rule.holds + ")");
+    validation.put("expression", expression);
     validation.put("message", "sublet: " + rule.message);
   }
+  Value conditions = spec.array("matchConditions");
+  put_condition(conditions, "by-the-syncer", "request.userInfo.username == " + quoted(syncer_user(cluster)));
+  put_condition(conditions, "breaks-a-rule", "!(" + all_hold + ")");
   return made;
 }
 
-IdentityObject policy_binding(const VirtualCluster& cluster) {
+IdentityObject policy_binding(const VirtualCluster& cluster, const Policy& of) {
   IdentityObject made = object_of(cluster, kPolicyBindings, "ValidatingAdmissionPolicyBinding", "");
+  made.object.root()["metadata"].put("name", policy_name(cluster, of));
   Value spec = made.object.root().object("spec");
-  spec.put("policyName", name_in_cluster(cluster));
+  spec.put("policyName", policy_name(cluster, of));
   spec.array("validationActions").push("Deny");
   return made;
 }
@@ -323,8 +388,10 @@ std::vector<IdentityObject> identity_objects(const VirtualCluster& cluster, cons
     objects.push_back(role_elsewhere(cluster, rights, space));
     objects.push_back(binding_elsewhere(cluster, space));
   }
-  objects.push_back(policy(cluster, syncer::config_of(context), rights));
-  objects.push_back(policy_binding(cluster));
+  for (const Policy& of : kPolicyOf) {
+    objects.push_back(policy(cluster, syncer::config_of(context), rights, of));
+    objects.push_back(policy_binding(cluster, of));
+  }
   put_extra_metadata(objects, syncer::config_of(context));
   return objects;
 }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "cluster/folder_testing.h"
 #include "cluster/sweep.h"
 #include "sublet/apiserver/server.h"
@@ -151,6 +153,13 @@ TEST_F(IdentityTest, ThePolicyHoldsItToItsOwnObjects) {
   EXPECT_THAT(syncer.remove(kConfigMaps, "team", "platform").error().message,
               HasSubstr("sublet: the syncer changes and"));
 
+  ASSERT_EQ(made(host_->client, kConfigMaps,
+                 R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"neighbour",)" + labels("another") + "}}"),
+            "");
+  EXPECT_THAT(syncer.remove(kConfigMaps, "team", "neighbour").error().message,
+              HasSubstr("sublet: the syncer changes and"));
+  EXPECT_EQ(made(syncer, kPods, pod()), "");
+  EXPECT_TRUE(syncer.remove(kPods, "team", "p"));
   EXPECT_EQ(made(syncer, kPods, pod()), "");
   EXPECT_THAT(made(syncer, kPods, pod(R"("nodeName":"n",)")), HasSubstr("placed by the host's scheduler"));
   EXPECT_THAT(made(syncer, kPods,
@@ -175,6 +184,26 @@ TEST_F(IdentityTest, ThePolicyHoldsItToItsOwnObjects) {
   EXPECT_EQ(made(host_->client, kConfigMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"others"}})"),
             "")
       << "it is about nobody else";
+}
+
+// A host pays for every object that a policy looks at.
+TEST_F(IdentityTest, NoPolicyLooksAtTheDeleteOfAnObjectOfItsOwn) {
+  const auto context = translate_context(cluster_);
+  ASSERT_TRUE(context);
+  std::set<std::string> operations;
+  for (const auto& made : identity_objects(cluster_, *context)) {
+    if (made.resource.resource != "validatingadmissionpolicies") continue;
+    const auto match = made.object["spec"]["matchConstraints"];
+    for (const auto rule : match["resourceRules"])
+      for (const auto operation : rule["operations"]) {
+        operations.insert(operation.string());
+        if (operation.text() != "DELETE") continue;
+        EXPECT_EQ(match["objectSelector"].to_json(),
+                  R"({"matchExpressions":[{"key":"sublet.dev/virtual-cluster-uid","operator":"NotIn","values":[")" +
+                      cluster_.uid + R"("]}]})");
+      }
+  }
+  EXPECT_EQ(operations, (std::set<std::string>{"CREATE", "DELETE", "UPDATE"}));
 }
 
 TEST_F(IdentityTest, ThePolicyHoldsPrioritiesToTheTemplatesBand) {

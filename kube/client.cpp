@@ -7,6 +7,7 @@ namespace sublet::kube {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kJsonMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 constexpr std::string_view kJsonMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 std::string_view content_type_of(PatchType type) {
@@ -82,6 +83,18 @@ Result<schema::Document> Client::call(net::Request request) const {
   auto document = schema::Document::parse_json(answer->body);
   if (!document) return internal_error("the server's answer is no JSON: " + document.error().message);
   return document;
+}
+
+Outcome Client::send(net::Request request) const {
+  const auto answer = net::fetch(*transport_, std::move(request), options_.timeout);
+  if (!answer) return fail(answer.error());
+  if (!is_success(answer->code)) return fail(status_from_answer(answer->code, answer->headers, answer->body));
+  return {};
+}
+
+net::Request answered_by_metadata(net::Request request) {
+  request.headers.set("Accept", std::string(kJsonMetadata).append(", ").append(kJson));
+  return request;
 }
 
 Result<schema::Document> Client::get(const Resource& resource, std::string_view namespace_name, std::string_view name,

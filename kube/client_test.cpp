@@ -69,6 +69,25 @@ TEST_F(ClientTest, ListOfMetadataAloneSaysSo) {
             std::vector<std::string_view>{"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"});
 }
 
+// What came with a success is not read, whatever it is; an error is.
+TEST_F(ClientTest, WhoSendsReadsOnlyErrors) {
+  const net::Request sent =
+      during([&] { EXPECT_TRUE(client_.send(answered_by_metadata(client_.remove_request(kPods, "ns", "p")))); }, 200,
+             "no JSON");
+  EXPECT_EQ(sent.method, "DELETE");
+  EXPECT_EQ(
+      sent.headers.all("accept"),
+      std::vector<std::string_view>{"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"});
+  during(
+      [&] {
+        const auto refused = client_.send(client_.remove_request(kPods, "ns", "p"));
+        ASSERT_FALSE(refused);
+        EXPECT_TRUE(refused.error().is(Reason::not_found));
+        EXPECT_EQ(refused.error().message, "gone");
+      },
+      404, R"({"kind":"Status","status":"Failure","reason":"NotFound","message":"gone","code":404})");
+}
+
 TEST_F(ClientTest, WritesCarryBodyAndType) {
   const auto object = schema::Document::parse_json(R"({"kind":"Binding"})").value();
   net::Request sent = during([&] { client_.create(kPods, "ns", object.root(), "p", "binding"); }, 201, "{}");

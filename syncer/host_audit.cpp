@@ -49,6 +49,7 @@ std::string verb_of(const std::string& method) {
 thread_local CauseScope* innermost_cause = nullptr;
 constexpr std::size_t kAskedAtOnce = 512;
 constexpr std::chrono::seconds kAskTimeout{2};
+constexpr std::chrono::milliseconds kGather{20};  // a burst's writes come close together
 
 /// One answered write, before it is a line.
 struct Write {
@@ -159,6 +160,7 @@ struct HostAudit::Impl : std::enable_shared_from_this<HostAudit::Impl> {
   CondVar came, written;
   std::vector<Write> waiting SUBLET_GUARDED_BY(mutex);
   bool writing SUBLET_GUARDED_BY(mutex) = false, stopping SUBLET_GUARDED_BY(mutex) = false;
+  int flushing SUBLET_GUARDED_BY(mutex) = 0;
   std::thread thread;
 };
 
@@ -346,6 +348,8 @@ void HostAudit::Impl::run() {
   for (;;) {
     came.wait(lock, [this]() SUBLET_REQUIRES(mutex) { return stopping || !waiting.empty(); });
     if (waiting.empty()) return;
+    // One question to the tenant and one write for those that come together.
+    came.wait_for(lock, kGather, [this]() SUBLET_REQUIRES(mutex) { return stopping || flushing > 0; });
     std::vector<Write> batch = std::exchange(waiting, {});
     writing = true;
     lock.unlock();
@@ -376,8 +380,11 @@ std::shared_ptr<net::Transport> HostAudit::record(std::shared_ptr<net::Transport
 
 void HostAudit::flush() {
   MutexLock lock(impl_->mutex);
+  ++impl_->flushing;
+  impl_->came.notify_all();
   impl_->written.wait(lock,
                       [this]() SUBLET_REQUIRES(impl_->mutex) { return impl_->waiting.empty() && !impl_->writing; });
+  --impl_->flushing;
 }
 
 // --- why ---

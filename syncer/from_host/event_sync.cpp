@@ -85,7 +85,7 @@ std::optional<Told> told(Border& border, const CachedObject& cached) {
 Outcome tell(Border& border, const Told& what) {
   const auto& [owner, name, event] = what;
   ++border.tenant_writes;
-  const auto created = border.tenant.create(kEvents, owner.namespace_name, event.root());
+  const auto created = border.tenant.send(border.tenant.create_request(kEvents, owner.namespace_name, event.root()));
   if (created || created.error().is(Reason::not_found) || created.error().is(Reason::forbidden)) return {};
   if (!created.error().is(Reason::already_exists)) return fail(created.error());
   Document patch = Document::object();

@@ -61,6 +61,16 @@ void keep_tenants_conditions(const Value& tenant_pod, Value status) {
   for (const Value& condition : kept) conditions.push(condition);
 }
 
+// The tenant's server has said when the pod was scheduled as it was bound, which can be the next second. Until a
+// kubelet speaks of the pod that is word enough: what it says brings the host's with it, in one write.
+void keep_time_of_binding(const Value& host_status, const Value& tenant_pod, Value status) {
+  if (host_status.has("startTime")) return;
+  const Value before = condition_of(tenant_pod["status"], "PodScheduled");
+  Value now = condition_of(status, "PodScheduled");
+  if (now && before["status"].text() == "True" && now["status"].text() == "True")
+    now.put("lastTransitionTime", before["lastTransitionTime"]);
+}
+
 // As a kubelet says it (k8s.io/kubernetes/pkg/kubelet/status: GeneratePodReadyCondition).
 std::string open_gates(const Value& tenant_pod) {
   std::string text;
@@ -133,6 +143,7 @@ Document tenant_pod_status(const Value& host_pod, const Value& tenant_pod, const
   const Value ours = condition_of(tenant_pod["status"], kDisruption);
   if (ours && !condition_of(status.root(), kDisruption)) status.root().array("conditions").push(ours);
   keep_tenants_conditions(tenant_pod, status.root());
+  keep_time_of_binding(host_pod["status"], tenant_pod, status.root());
   judge_gates(tenant_pod, status.root());
   return status;
 }

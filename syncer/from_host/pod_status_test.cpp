@@ -58,6 +58,23 @@ TEST(TenantPodStatus, OtherConditionsAreTheHosts) {
       "[]");
 }
 
+// A pod that is bound in the tenant a second later than on the host is not written again for that.
+TEST(TenantPodStatus, WhenItWasScheduledComesWithTheKubeletsFirstWord) {
+  const auto scheduled = [](const std::string& second, const std::string& is = "True", const std::string& more = "") {
+    return R"({"status":{)" + more + R"("conditions":[{"type":"PodScheduled","status":")" + is +
+           R"(","lastTransitionTime":"2026-01-01T00:00:0)" + second + R"(Z"}]}})";
+  };
+  const auto said_at = [](const std::string& second, const std::string& is = "True") {
+    return R"([{"type":"PodScheduled","status":")" + is + R"(","lastTransitionTime":"2026-01-01T00:00:0)" + second +
+           R"(Z"}])";
+  };
+  EXPECT_EQ(status(scheduled("1"), scheduled("2")), said_at("2"));
+  EXPECT_EQ(status(scheduled("1", "True", R"("startTime":"2026-01-01T00:00:02Z",)"), scheduled("2")), said_at("1"));
+  EXPECT_EQ(status(scheduled("1", "False"), scheduled("2")), said_at("1", "False"));
+  EXPECT_EQ(status(scheduled("1"), scheduled("2", "False")), said_at("1"));
+  EXPECT_EQ(status(scheduled("1"), R"({"status":{}})"), said_at("1"));
+}
+
 TEST(TenantPodStatus, WhatATenantsControllerSaysStays) {
   const std::string tenant =
       R"({"status":{"conditions":[{"type":"a.b/warm","status":"True"},{"type":"Ready","status":"True"}]}})";

@@ -152,7 +152,8 @@ Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube
     return patch_host(border, kind, there.root(), wanted);
   }
   ++border.host_writes;
-  const auto created = border.host.create(kind.resource, border.host_place(kind), wanted);
+  const auto created = border.host.send(
+      kube::answered_by_metadata(border.host.create_request(kind.resource, border.host_place(kind), wanted)));
   if (created) return Requeue();
   if (!created.error().is(Reason::already_exists)) return fail(created.error());
   // Either our cache is behind, or somebody else has the name.
@@ -171,7 +172,8 @@ Outcome remove_from_host(Border& border, const kube::Resource& resource, const k
   options.grace_period_seconds = grace_seconds;
   options.propagation_policy = "Background";
   ++border.host_writes;
-  const auto removed = border.host.remove(resource, host_object.namespace_name, host_object.name, options);
+  const auto removed = border.host.send(kube::answered_by_metadata(
+      border.host.remove_request(resource, host_object.namespace_name, host_object.name, options)));
   // A conflict is tried again: either the cache is behind and another object has the name by now, which the next look
   // sees, or the host was only busy with this one, which still has to go.
   if (removed || removed.error().is(Reason::not_found)) return {};

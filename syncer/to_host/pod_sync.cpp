@@ -138,7 +138,8 @@ Result<Requeue> finish_tenant_pod(PodPair& pair) {
   options.grace_period_seconds = 0;
   options.uid = pair.tenant_cached->uid;
   ++pair.border.tenant_writes;
-  const auto removed = pair.border.tenant.remove(kPods, pair.tenant_namespace, pair.tenant_name, options);
+  const auto removed = pair.border.tenant.send(
+      pair.border.tenant.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
   if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }
@@ -312,7 +313,8 @@ Result<bool> bind_tenant_pod(PodPair& pair, std::string_view node) {
   target.put("kind", "Node");
   target.put("name", node);
   ++pair.border.tenant_writes;
-  const auto bound = pair.border.tenant.create(kPods, pair.tenant_namespace, root, pair.tenant_name, "binding");
+  const auto bound = pair.border.tenant.send(
+      pair.border.tenant.create_request(kPods, pair.tenant_namespace, root, pair.tenant_name, "binding"));
   // Conflict: bound already and our cache is behind, or being deleted; the next event tells.
   if (bound) return true;
   if (bound.error().is(Reason::conflict) || bound.error().is(Reason::not_found)) return false;
@@ -333,8 +335,8 @@ Outcome bring_status_back(PodPair& pair, const Value& tenant_pod, const Value& h
   if (difference.root().has("conditions") && has_conditions_of_tenant(tenant_pod))
     patch.root().object("metadata").put("resourceVersion", tenant_pod["metadata"]["resourceVersion"].text());
   ++pair.border.tenant_writes;
-  const auto patched = pair.border.tenant.patch(kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge,
-                                                patch.to_json(), "status");
+  const auto patched = pair.border.tenant.send(pair.border.tenant.patch_request(
+      kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json(), "status"));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
 }
@@ -353,8 +355,8 @@ Outcome bring_records_back(PodPair& pair, const Value& tenant_pod, const Value& 
   if (patch.root().empty()) return {};
   patch.root().object("metadata").put("uid", pair.tenant_cached->uid);
   ++pair.border.tenant_writes;
-  const auto patched =
-      pair.border.tenant.patch(kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json());
+  const auto patched = pair.border.tenant.send(pair.border.tenant.patch_request(
+      kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json()));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
 }
@@ -366,7 +368,8 @@ Result<Requeue> follow_host_deletion(PodPair& pair, const Value& tenant_pod, con
   options.grace_period_seconds = static_cast<int>(host_pod["metadata"]["deletionGracePeriodSeconds"].integer(30));
   record_tenant_event(pair.border, tenant_pod, "Warning", "HostPodDeleted", "the host is deleting the pod");
   ++pair.border.tenant_writes;
-  const auto removed = pair.border.tenant.remove(kPods, pair.tenant_namespace, pair.tenant_name, options);
+  const auto removed = pair.border.tenant.send(
+      pair.border.tenant.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
   if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }

@@ -101,6 +101,8 @@ class Client {
                                  std::string_view subresource = {}) const;
   Result<schema::Document> remove(const Resource& resource, std::string_view namespace_name, std::string_view name,
                                   const DeleteOptions& options = {}) const;
+  /// Sends one of the requests below for what it does: of the answer only an error is read.
+  Outcome send(net::Request request) const;
   /// Any request; the answer as it came. For discovery, /version, logs.
   Result<net::Response> raw(std::string method, std::string target, std::string body = {},
                             std::string content_type = {}) const;
@@ -132,6 +134,9 @@ class Client {
   std::shared_ptr<net::Transport> transport_;
   ClientOptions options_;
 };
+
+/// The same request, answered with the object's metadata alone where the server can do so.
+net::Request answered_by_metadata(net::Request request);
 
 /// A Kubernetes Status document as Status: the reverse of status_json().
 Status status_from_document(const schema::Value& status, int http_code);
