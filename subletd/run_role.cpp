@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,8 +46,28 @@ void confine_supervisor(const std::string& folder, const std::string& controller
   confine_parent(confinement);
 }
 
-/// Becomes the program beside this one, with these descriptors; returns when it is not there.
-void become_supervisor(const Supervision& asked, int lock) {
+/// One supervisor a folder, and the lock by which commands tell that one runs. `sublet create` hands it over as a
+/// descriptor; whoever else starts this (a container, a service manager) leaves it to be taken here. It stays open
+/// across exec: free when the last of the children has ended.
+Outcome take_folder(const std::string& folder) {
+  const std::string path = cluster::VirtualCluster::daemon_lock_path_in(folder);
+  struct stat file {
+  }, handed{};
+  if (::fstat(cluster::kDaemonLock, &handed) == 0 && ::stat(path.c_str(), &file) == 0 && handed.st_dev == file.st_dev &&
+      handed.st_ino == file.st_ino)
+    return {};
+  const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+  if (lock < 0) return internal_error("cannot open " + path + ": " + std::strerror(errno));
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0)
+    return fail(Reason::already_exists, "another `subletd run` serves " + folder + "; stop it first");
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(lock, 0) != 0 || ::write(lock, pid.data(), pid.size()) < 0)
+    return internal_error("cannot write " + path + ": " + std::strerror(errno));
+  return {};
+}
+
+/// Becomes the program beside this one, with its descriptor; returns when it is not there.
+void become_supervisor(const Supervision& asked) {
   const std::string program = supervisor_program();
   if (::access(program.c_str(), X_OK) != 0) return;
   std::vector<std::string> words = {"subletd",
@@ -56,15 +77,14 @@ void become_supervisor(const Supervision& asked, int lock) {
                                     asked.logs_to_stdout ? "logs-to-stdout" : "logs-to-folder",
                                     std::string(log::level_name()),
                                     std::string(log::encoding_name()),
-                                    std::to_string(asked.program),
-                                    std::to_string(lock)};
+                                    std::to_string(asked.program)};
   words.insert(words.end(), asked.roles.begin(), asked.roles.end());
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  for (const int kept : {asked.program, lock}) ::fcntl(kept, F_SETFD, 0);
+  ::fcntl(asked.program, F_SETFD, 0);
   ::execv(program.c_str(), argv.data());
-  for (const int kept : {asked.program, lock}) ::fcntl(kept, F_SETFD, FD_CLOEXEC);
+  ::fcntl(asked.program, F_SETFD, FD_CLOEXEC);
 }
 
 class RunRole final : public RoleProgram {
@@ -92,21 +112,13 @@ class RunRole final : public RoleProgram {
       if (!program) return fail(program.error());
       controller_manager = std::move(*program);
     }
-    // One supervisor a folder; the lock also tells the CLI that one runs.
-    const std::string lock_path = folder_ + "/run.lock";
-    const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (lock < 0) return internal_error("cannot open " + lock_path + ": " + std::strerror(errno));
-    if (::flock(lock, LOCK_EX | LOCK_NB) != 0)
-      return fail(Reason::already_exists, "another `subletd run` serves " + folder_ + "; stop it first");
-    const std::string pid = std::to_string(::getpid()) + "\n";
-    if (::ftruncate(lock, 0) != 0 || ::write(lock, pid.data(), pid.size()) < 0)
-      return internal_error("cannot write " + lock_path + ": " + std::strerror(errno));
+    if (auto taken = take_folder(folder_); !taken) return taken;
     Supervision asked{folder_, {"apiserver", "syncer"}, logs_to_stdout_, ::open("/proc/self/exe", O_PATH | O_CLOEXEC)};
     if (asked.program < 0) return internal_error(std::string("cannot open /proc/self/exe: ") + std::strerror(errno));
     if (cluster->pod_access.given() && config.cluster_dns) asked.roles.emplace_back("dns");
     if (config.controllers == "upstream") asked.roles.emplace_back("controllers");
     confine_supervisor(folder_, controller_manager, config.controller_arguments);
-    become_supervisor(asked, lock);
+    become_supervisor(asked);
     return supervise(asked);  // the program is not there: the same from within, at five times the memory
   }
 

@@ -24,6 +24,7 @@
 #include "syncer/change_pace.h"
 #include "syncer/outage.h"
 #include "syncer/synced_kinds.h"
+#include "syncer/to_host/awaited_claims.h"
 #include "syncer/to_host/pod_uses.h"
 #include "syncer/token_bucket.h"
 
@@ -58,6 +59,7 @@ struct Border {
   const SteadyTime started = clock.steady_now();
   PodUses uses;
   SettledPods settled_pods;
+  AwaitedClaims awaited_claims;
   kube::WorkQueue queue{clock, [this](std::string_view key) { return lane_of(key); }, *options.random};
 
   Outage outage{clock, queue, *options.random};  // the host's; its client tells it

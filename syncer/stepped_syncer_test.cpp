@@ -44,6 +44,31 @@ TEST_F(SteppedSyncer, WhatFailedIsTriedAgainWhenTheTestsClockSaysSo) {
   step_until([&] { return on_host("web"); }, "the pod is on the host");
 }
 
+// A pod's way is not made longer by what is said of it; and what is said again in that moment is told once.
+TEST_F(SteppedSyncer, AnEventYieldsToThePodThatItIsAbout) {
+  begin_syncer();
+  create_pod("web");
+  step_until([&] { return on_host("web"); }, "the pod is on the host");
+  const auto all_seen = [&] { return syncer->caught_up().value_or(false); };
+  settle_until(all_seen, "the host pod is known");
+  host.create(kEvents, R"({"metadata":{"name":"e","namespace":"team"},"reason":"Pulling","type":"Normal","count":1,
+      "message":"m","involvedObject":{"kind":"Pod","namespace":"team","name":")" +
+                           host_name_of("web") + R"("}})");
+  settle_until(all_seen, "the event is seen");
+  host.patch(kEvents, "team", "e", R"({"count":2})");
+  settle_until(all_seen, "and that it is said again");
+  const auto told = [&] { return tenant.client().list(kEvents, kTenantNamespace)->root()["items"].size(); };
+  EXPECT_EQ(told(), 0U);
+  run_on_host("web");
+  step_until([&] { return tenant_pod("web")["status"]["phase"].text() == "Running"; }, "the status goes first");
+  EXPECT_EQ(told(), 0U);
+  const auto writes = tenant_faults.writes();
+  pass(milliseconds(100));
+  settle_until([&] { return told() == 1; }, "the event is told");
+  EXPECT_EQ(tenant_faults.writes(), writes + 1);
+  EXPECT_EQ(tenant.client().list(kEvents, kTenantNamespace)->root()["items"].at(0)["count"].integer(), 2);
+}
+
 // As it is after a machine has slept.
 TEST_F(SteppedSyncer, TokensAreRenewedWithinMinutesWhenTheTimeOfDayJumps) {
   begin_syncer();

@@ -176,6 +176,9 @@ SyncedKind volume_claims() {
       "the tenant on the size that it asks for and its attributes class; the host on the rest. A bound claim "
       "that goes on the host is Lost in the tenant, and not made anew";
   kind.status = "by the rows of PersistentVolumeClaimStatus, after volumeName and storageClassName";
+  kind.watch_tenant = watch_tenant_claims;
+  kind.watch_host = watch_host_claims;
+  kind.resync = resync_claims;
   kind.reconcile = reconcile_claim;
   kind.judged = true;
   kind.patch_content = patch_claim;

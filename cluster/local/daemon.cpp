@@ -16,6 +16,7 @@
 #include <fstream>
 
 #include "cluster/wait_until.h"
+#include "sublet/cluster/virtual_cluster.h"
 
 namespace sublet::cluster {
 namespace {
@@ -47,7 +48,7 @@ bool write_pid(int lock) {
 [[noreturn]] void become_daemon(int lock, const char* log_path, const char* program, char* const* words) {
   ::setsid();
   if (::fork() != 0) ::_exit(0);
-  constexpr int kLock = 3;  // crosses exec, and dies with the last process that has it
+  constexpr int kLock = kDaemonLock;
   if (!write_pid(lock)) ::_exit(126);
   if (lock == kLock ? ::fcntl(lock, F_SETFD, 0) < 0 : ::dup2(lock, kLock) < 0) ::_exit(126);
   const int nothing = ::open("/dev/null", O_RDONLY);

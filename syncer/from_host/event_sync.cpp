@@ -21,6 +21,9 @@ using schema::Value;
 
 constexpr const char* kAbout = "about";
 const std::string kPastEvent = std::string(kPast) + "Event";
+// What the scheduler and the kubelet say of a pod comes while the pod itself is on its way, through the same processors
+// and the same disk. It is told a moment later; what is said again meanwhile is told once.
+constexpr std::chrono::milliseconds kEventsYield{50};
 
 // The kind whose objects on the host an event can be about; null: none.
 const Sides* about(const Border& border, const Value& host_event) {
@@ -140,7 +143,8 @@ void watch_host_events(Border& border, Sides& sides) {
   }
   sides.host->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
     if (!after || (before && before->resource_version == after->resource_version)) return;
-    border.enqueue(sides.host->synced() ? std::string_view("Event") : kPastEvent, *after);
+    if (!sides.host->synced()) return border.enqueue(kPastEvent, *after);
+    border.queue.add_after(queue_key("Event", after->namespace_name, after->name), kEventsYield);
   });
 }
 

@@ -40,7 +40,33 @@ Result<Requeue> say_lost(Border& border, const SyncedKind& kind, const kube::Cac
   return Requeue();
 }
 
+void look_at_waiting_pods(Border& border, const std::string& tenant_namespace, const std::string& name) {
+  for (const std::string& pod : border.awaited_claims.take(queue_key("PersistentVolumeClaim", tenant_namespace, name)))
+    border.queue.add(pod);
+}
+
 }  // namespace
+
+void watch_tenant_claims(Border& border, Sides& sides) {
+  watch_tenant_by_name(border, sides);
+  sides.tenant->add_handler([&border](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    const kube::CachedObject& claim = after ? *after : *before;
+    look_at_waiting_pods(border, claim.namespace_name, claim.name);
+  });
+}
+
+void watch_host_claims(Border& border, Sides& sides) {
+  watch_host_by_identity(border, sides);
+  sides.host->add_handler([&border](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    const TenantIdentity owner = tenant_identity(after ? *after : *before);
+    look_at_waiting_pods(border, owner.namespace_name, owner.name);
+  });
+}
+
+void resync_claims(Border& border, const Sides& sides) {
+  resync_tenant(border, sides);
+  for (const std::string& pod : border.awaited_claims.take_all()) border.queue.add(pod);
+}
 
 Result<Requeue> reconcile_claim(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                 const std::string& name) {

@@ -21,9 +21,9 @@ using kube::CachedPtr;
 using schema::Document;
 using schema::Value;
 
-constexpr std::chrono::milliseconds kLookAgain{50};     // the copy is behind: its event is on the way
-constexpr std::chrono::milliseconds kClaimLooked{200};  // at the copies first, for which nobody is asked
-constexpr std::size_t kOwnersMax = 8192;                // host pods remembered for their late events
+constexpr std::chrono::milliseconds kLookAgain{50};  // the copy is behind: its event is on the way
+constexpr std::chrono::minutes kClaimLooked{5};      // what becomes of it is told; but not of one that is not ours
+constexpr std::size_t kOwnersMax = 8192;             // host pods remembered for their late events
 
 /// Whether it was another's, or nobody's, as far as this syncer knew.
 bool remember_owner(Border& border, const std::string& host_pod, const TenantIdentity& owner) {
@@ -89,6 +89,7 @@ void watch_tenant_pods(Border& border, Sides& sides) {
     enqueue_uses(border, *before);
     border.uses.forget(*before);
     border.settled_pods.forget(before->uid);
+    border.awaited_claims.forget(queue_key("Pod", before->namespace_name, before->name));
     forget_pod_from_before(border, before->uid);
   });
 }
@@ -125,6 +126,8 @@ struct PodPair {
   const Sides& sides;
   std::string tenant_namespace, tenant_name, host_name;
   kube::CachedPtr tenant_cached, host_cached;
+
+  std::string key() const { return queue_key("Pod", tenant_namespace, tenant_name); }
 };
 
 Result<Requeue> done(const Outcome& outcome) {
@@ -238,6 +241,8 @@ Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
   if (!claims || !claims->tenant || !claims->host) return false;
   const auto other = [](const std::string& uid, const std::string& wanted, bool ends) { return ends || uid != wanted; };
   const std::vector<std::string> names = claims_of(pair, tenant_pod);
+  for (const std::string& name : names)
+    pair.border.awaited_claims.await(queue_key("PersistentVolumeClaim", pair.tenant_namespace, name), pair.key());
   for (const std::string& name : names) {
     const CachedPtr there = border.on_host(*claims, pair.tenant_namespace, name);
     const CachedPtr wanted = claims->tenant->get(pair.tenant_namespace, name);
@@ -256,6 +261,7 @@ Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
               (*there)["metadata"].has("deletionTimestamp")))
       return true;
   }
+  if (!names.empty()) pair.border.awaited_claims.forget(pair.key());
   return false;
 }
 

@@ -102,6 +102,10 @@ mkdir "$work/alone" && { ln "$(command -v subletd)" "$work/alone/subletd" 2>/dev
 alone=$!
 until_true "subletd alone supervises itself" pgrep -P "$alone" -f "subletd syncer --dir"
 contains "with all its libraries" "$(libraries "$alone")" libcrypto
+until_is "one that nobody created but \`subletd run\` itself is Running" Running status
+check "and is reached" "$(sublet connect rag -- "$KUBECTL" get namespace default -o name)" "namespace/default"
+contains "a second one is refused" "$(subletd run --dir "$SUBLET_STATE_DIR/clusters/team/rag" 2>&1)" "another \`subletd run\` serves"
+check "create leaves it as it is" "$(sublet create rag -n team 2>/dev/null)" "virtualcluster/rag unchanged"
 kill "$alone" && wait "$alone"
 check "create starts it again" "$(sublet create rag -n team 2>/dev/null)" "virtualcluster/rag started"
 sublet connect rag -- "$KUBECTL" create configmap kept --from-literal=a=b >/dev/null

@@ -113,11 +113,22 @@ def _with_libraries(*programs: Path) -> dict[str, Path]:
         if not program.is_file():
             raise SystemExit(f"testhost: {program} is not there; run tools/install-deps")
         files[str(program).lstrip("/")] = program
-        for line in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.splitlines():
+        # Of a static one ldd says so, and fails.
+        for line in subprocess.run(["ldd", program], capture_output=True, text=True).stdout.splitlines():
             found = re.search(r"(/\S+) \(0x", line)
             if found:
                 files[found.group(1).lstrip("/")] = Path(found.group(1)).resolve()
     return files
+
+
+def of_programs(tag: str, programs: list[Path]) -> Path:
+    """An image of programs of this machine, in /bin with their libraries beside a shell: what pods of a test run."""
+    files = {}
+    for program in programs:
+        found = _with_libraries(program)
+        found[f"bin/{program.name}"] = found.pop(str(program).lstrip("/"))
+        files |= found
+    return _archive(tag, [], files, True)
 
 
 def archives(binaries: dict[str, Path]) -> list[Path]:

@@ -137,6 +137,9 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
         # One after the other: the disk is what they wait for.
         self.host.start("images", ["sh", "-c", f"{script} && touch {self.folder}/imported && exec sleep infinity"])
 
+    def take_image(self, archive: Path):
+        _run(*self._ctr("images", "import", archive))
+
     def _ctr(self, *arguments) -> list[str]:
         return ["ctr", "-a", str(self.folder / "containerd.sock"), "-n", "k8s.io", *arguments]
 

@@ -6,7 +6,8 @@
 //   host.kubeconfig        where the host is and how it proves itself; no credential
 //   apiserver/             store, keys and admin.kubeconfig, the API server's own: it writes nowhere else
 //   api.sock               where the syncer, and whoever asks for the status, reaches the API server
-//   daemon.lock            held for as long as `subletd run` or a child of it lives; has its pid
+//   daemon.lock            held for as long as `subletd run` or a child of it lives; has its pid;
+//                          `sublet create` takes it and hands it over (kDaemonLock)
 //   syncer/ready           the syncer carries; its own folder
 //   syncer/audit/          what the syncer has changed on the host (syncer/host_audit.h)
 //   syncer/host-token.json what the syncer is known by on the host (kube/account_token.h); it renews it
@@ -26,6 +27,10 @@ namespace sublet::cluster {
 
 /// What runs for each; each has a log.
 inline constexpr const char* kDaemons[] = {"run", "apiserver", "syncer"};
+
+/// The descriptor by which a daemon that a command starts holds its lock: it crosses exec, to its children too, and is
+/// gone with the last process that has it.
+inline constexpr int kDaemonLock = 3;
 
 /// What its store may hold. Unset: as its API server has it by default; 0: no limit.
 /// A limit of objects below kQuotaObjectsMin leaves no room beside the virtual cluster's own (upstream's roles and

@@ -126,7 +126,7 @@ def supervisor(_short):
             ("execve", "/bin/sh", 0, 0), ("execve", shutil.which("sublet"), 0, 0), ("open", f"{target.state}/host/admin.kubeconfig", 0),
             ("open", precious, 0), ("open", precious, 1), ("unlink", precious), ("rename", precious, f"{folder}/taken"), ("link", precious, f"{folder}/taken"),
             ("open", "/etc/passwd", 0)])
-        allowed(traced, [("open", f"{folder}/run.lock", 2), ("open", f"{folder}/apiserver.log", 1), ("open", "/etc/hosts", 0), ("getpid",)])
+        allowed(traced, [("open", f"{folder}/daemon.lock", 2), ("open", f"{folder}/apiserver.log", 1), ("open", "/etc/hosts", 0), ("getpid",)])
     before = target.pid("apiserver")
     os.kill(before, 9)  # the control: what is its to start it starts
 
