@@ -5,7 +5,6 @@
 // taken out when it has not. Threads: any.
 #pragma once
 
-#include <iterator>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -20,32 +19,41 @@ class AwaitedClaims {
   void await(const std::string& claim_key, const std::string& pod_key) {
     const MutexLock lock(mutex_);
     pods_[claim_key].insert(pod_key);
+    claims_[pod_key].insert(claim_key);
   }
   void forget(const std::string& pod_key) {
     const MutexLock lock(mutex_);
-    for (auto claim = pods_.begin(); claim != pods_.end();)
-      claim = claim->second.erase(pod_key) > 0 && claim->second.empty() ? pods_.erase(claim) : std::next(claim);
+    const auto claims = claims_.extract(pod_key);
+    if (!claims) return;
+    for (const std::string& claim : claims.mapped()) erase_from(pods_, claim, pod_key);
   }
   /// Those that are to be looked at again, in the order of their names; if they wait on, they say so again.
   std::set<std::string> take(const std::string& claim_key) {
     const MutexLock lock(mutex_);
     auto taken = pods_.extract(claim_key);
-    return taken ? std::move(taken.mapped()) : std::set<std::string>();
+    if (!taken) return {};
+    for (const std::string& pod : taken.mapped()) erase_from(claims_, pod, claim_key);
+    return std::move(taken.mapped());
   }
   std::set<std::string> take_all() {
-    std::unordered_map<std::string, std::set<std::string>> taken;
-    {
-      const MutexLock lock(mutex_);
-      taken.swap(pods_);
-    }
+    const MutexLock lock(mutex_);
     std::set<std::string> all;
-    for (auto& [claim, pods] : taken) all.merge(pods);
+    for (const auto& [pod, claims] : claims_) all.insert(pod);
+    pods_.clear();
+    claims_.clear();
     return all;
   }
 
  private:
+  using Names = std::unordered_map<std::string, std::set<std::string>>;
+  static void erase_from(Names& names, const std::string& key, const std::string& name) {
+    const auto found = names.find(key);
+    if (found != names.end() && found->second.erase(name) > 0 && found->second.empty()) names.erase(found);
+  }
+
   Mutex mutex_;
-  std::unordered_map<std::string, std::set<std::string>> pods_ SUBLET_GUARDED_BY(mutex_);  // by claim
+  Names pods_ SUBLET_GUARDED_BY(mutex_);    // by claim
+  Names claims_ SUBLET_GUARDED_BY(mutex_);  // by pod: one that goes costs what it waited for, however many wait
 };
 
 }  // namespace sublet::syncer
