@@ -166,6 +166,25 @@ Rule was_owned(const VirtualCluster& cluster) {
           "the syncer changes and deletes only what carries its virtual cluster's uid"};
 }
 
+// Of a regular expression in a CEL text: neither of the two can read anything into it.
+std::string literal(char c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  if ((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z')) return {c};
+  const auto byte = static_cast<unsigned char>(c);
+  return {'\\', '\\', 'x', '{', kHex[byte >> 4], kHex[byte & 15], '}'};
+}
+
+// Whether a text is one of the template's words, in which '*' stands for any characters.
+std::string is_one_of(const std::string& text, const patches::Patterns& words) {
+  std::string expression;
+  for (const std::string& word : words.list()) {
+    std::string pattern = "^";
+    for (const char c : word) pattern += c == '*' ? ".*" : literal(c);
+    expression += (expression.empty() ? "" : " || ") + text + ".matches(" + quoted(pattern + "$") + ")";
+  }
+  return expression.empty() ? "false" : "(" + expression + ")";
+}
+
 // Of what is written, made or changed.
 void add_rules_of_content(const VirtualCluster& cluster, const patches::SyncConfig& config, std::vector<Rule>& rules) {
   rules.push_back(narrowed(cluster, "services", "selector"));
@@ -178,6 +197,15 @@ void add_rules_of_content(const VirtualCluster& cluster, const patches::SyncConf
                          " && object.value <= " + std::to_string(config.priority_max) +
                          " && (!has(object.globalDefault) || !object.globalDefault)",
                      "priorities stay within the template's band, and none is the host's default"});
+  if (config.storage_classes_to_host)
+    rules.push_back(
+        {not_of("storageclasses"),
+         is_one_of("object.provisioner", config.allowed.provisioners) +
+             " && (!has(object.parameters) || object.parameters.all(key, " +
+             is_one_of("key", config.allowed.class_parameters) + ")) && (!has(object.mountOptions) || " +
+             "size(object.mountOptions) == 0) && (!has(object.metadata.annotations) || " +
+             "!('storageclass.kubernetes.io/is-default-class' in object.metadata.annotations))",
+         "storage classes are of the template's provisioners and parameters, and none is the host's default"});
 }
 
 std::vector<Rule> rules_of_making(const VirtualCluster& cluster, const patches::SyncConfig& config) {

@@ -228,6 +228,33 @@ TEST_F(IdentityTest, ThePolicyHoldsPrioritiesToTheTemplatesBand) {
   EXPECT_EQ(priority("lowest", R"("value":-10,"globalDefault":false)"), "");
 }
 
+TEST_F(IdentityTest, ThePolicyHoldsStorageClassesToTheTemplatesProvisioners) {
+  ASSERT_TRUE(
+      write_private_file(cluster_.template_path(),
+                         "sync: {toHost: {storageClasses: {enabled: true}}}\n"
+                         "allow: {storageClasses: {provisioners: [csi.x, '*.corp', \"it's\"], parameters: [type]}}\n"));
+  ASSERT_TRUE(prepare());
+  const kube::Client syncer = this->syncer();
+  const auto storage = [&](const std::string& name, const std::string& what, const std::string& annotations = "") {
+    return made(syncer, {"storage.k8s.io", "v1", "storageclasses"},
+                R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":")" + name + R"(",)" +
+                    labels(cluster_.uid) + annotations + "}," + what + "}",
+                "");
+  };
+  const auto deadline = std::chrono::steady_clock::now() + seconds(30);
+  for (int i = 0; storage("other-" + std::to_string(i), R"("provisioner":"csi.y")").empty(); ++i)
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  const auto refused = HasSubstr("storage classes are of the template's provisioners");
+  EXPECT_THAT(storage("other", R"("provisioner":"csiax")"), refused) << "a dot is a dot";
+  EXPECT_THAT(storage("secret", R"("provisioner":"csi.x","parameters":{"secret-name":"s"})"), refused);
+  EXPECT_THAT(storage("mount", R"("provisioner":"csi.x","mountOptions":["suid"])"), refused);
+  EXPECT_THAT(storage("default", R"("provisioner":"csi.x")",
+                      R"(,"annotations":{"storageclass.kubernetes.io/is-default-class":"true"})"),
+              refused);
+  EXPECT_EQ(storage("good", R"("provisioner":"csi.x","parameters":{"type":"a"})"), "");
+  EXPECT_EQ(storage("wide", R"("provisioner":"disks.corp")"), "");
+}
+
 TEST_F(IdentityTest, ATokenIsRenewedWhenItIsDueAndSaysWhenItHasEnded) {
   ASSERT_TRUE(prepare());
   ASSERT_TRUE(make_private_folder(cluster_.syncer_folder()));
