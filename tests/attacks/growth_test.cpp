@@ -114,6 +114,11 @@ std::vector<Shape> metadata_shapes() {
          return post(kDefault + "configmaps", "ConfigMap",
                      ",\"data\":{" + each(n, [](const std::string& i) { return "\"k" + i + "\":\"v\""; }) + "}");
        }},
+      {"secret-stringData", 4000,
+       [](int n) {
+         return post(kDefault + "secrets", "Secret",
+                     ",\"stringData\":{" + each(n, [](const std::string& i) { return "\"k" + i + "\":\"v\""; }) + "}");
+       }},
       {"secret-data", 4000,
        [](int n) {
          return post(kDefault + "secrets", "Secret",
