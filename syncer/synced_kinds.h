@@ -213,11 +213,13 @@ void watch_tenant_services(Border& border, Sides& sides);
 Result<Requeue> reconcile_service(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                   const std::string& name);
 
-/// As reconcile_copied(), but that a claim whose volume the host has taken away is lost, and never made anew
+/// As of kinds that are copied; what becomes of a claim, and a resync, also brings back the pods that wait for one
 /// (to_host/claim_sync.cpp).
 void watch_tenant_claims(Border& border, Sides& sides);
 void watch_host_claims(Border& border, Sides& sides);
 void resync_claims(Border& border, const Sides& sides);
+/// As reconcile_copied(), but that a claim whose volume the host has taken away is lost, and never made anew
+/// (to_host/claim_sync.cpp).
 Result<Requeue> reconcile_claim(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                 const std::string& name);
 

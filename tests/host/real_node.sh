@@ -5,14 +5,8 @@
 # leaving anything. Root only: else it says so, and checks nothing.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-if [ "$(id -u)" != 0 ] || ! command -v containerd nft conntrack >/dev/null; then
-  echo "skipped: a real node needs root and the packages of tools/packages.txt"
-  [ -z "${CI:-}" ] || exit 1
-  echo "0 passed, 0 failed"
-  exit 0
-fi
-node_name="node-$$" home=$HOME  # the checks take another one, and the cache is in this one
-testhost() { HOME=$home tools/testhost/testhost "$@"; }
+node_name="node-$$"
+. tests/host/support/on_a_node.sh
 footprint() { { ip netns list; ip -o link show | grep -o 'sn[0-9a-f]*o'; grep -c "hosts/$node_name" /proc/mounts; find /sys/fs/cgroup -maxdepth 2 -name 'sublet-testhost-*'; pgrep -c containerd-shim; } 2>/dev/null; }
 before=$(footprint)
 testhost up --kubelet --name "$node_name" --with kube-controller-manager,kube-scheduler,metrics-server || { echo "0 passed, 1 failed"; exit 1; }

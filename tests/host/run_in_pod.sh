@@ -3,14 +3,8 @@
 # its API server and DNS there, also after the pod has been made anew at another address. Root only: else it says so, and checks nothing.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-if [ "$(id -u)" != 0 ] || ! command -v containerd nft conntrack >/dev/null; then
-  echo "skipped: a real node needs root and the packages of tools/packages.txt"
-  [ -z "${CI:-}" ] || exit 1
-  echo "0 passed, 0 failed"
-  exit 0
-fi
-node_name="in-pod-$$" home=$HOME  # the checks take another one, and the cache is in this one
-testhost() { HOME=$home tools/testhost/testhost "$@"; }
+node_name="in-pod-$$"
+. tests/host/support/on_a_node.sh
 testhost up --kubelet --name "$node_name" --with kube-controller-manager,kube-scheduler || { echo "0 passed, 1 failed"; exit 1; }
 HOST_KUBECONFIG=$(testhost env --name "$node_name" | sed 's/^export KUBECONFIG=//')
 KUBECTL=${KUBECTL:-$(tools/kubectl-path)}
