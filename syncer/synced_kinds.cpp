@@ -7,6 +7,7 @@
 #include "sublet/syncer/mirrored_kinds.h"
 #include "syncer/to_host/content_patch.h"
 #include "syncer/to_host/host_patch.h"
+#include "syncer/translate/pod_environment.h"
 
 namespace sublet::syncer {
 namespace {
@@ -433,6 +434,21 @@ std::vector<SyncedKind> all_kinds() {
           .host_verbs = kAllVerbs,
           .swept = true,
           .reconcile = reconcile_token,
+      },
+      {
+          // Its host object is a ConfigMap, and comes with their copy.
+          .kind = kEnvironmentKind,
+          .resource = {"", "v1", "configmaps"},
+          .direction = Direction::to_host,
+          .crosses =
+              "one ConfigMap of the variables that all containers are given about their API server (KUBERNETES_*)",
+          .host_allocates = "nothing",
+          .wins = "sublet: what differs on the host is put back",
+          .status = "it has none",
+          .host_verbs = kAllVerbs,
+          .swept = true,
+          .reconcile = reconcile_environment,
+          .always = {"default", "kubernetes"},
       },
       {
           // Its host objects are Secrets, too.

@@ -82,6 +82,10 @@ struct SyncedKind {
   int (*lane)(const Border& border, const Sides& sides, std::string_view namespace_name,
               std::string_view name) = nullptr;
   bool before_others = false;  // reconciled before the syncer says that it has started
+  /// The tenant object for which the host has one whatever the tenant does; before others, too.
+  struct {
+    std::string_view namespace_name, name;
+  } always{};
 
   // Towards the host (translate_for_host(), apply_to_host()).
   /// Which tenant objects cross; none: all.
@@ -205,6 +209,10 @@ int lane_of_pod(const Border& border, const Sides& sides, std::string_view tenan
 
 Result<Requeue> reconcile_token(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                 const std::string& batch);
+/// The ConfigMap of all containers' variables (to_host/environment_sync.cpp).
+Result<Requeue> reconcile_environment(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                                      const std::string& name);
+
 /// Of a Secret of tokens it is enough to know whose are there: before one is made anew the host is asked.
 void leave_out_tokens(std::string& host_secret_json);
 

@@ -94,12 +94,21 @@ struct Syncer::Impl {
 
   // What others may name at once is there before anybody is told that the virtual cluster is.
   void serve() {
+    for (const std::string& key : always_there()) reconcile(key);
     for (const Sides& one : border.kinds) {
       if (!one.kind.before_others || !one.host) continue;
       for (const auto& object : one.host->list())
         reconcile(queue_key(one.kind.kind, object->namespace_name, object->name));
     }
     executor.start(border.queue, [this](const std::string& key) { work(key); });
+  }
+
+  std::vector<std::string> always_there() const {
+    std::vector<std::string> keys;
+    for (const Sides& one : border.kinds)
+      if (const auto& [namespace_name, name] = one.kind.always; !name.empty())
+        keys.push_back(queue_key(one.kind.kind, namespace_name, name));
+    return keys;
   }
 
   void stop() {
@@ -111,6 +120,7 @@ struct Syncer::Impl {
   }
 
   void resync() {
+    for (const std::string& key : always_there()) border.queue.add(key);
     for (const Sides& one : border.kinds)
       if (one.kind.resync && (one.tenant || one.host)) one.kind.resync(border, one);
   }

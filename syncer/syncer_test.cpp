@@ -607,12 +607,36 @@ TEST_F(SyncerTest, APodKnowsTheServicesOfItsNamespaceByVariables) {
   EXPECT_EQ(known["NAMES_PORT"], "udp://" + text(names, "spec.clusterIP") + ":53") << "the first port's protocol";
   EXPECT_EQ(known["NAMES_PORT_53_UDP_PROTO"], "udp");
   EXPECT_EQ(known["NAMES_SERVICE_PORT_ASK"], "53");
-  EXPECT_EQ(known["KUBERNETES_SERVICE_HOST"], "10.1.2.3");
   EXPECT_FALSE(known.contains("ELSEWHERE_SERVICE_HOST"));
   create_pod("alone", R"(,"enableServiceLinks":false)");
   known = variables("alone");
   EXPECT_FALSE(known.contains("FRONT_END_SERVICE_HOST"));
-  EXPECT_EQ(known["KUBERNETES_SERVICE_HOST"], "10.1.2.3") << "which everybody is told";
+}
+
+// All containers take it: it is there before them, follows the address of this start, and is put back.
+TEST_F(SyncerTest, TheApiServersVariablesAreOnTheHostFromTheStartAndPutBack) {
+  start_syncer();
+  create_pod("web");
+  const Document on_host = await_host_pod("web");
+  const std::string name = on_host["spec"]["containers"].at(0)["envFrom"].at(0)["configMapRef"]["name"].string();
+  const auto told = [&] {
+    return host.get(kConfigMaps, kHostNamespace, name)["data"]["KUBERNETES_SERVICE_HOST"].string();
+  };
+  EXPECT_EQ(told(), "10.1.2.3");
+  host.patch(kConfigMaps, kHostNamespace, name, R"({"data":{"KUBERNETES_SERVICE_HOST":"10.6.6.6","MORE":"x"}})");
+  eventually([&] { return told() == "10.1.2.3"; }, "drift is put back");
+  EXPECT_FALSE(host.get(kConfigMaps, kHostNamespace, name)["data"].has("MORE"));
+  host.remove(kConfigMaps, kHostNamespace, name);
+  eventually([&] { return told() == "10.1.2.3"; }, "and made anew");
+  stop_syncer();
+  host.patch(kConfigMaps, kHostNamespace, name, R"({"data":{"KUBERNETES_SERVICE_HOST":"10.7.7.7"}})");
+  start_syncer();
+  EXPECT_EQ(told(), "10.1.2.3") << "before anybody is told that the virtual cluster is there";
+  settle();
+  const auto writes = faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(faults.writes(), writes) << "none at rest";
 }
 
 // What a template lets cross as it is stays the tenant's, until the host writes there.

@@ -99,4 +99,8 @@ std::string host_token_secret_name(std::string_view batch, std::string_view tena
   return hashed_name("sublet-token", {"token", batch, tenant_namespace, virtual_cluster});
 }
 
+std::string host_environment_name(std::string_view virtual_cluster) {
+  return hashed_name("sublet-environment", {"environment", virtual_cluster});  // two parts
+}
+
 }  // namespace sublet::syncer

@@ -32,5 +32,7 @@ std::string key_digest(std::string_view text);
 /// Host Secret that carries the service-account tokens of such a batch.
 std::string host_token_secret_name(std::string_view batch, std::string_view tenant_namespace,
                                    std::string_view virtual_cluster);
+/// Host ConfigMap of what all containers of a virtual cluster are told of its API server (pod_environment.h).
+std::string host_environment_name(std::string_view virtual_cluster);
 
 }  // namespace sublet::syncer

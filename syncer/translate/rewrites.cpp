@@ -10,6 +10,7 @@
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/overruled.h"
+#include "syncer/translate/pod_environment.h"
 #include "syncer/translate/variables.h"
 
 // Map of this file: metadata, references, tenant facts in containers, selectors, bounds, what the template allows, what
@@ -540,39 +541,43 @@ void finish_pod(const Translation& translation, Value host_pod) {
   set_pod_network(translation, host_pod["spec"]);
 }
 
-void add_service_environment(const Translation& translation, Value host_pod) {
-  const Value host_pod_spec = host_pod["spec"];
-  const TranslateContext& context = translation.context();
-  const std::string url = "tcp://" + context.api_server_host + ":" + context.api_server_port;
-  const std::string port_name = "KUBERNETES_PORT_" + context.api_server_port + "_TCP";
-  std::vector<std::pair<std::string, std::string>> variables{
-      {"KUBERNETES_PORT", url},
-      {port_name, url},
-      {port_name + "_ADDR", context.api_server_host},
-      {port_name + "_PORT", context.api_server_port},
-      {port_name + "_PROTO", "tcp"},
-      {"KUBERNETES_SERVICE_HOST", context.api_server_host},
-      {"KUBERNETES_SERVICE_PORT", context.api_server_port},
-      {"KUBERNETES_SERVICE_PORT_HTTPS", context.api_server_port},
-  };
-  if (translation.tenant().path("spec.enableServiceLinks").boolean(true))
-    variables.insert(variables.end(), context.service_environment.begin(), context.service_environment.end());
-  for (const std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
-    for (Value container : host_pod_spec[list]) {
-      const schema::Document own = schema::Document::copy_of(container["env"]);
-      Value env = container.array("env");
-      env.clear();
-      for (const auto& [name, value] : variables) {
-        const bool overridden =
-            std::any_of(own.root().begin(), own.root().end(), [&, n = name](Value v) { return v["name"].text() == n; });
-        if (overridden) continue;
-        Value variable = env.push_object();
-        variable.put("name", name);
-        variable.put("value", value);
-      }
-      for (const Value variable : own.root()) env.push(variable);
-    }
+namespace {
+
+// Before all others, and therefore the weakest: what a container says itself wins, as over a kubelet's own variables.
+void take_host_environment(Value container, const std::string& config_map) {
+  const schema::Document own = schema::Document::copy_of(container["envFrom"]);
+  Value sources = container.array("envFrom");
+  sources.clear();
+  sources.push_object().object("configMapRef").put("name", config_map);
+  for (const Value source : own.root()) sources.push(source);
+}
+
+void put_service_variables(const std::vector<std::pair<std::string, std::string>>& variables, Value container) {
+  const schema::Document own = schema::Document::copy_of(container["env"]);
+  Value env = container.array("env");
+  env.clear();
+  for (const auto& [name, value] : variables) {
+    const bool overridden =
+        std::any_of(own.root().begin(), own.root().end(), [&, n = name](Value v) { return v["name"].text() == n; });
+    if (overridden) continue;
+    Value variable = env.push_object();
+    variable.put("name", name);
+    variable.put("value", value);
   }
+  for (const Value variable : own.root()) env.push(variable);
+}
+
+}  // namespace
+
+void add_service_environment(const Translation& translation, Value host_pod) {
+  const TranslateContext& context = translation.context();
+  const std::string config_map = host_environment_name(context);
+  const bool links = translation.tenant().path("spec.enableServiceLinks").boolean(true);
+  for (const std::string_view list : {"initContainers", "containers", "ephemeralContainers"})
+    for (const Value container : host_pod["spec"][list]) {
+      take_host_environment(container, config_map);
+      if (links && !context.service_environment.empty()) put_service_variables(context.service_environment, container);
+    }
 }
 
 }  // namespace sublet::syncer

@@ -114,7 +114,8 @@ void keep_own_containers(Translation& translation, schema::Value parent, schema:
 // Steps of pods (HostKind).
 /// ServiceAccount without rights, no token of the host, no service links; hostname and DNS of the tenant.
 void finish_pod(const Translation& translation, schema::Value host_pod);
-/// KUBERNETES_* and the tenant's services as variables of every container, before its own.
+/// The API server's variables (pod_environment.h) and those of the tenant's services for every container, before its
+/// own.
 void add_service_environment(const Translation& translation, schema::Value host_pod);
 
 }  // namespace sublet::syncer

@@ -6,6 +6,7 @@
 #include "sublet/schema/engine.h"
 #include "syncer/translate/field_check.h"
 #include "syncer/translate/names.h"
+#include "syncer/translate/pod_environment.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -95,16 +96,35 @@ TEST(TranslatePod, NamesLabelsAndIdentityOnTheHost) {
     EXPECT_FALSE(spec.has(gone)) << gone;
 }
 
-TEST(TranslatePod, TellsContainersTheTenantsApiServerBeforeTheirOwnVariables) {
+TEST(TranslatePod, TellsContainersTheServicesBeforeTheirOwnVariables) {
   TranslateContext context = context_of_rag();
-  context.service_environment = {{"DB_SERVICE_HOST", "10.9.9.9"}};
-  const Document tenant = pod("    env:\n    - {name: OWN, value: '1'}\n    - {name: KUBERNETES_PORT, value: mine}\n");
+  context.service_environment = {{"DB_SERVICE_HOST", "10.9.9.9"}, {"WEB_PORT", "80"}};
+  const Document tenant = pod("    env:\n    - {name: OWN, value: '1'}\n    - {name: WEB_PORT, value: mine}\n");
   const Translated out = translated(tenant, "Pod", context);
   const Value env = out.host_object.root()["spec"]["containers"].at(0)["env"];
-  EXPECT_EQ(value_of(env, "KUBERNETES_SERVICE_HOST"), R"({"name":"KUBERNETES_SERVICE_HOST","value":"10.1.2.3"})");
-  EXPECT_EQ(value_of(env, "DB_SERVICE_HOST"), R"({"name":"DB_SERVICE_HOST","value":"10.9.9.9"})");
-  EXPECT_EQ(value_of(env, "KUBERNETES_PORT"), R"({"name":"KUBERNETES_PORT","value":"mine"})");
-  EXPECT_EQ(env.at(env.size() - 1)["name"].text(), "KUBERNETES_PORT");
+  EXPECT_EQ(env.to_json(), R"([{"name":"DB_SERVICE_HOST","value":"10.9.9.9"},{"name":"OWN","value":"1"},)"
+                           R"({"name":"WEB_PORT","value":"mine"}])");
+}
+
+// What a kubelet says of Service default/kubernetes stands once for all pods, and what a container says itself wins.
+TEST(TranslatePod, ContainersTakeTheApiServersVariablesFromOneConfigMapFirst) {
+  const TranslateContext context = context_of_rag();
+  const Document tenant =
+      pod("    envFrom:\n    - configMapRef: {name: c1}\n  initContainers:\n  - {name: i, image: i}\n"
+          "  enableServiceLinks: false\n");
+  const Translated out = translated(tenant, "Pod", context);
+  const Value spec = out.host_object.root()["spec"];
+  const Document environment = make_host_environment(context);
+  const std::string first = R"({"configMapRef":{"name":")" + environment["metadata"]["name"].string() + "\"}}";
+  EXPECT_EQ(spec["containers"].at(0)["envFrom"].to_json(),
+            "[" + first + R"(,{"configMapRef":{"name":"c1-x-ai-team-x-rag"}}])");
+  EXPECT_EQ(spec["initContainers"].at(0)["envFrom"].to_json(), "[" + first + "]") << "with and without service links";
+  EXPECT_EQ(environment["metadata"]["namespace"].text(), context.host_namespace);
+  EXPECT_EQ(
+      environment["data"].to_json(),
+      R"({"KUBERNETES_PORT":"tcp://10.1.2.3:443","KUBERNETES_PORT_443_TCP":"tcp://10.1.2.3:443","KUBERNETES_PORT_443_TCP_ADDR":"10.1.2.3",)"
+      R"("KUBERNETES_PORT_443_TCP_PORT":"443","KUBERNETES_PORT_443_TCP_PROTO":"tcp","KUBERNETES_SERVICE_HOST":"10.1.2.3",)"
+      R"("KUBERNETES_SERVICE_PORT":"443","KUBERNETES_SERVICE_PORT_HTTPS":"443"})");
 }
 
 TEST(TranslatePod, RewritesEveryReferenceAndReportsIt) {
