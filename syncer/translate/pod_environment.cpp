@@ -11,14 +11,10 @@ std::vector<std::pair<std::string, std::string>> api_server_variables(const Tran
   const std::string &host = context.api_server_host, &port = context.api_server_port;
   const std::string url = "tcp://" + host + ":" + port, port_name = "KUBERNETES_PORT_" + port + "_TCP";
   return {
-      {"KUBERNETES_PORT", url},
-      {port_name, url},
-      {port_name + "_ADDR", host},
-      {port_name + "_PORT", port},
-      {port_name + "_PROTO", "tcp"},
-      {"KUBERNETES_SERVICE_HOST", host},
-      {"KUBERNETES_SERVICE_PORT", port},
-      {"KUBERNETES_SERVICE_PORT_HTTPS", port},
+      {"KUBERNETES_PORT", url},          {port_name, url},
+      {port_name + "_ADDR", host},       {port_name + "_PORT", port},
+      {port_name + "_PROTO", "tcp"},     {"KUBERNETES_SERVICE_HOST", host},
+      {"KUBERNETES_SERVICE_PORT", port}, {"KUBERNETES_SERVICE_PORT_HTTPS", port},
   };
 }
 

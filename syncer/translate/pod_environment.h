@@ -1,5 +1,5 @@
-// PodEnvironment: what every container of a virtual cluster is told of its API server, the variables that a kubelet makes
-// of Service default/kubernetes. They stand once, in a host ConfigMap that each host container takes as its first
+// PodEnvironment: what every container of a virtual cluster is told of its API server, the variables that a kubelet
+// makes of Service default/kubernetes. They stand once, in a host ConfigMap that each host container takes as its first
 // `envFrom` (docs/decisions/pod-environment.md), so that no pod carries them. Pure; any thread.
 #pragma once
 
