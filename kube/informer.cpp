@@ -192,6 +192,7 @@ struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
   const InformerOptions options;
   std::vector<InformerHandler> handlers;
   std::function<void()> relisted;
+  std::function<void(const CachedObject&)> told_deleted;
   ObjectCache cache;
   TextBlocks blocks SUBLET_GUARDED_BY(turn);
 
@@ -370,7 +371,9 @@ void Informer::Impl::event_arrived(WatchEventType type, std::string object) {
   const CachedPtr cached = to_cached(std::move(object), options, blocks);
   if (!cached) return log::error("informer.event_without_name", {{"resource", options.resource.resource}});
   if (!cached->resource_version.empty()) resource_version = cached->resource_version;
-  type == WatchEventType::deleted ? remove(cached) : upsert(cached);
+  if (type != WatchEventType::deleted) return upsert(cached);
+  if (told_deleted) told_deleted(*cached);
+  remove(cached);
 }
 
 void Informer::Impl::watch_ended(const Outcome& outcome) {
@@ -437,6 +440,10 @@ Informer::Informer(Strand& strand, const Client& client, InformerOptions options
 Informer::~Informer() { stop(); }
 
 void Informer::stop() { impl_->stop(); }
+
+void Informer::on_deleted(std::function<void(const CachedObject&)> deleted) {
+  impl_->told_deleted = std::move(deleted);
+}
 
 void Informer::add_handler(InformerHandler handler) { impl_->handlers.push_back(std::move(handler)); }
 void Informer::on_relist(std::function<void()> relisted) { impl_->relisted = std::move(relisted); }

@@ -176,6 +176,21 @@ TEST_F(InformerTest, ExpiredInStreamRelistsWithDifference) {
   EXPECT_EQ(informer_->lists(), 2u);
 }
 
+// What a list lacks may be an older list's word.
+TEST_F(InformerTest, ADeletionThatTheServerToldIsToldApartFromOneThatAListLacks) {
+  informer_->on_deleted([this](const CachedObject& last_state) {
+    const MutexLock lock(mutex_);
+    seen_.push_back("deleted " + last_state.uid);
+    changed_.notify_all();
+  });
+  auto watch = started();
+  watch->body(frame("ADDED", object("b", "ub", 11)) + frame("DELETED", object("b", "ub", 12)));
+  EXPECT_EQ(seen(3), (Seen{"->b11", "deleted ub", "b12>-"}));
+  watch->body(frame("ERROR", expired()));
+  transport_->next()->answer(200, list_of(50, {}));
+  EXPECT_EQ(seen(1), (Seen{"a5>-"}));
+}
+
 TEST_F(InformerTest, EachListButTheFirstIsToldWhenItsDifferencesAre) {
   informer_->on_relist([this] {
     const MutexLock lock(mutex_);

@@ -81,6 +81,8 @@ struct Border {
   // Uids of tenant pods without a node that may have run all the same: a syncer before this one has run them, and its
   // last word on that came to the tenant's server after the first list; or a list was older than what was known.
   std::unordered_set<std::string> pods_from_before SUBLET_GUARDED_BY(owners_mutex);
+  /// Uids of tenant pods of which the tenant's server has told that they are gone, while their host pods are there.
+  std::unordered_set<std::string> gone_pods SUBLET_GUARDED_BY(owners_mutex);
 
   const std::vector<SyncedKind> table{synced_kinds(options.context)};
   std::vector<Sides> kinds;  // in the order of the table; ended first, for its handlers use all of the above

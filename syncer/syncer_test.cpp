@@ -583,6 +583,22 @@ TEST_F(SyncerTest, TheAnswerToACreateHasTheHostsAddress) {
   }
 }
 
+// Its end was told by the tenant's own server: nothing has to be asked before the host's pod goes.
+TEST_F(SyncerTest, AHostPodWhosePodIsToldToBeGoneGoesWithoutAQuestion) {
+  start_syncer();
+  create_pod("web");
+  run_on_host("web");
+  await_phase("web", "Running");
+  settle();
+  const auto asked = [&] {
+    return std::ranges::count_if(tenant_faults.seen("/pods/web"), [](const auto& one) { return !one.write(); });
+  };
+  const auto before = asked();
+  tenant.remove(kPods, kTenantNamespace, "web", 0);
+  eventually([&] { return host_pod("web")["metadata"].has("deletionTimestamp"); }, "the host's pod ends");
+  EXPECT_EQ(asked(), before);
+}
+
 TEST_F(SyncerTest, APodKnowsTheServicesOfItsNamespaceByVariables) {
   start_syncer();
   const Document front = tenant.create(

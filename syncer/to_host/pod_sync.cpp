@@ -66,6 +66,23 @@ void forget_pod_from_before(Border& border, const std::string& tenant_uid) {
   border.pods_from_before.erase(tenant_uid);
 }
 
+/// The tenant's server has told that this pod is gone, which no copy has to be believed for.
+bool is_known_gone(Border& border, const std::string& tenant_uid) {
+  const MutexLock lock(border.owners_mutex);
+  return border.gone_pods.contains(tenant_uid);
+}
+
+void note_gone(Border& border, const CachedObject& tenant_pod) {
+  if (!border.on_host(border.sides("Pod"), tenant_pod.namespace_name, tenant_pod.name)) return;
+  const MutexLock lock(border.owners_mutex);
+  if (border.gone_pods.size() < kOwnersMax) border.gone_pods.insert(tenant_pod.uid);  // of the others is asked
+}
+
+void forget_gone(Border& border, const std::string& tenant_uid) {
+  const MutexLock lock(border.owners_mutex);
+  border.gone_pods.erase(tenant_uid);
+}
+
 void enqueue_uses(Border& border, const CachedObject& tenant_pod) {
   for (const PodUsePtr use = border.uses.of(tenant_pod); const auto& key : use->keys) border.queue.add(key);
 }
@@ -74,6 +91,7 @@ void enqueue_uses(Border& border, const CachedObject& tenant_pod) {
 
 void watch_tenant_pods(Border& border, Sides& sides) {
   sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.uses.keys_in_use(pod); });
+  sides.tenant->on_deleted([&border](const CachedObject& last_state) { note_gone(border, last_state); });
   const std::string begun = format_time(border.clock.now());
   sides.tenant->add_handler([&border, &sides, begun](const CachedPtr& before, const CachedPtr& after) {
     if (after && (!sides.tenant->synced() || went_back(before, *after) || (!before && made_before(*after, begun))))
@@ -99,6 +117,7 @@ void watch_host_pods(Border& border, Sides& sides) {
     const CachedObject& pod = after ? *after : *before;
     const TenantIdentity owner = tenant_identity(pod);
     const bool is_news = remember_owner(border, pod.name, owner);
+    if (!after) forget_gone(border, owner.uid);
     if (!before && is_news)  // not of our making, as above
       if (const auto tenant_pod = border.tenant_pods().get(owner.namespace_name, owner.name);
           tenant_pod && tenant_pod->uid == owner.uid)
@@ -166,10 +185,13 @@ Result<Document> tenant_pod_now(PodPair& pair) {
 
 // The host pod stands for no pod that the copy of the tenant's has.
 Result<Requeue> remove_host_pod_of_none(PodPair& pair, const Value& host_pod) {
-  const auto now = tenant_pod_now(pair);
-  if (!now) return fail(now.error());
-  const bool its_own = (*now)["metadata"]["uid"].text() == tenant_identity(host_pod).uid;
-  if (its_own) return Requeue(kLookAgain);
+  const std::string owner = tenant_identity(host_pod).uid;
+  if (!is_known_gone(pair.border, owner)) {
+    const auto now = tenant_pod_now(pair);
+    if (!now) return fail(now.error());
+    const bool its_own = (*now)["metadata"]["uid"].text() == owner;
+    if (its_own) return Requeue(kLookAgain);
+  }
   return done(remove_from_host(pair.border, kPods, *pair.host_cached));
 }
 

@@ -60,6 +60,10 @@ class Informer {
   /// After each list but the first, its differences told: of what came and went while no watch lived nothing tells. A
   /// handler like the others. Before start().
   void on_relist(std::function<void()> relisted);
+  /// Before the handlers hear of a deletion that the server itself told (DELETED, also of what no selector holds any
+  /// more): that uid never comes back. What a list lacks may be an older list's word, and is not told here. Before
+  /// start().
+  void on_deleted(std::function<void(const CachedObject& last_state)> deleted);
   /// Extra index: `keys_of` gives the index keys of an object. Before start().
   void add_index(std::string name, std::function<std::vector<std::string>(const CachedObject&)> keys_of);
   void start();
