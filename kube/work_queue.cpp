@@ -25,6 +25,23 @@ struct Delayed {
   bool operator<(const Delayed& other) const { return due != other.due ? due < other.due : order < other.order; }
 };
 
+/// Workers that wait in get() for the same.
+struct Sleepers {
+  CondVar changed;
+  std::size_t waiting = 0, called = 0;  // who is called still counts as waiting until it has woken up
+
+  /// Whom to notify, best when the queue's lock, which it takes, is free; null when nobody is left to call.
+  [[nodiscard]] CondVar* call_one() {
+    if (called >= waiting) return nullptr;
+    ++called;
+    return &changed;
+  }
+};
+
+void notify(CondVar* sleeper) {
+  if (sleeper) sleeper->notify_one();
+}
+
 }  // namespace
 
 struct WorkQueue::Impl {
@@ -33,7 +50,14 @@ struct WorkQueue::Impl {
   void put_in_line(const std::string& key) SUBLET_REQUIRES(mutex) {
     const int lane = lane_of ? std::clamp(lane_of(key), 0, kLanes - 1) : 0;
     lanes[static_cast<std::size_t>(lane)].push_back(key);
-    changed.notify_one();
+  }
+  [[nodiscard]] CondVar* call_for_a_key() SUBLET_REQUIRES(mutex) {
+    CondVar* const sleeper = for_a_key.call_one();
+    return sleeper ? sleeper : for_a_delay.call_one();
+  }
+  [[nodiscard]] CondVar* call_for_a_delay() SUBLET_REQUIRES(mutex) {
+    CondVar* const sleeper = for_a_delay.call_one();
+    return sleeper ? sleeper : for_a_key.call_one();
   }
   bool nobody_in_line() const SUBLET_REQUIRES(mutex) {
     return std::all_of(lanes.begin(), lanes.end(), [](const auto& lane) { return lane.empty(); });
@@ -59,36 +83,57 @@ struct WorkQueue::Impl {
     return key;
   }
 
-  /// Puts the key in line unless it is there; a key in work goes in line when it is done.
-  void enqueue(const std::string& key) SUBLET_REQUIRES(mutex) {
-    if (!wanted.insert(key).second || in_work.contains(key)) return;
+  /// Puts the key in line unless it is there; a key in work goes in line when it is done. Whether it did.
+  bool enqueue(const std::string& key) SUBLET_REQUIRES(mutex) {
+    if (!wanted.insert(key).second || in_work.contains(key)) return false;
     put_in_line(key);
+    return true;
   }
+  /// By who takes one of them, or whatever else is in line; others are called for the rest, and for the time.
   void release_due() SUBLET_REQUIRES(mutex) {
     const SteadyTime now = clock.steady_now();
+    std::size_t released = 0;
     while (!delayed.empty() && delayed.begin()->due <= now) {
-      enqueue(delayed.begin()->key);
+      if (enqueue(delayed.begin()->key)) ++released;
       due.erase(delayed.begin()->key);
       delayed.erase(delayed.begin());
     }
+    if (released > 0 && delayed.empty()) --released;
+    for (; released > 0; --released) notify(call_for_a_key());
   }
   /// A key waits for one moment only, the first that was asked for.
-  void delay(const std::string& key, milliseconds by) SUBLET_REQUIRES(mutex) {
-    if (stopped) return;
+  [[nodiscard]] CondVar* delay(const std::string& key, milliseconds by) SUBLET_REQUIRES(mutex) {
+    if (stopped) return nullptr;
     const SteadyTime at = clock.steady_now() + by;
     if (const auto waits = due.find(key); waits != due.end()) {
-      if (waits->second->due <= at) return;
+      if (waits->second->due <= at) return nullptr;
       delayed.erase(waits->second);
     }
     due[key] = delayed.insert({at, ++order, key}).first;
-    changed.notify_one();
+    if (delayed.begin()->key != key) return nullptr;
+    return call_for_a_delay();
+  }
+
+  /// Until something may have changed. One keeps the time of the earliest delay: were it all, each delay would wake
+  /// all, and one would find its key. Another is called to it when that one goes to work.
+  void sleep(MutexLock& lock) SUBLET_REQUIRES(mutex) {
+    const bool keeps_time = !delayed.empty() && for_a_delay.waiting == 0;
+    Sleepers& fellows = keeps_time ? for_a_delay : for_a_key;
+    ++fellows.waiting;
+    if (keeps_time) {
+      fellows.changed.wait_for(lock, delayed.begin()->due - clock.steady_now());
+    } else {
+      while (fellows.called == 0 && !stopped) fellows.changed.wait(lock);
+    }
+    --fellows.waiting;
+    if (fellows.called > 0) --fellows.called;
   }
 
   Clock& clock;
   const LaneOf lane_of;
   Random& jitter;
   mutable Mutex mutex;
-  CondVar changed;  // a key came in line, an earlier delay, or the end
+  Sleepers for_a_key SUBLET_GUARDED_BY(mutex), for_a_delay SUBLET_GUARDED_BY(mutex);  // of the latter one at most
   std::array<std::deque<std::string>, kLanes> lanes SUBLET_GUARDED_BY(mutex);
   unsigned turns SUBLET_GUARDED_BY(mutex) = 0;
   std::unordered_set<std::string> wanted SUBLET_GUARDED_BY(mutex);   // in line, or to be once no longer in work
@@ -105,19 +150,23 @@ WorkQueue::WorkQueue(Clock& clock, LaneOf lane_of, Random& jitter)
 WorkQueue::~WorkQueue() = default;
 
 void WorkQueue::add(const std::string& key) {
-  const MutexLock lock(impl_->mutex);
-  if (!impl_->stopped) impl_->enqueue(key);
+  CondVar* sleeper = nullptr;
+  {
+    const MutexLock lock(impl_->mutex);
+    if (!impl_->stopped && impl_->enqueue(key)) sleeper = impl_->call_for_a_key();
+  }
+  notify(sleeper);
 }
 
 void WorkQueue::add_after(const std::string& key, milliseconds delay) {
   if (delay <= milliseconds(0)) return add(key);
   const MutexLock lock(impl_->mutex);
-  impl_->delay(key, delay);
+  notify(impl_->delay(key, delay));
 }
 
 void WorkQueue::retry(const std::string& key) {
   const MutexLock lock(impl_->mutex);
-  impl_->delay(key, in_upper_half(doubled(kBackoffMin, kBackoffMax, impl_->failures[key]++), impl_->jitter));
+  notify(impl_->delay(key, in_upper_half(doubled(kBackoffMin, kBackoffMax, impl_->failures[key]++), impl_->jitter)));
 }
 
 void WorkQueue::forget(const std::string& key) {
@@ -131,11 +180,7 @@ std::optional<std::string> WorkQueue::get() {
     if (impl_->stopped) return std::nullopt;
     impl_->release_due();
     if (!impl_->nobody_in_line()) break;
-    if (impl_->delayed.empty()) {
-      impl_->changed.wait(lock);
-    } else {
-      impl_->changed.wait_for(lock, impl_->delayed.begin()->due - impl_->clock.steady_now());
-    }
+    impl_->sleep(lock);
   }
   return impl_->give_out();
 }
@@ -158,6 +203,7 @@ void WorkQueue::done(const std::string& key) {
   const MutexLock lock(impl_->mutex);
   if (impl_->in_work.erase(key) == 0 || !impl_->wanted.contains(key)) return;
   impl_->put_in_line(key);
+  notify(impl_->call_for_a_key());
 }
 
 void WorkQueue::shut_down() {
@@ -167,7 +213,8 @@ void WorkQueue::shut_down() {
   impl_->wanted.clear();
   impl_->delayed.clear();
   impl_->due.clear();
-  impl_->changed.notify_all();
+  impl_->for_a_key.changed.notify_all();
+  impl_->for_a_delay.changed.notify_all();
 }
 
 std::size_t WorkQueue::depth() const {

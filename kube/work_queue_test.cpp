@@ -209,5 +209,62 @@ TEST(WorkQueue, NeverOnTwoWorkersAndNeverLost) {
   EXPECT_EQ(seen_version, version);
 }
 
+// Each time by a queue whose workers all sleep: a call that nobody hears is a key that nobody takes.
+TEST(WorkQueue, WhoSleepsIsCalledForEveryKey) {
+  WorkQueue queue;
+  std::atomic<int> done = 0;
+  std::vector<std::thread> workers;
+  for (int w = 0; w < 3; ++w)
+    workers.emplace_back([&] {
+      while (const auto key = queue.get()) {
+        queue.done(*key);
+        ++done;
+      }
+    });
+  for (int i = 0, wanted = 0; i < 1500; ++i) {
+    if (i % 3 != 1) queue.add_after("later", milliseconds(1 + i % 2)), ++wanted;
+    if (i % 3 != 0) queue.add("now"), ++wanted;
+    while (done < wanted) std::this_thread::yield();
+  }
+  queue.shut_down();
+  for (auto& worker : workers) worker.join();
+}
+
+// A worker asks the time when it wakes up.
+class CountedClock final : public Clock {
+ public:
+  WallTime now() const override { return system().now(); }
+  SteadyTime steady_now() const override {
+    ++asked;
+    return system().steady_now();
+  }
+  mutable std::atomic<int> asked = 0;
+};
+
+TEST(WorkQueue, ADelayWakesOneWorkerAndHisSuccessorNotAll) {
+  CountedClock clock;
+  WorkQueue queue(clock);
+  std::atomic<int> done = 0;
+  std::vector<std::thread> workers;
+  for (int w = 0; w < 16; ++w)
+    workers.emplace_back([&] {
+      while (const auto key = queue.get()) {
+        queue.done(*key);
+        ++done;
+      }
+    });
+  constexpr int kTimes = 50;
+  queue.add_after("always later", std::chrono::hours(1));
+  while (clock.asked < 16) std::this_thread::yield();  // all are there
+  const int before = clock.asked;
+  for (int i = 0; i < kTimes; ++i) {
+    queue.add_after("soon", milliseconds(1));
+    while (done <= i) std::this_thread::yield();
+  }
+  queue.shut_down();
+  for (auto& worker : workers) worker.join();
+  EXPECT_LT(clock.asked - before, kTimes * 8) << "16 workers, each of them woken " << kTimes << " times";
+}
+
 }  // namespace
 }  // namespace sublet::kube

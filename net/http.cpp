@@ -83,8 +83,9 @@ class Collector final : public ResponseObserver {
     response_.body.append(chunk);
   }
   void on_end(Outcome outcome) override {
-    const MutexLock lock(mutex_);
+    MutexLock lock(mutex_);
     outcome_ = std::move(outcome);
+    lock.unlock();  // who waits takes it first of all
     ended_.notify_all();
   }
   Result<Response> wait() {
