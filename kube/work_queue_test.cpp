@@ -230,41 +230,5 @@ TEST(WorkQueue, WhoSleepsIsCalledForEveryKey) {
   for (auto& worker : workers) worker.join();
 }
 
-// A worker asks the time when it wakes up.
-class CountedClock final : public Clock {
- public:
-  WallTime now() const override { return system().now(); }
-  SteadyTime steady_now() const override {
-    ++asked;
-    return system().steady_now();
-  }
-  mutable std::atomic<int> asked = 0;
-};
-
-TEST(WorkQueue, ADelayWakesOneWorkerAndHisSuccessorNotAll) {
-  CountedClock clock;
-  WorkQueue queue(clock);
-  std::atomic<int> done = 0;
-  std::vector<std::thread> workers;
-  for (int w = 0; w < 16; ++w)
-    workers.emplace_back([&] {
-      while (const auto key = queue.get()) {
-        queue.done(*key);
-        ++done;
-      }
-    });
-  constexpr int kTimes = 50;
-  queue.add_after("always later", std::chrono::hours(1));
-  while (clock.asked < 16) std::this_thread::yield();  // all are there
-  const int before = clock.asked;
-  for (int i = 0; i < kTimes; ++i) {
-    queue.add_after("soon", milliseconds(1));
-    while (done <= i) std::this_thread::yield();
-  }
-  queue.shut_down();
-  for (auto& worker : workers) worker.join();
-  EXPECT_LT(clock.asked - before, kTimes * 8) << "16 workers, each of them woken " << kTimes << " times";
-}
-
 }  // namespace
 }  // namespace sublet::kube
