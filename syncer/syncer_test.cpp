@@ -583,6 +583,20 @@ TEST_F(SyncerTest, TheAnswerToACreateHasTheHostsAddress) {
   }
 }
 
+// A pod that an earlier version made names such an annotation in a volume, which cannot change.
+TEST_F(SyncerTest, AFactOnAPodOfAnEarlierVersionStays) {
+  start_syncer();
+  create_pod("web");
+  await_host_pod("web");
+  settle();
+  host.patch(
+      kPods, kHostNamespace, host_name_of("web"),
+      R"({"metadata":{"annotations":{"sublet.dev/fact-da644b4e88540a7c":"default","sublet.dev/tenant-x":"gone"}}})");
+  eventually([&] { return !host_pod("web")["metadata"]["annotations"].has("sublet.dev/tenant-x"); },
+             "what nobody wants goes");
+  EXPECT_EQ(host_pod("web")["metadata"]["annotations"]["sublet.dev/fact-da644b4e88540a7c"].text(), "default");
+}
+
 // Its end was told by the tenant's own server: nothing has to be asked before the host's pod goes.
 TEST_F(SyncerTest, AHostPodWhosePodIsToldToBeGoneGoesWithoutAQuestion) {
   start_syncer();

@@ -16,7 +16,8 @@ using schema::Document;
 using schema::Value;
 
 // Sets what is desired and differs, and removes what we wrote before and no longer want. Keys of sublet.dev are ours
-// alone; under any other key a value that the host has written stays, whatever we want.
+// alone; under any other key a value that the host has written stays, whatever we want. A fact stays where it is: a
+// volume of an earlier version's pod may name it, and no volume of a pod can change.
 void patch_entries(const Value& host, const Value& desired, const Written::Digests& before, Value metadata_patch,
                    std::string_view member) {
   Document changes = Document::object();
@@ -28,7 +29,8 @@ void patch_entries(const Value& host, const Value& desired, const Written::Diges
     if (there.missing() || (ours(there) && !there.equals(wanted))) changes.root().put(wanted.key(), wanted);
   }
   for (const Value there : host)
-    if (!desired.has(there.key()) && ours(there)) changes.root().put(there.key(), Value());
+    if (!desired.has(there.key()) && ours(there) && !there.key().starts_with(kFactPrefix))
+      changes.root().put(there.key(), Value());
   if (!changes.root().empty()) metadata_patch.put(member, changes.root());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "syncer/translate/reserved_keys.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -63,7 +64,7 @@ constexpr OwnKey kOwnKeys[] = {
 };
 
 // Of keys that only some objects get.
-constexpr std::string_view kOwnPrefixes[] = {"sublet.dev/tenant-", "sublet.dev/fact-"};
+constexpr std::string_view kOwnPrefixes[] = {"sublet.dev/tenant-", kFactPrefix};
 
 }  // namespace
 

@@ -12,5 +12,7 @@ bool written_by_host(std::string_view key);
 bool shown_to_tenants(std::string_view key);
 /// Sublet's own keys: sublet.dev/... and <part>.sublet.dev/...
 bool of_sublet(std::string_view key);
+/// Of those, annotations that a volume of the pod names for a fact of the tenant's.
+inline constexpr std::string_view kFactPrefix = "sublet.dev/fact-";
 
 }  // namespace sublet::syncer

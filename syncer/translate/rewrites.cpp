@@ -11,6 +11,7 @@
 #include "syncer/translate/names.h"
 #include "syncer/translate/overruled.h"
 #include "syncer/translate/pod_environment.h"
+#include "syncer/translate/reserved_keys.h"
 #include "syncer/translate/variables.h"
 
 // Map of this file: metadata, references, tenant facts in containers, selectors, bounds, what the template allows, what
@@ -209,7 +210,8 @@ void refuse_field_path(Translation& translation, Value, Value field) {
     translation.deny("fieldPath " + field.string() + " is not offered");
 }
 
-// A file must follow later changes of labels and annotations, so the fact travels as an annotation on the host pod.
+// A file must follow later changes of labels and annotations, so the fact travels as an annotation on the host pod;
+// whose pod it is stands there anyway.
 void rewrite_volume_field_path(Translation& translation, Value parent, Value field) {
   const std::string path = field.string();
   const Value metadata = translation.tenant()["metadata"];
@@ -218,8 +220,11 @@ void rewrite_volume_field_path(Translation& translation, Value parent, Value fie
     field.set(annotation_path(translation.carry_annotation("sublet.dev/tenant-" + map, map_lines(metadata[map]))));
     return;
   }
+  if (path == "metadata.namespace") return field.set("metadata.labels['" + std::string(kLabelTenantNamespace) + "']");
+  if (path == "metadata.name") return field.set(annotation_path(kAnnotationTenantName));
+  if (path == "metadata.uid") return field.set(annotation_path(kAnnotationTenantUid));
   if (const auto fact = tenant_fact(translation, path)) {
-    const std::string key = "sublet.dev/fact-" + net::sha256_hex(path, 16);
+    const std::string key = std::string(kFactPrefix) + net::sha256_hex(path, 16);
     field.set(annotation_path(translation.carry_annotation(key, *fact)));
     return;
   }

@@ -178,7 +178,10 @@ TEST(TranslatePod, AnswersTheDownwardApiWithTenantFacts) {
           "    - {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}\n"
           "  volumes:\n  - name: d\n    downwardAPI:\n      items:\n      - {path: labels, fieldRef: {fieldPath: "
           "metadata.labels}}\n"
-          "      - {path: name, fieldRef: {fieldPath: metadata.name}}\n",
+          "      - {path: name, fieldRef: {fieldPath: metadata.name}}\n"
+          "      - {path: note, fieldRef: {fieldPath: \"metadata.annotations['note']\"}}\n"
+          "      - {path: ns, fieldRef: {fieldPath: metadata.namespace}}\n"
+          "      - {path: uid, fieldRef: {fieldPath: metadata.uid}}\n",
           "  labels: {app: web, b: c}\n  annotations: {note: 'cost $(HOME)'}\n");
   const Translated out = translated(tenant);
   const Value host = out.host_object.root();
@@ -191,9 +194,13 @@ TEST(TranslatePod, AnswersTheDownwardApiWithTenantFacts) {
   EXPECT_EQ(host["metadata"]["annotations"]["sublet.dev/tenant-labels"].text(), "app=\"web\"\nb=\"c\"");
   const Value items = host["spec"]["volumes"].at(0)["downwardAPI"]["items"];
   EXPECT_EQ(items.at(0)["fieldRef"]["fieldPath"].text(), "metadata.annotations['sublet.dev/tenant-labels']");
-  const std::string fact = "sublet.dev/fact-" + net::sha256_hex("metadata.name", 16);
-  EXPECT_EQ(items.at(1)["fieldRef"]["fieldPath"].text(), "metadata.annotations['" + fact + "']");
-  EXPECT_EQ(host["metadata"]["annotations"][fact].text(), "ollama");
+  const std::string fact = "sublet.dev/fact-" + net::sha256_hex("metadata.annotations['note']", 16);
+  EXPECT_EQ(items.at(2)["fieldRef"]["fieldPath"].text(), "metadata.annotations['" + fact + "']");
+  EXPECT_EQ(host["metadata"]["annotations"][fact].text(), "cost $(HOME)");
+  // Whose pod it is stands on the host's pod anyway.
+  EXPECT_EQ(items.at(1)["fieldRef"]["fieldPath"].text(), "metadata.annotations['sublet.dev/tenant-name']");
+  EXPECT_EQ(items.at(3)["fieldRef"]["fieldPath"].text(), "metadata.labels['sublet.dev/tenant-namespace']");
+  EXPECT_EQ(items.at(4)["fieldRef"]["fieldPath"].text(), "metadata.annotations['sublet.dev/tenant-uid']");
 }
 
 TEST(TranslatePod, RefusesWhatReachesIntoTheNode) {
