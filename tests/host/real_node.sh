@@ -84,13 +84,37 @@ spec:
   - name: c
     image: "sublet.test/kubectl:1"
     command: [sh, -c, "kubectl --server=https://kubernetes.default.svc --certificate-authority=/var/run/secrets/kubernetes.io/serviceaccount/ca.crt --token=$(cat /var/run/secrets/kubernetes.io/serviceaccount/token) auth whoami -o jsonpath='{.status.userInfo.username}'"]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own}
+data: {KUBERNETES_PORT: of-envfrom, KUBERNETES_SERVICE_PORT: of-envfrom}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: told, labels: {app: told}}
+spec:
+  restartPolicy: Never
+  enableServiceLinks: false
+  volumes: [{name: d, downwardAPI: {items: [{path: who, fieldRef: {fieldPath: metadata.name}}, {path: where, fieldRef: {fieldPath: metadata.namespace}}, {path: uid, fieldRef: {fieldPath: metadata.uid}}]}}]
+  containers:
+  - name: c
+    image: "sublet.test/busybox:1"
+    env: [{name: KUBERNETES_SERVICE_PORT, value: of-env}, {name: URL, value: "https://$(KUBERNETES_SERVICE_HOST)"}]
+    envFrom: [{configMapRef: {name: own}}]
+    volumeMounts: [{name: d, mountPath: /d}]
+    command: [sh, -c, "echo $URL $0 $KUBERNETES_PORT $KUBERNETES_SERVICE_PORT $(cat /d/who) $(cat /d/where) $(cat /d/uid)", "$(KUBERNETES_SERVICE_PORT_HTTPS)"]
 Y
 ended() { tenant get pod "$1" -o jsonpath='{.status.phase}'; }
 until_is "both pods of the StatefulSet are ready" 60 2 tenant get statefulset db -o jsonpath='{.status.readyReplicas}'
 until_is "a pod with a ServiceAccount is done" 60 Succeeded ended looker
-check "kubectl in a pod, as it is configured by itself" "$(said looker | sort | tr '\n' ' ')" "pod/caller pod/db-0 pod/db-1 pod/looker "
+check "kubectl in a pod, as it is configured by itself" "$(said looker | sort | tr '\n' ' ')" "pod/caller pod/db-0 pod/db-1 pod/looker pod/told "
 until_is "one that calls kubernetes.default.svc is done" 60 Succeeded ended caller
 check "the name, the certificate and the token are good" "$(said caller)" "system:serviceaccount:default:looker"
+
+until_is "one that looks at its variables is done" 60 Succeeded ended told
+check "its API server's variables, in values and arguments; its own win; who it is, by a volume" "$(said told)" \
+  "https://$address 443 of-envfrom of-env told default $(tenant get pod told -o jsonpath='{.metadata.uid}')"
 
 ip_of() { tenant get pod "$1" -o jsonpath='{.status.podIP}'; }
 db0=$(ip_of db-0) db1=$(ip_of db-1) web=$(tenant get service web -o jsonpath='{.spec.clusterIP}')
