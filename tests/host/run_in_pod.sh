@@ -79,6 +79,18 @@ if until_is "the daemons' pod is ready" 120 True daemons; then
   another() { local now; now=$(syncer) && [ "$now" != "$killed" ] && echo yes; }
   until_is "the syncer is there again" 30 yes another
   asks third "after a kill of the syncer"
+
+  # The end, as examples/in-a-pod-delete.yaml says it.
+  host -n sublet-system scale statefulset sublet-rag --replicas 0 >/dev/null
+  host -n sublet-system wait --for=delete pod/sublet-rag-0 --timeout 60s >/dev/null
+  host apply -f examples/in-a-pod-delete.yaml >/dev/null
+  if until_is "\`sublet delete\` in a pod is done" 90 1 host -n sublet-system get job delete-rag -o jsonpath='{.status.succeeded}'; then
+    check "it removed the virtual cluster" "$(host -n sublet-system logs job/delete-rag | grep -c deleted)" 1
+    check "its pods are gone from the host" "$(host get pods -n team -o name 2>&1)" ""
+    check "and so is all that was made for it" "$(host get clusterrole,clusterrolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding -o name | grep -c 'sublet\.team')" 0
+  else
+    host -n sublet-system logs job/delete-rag >&2
+  fi
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
