@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -116,16 +117,46 @@ int daemon_pid(const std::string& lock_path) {
   return pid;
 }
 
+namespace {
+
+// Who wrote the pid may live in a container that shares nothing with us but the folder: that number is somebody else's
+// here, or nobody's. Ours says in its arguments which folder it serves.
+bool is_daemon_of(int pid, const std::string& lock_path) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+  const std::string folder = std::filesystem::path(lock_path).parent_path();
+  std::error_code error;
+  std::string word;
+  if (!std::getline(file, word, '\0') || std::filesystem::path(word).filename() != "subletd") return false;
+  while (std::getline(file, word, '\0'))
+    if (std::filesystem::equivalent(word, folder, error) ||
+        std::filesystem::equivalent(std::filesystem::path(word).parent_path(), folder, error))
+      return true;
+  return false;
+}
+
+constexpr std::chrono::seconds kAfterKill{5};
+
+}  // namespace
+
 Outcome stop_daemon(const std::string& lock_path, std::chrono::seconds grace) {
   const int pid = daemon_pid(lock_path);
   if (pid <= 0) return {};
+  const auto ends = [&](std::chrono::seconds within) {
+    return wait_until(steady_clock::now() + within, [&] { return lock_is_free(lock_path); });
+  };
+  if (!is_daemon_of(pid, lock_path)) {
+    if (ends(std::min(grace, kAfterKill))) return {};  // children of one that was killed
+    return fail(Reason::conflict, "daemons serve " + std::filesystem::path(lock_path).parent_path().string() +
+                                      " that are no processes of this place (in another container, say); stop them "
+                                      "where they run (scale their StatefulSet to 0) and try again");
+  }
   ::kill(pid, SIGTERM);
-  if (wait_until(steady_clock::now() + grace, [&] { return lock_is_free(lock_path); })) return {};
+  if (ends(grace)) return {};
   if (daemon_pid(lock_path) == pid) {
     ::kill(-::getsid(pid), SIGKILL);
     ::kill(pid, SIGKILL);
   }
-  if (wait_until(steady_clock::now() + std::chrono::seconds(5), [&] { return lock_is_free(lock_path); })) return {};
+  if (ends(kAfterKill)) return {};
   return fail(Reason::timeout,
               "process " + std::to_string(pid) + " (" + lock_path + ") does not end; kill it by hand and try again");
 }

@@ -1,7 +1,8 @@
 // Daemon: background processes that the local driver starts and stops.
 //
 // A daemon holds an flock on its lock file for as long as it or a child of it lives, so "does it run" is never a guess
-// from a pid; the pid written into the file is only trusted while the lock is held. Threads: one.
+// from a pid; the pid written into the file is only trusted while the lock is held, and no process gets a signal that
+// does not say itself that it serves that folder. Threads: one.
 #pragma once
 
 #include <chrono>
@@ -19,6 +20,7 @@ bool daemon_runs(const std::string& lock_path);
 /// 0 when none runs.
 int daemon_pid(const std::string& lock_path);
 /// SIGTERM, then SIGKILL to the whole session after `grace`; returns when the lock is free. Fine when none runs.
+/// conflict: one runs that is no process here, as in another container with the same volume.
 Outcome stop_daemon(const std::string& lock_path, std::chrono::seconds grace);
 /// The last lines of a log, for error messages.
 std::string log_tail(const std::string& log_path, int lines = 5);

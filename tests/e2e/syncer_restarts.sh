@@ -72,7 +72,7 @@ tenant_view() {
 }
 host_view() {
   host get pods -o jsonpath='{range .items[*]}{.metadata.annotations.sublet\.dev/tenant-name}{" "}{.metadata.annotations.sublet\.dev/tenant-uid}{" "}{.metadata.labels.t\.sublet\.dev/turn}{" "}{.metadata.labels.t\.sublet\.dev/seen}{" "}{.status.phase}{" "}{.spec.nodeName}{"\n"}{end}' | sort
-  host get configmaps -l sublet.dev/managed-by=rag -o jsonpath='{range .items[*]}{.metadata.annotations.sublet\.dev/tenant-name}{" "}{.data.turn}{"\n"}{end}' | grep -v kube-root | sort
+  host get configmaps -l sublet.dev/managed-by=rag -o jsonpath='{range .items[*]}{.metadata.annotations.sublet\.dev/tenant-name}{" "}{.data.turn}{"\n"}{end}' | grep -v -e kube-root -e '^kubernetes ' | sort
 }
 deadline=$((SECONDS + 180))
 while t=$(tenant_view); h=$(host_view); [ "$t" != "$h" ] || [ -z "$t" ]; do
