@@ -221,7 +221,9 @@ class Host:
         wait_for(what, alive_and_met, seconds)
 
     def up(self, port: int, nodes: int, gpu_nodes: int, gpus: int, components: list[str], store: str = "etcd",
-           kai: bool = False, kubelet: bool = False, audit: bool = False, authentication: Path | None = None):
+           kai: bool = False, kubelet: bool = False, audit: bool = False, authentication: Path | None = None,
+           gates: str = "", runtime_config: str = ""):
+        self.gates = [f"--feature-gates={gates}"] if gates else []
         if kubelet:  # the node is real: none is simulated beside it
             components, nodes = [c for c in components if c != "kwok"], 0
         elif "metrics-server" in components:
@@ -244,7 +246,8 @@ class Host:
             self.start(store, self._store(store, binaries[store], etcd_port, peer_port))
             self.start("kube-apiserver",
                        self._apiserver(binaries["kube-apiserver"], port, etcd_port, kubelet) + (self._audit() if audit else []) +
-                       ([f"--authentication-config={authentication.resolve()}"] if authentication else []))
+                       ([f"--authentication-config={authentication.resolve()}"] if authentication else []) +
+                       ([f"--runtime-config={runtime_config}"] if runtime_config else []) + self.gates)
             write_kubeconfig(self.state / "kubeconfig", f"testhost-{self.name}", port, self.pki, address)
             if kubelet:
                 self.node.start_containerd(binaries)
@@ -308,14 +311,14 @@ class Host:
         if name == "kube-controller-manager":
             return [binary, f"--kubeconfig={kubeconfig}", "--controllers=*,-nodeipam,-node-route-controller,-service-lb-controller",
                     f"--service-account-private-key-file={self.pki / 'sa.key'}", f"--root-ca-file={self.pki / 'ca.crt'}",
-                    "--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000"]
+                    "--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000", *self.gates]
         if name == "kube-scheduler":
             config = self.state / "scheduler.json"
             config.write_text(json.dumps({
                 "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
                 "leaderElection": {"leaderElect": False},
                 "clientConnection": {"kubeconfig": str(kubeconfig), "qps": 1000, "burst": 2000}}))
-            return [binary, f"--config={config}", "--secure-port=0"]
+            return [binary, f"--config={config}", "--secure-port=0", *self.gates]
         if name == "metrics-server":
             return self.node.metrics_server(binary)
         if name == "kwok":
