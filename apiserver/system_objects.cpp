@@ -133,6 +133,7 @@ Outcome add_rights(const std::shared_ptr<ServerCore>& core, store::Txn& all) {
   for (const auto json : bootstrap_rights()) {
     auto object = Document::parse_json(json);
     if (!object) return fail(object.error());
+    add_rights_of_served(object->root(), *core->kinds.get());
     const auto right = right_of(std::move(*object));
     const auto context = context_for(core, right);
     if (!context->route) continue;

@@ -253,6 +253,7 @@ Document ground_of(const HonouredKey& key, const std::vector<HonouredKey>& all) 
   }
   if (key.path == "sync.toHost.pods.hybridScheduling.enabled")
     put(ground.root(), "sync.toHost.pods.hybridScheduling.hostSchedulers", R"(["x.example/a"])");
+  if (key.path == "sync.toHost.workloads.enabled") put(ground.root(), "sync.toHost.podGroups.enabled", "true");
   if (key.path == "sync.fromHost.nodes.selector.labels")
     put(ground.root(), "sync.fromHost.nodes.selector.all", "false");
   if (key.path == "controllers")  // others than ours do not count for the host's quota

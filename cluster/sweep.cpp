@@ -225,7 +225,7 @@ Outcome sweep_host(const Host& host, const VirtualCluster& cluster, bool may_tak
   // First what has to end, so that nothing runs without what it uses; then all else at once.
   auto context = translate_context(cluster);
   if (!context) return fail(context.error());
-  if (auto learnt = syncer::learn_custom_kinds(host.client, *context); !learnt) return learnt;
+  if (auto learnt = syncer::learn_served_kinds(host.client, *context); !learnt) return learnt;
   const std::vector<syncer::Swept> all = syncer::swept_from_host(*context);
   std::vector<syncer::Swept> first, then;
   for (const syncer::Swept& swept : all) (swept.ends_with_grace ? first : then).push_back(swept);

@@ -23,7 +23,8 @@ Made make_namespace_controller(Context&), make_defaults_controller(Context&), ma
     make_bootstrap_signer_controller(Context&), make_token_cleaner_controller(Context&),
     make_service_cidr_controller(Context&), make_ip_address_controller(Context&), make_autoscaler_controller(Context&),
     make_claim_protection_controller(Context&), make_volume_protection_controller(Context&),
-    make_attributes_class_protection_controller(Context&), make_volume_binder_controller(Context&),
+    make_attributes_class_protection_controller(Context&), make_group_protection_controller(Context&),
+    make_volume_binder_controller(Context&),
     make_ephemeral_volume_controller(Context&), make_taint_eviction_controller(Context&),
     make_resource_claim_controller(Context&), make_flow_control_controller(Context&),
     make_volume_expander_controller(Context&), make_policy_status_controller(Context&),
@@ -93,6 +94,8 @@ constexpr ControllerFacts kControllers[] = {
     {"persistentvolume-protection", make_volume_protection_controller, "pv-protection-controller"},
     {"volumeattributesclass-protection", make_attributes_class_protection_controller,
      "volumeattributesclass-protection-controller"},
+    // Upstream's runs behind a feature gate that is off.
+    {"podgroup-protection", make_group_protection_controller, "", "", Stays::beside_upstream},
     {"ephemeral-volume", make_ephemeral_volume_controller, "ephemeral-volume-controller", "ephemeral_volume"},
     {"taint-eviction", make_taint_eviction_controller, "node-controller", "taint-eviction-controller"},
     {"resourceclaim", make_resource_claim_controller, "resource-claim-controller", "resource_claim"},

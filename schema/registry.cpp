@@ -74,9 +74,12 @@ const std::shared_ptr<const Registry>& Registry::builtin() {
   return *made;
 }
 
-Result<std::shared_ptr<const Registry>> Registry::with(std::vector<KindSet> sets) {
+Result<std::shared_ptr<const Registry>> Registry::with(std::vector<KindSet> sets,
+                                                       std::vector<std::string> also_served) {
   auto registry = std::shared_ptr<Registry>(new Registry);
   registry->add_table(builtin_pointer());
+  for (std::string& group_version : also_served)
+    if (auto served = registry->serve_too(std::move(group_version)); !served) return fail(served.error());
   const std::size_t builtin_groups = registry->groups_.size();
   for (KindSet& set : sets) {
     registry->add_table(std::move(set.table_));
@@ -123,6 +126,26 @@ void Registry::add_resources(const Table& table) {
                              data.list(from.verbs)});
   for (const ResourceRow& from : data.resources) resources_.push_back(facts_of(data, from, *subresources));
   subresources_.push_back(std::move(subresources));
+}
+
+Outcome Registry::serve_too(std::string group_version) {
+  const std::size_t slash = group_version.find('/');
+  const std::string_view group = std::string_view(group_version).substr(0, slash);
+  std::string_view version;
+  for (ResourceFacts& facts : resources_) {
+    if (facts.group != group || slash == std::string::npos || facts.version != group_version.substr(slash + 1)) continue;
+    facts.served = true;
+    version = facts.version;
+  }
+  const auto known = std::ranges::find(groups_, group, &GroupFacts::name);
+  if (version.empty() || known == groups_.end())
+    return bad_request("there is no group version " + group_version + " among the built-in kinds");
+  std::vector<std::string_view> served;  // in the order of the versions: the first is the preferred one
+  for (const std::string_view one : known->versions)
+    if (one == version || std::ranges::find(known->served, one) != known->served.end()) served.push_back(one);
+  known->served = std::move(served);
+  also_served_.push_back(std::move(group_version));
+  return {};
 }
 
 void Registry::sort_indexes() {

@@ -132,6 +132,7 @@ void drop_calls_of_api_host(const ApiHostConfig& config) {
 
 void take_template(ApiHostConfig& config, const patches::SyncConfig& from_template) {
   config.controllers = from_template.controllers;
+  if (from_template.pod_groups_to_host) config.also_served = "scheduling.k8s.io/v1alpha2";
   const auto take = [](int& into, int given) {
     if (given > 0) into = given;
   };
@@ -156,6 +157,9 @@ void declare_api_host_flags(Flags& flags, ApiHostConfig& config) {
   flags.text("--outbound-deny", config.outbound_deny, "ranges of addresses that no webhook may have");
   flags.text("--controllers", config.controllers,
              "who runs workloads: builtin, upstream (a kube-controller-manager beside it) or none");
+  flags.text("--also-serve", config.also_served,
+             "alpha group versions of Kubernetes to serve too, with commas between them: scheduling.k8s.io/v1alpha2 "
+             "(PodGroups and Workloads), which upstream has behind a feature gate");
   flags.number("--unauthenticated-connections", config.strangers,
                "how many connections there may be whose peers have not shown who they are; the oldest makes room");
   flags.number("--unauthenticated-connections-per-address", config.strangers_per_address,
@@ -285,7 +289,27 @@ Outcome ApiHost::reread_certificates() {
   return {};
 }
 
+// Only those of which sublet knows more than the types.
+Outcome ApiHost::serve_also() {
+  constexpr std::string_view kKnown[] = {"scheduling.k8s.io/v1alpha2"};
+  std::vector<std::string> wanted;
+  std::string_view rest = config_.also_served;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    wanted.emplace_back(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    if (std::ranges::find(kKnown, wanted.back()) == std::end(kKnown))
+      return bad_request("--also-serve: \"" + wanted.back() + "\" is not one of scheduling.k8s.io/v1alpha2");
+  }
+  if (wanted.empty()) return {};
+  auto kinds = schema::Registry::with({}, std::move(wanted));
+  if (!kinds) return fail(kinds.error());
+  config_.server.kinds = std::move(*kinds);
+  return {};
+}
+
 Outcome ApiHost::start_server() {
+  if (auto served = serve_also(); !served) return served;
   controllers_loop_ = std::make_unique<net::LoopThread>("controllers-io");
   const Pki pki = certificates_->pki();
   auto parts = split_address(address_);

@@ -49,6 +49,7 @@ struct ApiHostConfig {
   std::string authentication_config;          // file of issuers of tokens; empty: none. confine_api_host() reads it
   std::string authentication_text;            // what it says
   std::string controllers = "builtin";        // or upstream, none: who runs workloads
+  std::string also_served;                    // built-in group versions beside the default ones, with commas between
   bool calls_out = false;  // whether it may connect to others (webhooks at URLs); else the kernel refuses that
   // Of peers that have not shown who they are: net::StrangerLimits.
   int strangers = 1024, strangers_per_address = 1024, stranger_kib = 16 * 1024;
@@ -93,6 +94,7 @@ class ApiHost {
   explicit ApiHost(ApiHostConfig config) : config_(std::move(config)), loop_("api") {}
   Outcome open_store();
   Outcome start_server();
+  Outcome serve_also();
   Outcome start_controllers();
   std::unique_ptr<kube::Client> controller_client(const std::string& user, std::vector<std::string> groups) const;
   Outcome listen();

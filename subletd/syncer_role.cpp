@@ -75,7 +75,7 @@ class SyncerRole final : public RoleProgram {
     kube::Client tenant(tenant_transport, {.user_agent = "sublet-syncer"});
     kube::Client host(known_by.authorize(recorded), {.user_agent = "sublet-syncer/" + cluster->name});
 
-    if (auto learnt = syncer::learn_custom_kinds(host, *context); !learnt) return learnt;
+    if (auto learnt = syncer::learn_served_kinds(host, *context); !learnt) return learnt;
     syncer::SyncerOptions options;
     options.context = *context;
     options.kinds_changed = request_stop;  // begun anew by whoever runs it

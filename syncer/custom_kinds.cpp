@@ -157,7 +157,32 @@ ServedKind served_by(const Value& definition, const CustomResource& resource) {
   return served;
 }
 
-Outcome learn_custom_kinds(const kube::Client& host, TranslateContext& context) {
+namespace {
+
+// Anybody may read what a group version serves.
+Result<bool> serves(const kube::Client& host, const kube::Resource& resource) {
+  const auto answer = host.raw("GET", "/apis/" + resource.group + "/" + resource.version);
+  if (!answer) return fail(answer.error());
+  if (answer->code == 404) return false;
+  const auto list = schema::Document::parse_json(answer->body);
+  if (answer->code != 200 || !list)
+    return fail(Reason::service_unavailable, "the host does not say what it serves of " + resource.group + "/" +
+                                                 resource.version + ": " + std::to_string(answer->code));
+  for (const Value one : list->root()["resources"])
+    if (one["name"].text() == resource.resource) return true;
+  return false;
+}
+
+}  // namespace
+
+Outcome learn_served_kinds(const kube::Client& host, TranslateContext& context) {
+  context.unserved_kinds.clear();
+  for (const SyncedKind& kind : synced_kinds()) {
+    if (!kind.only_some_hosts || !is_wanted(kind, context)) continue;
+    const auto served = serves(host, kind.resource);
+    if (!served) return fail(served.error());
+    if (!*served) context.unserved_kinds.emplace(kind.kind);
+  }
   context.served_kinds.clear();
   for (const CustomResource& custom : config_of(context).custom_resources) {
     const auto definition = host.get(kDefinitions, "", custom.name);

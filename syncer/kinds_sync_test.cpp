@@ -24,6 +24,7 @@ const kube::Resource kCsiNodes{"storage.k8s.io", "v1", "csinodes"};
 
 class KindsSync : public TwoServers {
  protected:
+  explicit KindsSync(bool host_serves_groups = true) : TwoServers({}, host_serves_groups) {}
   void configure(const std::string& yaml) {
     const auto loaded = patches::Template::load(yaml, "t.yaml");
     ASSERT_TRUE(loaded) << loaded.error().message;
@@ -544,6 +545,74 @@ TEST_F(KindsSync, ADeviceClaimCrossesAndWhatIsAllocatedComesBack) {
   EXPECT_EQ(tenant_faults.writes(), tenant_writes);
   tenant.remove(templates, kTenantNamespace, "many");
   await_gone(templates, "many");
+}
+
+const kube::Resource kGroups{"scheduling.k8s.io", "v1alpha2", "podgroups"},
+    kWorkloads{"scheduling.k8s.io", "v1alpha2", "workloads"};
+constexpr const char* kGangs = "sync: {toHost: {podGroups: {enabled: true}, workloads: {enabled: true}}}";
+
+TEST_F(KindsSync, AGangCrossesAndWhatTheSchedulerSaysComesBack) {
+  configure(kGangs);
+  // Another's under a name of ours is left alone.
+  host.create(kGroups, R"({"metadata":{"name":")" + host_name_of("taken") +
+                           R"(","namespace":"team"},"spec":{"schedulingPolicy":{"basic":{}}}})");
+  start_syncer();
+  const std::string gang = R"({"schedulingPolicy":{"gang":{"minCount":3}})";
+  create_pod("p-0", R"(,"schedulingGroup":{"podGroupName":"train"})");  // before its group: a scheduler waits for that
+  EXPECT_EQ(text(await_host_pod("p-0"), "spec.schedulingGroup.podGroupName"), host_name_of("train"));
+  create(kWorkloads, "job", R"("spec":{"podGroupTemplates":[{"name":"w","schedulingPolicy":{"gang":{"minCount":3}}}]})");
+  create(kGroups, "train",
+         R"("spec":)" + gang +
+             R"(,"podGroupTemplateRef":{"workload":{"workloadName":"job","podGroupTemplateName":"w"}}})");
+  EXPECT_EQ(text(await_host(kGroups, "train"), "spec.podGroupTemplateRef.workload.workloadName"), host_name_of("job"));
+  EXPECT_EQ(on_host(kGroups, "train")["spec"]["schedulingPolicy"].to_json(), R"({"gang":{"minCount":3}})");
+
+  host.patch(kGroups, kHostNamespace, host_name_of("train"),
+             R"({"status":{"conditions":[{"type":"PodGroupScheduled","status":"False","reason":"Unschedulable",)"
+             R"("lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":7,"message":"pod group )" +
+                 host_name_of("train") + R"( waits"}]}})",
+             "status");
+  eventually(
+      [&] {
+        const Document group = in_tenant(kGroups, "train");
+        const Value condition = group["status"]["conditions"].at(0);
+        return condition["message"].text() == "pod group train waits" && !condition.has("observedGeneration");
+      },
+      "the tenant hears why, in its words");
+  settle();
+  const auto host_writes = faults.writes(), tenant_writes = tenant_faults.writes();
+  syncer->resync();
+  settle();
+  EXPECT_EQ(faults.writes(), host_writes);
+  EXPECT_EQ(tenant_faults.writes(), tenant_writes);
+
+  host.patch(kGroups, kHostNamespace, host_name_of("train"), R"({"metadata":{"labels":{"sublet.dev/managed-by":null}}})");
+  eventually([&] { return on_host(kGroups, "train")["metadata"]["labels"].has("sublet.dev/managed-by"); },
+             "what was taken off it is put back");
+  create(kGroups, "taken", R"("spec":)" + gang + "}");
+  EXPECT_NE(await_event("taken", "HostNameTaken").find("left alone"), std::string::npos);
+  tenant.remove(kWorkloads, kTenantNamespace, "job");
+  await_gone(kWorkloads, "job");
+  tenant.remove(kGroups, kTenantNamespace, "train");
+  tenant.patch(kGroups, kTenantNamespace, "train", R"({"metadata":{"finalizers":null}})");  // no controller here
+  eventually([&] { return on_host(kGroups, "train")["metadata"].has("deletionTimestamp"); }, "and its end crosses");
+  EXPECT_TRUE(on_host(kGroups, "taken")["spec"]["schedulingPolicy"].has("basic"));
+}
+
+class HostWithoutGroups : public KindsSync {
+ protected:
+  HostWithoutGroups() : KindsSync(false) {}
+};
+
+TEST_F(HostWithoutGroups, NoPodRunsAloneThatNamesItsGang) {
+  configure(kGangs);
+  start_syncer();
+  create(kGroups, "train", R"("spec":{"schedulingPolicy":{"gang":{"minCount":3}}})");
+  create_pod("p-0", R"(,"schedulingGroup":{"podGroupName":"train"})");
+  EXPECT_NE(await_event("p-0", "SyncDenied").find("the host does not serve PodGroups"), std::string::npos);
+  create_pod("p-1");
+  await_host_pod("p-1");
+  EXPECT_FALSE(on_host(kPods, "p-0").root().is_object());
 }
 
 TEST_F(KindsSync, PoliciesOfTheHostNamespaceAreShown) {

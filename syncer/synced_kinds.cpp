@@ -323,6 +323,39 @@ SyncedKind device_claim_templates() {
   return kind;
 }
 
+// What differs of their spec on the host is what a host without the feature gate of a field leaves out.
+constexpr std::string_view kDecidedOnce =
+    "the tenant on its labels and annotations; the spec is decided once, on both sides";
+
+SyncedKind pod_groups() {
+  SyncedKind kind =
+      copied({"scheduling.k8s.io", "v1alpha2", "podgroups"}, "PodGroup",
+             "every group, with sync.toHost.podGroups.enabled; pods then name theirs. Its template (podGroupTemplateRef) "
+             "only with sync.toHost.workloads.enabled",
+             [](const patches::SyncConfig& config) { return config.pod_groups_to_host; });
+  kind.host_allocates = "the priority, by its PriorityClass";
+  kind.wins = kDecidedOnce;
+  kind.status = "by the rows of PodGroupStatus";
+  kind.watch_tenant = watch_tenant_groups;
+  kind.reconcile = reconcile_pod_group;
+  kind.patch_content = patch_pod_group;
+  kind.judged = true;
+  kind.status_rows = "PodGroupStatus";
+  kind.only_some_hosts = true;
+  return kind;
+}
+
+SyncedKind workloads() {
+  SyncedKind kind = copied({"scheduling.k8s.io", "v1alpha2", "workloads"}, "Workload",
+                           "every Workload, with sync.toHost.workloads.enabled, but its controllerRef",
+                           [](const patches::SyncConfig& config) { return config.workloads_to_host; });
+  kind.wins = kDecidedOnce;
+  kind.watch_host = watch_host_workloads;
+  kind.judged = true;
+  kind.only_some_hosts = true;
+  return kind;
+}
+
 bool makes_secrets(const patches::SyncConfig& config) {
   return std::ranges::any_of(config.custom_resources,
                              [](const patches::CustomResource& one) { return !one.made_metadata.empty(); });
@@ -474,6 +507,8 @@ std::vector<SyncedKind> all_kinds() {
       storage_classes(),
       device_claims(),
       device_claim_templates(),
+      workloads(),
+      pod_groups(),
       {
           .kind = "Event",
           .resource = {"", "v1", "events"},
@@ -581,6 +616,8 @@ std::span<const SyncedKind> synced_kinds() {
 std::vector<SyncedKind> synced_kinds(const TranslateContext& context) {
   std::vector<SyncedKind> kinds = custom_kinds(context);
   kinds.insert(kinds.end(), synced_kinds().begin(), synced_kinds().end());
+  for (SyncedKind& kind : kinds)
+    if (kind.only_some_hosts && context.unserved_kinds.contains(kind.kind)) kind.resource.version.clear();
   return kinds;
 }
 

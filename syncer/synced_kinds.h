@@ -104,6 +104,9 @@ struct SyncedKind {
   std::vector<HostView> host_views{};
   /// What its objects name and the host does not show keeps them from crossing (unshown_name()).
   std::vector<NamedPlace> names_of_host{};
+  /// Behind a feature gate of the host's, in a version that not every release has. One that this host does not serve has
+  /// no version, as a custom resource (custom_kinds.h).
+  bool only_some_hosts = false;
   bool made_anew = false;          // when the host refuses a change as invalid: only a new object can carry it
   std::string_view status_rows{};  // rows (fields_from_host.cpp) by which reconcile_copied() brings status back
   /// Fields of the spec that the host fills where the tenant's has none, and annotations in which it says how that
@@ -237,6 +240,13 @@ void watch_tenant_endpoints(Border& border, Sides& sides);
 void watch_tenant_slices(Border& border, Sides& sides);
 bool has_own_endpoints(const Border& border, const kube::CachedObject& tenant_endpoints);
 bool slice_of_own_endpoints(const Border& border, const kube::CachedObject& tenant_slice);
+
+/// As of kinds that are copied; a group whose Workload is not there yet waits for it, since the host takes none without
+/// (to_host/group_sync.cpp).
+void watch_tenant_groups(Border& border, Sides& sides);
+void watch_host_workloads(Border& border, Sides& sides);
+Result<Requeue> reconcile_pod_group(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                                    const std::string& name);
 
 /// Also when the labels of namespaces change, of which policies select (to_host/policy_sync.cpp).
 void watch_tenant_policies(Border& border, Sides& sides);

@@ -166,6 +166,21 @@ TEST(SyncedKinds, CustomResourcesOfTheTemplateAreRowsAsOthers) {
   EXPECT_TRUE(sweeps());
 }
 
+TEST(SyncedKinds, WhatTheHostDoesNotServeIsNeitherWatchedNorSwept) {
+  TranslateContext context = by_template("{toHost: {podGroups: {enabled: true}, workloads: {enabled: true}}}");
+  const auto sweeps = [&](std::string_view resource) {
+    return std::ranges::any_of(swept_from_host(context),
+                               [&](const Swept& one) { return one.resource.resource == resource; });
+  };
+  EXPECT_TRUE(sweeps("podgroups"));
+  context.unserved_kinds.emplace("PodGroup");
+  EXPECT_FALSE(sweeps("podgroups"));
+  EXPECT_TRUE(sweeps("workloads"));
+  const auto carried = carried_kinds(by_template("{toHost: {podGroups: {enabled: true}}}"));
+  EXPECT_TRUE(std::ranges::find(carried, "PodGroup", &CarriedKind::kind)->judged) << "its tenant is told at once";
+  EXPECT_EQ(std::ranges::find(carried, "Workload", &CarriedKind::kind), carried.end());
+}
+
 TEST(SyncedKinds, MappedObjectsGiveRightsInTheirNamespacesAlone) {
   const TranslateContext context = by_template(
       R"({fromHost: {secrets: {enabled: true, mappings: {byName: {"shared/pull": "a/b", "shared/key": "a/c", )"

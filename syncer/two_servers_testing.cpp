@@ -39,10 +39,23 @@ net::PeerIdentity the_syncer() {
   return identity;
 }
 
+// A server of 1.36 with GenericWorkload, which tests of other kinds do not notice.
+std::shared_ptr<const schema::Registry> with_groups() {
+  static const auto kinds = schema::Registry::with({}, {"scheduling.k8s.io/v1alpha2"}).value();
+  return kinds;
+}
+
+apiserver::ServerOptions host_options(bool serves_groups) {
+  apiserver::ServerOptions options;
+  if (serves_groups) options.kinds = with_groups();
+  return options;
+}
+
 // As subletd has it: what comes from the host is the syncer's alone.
 apiserver::ServerOptions tenant_options(const TranslateContext& context) {
   apiserver::ServerOptions options;
   options.unix_socket_user = kSyncerUser;
+  options.kinds = with_groups();
   options.service_addresses_of_host = true;
   options.house_rights.push_back({kSyncerUser, tenant_rights(context)});
   for (const MirroredKind& kind : mirrored_kinds(context))
@@ -235,11 +248,12 @@ void Cluster::bind(const std::string& namespace_name, const std::string& pod) {
   EXPECT_TRUE(bound) << bound.error().message;
 }
 
-TwoServers::TwoServers(const std::string& template_yaml)
+TwoServers::TwoServers(const std::string& template_yaml, bool host_serves_groups)
     : resolved_template(by_template(template_yaml).resolved_template),
       tenant(
           "tenant", clock, [this] { ring(); }, tenant_options(by_template(template_yaml))),
-      host("host", clock, [this] { ring(); }),
+      host(
+          "host", clock, [this] { ring(); }, host_options(host_serves_groups)),
       syncer_loop("syncer") {
   host.create(kNamespaces, R"({"metadata":{"name":"team"}})");
   host.create(kServiceAccounts, R"({"metadata":{"name":"workload","namespace":"team"}})");
@@ -263,7 +277,7 @@ SyncerOptions TwoServers::syncer_options() {
   options.context.api_server_host = "10.1.2.3";
   options.context.api_server_port = "443";
   options.context.resolved_template = resolved_template;
-  EXPECT_TRUE(learn_custom_kinds(host.client(), options.context));
+  EXPECT_TRUE(learn_served_kinds(host.client(), options.context));
   options.kinds_changed = kinds_changed;
   options.clock = &clock;
   options.host_changes_at_once = host_changes_at_once;

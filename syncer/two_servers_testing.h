@@ -133,7 +133,7 @@ class TwoServers : public testing::Test {
   static constexpr const char* kHostNamespace = "team";
 
   /// With a template, the tenant's server and the syncer are as it wants them.
-  explicit TwoServers(const std::string& template_yaml = {});
+  explicit TwoServers(const std::string& template_yaml = {}, bool host_serves_groups = true);
   ~TwoServers() override;
 
   /// What start_syncer() takes; none unless the test gives one.

@@ -23,6 +23,7 @@ constexpr Plugin kValidating[] = {from_host,
                                   trust_bundle_attest,
                                   certificate_subject,
                                   class_of_host,
+                                  group_workload,
                                   border};
 // A removal has nothing to mutate, so it meets only these, in the validating pass.
 constexpr Plugin kRemoving[] = {namespace_lifecycle, from_host};

@@ -70,6 +70,7 @@ Outcome certificate_signing(const Attempt& attempt);
 Outcome trust_bundle_attest(const Attempt& attempt);  // ClusterTrustBundleAttest
 Outcome certificate_subject(const Attempt& attempt);
 Outcome class_of_host(const Attempt& attempt);
+Outcome group_workload(const Attempt& attempt);  // PodGroupWorkloadExists
 Outcome border(const Attempt& attempt);
 Outcome validating_policies(const Attempt& attempt);  // ValidatingAdmissionPolicy, of every verb
 

@@ -51,9 +51,26 @@ Outcome keep_on_update(Value spec, const Value& old_spec) {
   return {};
 }
 
+// What a group of pods names counts for it as for a pod, but that nothing is said of preemption.
+Outcome priority_of_group(const Attempt& attempt) {
+  auto spec = attempt.spec();
+  const auto name = spec["priorityClassName"].string();
+  const auto resolved = resolve(attempt.context, name);
+  if (!resolved) return attempt.forbid("no PriorityClass with name " + name + " was found");
+  const auto wish = spec["priority"];
+  if (wish && wish.integer() != resolved->value)
+    return attempt.forbid("priority set in the pod group (" + std::to_string(wish.integer()) +
+                          ") must match the priority computed (" + std::to_string(resolved->value) +
+                          ") based on the priority class set in the spec");
+  if (!resolved->class_name.empty()) spec.put("priorityClassName", resolved->class_name);
+  spec.put("priority", resolved->value);
+  return {};
+}
+
 }  // namespace
 
 Outcome priority(const Attempt& attempt) {
+  if (attempt.creates("scheduling.k8s.io", "podgroups")) return priority_of_group(attempt);
   if (!attempt.is("", "pods") || attempt.verb == WriteVerb::remove) return {};
   auto spec = attempt.spec();
   if (attempt.verb == WriteVerb::update) return keep_on_update(spec, attempt.old["spec"]);

@@ -1,4 +1,4 @@
-// StorageObjectInUseProtection: claims, volumes and attribute classes are made with a finalizer, which a controller
+// StorageObjectInUseProtection, and PodGroupProtection: claims, volumes, attribute classes and groups of pods are made with a finalizer, which a controller
 // takes when nobody uses them any more.
 #include <algorithm>
 
@@ -12,7 +12,9 @@ struct Protected {
 };
 constexpr Protected kProtected[] = {{"", "persistentvolumeclaims", "kubernetes.io/pvc-protection"},
                                     {"", "persistentvolumes", "kubernetes.io/pv-protection"},
-                                    {"storage.k8s.io", "volumeattributesclasses", "kubernetes.io/vac-protection"}};
+                                    {"storage.k8s.io", "volumeattributesclasses", "kubernetes.io/vac-protection"},
+                                    // Upstream's PodGroupProtection.
+                                    {"scheduling.k8s.io", "podgroups", "scheduling.k8s.io/podgroup-protection"}};
 
 }  // namespace
 

@@ -28,6 +28,7 @@ constexpr Row kRows[] = {
     {"resource.k8s.io", "devicetaintrules", "status", "metadata spec"},
     {"resource.k8s.io", "resourceclaims", "status", "metadata spec"},
     {"resource.k8s.io", "resourcepoolstatusrequests", "status", "metadata spec"},
+    {"scheduling.k8s.io", "podgroups", "", ""},
     {"scheduling.k8s.io", "podgroups", "status", "metadata spec"},
     {"storage.k8s.io", "volumeattachments", "status", "metadata spec"},
     {"storagemigration.k8s.io", "storageversionmigrations", "status", "metadata spec"},

@@ -11,6 +11,36 @@ constexpr std::string_view kRights[] = {
 #include "apiserver/authz/generated/bootstrap_rights.inc"
 };
 
+// As bootstrappolicy/policy.go has them with GenericWorkload.
+struct ServedRight {
+  std::string_view role, group, version;
+  std::vector<std::string_view> resources, verbs;
+};
+std::span<const ServedRight> served_rights() {
+  constexpr std::string_view kGroup = "scheduling.k8s.io", kVersion = "v1alpha2";
+  static const std::vector<ServedRight> rights = {
+      {"system:aggregate-to-view",
+       kGroup,
+       kVersion,
+       {"podgroups", "podgroups/status", "workloads"},
+       {"get", "list", "watch"}},
+      {"system:aggregate-to-edit",
+       kGroup,
+       kVersion,
+       {"podgroups", "workloads"},
+       {"create", "delete", "deletecollection", "patch", "update"}},
+      {"system:kube-scheduler", kGroup, kVersion, {"podgroups"}, {"get", "list", "watch"}},
+      {"system:kube-scheduler", kGroup, kVersion, {"podgroups/status"}, {"patch", "update"}},
+  };
+  return rights;
+}
+
+bool is_served(const schema::Registry& kinds, const ServedRight& right) {
+  const auto resource = right.resources.front().substr(0, right.resources.front().find('/'));
+  const schema::ResourceFacts* facts = kinds.find_resource(right.group, right.version, resource);
+  return facts && facts->served;
+}
+
 constexpr std::string_view kAutoUpdate = "rbac.authorization.kubernetes.io/autoupdate";
 
 bool add_missing_members(Value stored, const Value& wanted, std::string_view map) {
@@ -64,6 +94,17 @@ bool reconcile_aggregation(Value stored, const Value& wanted) {
 }  // namespace
 
 std::span<const std::string_view> bootstrap_rights() { return kRights; }
+
+void add_rights_of_served(Value right, const schema::Registry& kinds) {
+  for (const ServedRight& more : served_rights()) {
+    if (right["kind"].text() != "ClusterRole" || right["metadata"]["name"].text() != more.role) continue;
+    if (!is_served(kinds, more)) continue;
+    Value rule = right.array("rules").push_object();
+    rule.array("apiGroups").push(more.group);
+    for (const std::string_view resource : more.resources) rule.array("resources").push(resource);
+    for (const std::string_view verb : more.verbs) rule.array("verbs").push(verb);
+  }
+}
 
 Reconciled reconcile_right(Value stored, const Value& wanted) {
   if (stored["metadata"]["annotations"][kAutoUpdate].text() == "false") return Reconciled::nothing;

@@ -7,11 +7,15 @@
 #include <string_view>
 
 #include "sublet/schema/document.h"
+#include "sublet/schema/registry.h"
 
 namespace sublet::apiserver {
 
 /// One object each, as JSON; in the order in which they are to be written.
 std::span<const std::string_view> bootstrap_rights();
+
+/// What upstream's roles have beside, where these kinds are served: it has them behind a feature gate.
+void add_rights_of_served(schema::Value right, const schema::Registry& kinds);
 
 enum class Reconciled : unsigned char { nothing, changed, anew };
 /// Adds to `stored` what it lacks of `wanted`: rules, subjects, selectors, labels, annotations; what somebody added

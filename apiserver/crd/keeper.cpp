@@ -263,7 +263,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
       sets.push_back(*set);
       groups.emplace(name, Group{std::move(kinds), std::move(*set)});
     }
-    auto registry = schema::Registry::with(std::move(sets));
+    auto registry = schema::Registry::with(std::move(sets), core.kinds.get()->also_served());
     if (!registry) {
       log::error("definitions.not_served", {{"error", registry.error().message}});
       return;

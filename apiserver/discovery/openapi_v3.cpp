@@ -181,15 +181,13 @@ struct DocumentIndex {
 
 /// The host's own hash where its descriptions are to be read: of a built-in group version whose document is not ours,
 /// as that of a host of our own making is.
-std::string_view host_hash_of(std::string_view path, const HostHashes& host) {
+std::string_view host_hash_of(const DocumentIndex::Entry& own, std::string_view path, const HostHashes& host) {
   const auto found = host.by_path.find(path);
-  if (found == host.by_path.end()) return {};
-  const auto* own = Registry::builtin()->part<DocumentIndex>().find(path);
-  return own == nullptr || own->hash == found->second ? std::string_view() : std::string_view(found->second);
+  return found == host.by_path.end() || own.hash == found->second ? std::string_view() : std::string_view(found->second);
 }
 
 std::string hash_with(const DocumentIndex::Entry& own, std::string_view path, const HostHashes& host) {
-  const std::string_view of_host = host_hash_of(path, host);
+  const std::string_view of_host = host_hash_of(own, path, host);
   return of_host.empty() ? own.hash : hash_of(own.hash + " " + std::string(of_host));
 }
 

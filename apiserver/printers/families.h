@@ -12,6 +12,7 @@ std::span<const Printer> access_printers();    // roles' bindings, certificates,
 std::span<const Printer> cluster_printers();   // nodes, namespaces, events, leases, classes, flow control
 std::span<const Printer> config_printers();    // configmaps, secrets, service accounts, quotas
 std::span<const Printer> device_printers();    // resource.k8s.io
+std::span<const Printer> group_printers();     // scheduling.k8s.io: gangs
 std::span<const Printer> network_printers();   // services, endpoints, ingresses, policies
 std::span<const Printer> pod_printers();       // pods and their templates
 std::span<const Printer> storage_printers();   // volumes, claims, storage classes, CSI

@@ -37,6 +37,7 @@ std::vector<Strategy> networking_strategies();
 std::vector<Strategy> autoscaling_strategies();
 std::vector<Strategy> flow_control_strategies();
 std::vector<Strategy> device_strategies();
+std::vector<Strategy> group_strategies();
 std::vector<Strategy> workload_strategies();
 std::vector<Strategy> other_strategies();
 

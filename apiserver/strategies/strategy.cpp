@@ -26,7 +26,8 @@ std::vector<Strategy> make_rows() {
                                 resource_quota_strategy(), api_service_strategy()};
   for (auto family :
        {workload_strategies(), rights_strategies(), volume_strategies(), storage_strategies(), networking_strategies(),
-        autoscaling_strategies(), flow_control_strategies(), device_strategies(), other_strategies()})
+        autoscaling_strategies(), flow_control_strategies(), device_strategies(), group_strategies(),
+        other_strategies()})
     std::move(family.begin(), family.end(), std::back_inserter(rows));
   std::sort(rows.begin(), rows.end(), by_name);
   return rows;

@@ -145,6 +145,14 @@ void validate_pod_claims(Causes& causes, const std::string& path, const Value& c
   }
 }
 
+void validate_group_name(Causes& causes, const std::string& path, const Value& group) {
+  if (!group.is_object()) return;
+  const Value name = group["podGroupName"];
+  const std::string at = child(path, "podGroupName");
+  if (!name) return invalid(causes, at, BadValue::raw("null"), "must specify one of: `podGroupName`");
+  invalid_each(causes, at, name.text(), dns1123_subdomain(name.text()));
+}
+
 void validate_pod_hostname(Causes& causes, const std::string& path, const Value& spec) {
   constexpr int kHostnameMax = 64;
   const auto name = spec["hostnameOverride"];
@@ -384,6 +392,7 @@ void validate_pod_spec(Causes& causes, const std::string& path, const Value& spe
   validate_choice(causes, path, spec, {"preemptionPolicy", {"PreemptLowerPriority", "Never"}});
   validate_os(causes, path, spec);
   validate_overhead(causes, child(path, "overhead"), spec["overhead"]);
+  validate_group_name(causes, child(path, "schedulingGroup"), spec["schedulingGroup"]);
   validate_file_keys(causes, path, spec);
   if (!is_pod) return;
   for (auto list : {"containers", "initContainers"}) {

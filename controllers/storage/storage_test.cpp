@@ -64,6 +64,35 @@ TEST_F(StorageTest, AClaimGetsTheSmallestVolumeThatSuits) {
   EXPECT_EQ(store_->stats().revision, before);
 }
 
+apiserver::ServerOptions with_groups() {
+  apiserver::ServerOptions options;
+  options.kinds = schema::Registry::with({}, {"scheduling.k8s.io/v1alpha2"}).value();
+  return options;
+}
+
+class GroupProtection : public ControlledServer {
+ protected:
+  GroupProtection() : ControlledServer(with_groups()) {}
+  static inline const kube::Resource kGroups{"scheduling.k8s.io", "v1alpha2", "podgroups"};
+};
+
+TEST_F(GroupProtection, AGroupOutlivesItsDeletionUntilItsPodsHaveEnded) {
+  for (const char* name : {"used", "unused"})
+    create(kGroups, "default",
+           R"({"metadata":{"name":")" + std::string(name) + R"("},"spec":{"schedulingPolicy":{"basic":{}}}})");
+  for (const char* name : {"a", "b"})
+    create(kPods, "default",
+           R"({"metadata":{"name":")" + std::string(name) +
+               R"("},"spec":{"containers":[{"name":"c","image":"i"}],"schedulingGroup":{"podGroupName":"used"}}})");
+  remove(kGroups, "unused");
+  EXPECT_TRUE(get(kGroups, "unused").root().missing());
+  remove(kGroups, "used");
+  say_status("a", R"({"phase":"Succeeded"})");
+  EXPECT_TRUE(get(kGroups, "used")["metadata"].has("deletionTimestamp"));
+  remove(kPods, "b", {.grace_period_seconds = 0});
+  EXPECT_TRUE(get(kGroups, "used").root().missing());
+}
+
 TEST_F(StorageTest, AClaimWaitsForAVolumeAndLeavesItReleased) {
   make_claim("c", "3Gi", kNoClass);
   EXPECT_EQ(claim_state("c"), "Pending ");

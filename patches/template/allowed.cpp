@@ -47,6 +47,8 @@ constexpr KindKey kKinds[] = {
     {"serviceAccounts", "ServiceAccount"},
     {"resourceClaims", "ResourceClaim"},
     {"resourceClaimTemplates", "ResourceClaimTemplate"},
+    {"podGroups", "PodGroup"},
+    {"workloads", "Workload"},
 };
 
 // What only one kind has.

@@ -215,6 +215,7 @@ class ConfigReader {
     if (row.policy == &Policies::network_policy && on) asked_policy_ = true;
     if (row.flag == &SyncConfig::network_policies_to_host) network_policies_ = &node;
     if (row.flag == &SyncConfig::nodes_all) nodes_all_ = &node;
+    if (row.flag == &SyncConfig::workloads_to_host) workloads_ = &node;
     if (row.flag == &SyncConfig::config_maps_from_host) config_maps_ = &node;
     if (row.flag == &SyncConfig::secrets_from_host) secrets_ = &node;
     if (row.flag == &SyncConfig::gateways_from_host) gateways_ = &node;
@@ -285,6 +286,9 @@ class ConfigReader {
              "policies add up, so a tenant's would open what the platform's closes; switch one of them off");
       config_.network_policies_to_host = false;
     }
+    if (config_.workloads_to_host && !config_.pod_groups_to_host)
+      refuse(*workloads_, "sync.toHost.workloads.enabled", "cannot be true without sync.toHost.podGroups.enabled",
+             "a Workload is what PodGroups are made of: alone on the host it does nothing");
     check_world();
     check_all("sync.toHost.configMaps", config_.config_maps_to_host, config_.config_maps_all);
     check_all("sync.toHost.secrets", config_.secrets_to_host, config_.secrets_all);
@@ -623,7 +627,7 @@ class ConfigReader {
   SyncConfig config_;
   std::vector<Off> off_;
   const YamlNode *priority_classes_ = nullptr, *storage_classes_ = nullptr, *priority_band_ = nullptr,
-                 *nodes_all_ = nullptr, *config_maps_ = nullptr, *secrets_ = nullptr, *gateways_ = nullptr,
+                 *nodes_all_ = nullptr, *workloads_ = nullptr, *config_maps_ = nullptr, *secrets_ = nullptr, *gateways_ = nullptr,
                  *except_ = nullptr, *ingress_ = nullptr, *account_ = nullptr, *arguments_ = nullptr,
                  *controllers_ = nullptr, *route_ = nullptr,
                  *network_policies_ = nullptr;  // the last that said something of them

@@ -152,6 +152,8 @@ constexpr KeyRow kRows[] = {
     {"sync.toHost.resourceClaims.patches", Takes::only_empty, kOurPatches},
     {"sync.toHost.resourceClaimTemplates.enabled", Takes::boolean, "", &SyncConfig::device_claim_templates_to_host},
     {"sync.toHost.resourceClaimTemplates.patches", Takes::only_empty, kOurPatches},
+    {"sync.toHost.podGroups.enabled", Takes::boolean, "", &SyncConfig::pod_groups_to_host},
+    {"sync.toHost.workloads.enabled", Takes::boolean, "", &SyncConfig::workloads_to_host},
     {"sync.toHost.namespaces", Takes::nothing, "all of a virtual cluster lives in one host namespace"},
     {"sync.toHost.customResources", Takes::custom, "toHost"},
     // From the host.

@@ -10,7 +10,7 @@ namespace sublet::syncer {
 
 bool is_known_document(std::string_view path) {
   for (const schema::GroupFacts& group : schema::Registry::builtin()->groups())
-    for (const std::string_view version : group.served) {
+    for (const std::string_view version : group.versions) {
       const std::string root = group.name.empty() ? "api/" : "apis/" + std::string(group.name) + "/";
       if (path.starts_with(root) && path.substr(root.size()) == version) return true;
     }

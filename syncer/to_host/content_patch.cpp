@@ -84,6 +84,14 @@ void patch_ingress(const Value& host_ingress, const Value& desired, Value patch)
   patch_content_but(host_ingress, desired, patch, "ingressClassName");
 }
 
+void patch_pod_group(const Value& host_group, const Value& desired, Value patch) {
+  patch_all_of_it(host_group, desired, patch);
+  Value spec = patch["spec"];
+  if (host_group["spec"].has("disruptionMode") || spec["disruptionMode"].text() != "Pod") return;
+  spec.erase("disruptionMode");
+  if (spec.empty()) patch.erase("spec");
+}
+
 void patch_account(const Value& host_account, const Value& desired, Value patch) {
   patch_content_but(host_account, desired, patch, "secrets");
 }

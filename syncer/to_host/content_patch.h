@@ -14,6 +14,8 @@ void patch_claim(const schema::Value& host_claim, const schema::Value& desired, 
 void patch_all_of_it(const schema::Value& host_object, const schema::Value& desired, schema::Value patch);
 /// The same, but that the host may name the class.
 void patch_ingress(const schema::Value& host_ingress, const schema::Value& desired, schema::Value patch);
+/// ... and that a host without the feature gate of disruptionMode keeps none, which says the same as "Pod".
+void patch_pod_group(const schema::Value& host_group, const schema::Value& desired, schema::Value patch);
 /// ... and that the host keeps Secrets of its own.
 void patch_account(const schema::Value& host_account, const schema::Value& desired, schema::Value patch);
 

@@ -95,8 +95,19 @@ void note_vain(Border& border, const std::string& host_uid, std::string attempt)
   border.vain_patches[host_uid] = std::move(attempt);
 }
 
+// Of a kind whose fields stand behind feature gates of their own: what the host has taken and not kept.
+void tell_of_ignored(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& patch) {
+  std::string fields;
+  for (const Value field : patch["spec"]) fields += (fields.empty() ? "spec." : ", spec.") + std::string(field.key());
+  if (!kind.only_some_hosts || fields.empty()) return;
+  record_tenant_event(border, tenant_object, "Warning", "IgnoredByHost",
+                      "the host does not keep " + fields + " of the " + std::string(kind.kubernetes_kind()) +
+                          ": a feature gate of Kubernetes is off there; ask whoever runs it");
+}
+
 // The host object is there and ours: brings it to the desired form.
-Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& host_object, const Value& desired) {
+Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& host_object, const Value& desired,
+                           const Value& tenant_object) {
   const std::string name = desired["metadata"]["name"].string();
   if (tenant_identity(host_object).uid != tenant_identity(desired).uid) {
     // It stands for an earlier tenant object of the same name. Its end brings the key back.
@@ -123,7 +134,10 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   if (const auto wait = changes.wait()) return *wait;
   const auto patched = send_patch(border, kind, host_object, patch);
   if (patched) {
-    if ((*patched)["metadata"]["resourceVersion"].text() == version) note_vain(border, uid, std::move(attempt));
+    if ((*patched)["metadata"]["resourceVersion"].text() == version) {
+      note_vain(border, uid, std::move(attempt));
+      tell_of_ignored(border, kind, tenant_object, patch.root());
+    }
     return again;
   }
   if (patched.error().is(Reason::invalid) && kind.made_anew) {
@@ -149,7 +163,7 @@ Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube
     // An earlier one that is ending, perhaps for long (a claim, while pods use it): its end brings the key back.
     if (there["metadata"].has("deletionTimestamp") && tenant_identity(there.root()).uid != tenant_identity(wanted).uid)
       return Requeue();
-    return patch_host(border, kind, there.root(), wanted);
+    return patch_host(border, kind, there.root(), wanted, tenant_object);
   }
   ++border.host_writes;
   const auto created = border.host.send(
@@ -162,7 +176,7 @@ Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube
   if (!existing) return fail(existing.error());
   if (!is_ours(border, existing->root())) return fail(foreign_status(border, kind, name, tenant_object));
   if (keep && keep(existing->root())) return Requeue();
-  return patch_host(border, kind, existing->root(), wanted);
+  return patch_host(border, kind, existing->root(), wanted, tenant_object);
 }
 
 Outcome remove_from_host(Border& border, const kube::Resource& resource, const kube::CachedObject& host_object,

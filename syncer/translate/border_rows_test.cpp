@@ -228,8 +228,10 @@ TranslateContext context_of_rag() {
   context.host_service_account = "workload";
   context.api_server_host = "10.1.2.3";
   context.api_server_port = "7443";
-  // Where a tenant's own classes cross, so that a claim's names one.
-  const auto loaded = patches::Template::load("sync: {toHost: {storageClasses: {enabled: true}}}\n", "rows");
+  // Where a tenant's own classes cross, so that a claim's names one; and Workloads, so that a group's does.
+  const auto loaded = patches::Template::load(
+      "sync: {toHost: {storageClasses: {enabled: true}, podGroups: {enabled: true}, workloads: {enabled: true}}}\n",
+      "rows");
   context.resolved_template = loaded->resolve({}, "rag", "team").value();
   return context;
 }
@@ -412,7 +414,7 @@ std::vector<Guarded> guarded_twice() {
   return {
       {"statuses are of no kind that the host is given: the tenant's never comes into what is written",
        {"Pod status", "Service status", "PersistentVolumeClaim status", "Ingress status", "PodDisruptionBudget status",
-        "ResourceClaim status"}},
+        "ResourceClaim status", "PodGroup status"}},
       {"what the border writes or removes at the end of every pod: accounts, tokens, what names a node's services",
        {"Pod spec.automountServiceAccountToken", "Pod spec.serviceAccountName", "Pod spec.serviceAccount",
         "Pod spec.enableServiceLinks", "Pod spec.dnsPolicy", "Pod spec.hostname"}},

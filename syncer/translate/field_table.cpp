@@ -9,7 +9,7 @@ namespace {
 
 std::vector<TypeRows> all_types() {
   std::vector<TypeRows> all = core_fields();
-  for (auto part : {claim_fields(), network_fields(), policy_fields(), pod_fields(), device_fields(),
+  for (auto part : {claim_fields(), network_fields(), policy_fields(), pod_fields(), device_fields(), group_fields(),
                     from_host_fields(), class_fields(), device_status_fields()})
     std::move(part.begin(), part.end(), std::back_inserter(all));
   return all;

@@ -120,6 +120,7 @@ std::vector<TypeRows> policy_fields();
 std::vector<TypeRows> from_host_fields();
 std::vector<TypeRows> class_fields();
 std::vector<TypeRows> device_fields();
+std::vector<TypeRows> group_fields();
 std::vector<TypeRows> device_status_fields();
 
 /// The table made ready for walking: names split, and `into` resolved.

@@ -9,7 +9,7 @@
 namespace sublet::syncer {
 
 std::span<const HostKind> host_kinds() {
-  static constexpr std::array<HostKind, 15> kinds{{
+  static constexpr std::array<HostKind, 17> kinds{{
       {"Pod", finish_pod, add_service_environment},
       judged_late({"ConfigMap"}),
       judged_late({"Secret"}),
@@ -25,6 +25,8 @@ std::span<const HostKind> host_kinds() {
       {"StorageClass"},
       {"ResourceClaim"},
       {"ResourceClaimTemplate"},
+      {"PodGroup"},
+      {"Workload"},
   }};
   return kinds;
 }

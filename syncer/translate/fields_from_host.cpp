@@ -208,7 +208,7 @@ std::vector<TypeRows> runtime_classes() {
 }  // namespace
 
 std::span<const std::string_view> from_host_roots() {
-  static constexpr std::array<std::string_view, 19> roots{
+  static constexpr std::array<std::string_view, 20> roots{
       "PodStatus",
       "ServiceStatus",
       "PersistentVolumeClaimStatus",
@@ -225,6 +225,7 @@ std::span<const std::string_view> from_host_roots() {
       "HostConfigMap",
       "HostSecret",
       "ResourceClaimStatus",
+      "PodGroupStatus",
       "ResourceSlice",
       "HostResourceQuota",
       "HostLimitRange",

@@ -55,7 +55,7 @@ std::vector<TypeRows> pods() {
            walk("resourceClaims", "PodResourceClaim"),
            walk("resources", "ResourceRequirements"),
            copy("hostnameOverride"),
-           deny("schedulingGroup", "pod groups are not synced to the host by this version of sublet"),
+           walk("schedulingGroup", "PodSchedulingGroup"),
        }},
       {"ImagePullSecret", {rewrite("name", rewrite_pull_secret_name)}, "io.k8s.api.core.v1.LocalObjectReference"},
       {"HostAlias", {copy("ip hostnames")}},
@@ -63,6 +63,7 @@ std::vector<TypeRows> pods() {
       {"PodDNSConfigOption", {copy("name value")}},
       {"PodOS", {copy("name")}},
       {"PodSchedulingGate", {copy("name")}},
+      {"PodSchedulingGroup", {rewrite("podGroupName", rewrite_group_name)}},
   };
 }
 

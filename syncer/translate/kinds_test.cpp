@@ -366,6 +366,47 @@ TEST_F(Kinds, DeviceClaimsAskForClassesAndForNothingOfOtherTenants) {
   EXPECT_NE(crossed(pod, "spec").find("does not carry ResourceClaims to the host"), std::string::npos);
 }
 
+TEST_F(Kinds, GangsNameWhatIsTheirs) {
+  configure("sync: {toHost: {podGroups: {enabled: true}, workloads: {enabled: true}, resourceClaims: {enabled: true}}}");
+  const auto group = [](const std::string& spec) {
+    return object("scheduling.k8s.io/v1alpha2", "PodGroup", "spec: " + spec + "\nstatus: {conditions: []}");
+  };
+  const std::string spec =
+      "{schedulingPolicy: {gang: {minCount: 3}}, schedulingConstraints: {topology: [{key: example.com/rack}]}, "
+      "podGroupTemplateRef: {workload: {workloadName: job, podGroupTemplateName: w}}, resourceClaims: [{name: c, "
+      "resourceClaimName: one}], disruptionMode: PodGroup, priorityClassName: high, priority: 9}";
+  EXPECT_EQ(crossed(group(spec), "spec"),
+            R"({"schedulingPolicy":{"gang":{"minCount":3}},"schedulingConstraints":{"topology":[{"key":)"
+            R"("example.com/rack"}]},"podGroupTemplateRef":{"workload":{"workloadName":"job-x-ns-x-rag",)"
+            R"("podGroupTemplateName":"w"}},"resourceClaims":[{"name":"c","resourceClaimName":"one-x-ns-x-rag"}],)"
+            R"("disruptionMode":"PodGroup"})")
+      << "a class that the template does not allow is left out";
+  EXPECT_EQ(crossed(group("{resourceClaims: [{name: c, resourceClaimTemplateName: many}]}"), "spec"),
+            "spec.resourceClaims[0].resourceClaimTemplateName: this virtual cluster's template does not carry "
+            "ResourceClaimTemplates to the host\n");
+  EXPECT_EQ(crossed(object("scheduling.k8s.io/v1alpha2", "Workload",
+                           "spec: {controllerRef: {apiGroup: batch, kind: Job, name: a}, podGroupTemplates: [{name: w, "
+                           "schedulingPolicy: {basic: {}}, priorityClassName: high, priority: 9}]}"),
+                    "spec"),
+            R"({"podGroupTemplates":[{"name":"w","schedulingPolicy":{"basic":{}}}]})");
+  const Document pod =
+      object("v1", "Pod", "spec: {containers: [{name: c, image: i}], schedulingGroup: {podGroupName: other-x-ns-x-vc}}");
+  EXPECT_EQ(crossed(pod, "spec.schedulingGroup"),
+            "{\"podGroupName\":\"" + host_name("other-x-ns-x-vc", "ns", "rag") + "\"}")
+      << "whatever it is called, it is the tenant's";
+
+  configure("sync: {toHost: {podGroups: {enabled: true}, priorityClasses: {enabled: true}}}");
+  EXPECT_EQ(crossed(group("{podGroupTemplateRef: {workload: {workloadName: job, podGroupTemplateName: w}}, "
+                          "priorityClassName: high}"),
+                    "spec"),
+            R"({"priorityClassName":"high-x-team-x-rag"})");
+  EXPECT_EQ(crossed(group("{priorityClassName: system-node-critical}"), "spec"), "{}");
+  configure("{}");
+  EXPECT_EQ(crossed(pod, "spec.schedulingGroup"),
+            "spec.schedulingGroup.podGroupName: this virtual cluster's template does not carry PodGroups to the host "
+            "(sync.toHost.podGroups.enabled)\n");
+}
+
 TEST_F(Kinds, AllocatedDevicesComeBack) {
   const Document host = parsed(
       "{allocation: {devices: {results: [{request: gpu, driver: d, pool: p, device: gpu-0, adminAccess: true}], "

@@ -40,6 +40,10 @@ void rewrite_ephemeral_volume(Translation& translation, schema::Value parent, sc
 /// Where the template carries them.
 void rewrite_device_claim_name(Translation& translation, schema::Value parent, schema::Value field);
 void rewrite_device_template_name(Translation& translation, schema::Value parent, schema::Value field);
+/// Of a pod; refused where the template carries no PodGroups, or the host has none: it would run alone there.
+void rewrite_group_name(Translation& translation, schema::Value parent, schema::Value field);
+/// Left out where Workloads do not cross: only who made the group reads it, and the host takes no group of none.
+void keep_carried_workload(Translation& translation, schema::Value parent, schema::Value field);
 /// Of objects that all cross: nothing needs to be told of the reference.
 void rewrite_crossing_name(Translation& translation, schema::Value parent, schema::Value field);
 /// A tenant's class or the host's, by the configuration; else left out with a warning.

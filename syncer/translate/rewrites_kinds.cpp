@@ -34,6 +34,21 @@ void rewrite_device_template_name(Translation& translation, Value parent, Value 
   rewrite_crossing_name(translation, parent, field);
 }
 
+void rewrite_group_name(Translation& translation, Value parent, Value field) {
+  if (!translation.config().pod_groups_to_host)
+    return translation.deny(
+        "this virtual cluster's template does not carry PodGroups to the host (sync.toHost.podGroups.enabled)");
+  if (translation.context().unserved_kinds.contains("PodGroup"))
+    return translation.deny(
+        "the host does not serve PodGroups of scheduling.k8s.io/v1alpha2, as Kubernetes 1.36 does with the feature gate "
+        "GenericWorkload; ask whoever runs it");
+  rewrite_crossing_name(translation, parent, field);
+}
+
+void keep_carried_workload(Translation& translation, Value parent, Value) {
+  if (!translation.config().workloads_to_host) parent.erase("podGroupTemplateRef");
+}
+
 void rewrite_ephemeral_volume(Translation& translation, Value volume, Value) {
   const std::string claim = std::string(translation.tenant_name()) + "-" + volume["name"].string();
   volume.erase("ephemeral");

@@ -65,6 +65,8 @@ struct SyncConfig {
   /// sync.{toHost,fromHost}.customResources, and the ones behind the keys above.
   std::vector<CustomResource> custom_resources;
   bool device_claims_to_host = false, device_claim_templates_to_host = false;  // sync.toHost.resourceClaim*.enabled
+  /// sync.toHost.{podGroups,workloads}.enabled: with the first the tenant's API server serves both kinds.
+  bool pod_groups_to_host = false, workloads_to_host = false;
   // sync.fromHost.gateways: which, and what of them tenants see.
   bool gateways_from_host = false, gateway_addresses = false, gateway_sources = false;
   bool gateway_certificates_hidden = true, gateway_infrastructure_hidden = true;

@@ -90,13 +90,17 @@ class Registry {
  public:
   /// The built-in kinds alone. For composition roots and tests: everyone else has a Registry handed in.
   static const std::shared_ptr<const Registry>& builtin();
-  /// The built-in kinds and these. invalid: a resource or kind that is there already.
-  static Result<std::shared_ptr<const Registry>> with(std::vector<KindSet> sets);
+  /// The built-in kinds and these. invalid: a resource or kind that is there already. `also_served`: group versions of
+  /// the built-in kinds that are served beside the default ones, as behind upstream's --runtime-config
+  /// ("scheduling.k8s.io/v1alpha2"); invalid: one that there is not.
+  static Result<std::shared_ptr<const Registry>> with(std::vector<KindSet> sets,
+                                                      std::vector<std::string> also_served = {});
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
   std::string_view release() const;                                        // "v1.36.3"
+  const std::vector<std::string>& also_served() const { return also_served_; }
   std::span<const GroupFacts> groups() const { return groups_; }           // in discovery order
   std::span<const ResourceFacts> resources() const { return resources_; }  // in discovery order
   const ResourceFacts* find_resource(std::string_view group, std::string_view version, std::string_view resource) const;
@@ -135,6 +139,7 @@ class Registry {
   void add_table(std::shared_ptr<const Table> table);
   void add_groups(const Table& table);
   void add_resources(const Table& table);
+  Outcome serve_too(std::string group_version);
   void sort_indexes();
   Outcome check_unique() const;
   const void* find_given(std::size_t column, const ResourceFacts& facts) const;
@@ -147,6 +152,7 @@ class Registry {
   std::vector<std::unique_ptr<std::vector<SubresourceFacts>>> subresources_;  // one per table
   std::vector<ResourceFacts> resources_;
   std::vector<std::uint16_t> by_resource_, by_kind_;  // ordered by (resource, group, version), (kind, group, version)
+  std::vector<std::string> also_served_;
   std::vector<KindSet::Given> given_;                 // ordered by (column, resource, group)
   mutable std::array<std::atomic<detail::Part*>, kPartsMax> parts_{};
 };

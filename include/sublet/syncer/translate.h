@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,8 +65,10 @@ struct TranslateContext {
   std::vector<std::pair<std::string, std::string>> service_environment;
   std::string dns_service_ip;  // tenant DNS; empty: dnsPolicy None with no server but the tenant's search path
   // Custom resources only, by the names of their definitions: those that the host serves. Asked of the host by
-  // learn_custom_kinds() (custom_kinds.h), for who reads or writes such objects.
+  // learn_served_kinds() (custom_kinds.h), for who reads or writes such objects.
   std::map<std::string, ServedKind, std::less<>> served_kinds;
+  /// Kubernetes' own kinds that only some hosts serve, and this one does not. Asked of the host likewise.
+  std::set<std::string, std::less<>> unserved_kinds;
   // NetworkPolicies only:
   /// The tenant's namespaces whose labels a selector accepts; the caller gives it, for they change. None: no namespace.
   std::function<std::vector<std::string>(const schema::Value& namespace_selector)> namespaces_selected;

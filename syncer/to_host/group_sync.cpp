@@ -1,0 +1,54 @@
+// PodGroups: as other kinds that are copied, but that the host refuses one whose Workload it does not have
+// (PodGroupWorkloadExists), so a group waits for the Workload that crosses beside it.
+#include "syncer/border.h"
+
+namespace sublet::syncer {
+namespace {
+
+constexpr const char* kByWorkload = "workload";
+
+std::string workload_of(const kube::CachedObject& tenant_group) {
+  return tenant_group.text({"spec", "podGroupTemplateRef", "workload", "workloadName"});
+}
+
+/// Until its Workload is on the host; a group whose Workload has gone meanwhile is the host's to refuse.
+bool waits_for_workload(const Border& border, const kube::CachedObject& tenant_group) {
+  const std::string workload = workload_of(tenant_group);
+  const Sides* const workloads = border.sides_of_key("Workload");
+  if (workload.empty() || !workloads || !workloads->tenant || !workloads->host) return false;
+  return workloads->tenant->get(tenant_group.namespace_name, workload) &&
+         !border.on_host(*workloads, tenant_group.namespace_name, workload);
+}
+
+}  // namespace
+
+void watch_tenant_groups(Border& border, Sides& sides) {
+  sides.tenant->add_index(kByWorkload, [](const kube::CachedObject& group) {
+    std::vector<std::string> keys;
+    if (const std::string workload = workload_of(group); !workload.empty())
+      keys.push_back(group.namespace_name + "/" + workload);
+    return keys;
+  });
+  watch_tenant_by_name(border, sides);
+}
+
+void watch_host_workloads(Border& border, Sides& sides) {
+  watch_host_by_identity(border, sides);
+  sides.host->add_handler([&border](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    const Sides* const groups = border.sides_of_key("PodGroup");
+    if (before || !after || !groups || !groups->tenant) return;
+    const TenantIdentity owner = tenant_identity(*after);
+    for (const auto& group : groups->tenant->by_index(kByWorkload, owner.namespace_name + "/" + owner.name))
+      border.enqueue(groups->kind.kind, *group);
+  });
+}
+
+Result<Requeue> reconcile_pod_group(Border& border, const Sides& sides, const std::string& tenant_namespace,
+                                    const std::string& name) {
+  const auto group = sides.tenant->get(tenant_namespace, name);
+  if (group && !border.on_host(sides, tenant_namespace, name) && waits_for_workload(border, *group))
+    return Requeue();  // the Workload's coming brings the key back
+  return reconcile_copied(border, sides, tenant_namespace, name);
+}
+
+}  // namespace sublet::syncer
