@@ -68,7 +68,26 @@ void look_at_containers(const Value& pod, Reasons& out) {
 
 }  // namespace
 
-Reasons reasons_of(const Value& pod, const Value& events) {
+std::string gang_of(const Value& pod, const Value& group, const Value& pods) {
+  const std::string name = pod["spec"]["schedulingGroup"]["podGroupName"].string();
+  if (name.empty() || !pod["spec"]["nodeName"].text().empty()) return {};
+  if (group.missing()) return "it waits for its PodGroup " + name + ", which is not there";
+  const std::int64_t wanted = group["spec"]["schedulingPolicy"]["gang"]["minCount"].integer();
+  std::int64_t there = 0;
+  for (const Value other : pods) {
+    const std::string_view phase = other["status"]["phase"].text();
+    if (other["spec"]["schedulingGroup"]["podGroupName"].text() == name && phase != "Succeeded" && phase != "Failed")
+      ++there;
+  }
+  if (there < wanted)
+    return "it waits for the others of its PodGroup " + name + ": of " + std::to_string(wanted) + " pods there are " +
+           std::to_string(there);
+  const Value scheduled = condition(group, "PodGroupScheduled");
+  if (scheduled["status"].text() != "False") return {};
+  return "its PodGroup " + name + " is not scheduled: " + with_message(scheduled);
+}
+
+Reasons reasons_of(const Value& pod, const Value& events, const std::string& gang) {
   Reasons out;
   const Value status = pod["status"], metadata = pod["metadata"];
   const std::string phase = status["phase"].string("Pending");
@@ -86,6 +105,7 @@ Reasons reasons_of(const Value& pod, const Value& events) {
   for (const Value gate : pod["spec"]["schedulingGates"])
     out.sentences.push_back("it is held back by the scheduling gate " + gate["name"].string() +
                             ", which whoever set it has to remove");
+  if (!gang.empty()) out.sentences.push_back(gang);
   const Value scheduled = condition(pod, "PodScheduled");
   if (scheduled && scheduled["status"].text() == "False" && pod["spec"]["schedulingGates"].empty())
     out.sentences.push_back("no node is found for it: " + with_message(scheduled));

@@ -34,6 +34,26 @@ TEST(Reasons, TheSchedulersWordsComeThrough) {
       std::vector<std::string>{"it is held back by the scheduling gate quota, which whoever set it has to remove"});
 }
 
+TEST(Reasons, WhomOfItsGangAPodWaitsFor) {
+  const auto parsed = [](const std::string& yaml) { return schema::parse_yaml(yaml).value(); };
+  const auto pod = parsed("{spec: {schedulingGroup: {podGroupName: train}}}");
+  const auto group = parsed(
+      "{spec: {schedulingPolicy: {gang: {minCount: 3}}}, status: {conditions: [{type: PodGroupScheduled, status: "
+      "'False', "
+      "reason: Unschedulable, message: no room}]}}");
+  const std::string mine = "{spec: {schedulingGroup: {podGroupName: train}}, status: {phase: ";
+  const std::string two = "[" + mine + "Pending}}, " + mine + "Pending}}, " + mine +
+                          "Failed}}, {spec: {schedulingGroup: {podGroupName: other}}}, {spec: {}}";
+  EXPECT_EQ(gang_of(pod.root(), {}, {}), "it waits for its PodGroup train, which is not there");
+  EXPECT_EQ(gang_of(pod.root(), group.root(), parsed(two + "]").root()),
+            "it waits for the others of its PodGroup train: of 3 pods there are 2");
+  EXPECT_EQ(gang_of(pod.root(), group.root(), parsed(two + ", " + mine + "Pending}}]").root()),
+            "its PodGroup train is not scheduled: Unschedulable: no room");
+  EXPECT_EQ(gang_of(parsed("{spec: {nodeName: node-1, schedulingGroup: {podGroupName: train}}}").root(), {}, {}), "");
+  EXPECT_EQ(gang_of(parsed("{spec: {}}").root(), {}, {}), "");
+  EXPECT_EQ(reasons_of(pod.root(), {}, "it waits").sentences, std::vector<std::string>{"it waits"});
+}
+
 TEST(Reasons, AReadinessGateIsNamed) {
   EXPECT_EQ(reasons("status: {phase: Running, conditions: [{type: Ready, status: 'False', reason: "
                     "ReadinessGatesNotReady, message: the gate}]}"),

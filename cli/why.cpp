@@ -11,13 +11,24 @@
 namespace sublet::cli {
 namespace {
 
-const kube::Resource kEvents{"", "v1", "events"};
+const kube::Resource kEvents{"", "v1", "events"}, kPods{"", "v1", "pods"},
+    kGroups{"scheduling.k8s.io", "v1alpha2", "podgroups"};
 constexpr std::chrono::seconds kPatience{2};
 
 Result<schema::Document> events_in(const Side& side, const std::string& namespace_name, const std::string& selector) {
   kube::ListOptions options;
   options.field_selector = selector;
   return side.client().list(kEvents, namespace_name, options);
+}
+
+// Of a kind that not every virtual cluster serves: what cannot be asked is not there.
+std::string gang_in(const Side& side, const schema::Value& pod, const std::string& namespace_name) {
+  const std::string name = pod["spec"]["schedulingGroup"]["podGroupName"].string();
+  if (name.empty()) return {};
+  const auto group = side.client().get(kGroups, namespace_name, name);
+  const auto pods = side.client().list(kPods, namespace_name);
+  if ((!group && !group.error().is(Reason::not_found)) || !pods) return {};
+  return gang_of(pod, group ? group->root() : schema::Value(), pods->root()["items"]);
 }
 
 // What is not the pod's doing: without its syncer nothing comes to the host.
@@ -65,7 +76,7 @@ int why(cluster::Driver& driver, const WhyOptions& options) {
     const auto events =
         events_in(**side, name->namespace_name, "involvedObject.uid=" + pod->root()["metadata"]["uid"].string());
     if (!events) return report(events.error());
-    reasons = reasons_of(pod->root(), events->root()["items"]);
+    reasons = reasons_of(pod->root(), events->root()["items"], gang_in(**side, pod->root(), name->namespace_name));
   } else {
     if (!pod.error().is(Reason::not_found)) return report(pod.error());
     const auto events = events_in(**side, name->namespace_name, "reason=FailedCreate");

@@ -434,10 +434,11 @@ Outcome keep_identity(const Host& host, const VirtualCluster& cluster, Progress&
     progress.warn("the host has no CustomResourceDefinition " + name +
                   " that could cross; once it has, the syncer carries such objects");
   for (const std::string& kind : context->unserved_kinds)
-    progress.warn("the host does not serve " + kind +
-                  "s of scheduling.k8s.io/v1alpha2, as Kubernetes 1.36 does with the feature gate GenericWorkload: none "
-                  "crosses, and pods that name a PodGroup are refused; once it does, have its syncer begin anew "
-                  "(end it: what supervises it starts another)");
+    progress.warn(
+        "the host does not serve " + kind +
+        "s of scheduling.k8s.io/v1alpha2, as Kubernetes 1.36 does with the feature gate GenericWorkload: none "
+        "crosses, and pods that name a PodGroup are refused; once it does, have its syncer begin anew "
+        "(end it: what supervises it starts another)");
   const bool with_policy = !host.embedded && policies_are_served(host);
   if (!host.embedded && !with_policy)
     progress.warn(

@@ -24,11 +24,11 @@ Made make_namespace_controller(Context&), make_defaults_controller(Context&), ma
     make_service_cidr_controller(Context&), make_ip_address_controller(Context&), make_autoscaler_controller(Context&),
     make_claim_protection_controller(Context&), make_volume_protection_controller(Context&),
     make_attributes_class_protection_controller(Context&), make_group_protection_controller(Context&),
-    make_volume_binder_controller(Context&),
-    make_ephemeral_volume_controller(Context&), make_taint_eviction_controller(Context&),
-    make_resource_claim_controller(Context&), make_flow_control_controller(Context&),
-    make_volume_expander_controller(Context&), make_policy_status_controller(Context&),
-    make_api_service_controller(Context&), make_metrics_api_controller(Context&);
+    make_volume_binder_controller(Context&), make_ephemeral_volume_controller(Context&),
+    make_taint_eviction_controller(Context&), make_resource_claim_controller(Context&),
+    make_flow_control_controller(Context&), make_volume_expander_controller(Context&),
+    make_policy_status_controller(Context&), make_api_service_controller(Context&),
+    make_metrics_api_controller(Context&);
 
 namespace {
 

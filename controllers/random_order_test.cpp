@@ -163,6 +163,7 @@ class World final : public ControlledServer {
   }
   static apiserver::ServerOptions with_key() {
     apiserver::ServerOptions options;
+    options.kinds = schema::Registry::with({}, {"scheduling.k8s.io/v1alpha2"}).value();
     options.service_account_key_pem = *net::make_key();
     return options;
   }
@@ -386,6 +387,11 @@ std::vector<Story> cluster_stories() {
          {"requests":[{"name":"r","exactly":{"deviceClassName":"gpu.example.com"}}]}}}})"),
        make(pods, R"({"metadata":{"name":"device"},"spec":{"resourceClaims":[{"name":"g","resourceClaimTemplateName":
          "gpu"}],"containers":[{"name":"c","image":"i"}]}})")},
+      {make("scheduling.k8s.io/v1alpha2/podgroups/default",
+            R"({"metadata":{"name":"gang"},"spec":{"schedulingPolicy":{"gang":{"minCount":1}}}})"),
+       make(pods, R"({"metadata":{"name":"ganged"},"spec":{"terminationGracePeriodSeconds":0,"schedulingGroup":
+         {"podGroupName":"gang"},"containers":[{"name":"c","image":"i"}]}})"),
+       erase("scheduling.k8s.io/v1alpha2/podgroups/default", "gang"), erase(pods, "ganged")},
       {make("core/v1/resourcequotas/default",
             R"({"metadata":{"name":"all"},"spec":{"hard":{"configmaps":"50","services":"50"}}})"),
        make(maps, R"({"metadata":{"name":"counted"}})"), erase(maps, "counted")},

@@ -133,7 +133,8 @@ Outcome Registry::serve_too(std::string group_version) {
   const std::string_view group = std::string_view(group_version).substr(0, slash);
   std::string_view version;
   for (ResourceFacts& facts : resources_) {
-    if (facts.group != group || slash == std::string::npos || facts.version != group_version.substr(slash + 1)) continue;
+    if (facts.group != group || slash == std::string::npos || facts.version != group_version.substr(slash + 1))
+      continue;
     facts.served = true;
     version = facts.version;
   }

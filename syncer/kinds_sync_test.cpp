@@ -560,7 +560,8 @@ TEST_F(KindsSync, AGangCrossesAndWhatTheSchedulerSaysComesBack) {
   const std::string gang = R"({"schedulingPolicy":{"gang":{"minCount":3}})";
   create_pod("p-0", R"(,"schedulingGroup":{"podGroupName":"train"})");  // before its group: a scheduler waits for that
   EXPECT_EQ(text(await_host_pod("p-0"), "spec.schedulingGroup.podGroupName"), host_name_of("train"));
-  create(kWorkloads, "job", R"("spec":{"podGroupTemplates":[{"name":"w","schedulingPolicy":{"gang":{"minCount":3}}}]})");
+  create(kWorkloads, "job",
+         R"("spec":{"podGroupTemplates":[{"name":"w","schedulingPolicy":{"gang":{"minCount":3}}}]})");
   create(kGroups, "train",
          R"("spec":)" + gang +
              R"(,"podGroupTemplateRef":{"workload":{"workloadName":"job","podGroupTemplateName":"w"}}})");
@@ -586,7 +587,8 @@ TEST_F(KindsSync, AGangCrossesAndWhatTheSchedulerSaysComesBack) {
   EXPECT_EQ(faults.writes(), host_writes);
   EXPECT_EQ(tenant_faults.writes(), tenant_writes);
 
-  host.patch(kGroups, kHostNamespace, host_name_of("train"), R"({"metadata":{"labels":{"sublet.dev/managed-by":null}}})");
+  host.patch(kGroups, kHostNamespace, host_name_of("train"),
+             R"({"metadata":{"labels":{"sublet.dev/managed-by":null}}})");
   eventually([&] { return on_host(kGroups, "train")["metadata"]["labels"].has("sublet.dev/managed-by"); },
              "what was taken off it is put back");
   create(kGroups, "taken", R"("spec":)" + gang + "}");

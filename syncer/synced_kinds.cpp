@@ -328,11 +328,11 @@ constexpr std::string_view kDecidedOnce =
     "the tenant on its labels and annotations; the spec is decided once, on both sides";
 
 SyncedKind pod_groups() {
-  SyncedKind kind =
-      copied({"scheduling.k8s.io", "v1alpha2", "podgroups"}, "PodGroup",
-             "every group, with sync.toHost.podGroups.enabled; pods then name theirs. Its template (podGroupTemplateRef) "
-             "only with sync.toHost.workloads.enabled",
-             [](const patches::SyncConfig& config) { return config.pod_groups_to_host; });
+  SyncedKind kind = copied(
+      {"scheduling.k8s.io", "v1alpha2", "podgroups"}, "PodGroup",
+      "every group, with sync.toHost.podGroups.enabled; pods then name theirs. Its template (podGroupTemplateRef) "
+      "only with sync.toHost.workloads.enabled",
+      [](const patches::SyncConfig& config) { return config.pod_groups_to_host; });
   kind.host_allocates = "the priority, by its PriorityClass";
   kind.wins = kDecidedOnce;
   kind.status = "by the rows of PodGroupStatus";

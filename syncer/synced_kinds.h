@@ -104,8 +104,8 @@ struct SyncedKind {
   std::vector<HostView> host_views{};
   /// What its objects name and the host does not show keeps them from crossing (unshown_name()).
   std::vector<NamedPlace> names_of_host{};
-  /// Behind a feature gate of the host's, in a version that not every release has. One that this host does not serve has
-  /// no version, as a custom resource (custom_kinds.h).
+  /// Behind a feature gate of the host's, in a version that not every release has. One that this host does not serve
+  /// has no version, as a custom resource (custom_kinds.h).
   bool only_some_hosts = false;
   bool made_anew = false;          // when the host refuses a change as invalid: only a new object can carry it
   std::string_view status_rows{};  // rows (fields_from_host.cpp) by which reconcile_copied() brings status back

@@ -13,18 +13,10 @@ constexpr Plugin kMutating[] = {namespace_lifecycle,      limit_defaults,     se
                                 default_ingress_class,    pod_topology_labels};
 // The border comes last: it sees the object as it would be stored. After these, and after the tenant's policies and
 // webhooks, only quotas are charged (in plan).
-constexpr Plugin kValidating[] = {from_host,
-                                  limit_bounds,
-                                  pod_security,
-                                  single_default_priority_class,
-                                  claim_resize,
-                                  certificate_approval,
-                                  certificate_signing,
-                                  trust_bundle_attest,
-                                  certificate_subject,
-                                  class_of_host,
-                                  group_workload,
-                                  border};
+constexpr Plugin kValidating[] = {
+    from_host,           limit_bounds,         pod_security,        single_default_priority_class,
+    claim_resize,        certificate_approval, certificate_signing, trust_bundle_attest,
+    certificate_subject, class_of_host,        group_workload,      border};
 // A removal has nothing to mutate, so it meets only these, in the validating pass.
 constexpr Plugin kRemoving[] = {namespace_lifecycle, from_host};
 

@@ -1,5 +1,5 @@
-// StorageObjectInUseProtection, and PodGroupProtection: claims, volumes, attribute classes and groups of pods are made with a finalizer, which a controller
-// takes when nobody uses them any more.
+// StorageObjectInUseProtection, and PodGroupProtection: claims, volumes, attribute classes and groups of pods are made
+// with a finalizer, which a controller takes when nobody uses them any more.
 #include <algorithm>
 
 #include "apiserver/admission/plugins.h"

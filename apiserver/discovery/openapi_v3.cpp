@@ -183,7 +183,8 @@ struct DocumentIndex {
 /// as that of a host of our own making is.
 std::string_view host_hash_of(const DocumentIndex::Entry& own, std::string_view path, const HostHashes& host) {
   const auto found = host.by_path.find(path);
-  return found == host.by_path.end() || own.hash == found->second ? std::string_view() : std::string_view(found->second);
+  return found == host.by_path.end() || own.hash == found->second ? std::string_view()
+                                                                  : std::string_view(found->second);
 }
 
 std::string hash_with(const DocumentIndex::Entry& own, std::string_view path, const HostHashes& host) {

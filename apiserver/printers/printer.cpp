@@ -24,9 +24,9 @@ void custom_cells(const Value& object, WallTime now, Value row) { Cells(object, 
 constexpr Printer kCustom{"", "", kCustomColumns, custom_cells};
 
 using Family = std::span<const Printer> (*)();
-constexpr Family kFamilies[] = {pod_printers,      cluster_printers, config_printers, network_printers,
-                                workload_printers, storage_printers, access_printers, device_printers,
-                                group_printers};
+constexpr Family kFamilies[] = {pod_printers,     cluster_printers,  config_printers,
+                                network_printers, workload_printers, storage_printers,
+                                access_printers,  device_printers,   group_printers};
 
 /// One unit while it tells enough, two while the smaller one still matters: "119s", "5m30s", "3h", "2d3h".
 std::string with_rest(std::int64_t large, std::string_view large_unit, std::int64_t small,

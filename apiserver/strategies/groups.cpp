@@ -130,8 +130,7 @@ void validate_workload(const Value& workload, Causes& causes) {
     const std::string at = "spec.controllerRef";
     if (const auto group = owner["apiGroup"].text(); !group.empty())
       invalid_each(causes, at + ".apiGroup", group, dns1123_subdomain(group));
-    for (const char* field : {"kind", "name"})
-      validate_name(causes, child(at, field), owner[field], path_segment_name);
+    for (const char* field : {"kind", "name"}) validate_name(causes, child(at, field), owner[field], path_segment_name);
   }
   const std::string field = "spec.podGroupTemplates";
   if (templates.empty()) return required(causes, field);
@@ -169,9 +168,8 @@ void validate_group_status(const Value& group, const Value& old, Causes& causes)
   std::size_t index = 0;
   for (const Value claim : claims) {
     const std::string at = child(item(path, index++), "name");
-    const bool known = std::ranges::any_of(group["spec"]["resourceClaims"], [&](const Value& one) {
-      return one["name"].text() == claim["name"].text();
-    });
+    const bool known = std::ranges::any_of(
+        group["spec"]["resourceClaims"], [&](const Value& one) { return one["name"].text() == claim["name"].text(); });
     if (!known) invalid(causes, at, claim["name"].text(), "must match the name of an entry in `spec.resourceClaims`");
   }
   if (semantically_equal(claims, old["status"]["resourceClaimStatuses"]) ||

@@ -24,10 +24,9 @@ std::vector<Strategy> make_rows() {
                                 limit_range_strategy(),    endpoints_strategy(),
                                 endpoint_slice_strategy(), custom_resource_definition_strategy(),
                                 resource_quota_strategy(), api_service_strategy()};
-  for (auto family :
-       {workload_strategies(), rights_strategies(), volume_strategies(), storage_strategies(), networking_strategies(),
-        autoscaling_strategies(), flow_control_strategies(), device_strategies(), group_strategies(),
-        other_strategies()})
+  for (auto family : {workload_strategies(), rights_strategies(), volume_strategies(), storage_strategies(),
+                      networking_strategies(), autoscaling_strategies(), flow_control_strategies(), device_strategies(),
+                      group_strategies(), other_strategies()})
     std::move(family.begin(), family.end(), std::back_inserter(rows));
   std::sort(rows.begin(), rows.end(), by_name);
   return rows;

@@ -627,9 +627,9 @@ class ConfigReader {
   SyncConfig config_;
   std::vector<Off> off_;
   const YamlNode *priority_classes_ = nullptr, *storage_classes_ = nullptr, *priority_band_ = nullptr,
-                 *nodes_all_ = nullptr, *workloads_ = nullptr, *config_maps_ = nullptr, *secrets_ = nullptr, *gateways_ = nullptr,
-                 *except_ = nullptr, *ingress_ = nullptr, *account_ = nullptr, *arguments_ = nullptr,
-                 *controllers_ = nullptr, *route_ = nullptr,
+                 *nodes_all_ = nullptr, *workloads_ = nullptr, *config_maps_ = nullptr, *secrets_ = nullptr,
+                 *gateways_ = nullptr, *except_ = nullptr, *ingress_ = nullptr, *account_ = nullptr,
+                 *arguments_ = nullptr, *controllers_ = nullptr, *route_ = nullptr,
                  *network_policies_ = nullptr;  // the last that said something of them
   bool asked_policy_ = false;                   // in so many words: it is also there by default
 };

@@ -1,5 +1,5 @@
-// Rows of Kubernetes' own gangs: PodGroups and the Workloads that they are made of, and what the host's scheduler says of
-// a group.
+// Rows of Kubernetes' own gangs: PodGroups and the Workloads that they are made of, and what the host's scheduler says
+// of a group.
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/rewrites.h"
 

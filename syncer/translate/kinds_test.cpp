@@ -367,7 +367,8 @@ TEST_F(Kinds, DeviceClaimsAskForClassesAndForNothingOfOtherTenants) {
 }
 
 TEST_F(Kinds, GangsNameWhatIsTheirs) {
-  configure("sync: {toHost: {podGroups: {enabled: true}, workloads: {enabled: true}, resourceClaims: {enabled: true}}}");
+  configure(
+      "sync: {toHost: {podGroups: {enabled: true}, workloads: {enabled: true}, resourceClaims: {enabled: true}}}");
   const auto group = [](const std::string& spec) {
     return object("scheduling.k8s.io/v1alpha2", "PodGroup", "spec: " + spec + "\nstatus: {conditions: []}");
   };
@@ -389,8 +390,8 @@ TEST_F(Kinds, GangsNameWhatIsTheirs) {
                            "schedulingPolicy: {basic: {}}, priorityClassName: high, priority: 9}]}"),
                     "spec"),
             R"({"podGroupTemplates":[{"name":"w","schedulingPolicy":{"basic":{}}}]})");
-  const Document pod =
-      object("v1", "Pod", "spec: {containers: [{name: c, image: i}], schedulingGroup: {podGroupName: other-x-ns-x-vc}}");
+  const Document pod = object(
+      "v1", "Pod", "spec: {containers: [{name: c, image: i}], schedulingGroup: {podGroupName: other-x-ns-x-vc}}");
   EXPECT_EQ(crossed(pod, "spec.schedulingGroup"),
             "{\"podGroupName\":\"" + host_name("other-x-ns-x-vc", "ns", "rag") + "\"}")
       << "whatever it is called, it is the tenant's";

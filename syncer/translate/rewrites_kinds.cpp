@@ -40,7 +40,8 @@ void rewrite_group_name(Translation& translation, Value parent, Value field) {
         "this virtual cluster's template does not carry PodGroups to the host (sync.toHost.podGroups.enabled)");
   if (translation.context().unserved_kinds.contains("PodGroup"))
     return translation.deny(
-        "the host does not serve PodGroups of scheduling.k8s.io/v1alpha2, as Kubernetes 1.36 does with the feature gate "
+        "the host does not serve PodGroups of scheduling.k8s.io/v1alpha2, as Kubernetes 1.36 does with the feature "
+        "gate "
         "GenericWorkload; ask whoever runs it");
   rewrite_crossing_name(translation, parent, field);
 }

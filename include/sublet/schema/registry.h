@@ -99,7 +99,7 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  std::string_view release() const;                                        // "v1.36.3"
+  std::string_view release() const;  // "v1.36.3"
   const std::vector<std::string>& also_served() const { return also_served_; }
   std::span<const GroupFacts> groups() const { return groups_; }           // in discovery order
   std::span<const ResourceFacts> resources() const { return resources_; }  // in discovery order
@@ -153,7 +153,7 @@ class Registry {
   std::vector<ResourceFacts> resources_;
   std::vector<std::uint16_t> by_resource_, by_kind_;  // ordered by (resource, group, version), (kind, group, version)
   std::vector<std::string> also_served_;
-  std::vector<KindSet::Given> given_;                 // ordered by (column, resource, group)
+  std::vector<KindSet::Given> given_;  // ordered by (column, resource, group)
   mutable std::array<std::atomic<detail::Part*>, kPartsMax> parts_{};
 };
 
