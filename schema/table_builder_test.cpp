@@ -162,6 +162,22 @@ TEST(Registry, MergesTablesBehindTheBuiltInKinds) {
   EXPECT_EQ(registry.kind_at(registry.kind_count() - 1).kind, "WidgetList");
 }
 
+TEST(Registry, ServesBesideTheDefaultWhatItIsAskedFor) {
+  const auto made = Registry::with({KindSet(widgets())}, {"scheduling.k8s.io/v1alpha2"});
+  ASSERT_TRUE(made);
+  const auto served_of = [](const Registry& registry, std::string_view name) {
+    return std::ranges::find(registry.groups(), name, &GroupFacts::name)->served;
+  };
+  EXPECT_TRUE((*made)->find_resource("scheduling.k8s.io", "v1alpha2", "podgroups")->served);
+  EXPECT_TRUE((*made)->find_resource("scheduling.k8s.io", "v1alpha2", "workloads")->served);
+  EXPECT_THAT(served_of(**made, "scheduling.k8s.io"), ElementsAre("v1", "v1alpha2")) << "the first is preferred";
+  EXPECT_FALSE((*made)->find_resource("coordination.k8s.io", "v1alpha2", "leasecandidates")->served);
+  EXPECT_THAT((*made)->also_served(), ElementsAre("scheduling.k8s.io/v1alpha2"));
+  EXPECT_THAT(served_of(*Registry::builtin(), "scheduling.k8s.io"), ElementsAre("v1"));
+  for (const char* none : {"scheduling.k8s.io/v9", "scheduling.k8s.io", "nobody/v1", ""})
+    EXPECT_FALSE(Registry::with({}, {none})) << none;
+}
+
 TEST(Registry, RefusesAKindThatIsThereAlready) {
   auto made = Registry::with({KindSet(widgets()), KindSet(widgets())});
   ASSERT_FALSE(made);

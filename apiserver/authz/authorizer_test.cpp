@@ -304,6 +304,23 @@ TEST(BootstrapRights, AreUpstreams) {
   EXPECT_GT(bindings, 40u);
 }
 
+TEST(BootstrapRights, HaveMoreWhereMoreIsServed) {
+  const auto rules_with = [](const schema::Registry& kinds, const std::string& role) {
+    auto object = Document::parse_json(R"({"kind":"ClusterRole","metadata":{"name":")" + role + R"("},"rules":[]})");
+    add_rights_of_served(object->root(), kinds);
+    return (*object)["rules"].to_json();
+  };
+  const auto with = schema::Registry::with({}, {"scheduling.k8s.io/v1alpha2"}).value();
+  EXPECT_EQ(rules_with(*with, "system:aggregate-to-view"),
+            R"([{"apiGroups":["scheduling.k8s.io"],"resources":["podgroups","podgroups/status","workloads"],)"
+            R"("verbs":["get","list","watch"]}])");
+  EXPECT_EQ(rules_with(*with, "system:aggregate-to-edit"),
+            R"([{"apiGroups":["scheduling.k8s.io"],"resources":["podgroups","workloads"],)"
+            R"("verbs":["create","delete","deletecollection","patch","update"]}])");
+  EXPECT_EQ(rules_with(*with, "system:aggregate-to-admin"), "[]");
+  EXPECT_EQ(rules_with(*schema::Registry::builtin(), "system:aggregate-to-view"), "[]");
+}
+
 TEST(BootstrapRights, AddWhatIsMissingAndKeepWhatWasAdded) {
   auto wanted = Document::parse_json(
       R"({"metadata":{"name":"r","labels":{"a":"1"},"annotations":{"rbac.authorization.kubernetes.io/autoupdate":"true"}},)"

@@ -648,5 +648,18 @@ TEST(Definitions, WhatIsWrongWithADefinitionIsSaid) {
   }
 }
 
+TEST(Definitions, GroupVersionsThatWereAskedForStayWhenKindsComeAndGo) {
+  ServerOptions options;
+  options.kinds = schema::Registry::with({}, {"scheduling.k8s.io/v1alpha2"}).value();
+  World world({}, std::move(options));
+  const std::string groups = "/apis/scheduling.k8s.io/v1alpha2/podgroups";
+  EXPECT_EQ(world.get(groups).code, 200);
+  world.define();
+  EXPECT_EQ(world.get(kTabs).code, 200);
+  EXPECT_EQ(world.get(groups).code, 200);
+  EXPECT_THAT(world.get("/openapi/v3").body, HasSubstr("apis/scheduling.k8s.io/v1alpha2"));
+  EXPECT_EQ(World().get(groups).code, 404);
+}
+
 }  // namespace
 }  // namespace sublet::apiserver

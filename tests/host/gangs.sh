@@ -11,7 +11,7 @@ testhost() { HOME=$own_home tools/testhost/testhost "$@"; }
 cleanup() {
   show_logs_of_failure
   for team in gangs-a gangs-b gangs-c; do sublet delete rag -n $team --yes --force --timeout 20s >/dev/null 2>&1; done
-  testhost down --name "$gated" >/dev/null 2>&1
+  for one in "$gated" "$gated-all"; do testhost down --name "$one" >/dev/null 2>&1; done
   rm -rf "$work"
 }
 trap cleanup EXIT
@@ -37,7 +37,7 @@ pod worker-0 train | in_c apply -f - >/dev/null
 until_is "a pod that names a group is told" 60 1 sh -c "sublet connect rag -n gangs-c -- '$KUBECTL' get events -o jsonpath='{.items[*].message}' | grep -c 'does not serve PodGroups'"
 check "and is not on the host" "$(host get pods -n gangs-c -o name)" ""
 
-gates=GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true
+gates=GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true
 testhost up --name "$gated" --nodes 3 --gates "$gates" --runtime-config scheduling.k8s.io/v1alpha2=true || flunk "the host with gates"
 gated_kubeconfig=$(testhost env --name "$gated" | sed 's/^export KUBECONFIG=//')
 for team in gangs-a gangs-b; do
@@ -89,6 +89,12 @@ for index in 0 1; do pod huge-$index huge 4000 | in_a apply -f - >/dev/null; don
 until_is "a gang that cannot fit is told so" 60 "False Unschedulable" in_a get podgroup huge -o jsonpath='{.status.conditions[?(@.type=="PodGroupScheduled")].status} {.status.conditions[?(@.type=="PodGroupScheduled")].reason}'
 check "in nobody else's names" "$(in_a get podgroup huge -o yaml | grep -cE 'x-rag|gangs-[ab]')" 0
 
+# Of a field whose gate is off on the host (TopologyAwareWorkloadScheduling) the tenant is told that it has no effect; of what
+# says the same as nothing (disruptionMode: Pod) nothing is said.
+group racked 2 ', schedulingConstraints: {topology: [{key: example.com/rack}]}' | in_a apply -f - >/dev/null
+until_is "a field that the host does not keep is named" 60 "the host does not keep spec.schedulingConstraints of the PodGroup: a feature gate of Kubernetes is off there; ask whoever runs it" in_a get events --field-selector involvedObject.name=racked,reason=IgnoredByHost -o jsonpath='{.items[*].message}'
+check "and once" "$(in_a get events --field-selector reason=IgnoredByHost -o jsonpath='{.items[*].count}')" 1
+
 # A name as the host has it is a name of the tenant's own, which is not there.
 pod sly train-x-default-x-rag | in_b apply -f - >/dev/null
 sly_group() { gate_host get pod sly-x-default-x-rag -n gangs-b -o jsonpath='{.spec.schedulingGroup.podGroupName}' --ignore-not-found; }
@@ -118,6 +124,12 @@ until_is "leaves only what is not its own" 60 "podgroup.scheduling.k8s.io/taken-
 check "and takes nothing of the other" "$(gate_host get podgroups,workloads -n gangs-b -o name | tr '\n' ' ')" "podgroup.scheduling.k8s.io/train-x-default-x-rag workload.scheduling.k8s.io/job-x-default-x-rag "
 check "deleting the other" "$(sublet delete rag -n gangs-b --yes 2>/dev/null)" "virtualcluster/gangs-b/rag deleted"
 until_is "leaves nothing" 60 "" gate_host get pods,podgroups,workloads -A -l sublet.dev/managed-by -o name
+
+# What the API server says of both kinds, held against a kube-apiserver with all of their gates on.
+testhost up --name "$gated-all" --with kube-controller-manager --nodes 0 --gates "$gates,TopologyAwareWorkloadScheduling=true,DRAWorkloadResourceClaims=true" --runtime-config scheduling.k8s.io/v1alpha2=true || flunk "the host with all gates"
+tests/api/run --server --folder gated "$(testhost env --name "$gated-all" | sed 's/^export KUBECONFIG=//')" >"$work/api" 2>&1
+check "the API scripts agree" "$(tail -n 1 "$work/api")" "1 passed, 0 failed" || cat "$work/api" >&2
+
 check "and the third" "$(sublet delete rag -n gangs-c --yes 2>/dev/null)" "virtualcluster/rag deleted"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
