@@ -437,8 +437,7 @@ Outcome keep_identity(const Host& host, const VirtualCluster& cluster, Progress&
     progress.warn(
         "the host does not serve " + kind +
         "s of scheduling.k8s.io/v1alpha2, as Kubernetes 1.36 does with the feature gate GenericWorkload: none "
-        "crosses, and pods that name a PodGroup are refused; once it does, have its syncer begin anew "
-        "(end it: what supervises it starts another)");
+        "crosses, and pods that name a PodGroup are refused; once it does, the syncer carries them");
   const bool with_policy = !host.embedded && policies_are_served(host);
   if (!host.embedded && !with_policy)
     progress.warn(

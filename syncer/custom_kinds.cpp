@@ -157,9 +157,6 @@ ServedKind served_by(const Value& definition, const CustomResource& resource) {
   return served;
 }
 
-namespace {
-
-// Anybody may read what a group version serves.
 Result<bool> serves(const kube::Client& host, const kube::Resource& resource) {
   const auto answer = host.raw("GET", "/apis/" + resource.group + "/" + resource.version);
   if (!answer) return fail(answer.error());
@@ -172,8 +169,6 @@ Result<bool> serves(const kube::Client& host, const kube::Resource& resource) {
     if (one["name"].text() == resource.resource) return true;
   return false;
 }
-
-}  // namespace
 
 Outcome learn_served_kinds(const kube::Client& host, TranslateContext& context) {
   context.unserved_kinds.clear();

@@ -603,10 +603,17 @@ TEST_F(KindsSync, AGangCrossesAndWhatTheSchedulerSaysComesBack) {
 
 class HostWithoutGroups : public KindsSync {
  protected:
-  HostWithoutGroups() : KindsSync(false) {}
+  HostWithoutGroups() : KindsSync(false) {
+    kinds_changed = [this] {
+      asked_to_begin_anew = true;
+      ring();
+    };
+  }
+  std::atomic<bool> asked_to_begin_anew{false};
 };
 
 TEST_F(HostWithoutGroups, NoPodRunsAloneThatNamesItsGang) {
+  clock.own_all_time();
   configure(kGangs);
   start_syncer();
   create(kGroups, "train", R"("spec":{"schedulingPolicy":{"gang":{"minCount":3}}})");
@@ -615,6 +622,16 @@ TEST_F(HostWithoutGroups, NoPodRunsAloneThatNamesItsGang) {
   create_pod("p-1");
   await_host_pod("p-1");
   EXPECT_FALSE(on_host(kPods, "p-0").root().is_object());
+
+  // Once it does, the syncer asks to begin anew, and then all goes its way.
+  host.serve_kinds_of_a_gate();
+  clock.advance(std::chrono::minutes(1));
+  create_pod("p-2");  // by which the queue looks at the clock
+  eventually([&] { return asked_to_begin_anew.load(); }, "that is noticed");
+  stop_syncer();
+  start_syncer();
+  await_host(kGroups, "train");
+  EXPECT_EQ(text(await_host_pod("p-0"), "spec.schedulingGroup.podGroupName"), host_name_of("train"));
 }
 
 TEST_F(KindsSync, PoliciesOfTheHostNamespaceAreShown) {

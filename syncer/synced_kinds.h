@@ -151,6 +151,9 @@ struct SyncedKind {
 /// Whether a kind crosses at all, by the template's configuration, or the default one.
 bool is_wanted(const SyncedKind& kind, const TranslateContext& context);
 
+/// Whether the host says that it serves a resource in that version. Anybody may ask. Blocking.
+Result<bool> serves(const kube::Client& host, const kube::Resource& resource);
+
 /// Those of Kubernetes itself, in the order in which a sweep goes: what runs before what it uses.
 std::span<const SyncedKind> synced_kinds();
 /// And the custom resources of the template (custom_kinds.cpp), before them. What they point to, the template and the
@@ -243,6 +246,9 @@ bool slice_of_own_endpoints(const Border& border, const kube::CachedObject& tena
 
 /// As of kinds that are copied; a group whose Workload is not there yet waits for it, since the host takes none without
 /// (to_host/group_sync.cpp).
+/// Of a host that does not serve them it is asked every minute whether it does by now; then the syncer begins anew
+/// (SyncerOptions::kinds_changed).
+void look_for_groups(Border& border);
 void watch_tenant_groups(Border& border, Sides& sides);
 void watch_host_workloads(Border& border, Sides& sides);
 Result<Requeue> reconcile_pod_group(Border& border, const Sides& sides, const std::string& tenant_namespace,

@@ -24,7 +24,9 @@ struct Syncer::Impl {
     const bool past = key.kind.starts_with(kPast);
     const Sides* sides = border.sides_of_key(past ? key.kind.substr(kPast.size()) : key.kind);
     const Reconcile function = !sides ? nullptr : past ? sides->kind.reconcile_past : sides->kind.reconcile;
-    if (function == nullptr || (sides->kind.watch_tenant && !sides->tenant)) return;
+    if (function == nullptr) return;
+    // A key without a name asks about the kind itself (look_for_groups()).
+    if (sides->kind.watch_tenant && !sides->tenant && !key.name.empty()) return;
     ++border.reconciles;
     const kube::Resource& resource = sides->kind.resource;
     const CauseScope cause({cause_key(resource.group, resource.resource, key.namespace_name, key.name)});
@@ -100,6 +102,7 @@ struct Syncer::Impl {
       for (const auto& object : one.host->list())
         reconcile(queue_key(one.kind.kind, object->namespace_name, object->name));
     }
+    look_for_groups(border);
     executor.start(border.queue, [this](const std::string& key) { work(key); });
   }
 

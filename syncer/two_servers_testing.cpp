@@ -204,6 +204,8 @@ Cluster::Cluster(const char* name, Clock& clock, std::function<void()> on_change
   subscription_ = store_->listen(std::move(on_change));
 }
 
+void Cluster::serve_kinds_of_a_gate() { server_->install_kinds(with_groups()); }
+
 Cluster::~Cluster() {
   subscription_.reset();
   client_.reset();

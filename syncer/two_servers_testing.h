@@ -113,6 +113,8 @@ class Cluster {
               std::optional<int> grace_seconds = {});
   /// As a scheduler does, to node-1.
   void bind(const std::string& namespace_name, const std::string& pod);
+  /// From now on PodGroups and Workloads too.
+  void serve_kinds_of_a_gate();
   store::Revision revision() const { return store_->snapshot().revision(); }
   kube::Client& client() { return *client_; }
   /// What the syncer speaks to: `faults` stand before the server.

@@ -389,7 +389,8 @@ TEST(Template, MistakesAreNamedWithTheirPlace) {
       {"sync: {toHost: {pods: {enabled: false}}}\n",
        "t.yaml:1:24: sync.toHost.pods.enabled: cannot be false: carrying pods is what a virtual cluster is for"},
       {"sync: {toHost: {workloads: {enabled: true}}}\n",
-       "t.yaml:1:29: sync.toHost.workloads.enabled: cannot be true without sync.toHost.podGroups.enabled: a Workload is "
+       "t.yaml:1:29: sync.toHost.workloads.enabled: cannot be true without sync.toHost.podGroups.enabled: a Workload "
+       "is "
        "what PodGroups are made of: alone on the host it does nothing"},
       {"sync: {toHost: {networkPolicies: {enabled: true}}}\npolicies: {networkPolicy: {enabled: true}}\n",
        "t.yaml:1:35: sync.toHost.networkPolicies.enabled: cannot be true together with policies.networkPolicy.enabled: "

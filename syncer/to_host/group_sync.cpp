@@ -20,7 +20,22 @@ bool waits_for_workload(const Border& border, const kube::CachedObject& tenant_g
          !border.on_host(*workloads, tenant_group.namespace_name, workload);
 }
 
+constexpr std::chrono::minutes kLookAgain{1};
+
+Result<Requeue> begin_anew_once_served(Border& border) {
+  const auto served = serves(border.host, {"scheduling.k8s.io", "v1alpha2", "podgroups"});
+  if (!served) return fail(served.error());
+  if (!*served) return Requeue(kLookAgain);
+  if (border.options.kinds_changed) border.options.kinds_changed();
+  return Requeue();
+}
+
 }  // namespace
+
+void look_for_groups(Border& border) {
+  if (border.context().unserved_kinds.contains("PodGroup"))
+    border.queue.add_after(queue_key("PodGroup", "", ""), kLookAgain);
+}
 
 void watch_tenant_groups(Border& border, Sides& sides) {
   sides.tenant->add_index(kByWorkload, [](const kube::CachedObject& group) {
@@ -45,6 +60,7 @@ void watch_host_workloads(Border& border, Sides& sides) {
 
 Result<Requeue> reconcile_pod_group(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                     const std::string& name) {
+  if (!sides.host) return begin_anew_once_served(border);
   const auto group = sides.tenant->get(tenant_namespace, name);
   if (group && !border.on_host(sides, tenant_namespace, name) && waits_for_workload(border, *group))
     return Requeue();  // the Workload's coming brings the key back
