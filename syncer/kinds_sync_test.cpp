@@ -601,6 +601,20 @@ TEST_F(KindsSync, AGangCrossesAndWhatTheSchedulerSaysComesBack) {
   EXPECT_TRUE(on_host(kGroups, "taken")["spec"]["schedulingPolicy"].has("basic"));
 }
 
+// The host's API server refuses a group of no Workload.
+TEST_F(KindsSync, AGroupWaitsForItsWorkload) {
+  configure(kGangs);
+  start_syncer();
+  faults.inject("POST", "/workloads", 4, Faults::status(500, "InternalError"));
+  create(kWorkloads, "job", R"("spec":{"podGroupTemplates":[{"name":"w","schedulingPolicy":{"basic":{}}}]})");
+  create(kGroups, "train",
+         R"("spec":{"schedulingPolicy":{"basic":{}},"podGroupTemplateRef":{"workload":{"workloadName":"job",)"
+         R"("podGroupTemplateName":"w"}}})");
+  await_host(kGroups, "train");
+  EXPECT_EQ(faults.left(), 0);
+  EXPECT_EQ(std::ranges::count(faults.seen("/podgroups"), "POST", &Faults::Seen::method), 1);
+}
+
 class HostWithoutGroups : public KindsSync {
  protected:
   HostWithoutGroups() : KindsSync(false) {
