@@ -12,6 +12,7 @@
 #include "sublet/base/files.h"
 #include "sublet/kube/account_token.h"
 #include "sublet/schema/engine.h"
+#include "sublet/syncer/node_names.h"
 
 namespace sublet::cli {
 namespace {
@@ -82,13 +83,33 @@ Result<syncer::TranslateContext> context_of_template(const ExplainOptions& optio
   return context;
 }
 
-Result<Document> host_object(const cluster::VirtualCluster& cluster, const ObjectName& name,
-                             const syncer::TranslateContext& context) {
+// As the syncer, which may see no more than what it has to carry.
+Result<std::unique_ptr<Side>> connect_to_host(const cluster::VirtualCluster& cluster) {
   auto access = kube::load_kubeconfig(cluster.host_kubeconfig_path());
   if (!access) return fail(access.error());
-  // As the syncer, which may see no more than what it has to carry.
   if (const auto token = kube::load_account_token(cluster.host_token_path())) access->bearer_token = token->token;
-  const auto side = Side::connect(*access);
+  return Side::connect(*access);
+}
+
+// By which names the tenant chooses nodes, as the syncer knows them.
+Outcome learn_node_names(const cluster::VirtualCluster& cluster, syncer::TranslateContext& context) {
+  if (!syncer::config_of(context).pseudo_node_names) return {};
+  auto key = cluster::node_names_key(cluster);
+  if (!key) return fail(key.error());
+  context.node_names = std::make_shared<syncer::NodeNames>(std::move(*key));
+  const auto side = connect_to_host(cluster);
+  if (!side) return fail(side.error());
+  const auto nodes = (*side)->client().list({"", "v1", "nodes"}, "");
+  if (!nodes) return fail(nodes.error());
+  for (const schema::Value node : (*nodes)["items"])
+    context.node_names->know(
+        {node["metadata"]["name"].string(), node["metadata"]["labels"]["kubernetes.io/hostname"].string(), {}});
+  return {};
+}
+
+Result<Document> host_object(const cluster::VirtualCluster& cluster, const ObjectName& name,
+                             const syncer::TranslateContext& context) {
+  const auto side = connect_to_host(cluster);
   if (!side) return fail(side.error());
   ObjectName on_host = name;
   on_host.namespace_name = context.host_namespace;
@@ -110,6 +131,7 @@ Result<Question> ask(cluster::Driver& driver, const ExplainOptions& options) {
     if (!cluster) return fail(cluster.error());
     auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
+    if (auto learnt = learn_node_names(*cluster, *context); !learnt) return fail(learnt.error());
     out.context = std::move(*context);
     if (options.file.empty()) {
       const auto name = parse_object_name(options.object);

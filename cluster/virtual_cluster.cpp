@@ -3,7 +3,9 @@
 #include <charconv>
 
 #include "sublet/base/files.h"
+#include "sublet/base/random.h"
 #include "sublet/schema/document.h"
+#include "sublet/syncer/node_names.h"
 
 namespace sublet::cluster {
 namespace {
@@ -131,6 +133,18 @@ Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster
   context.resolved_template = *resolved;
   if (!syncer::config_of(context).cluster_dns) context.dns_service_ip.clear();
   return context;
+}
+
+Result<std::string> node_names_key(const VirtualCluster& cluster) {
+  const std::string path = cluster.node_names_key_path();
+  auto key = read_file(path);
+  if (!key && !key.error().is(Reason::not_found)) return fail(key.error());
+  if (key && key->size() >= 64) return key;
+  if (key)
+    return internal_error(path + " holds no key; remove it, and nodes get new pseudo names when the syncer starts");
+  std::string made = syncer::NodeNames::new_key(Random::system());
+  if (auto written = write_private_file(path, made); !written) return fail(written.error());
+  return made;
 }
 
 std::string syncer_account(const VirtualCluster& cluster) { return "sublet-syncer-" + cluster.name; }

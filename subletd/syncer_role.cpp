@@ -14,6 +14,7 @@
 #include "sublet/syncer/custom_kinds.h"
 #include "sublet/syncer/host_audit.h"
 #include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/node_names.h"
 #include "sublet/syncer/syncer.h"
 #include "subletd/lockdown.h"
 #include "subletd/role.h"
@@ -50,6 +51,11 @@ class SyncerRole final : public RoleProgram {
     if (auto made = make_private_folder(cluster->syncer_folder()); !made) return made;
     const auto token = host_token(*cluster);
     if (!token) return fail(token.error());
+    if (syncer::config_of(*context).pseudo_node_names) {
+      auto key = cluster::node_names_key(*cluster);
+      if (!key) return fail(key.error());
+      context->node_names = std::make_shared<syncer::NodeNames>(std::move(*key));
+    }
     wake_without_preempting();
     confine_daemon({.own = {cluster->syncer_folder()},
                     .readable = system_files(),
@@ -106,6 +112,7 @@ class SyncerRole final : public RoleProgram {
     options.host_name = [name = cluster.name](const std::string& tenant_namespace, const std::string& tenant_pod) {
       return syncer::host_name(tenant_pod, tenant_namespace, name);
     };
+    options.node_names = context.node_names;
     const patches::SyncConfig& config = syncer::config_of(context);
     if (config.metrics && config.pod_metrics)
       options.measured_pod = [&syncer](const std::string& host_pod) { return syncer.measured_pod(host_pod); };

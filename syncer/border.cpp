@@ -7,6 +7,7 @@
 #include "sublet/base/random.h"
 #include "sublet/net/digest.h"
 #include "sublet/syncer/host_audit.h"
+#include "sublet/syncer/node_names.h"
 #include "syncer/translate/names.h"
 
 namespace sublet::syncer {
@@ -59,12 +60,38 @@ std::unique_ptr<kube::Informer> informer(Strand& strand, const kube::Client& cli
   return std::make_unique<kube::Informer>(strand, client, std::move(options));
 }
 
+// Somebody who starts a syncer without names that outlive it gets some that do not.
+SyncerOptions with_node_names(SyncerOptions options) {
+  if (!options.context.node_names && config_of(options.context).pseudo_node_names)
+    options.context.node_names = std::make_shared<NodeNames>(NodeNames::new_key(*options.random));
+  return options;
+}
+
+HostNode host_node(const kube::CachedObject& cached) {
+  const Document node = cached.document();
+  HostNode known{cached.name, node["metadata"]["labels"]["kubernetes.io/hostname"].string(), {}};
+  for (const Value address : node["status"]["addresses"]) known.addresses.push_back(address["address"].string());
+  return known;
+}
+
+// By what a node is called; the rest of it is a thousand times as long.
+void leave_node_names(std::string& json) {
+  const auto read = Document::parse_json(json);
+  if (!read) return;
+  const Document kept = Document::object();
+  Value metadata = kept.root().object("metadata");
+  for (const char* member : {"name", "uid", "resourceVersion", "labels"})
+    metadata.put(member, (*read)["metadata"][member]);
+  kept.root().object("status").put("addresses", (*read)["status"]["addresses"]);
+  json = kept.to_json();
+}
+
 }  // namespace
 
 Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_client, SyncerOptions syncer_options)
     : tenant(std::move(tenant_client)),
       host(telling(std::move(host_client), [this](bool answered) { outage.heard(answered); })),
-      options(std::move(syncer_options)),
+      options(with_node_names(std::move(syncer_options))),
       uses(options.context) {
   kinds.reserve(table.size());
   for (const SyncedKind& kind : table) {
@@ -80,6 +107,7 @@ Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_
     tenant_namespaces = std::make_unique<kube::Informer>(
         informers, tenant,
         kube::InformerOptions{.resource = {"", "v1", "namespaces"}, .clock = options.clock, .random = options.random});
+  if (nodes().are_pseudo()) learn_nodes(informers);
   // Handlers of one kind look at the copies of others: all are there now.
   for (Sides& sides : kinds) {
     if (sides.tenant) sides.kind.watch_tenant(*this, sides);
@@ -91,12 +119,36 @@ Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_
   }
 }
 
+void Border::learn_nodes(Strand& informers) {
+  const SyncedKind& kind = sides("Node").kind;
+  kube::Informer* copy = sides("Node").host.get();
+  if (copy == nullptr || !copy->options().label_selector.empty()) {
+    host_nodes = std::make_unique<kube::Informer>(
+        informers, host,
+        kube::InformerOptions{
+            .resource = kind.resource, .trim = leave_node_names, .clock = options.clock, .random = options.random});
+    copy = host_nodes.get();
+  }
+  copy->add_handler([this](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    NodeNames& names = *options.context.node_names;
+    if (!after) return names.note_gone(before->name);
+    names.know(host_node(*after));
+    for (const std::string& pod : awaited_claims.take(queue_key("Node", "", names.to_tenant(after->name))))
+      queue.add(pod);
+  });
+  // Pods may be bound before their Node has come here.
+  sides("Pod").host->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr& after) {
+    if (after) options.context.node_names->meet(after->text({"spec", "nodeName"}));
+  });
+}
+
 std::vector<kube::Informer*> Border::copies() const {
   std::vector<kube::Informer*> all;
   for (const Sides& one : kinds)
     for (kube::Informer* copy : {one.tenant.get(), one.host.get()})
       if (copy) all.push_back(copy);
   if (tenant_namespaces) all.push_back(tenant_namespaces.get());
+  if (host_nodes) all.push_back(host_nodes.get());
   return all;
 }
 

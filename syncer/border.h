@@ -87,9 +87,11 @@ struct Border {
   const std::vector<SyncedKind> table{synced_kinds(options.context)};
   std::vector<Sides> kinds;  // in the order of the table; ended first, for its handlers use all of the above
   std::unique_ptr<kube::Informer> tenant_namespaces;  // where a kind that crosses selects them by their labels
-  std::vector<kube::Informer*> copies() const;        // all of them
+  std::unique_ptr<kube::Informer> host_nodes;   // where they are called otherwise, and not all are shown: all of them
+  std::vector<kube::Informer*> copies() const;  // all of them
 
   const TranslateContext& context() const { return options.context; }
+  const NodeNames& nodes() const { return node_names_of(options.context); }
   const std::string& host_namespace() const { return options.context.host_namespace; }
   std::string host_name_of(std::string_view tenant_namespace, std::string_view tenant_name) const {
     return host_name(tenant_name, tenant_namespace.empty() ? host_namespace() : tenant_namespace,
@@ -117,9 +119,15 @@ struct Border {
   const kube::Informer& host_pods() const { return *sides("Pod").host; }
 
   void enqueue(std::string_view kind, const kube::CachedObject& object);
+  /// Keeps the names of the host's nodes, where the tenant has others (NodeNames).
+  void learn_nodes(Strand& informers);
   /// How urgent a key is (kube::WorkQueue::LaneOf).
   int lane_of(std::string_view key) const;
 };
+
+/// The host's object, of a kind without namespaces, that the tenant calls so (SyncedKind::tenant_name); null: none.
+kube::CachedPtr host_object_of(const Sides& sides, std::string_view tenant_name);
+inline constexpr const char* kTenantNameIndex = "tenant name";
 
 /// "<kind>/<namespace>/<name>"; cluster-scoped kinds leave the namespace empty.
 std::string queue_key(std::string_view kind, std::string_view namespace_name, std::string_view name);

@@ -5,6 +5,7 @@
 #include "sublet/syncer/carried_kinds.h"
 #include "sublet/syncer/host_footprint.h"
 #include "sublet/syncer/mirrored_kinds.h"
+#include "sublet/syncer/node_names.h"
 #include "syncer/to_host/content_patch.h"
 #include "syncer/to_host/host_patch.h"
 #include "syncer/translate/pod_environment.h"
@@ -78,6 +79,7 @@ SyncedKind drivers_of_nodes() {
       [](const patches::SyncConfig& config) { return config.csi_nodes_from_host; },
       &patches::SyncConfig::csi_nodes_selector);
   kind.watch_host = watch_host_nodes_drivers;
+  kind.tenant_name = &NodeNames::to_tenant;
   kind.comes = is_of_shown_node;
   return kind;
 }
@@ -140,6 +142,7 @@ SyncedKind devices_of_nodes() {
       "with sync.fromHost.deviceClasses.enabled those of nodes that are shown: the devices that claims may ask for",
       [](const patches::SyncConfig& config) { return config.device_classes_from_host; }, nullptr);
   kind.watch_host = watch_host_nodes_devices;
+  kind.tenant_name = &NodeNames::object_to_tenant;
   kind.comes = is_of_shown_nodes_devices;
   kind.before_others = false;
   return kind;
@@ -531,7 +534,9 @@ std::vector<SyncedKind> all_kinds() {
           .kind = "Node",
           .resource = {"", "v1", "nodes"},
           .direction = Direction::from_host,
-          .crosses = "every node, or those that the template selects; pods then go only there",
+          .crosses = "every node, or those that the template selects; pods then go only there. With "
+                     "sync.fromHost.nodes.pseudoNames under a name that tells nothing of the host's, and so everywhere "
+                     "that a node is named",
           .host_allocates = "all",
           .wins = "the host: a tenant's writes are refused",
           .status = "the host's, by the same rows; heartbeats alone do not come, they come with the next difference",
@@ -544,6 +549,7 @@ std::vector<SyncedKind> all_kinds() {
           .resync = resync_host,
           .wanted = [](const patches::SyncConfig& config) { return config.nodes_from_host; },
           .tidied_unwanted = true,
+          .tenant_name = &NodeNames::to_tenant,
           .beat = "lastHeartbeatTime",
           .shown = &patches::SyncConfig::nodes_selector,
           .next_step = "ask whoever runs the host cluster; to choose the nodes of your own pods, give the pods a "

@@ -119,6 +119,8 @@ struct SyncedKind {
   // From the host (reconcile_mirror()).
   /// Which of the host's objects come; none: all.
   bool (*comes)(const Border& border, std::string_view name) = nullptr;
+  /// What the tenant calls one, by its name on the host; none: the same. watch_host_by_name() keeps an index of it.
+  std::string (NodeNames::*tenant_name)(std::string_view host_name) const = nullptr;
   /// A member of status.conditions' entries that says only that somebody is alive: it comes with the next difference.
   std::string_view beat{};
   /// The template's label selector of those that come, for a kind that has one: the others are never read.

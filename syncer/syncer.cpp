@@ -7,6 +7,7 @@
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
 #include "sublet/syncer/host_audit.h"
+#include "sublet/syncer/node_names.h"
 #include "syncer/border.h"
 
 namespace sublet::syncer {
@@ -207,12 +208,13 @@ std::optional<MeasuredPod> Syncer::measured_pod(const std::string& host_pod) con
   return measured;
 }
 
-std::optional<schema::Document> Syncer::measured_node(const std::string& host_node) const {
+std::optional<MeasuredNode> Syncer::measured_node(const std::string& host_node) const {
   const Sides& nodes = impl_->border.sides("Node");
   if (!is_wanted(nodes.kind, impl_->border.context()) || !nodes.host || !nodes.tenant) return std::nullopt;
-  const auto shown = nodes.tenant->get("", host_node);
+  const std::string name = impl_->border.nodes().to_tenant(host_node);
+  const auto shown = nodes.tenant->get("", name);
   if (!shown || !nodes.host->get("", host_node)) return std::nullopt;
-  return part_of(*shown, {"metadata", "labels"});
+  return MeasuredNode{name, part_of(*shown, {"metadata", "labels"})};
 }
 
 }  // namespace sublet::syncer

@@ -1,4 +1,5 @@
 // How most kinds' changes become keys of the queue (synced_kinds.h).
+#include "sublet/syncer/node_names.h"
 #include "syncer/border.h"
 
 namespace sublet::syncer {
@@ -21,7 +22,19 @@ void resync(Border& border, const Sides& sides, const kube::Informer& copy) {
 
 void watch_tenant_by_name(Border& border, Sides& sides) { watch_by_name(border, sides, *sides.tenant); }
 
-void watch_host_by_name(Border& border, Sides& sides) { watch_by_name(border, sides, *sides.host); }
+void watch_host_by_name(Border& border, Sides& sides) {
+  if (const auto tenant_name = sides.kind.tenant_name)
+    sides.host->add_index(kTenantNameIndex, [&border, tenant_name](const CachedObject& object) {
+      return std::vector<std::string>{(border.nodes().*tenant_name)(object.name)};
+    });
+  watch_by_name(border, sides, *sides.host);
+}
+
+CachedPtr host_object_of(const Sides& sides, std::string_view tenant_name) {
+  if (!sides.kind.tenant_name) return sides.host->get("", tenant_name);
+  const auto found = sides.host->by_index(kTenantNameIndex, tenant_name);
+  return found.empty() ? nullptr : found.front();
+}
 
 void watch_host_by_identity(Border& border, Sides& sides) {
   sides.host->add_handler([&border, kind = sides.kind.kind](const CachedPtr& before, const CachedPtr& after) {

@@ -163,6 +163,7 @@ constexpr KeyRow kRows[] = {
     {"sync.fromHost.nodes.selector.all", Takes::boolean, "", &SyncConfig::nodes_all},
     {"sync.fromHost.nodes.selector.labels", Takes::labels, "", nullptr, &SyncConfig::nodes_selector},
     {"sync.fromHost.nodes.labels", Takes::strings, "", nullptr, nullptr, nullptr, &SyncConfig::node_labels},
+    {"sync.fromHost.nodes.pseudoNames", Takes::boolean, "", &SyncConfig::pseudo_node_names},
     {"sync.fromHost.nodes.patches", Takes::only_empty, "nodes are shown as they are"},
     {"sync.fromHost.runtimeClasses.enabled", Takes::boolean, "", &SyncConfig::runtime_classes_from_host},
     {"sync.fromHost.runtimeClasses.selector.matchLabels", Takes::labels, "", nullptr,

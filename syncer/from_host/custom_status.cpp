@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sublet/syncer/node_names.h"
 #include "syncer/from_host/tenant_words.h"
 #include "syncer/translate/names.h"
 
@@ -58,7 +59,10 @@ class Telling {
         if (tenant && !tenant->name.empty()) return value.set(tenant->name);
       }
     // Words, as a condition's message is, or "namespace/name".
-    if (text.find_first_of(" /_") != std::string::npos) value.set(in_tenant_words(border_, text, host_name_, about_));
+    if (text.find_first_of(" /_") != std::string::npos)
+      value.set(in_tenant_words(border_, text, host_name_, about_));
+    else if (border_.nodes().are_pseudo())
+      value.set(border_.nodes().member_to_tenant(text));
   }
 
   Border& border_;

@@ -6,6 +6,7 @@
 #include "sublet/base/mutex.h"
 #include "sublet/kube/json_scan.h"
 #include "sublet/net/digest.h"
+#include "sublet/syncer/node_names.h"
 #include "syncer/border.h"
 #include "syncer/from_host/tenant_words.h"
 #include "syncer/translate/names.h"
@@ -41,9 +42,28 @@ const Sides* about(const Border& border, const Value& host_event) {
 // Those that repeats of an event change.
 constexpr std::string_view kGrowing[] = {"count", "lastTimestamp", "series", "message"};
 
+// Of a node that is new the event may come before its Node.
+void meet_nodes(Border& border, const Value& host_event) {
+  NodeNames* const names = border.context().node_names.get();
+  if (!names) return;
+  names->meet(host_event["source"]["host"].text());
+  constexpr std::string_view kAssigned = "Successfully assigned ", kTo = " to ";
+  const std::string_view message = host_event["message"].text();
+  const auto to = message.rfind(kTo);
+  if (message.starts_with(kAssigned) && to != std::string_view::npos) names->meet(message.substr(to + kTo.size()));
+}
+
+// What a container answered its probe or hook stands in these: a tenant must not find out by them which names are
+// nodes'.
+bool repeats_container(std::string_view reason) {
+  return reason == "Unhealthy" || reason == "ProbeWarning" || reason == "FailedPostStartHook" ||
+         reason == "FailedPreStopHook";
+}
+
 Document tenant_event(Border& border, const SyncedKind& about, const Value& host_event, const TenantIdentity& owner,
                       const std::string& name) {
-  Document document = carry_back("Event", host_event, Value());
+  meet_nodes(border, host_event);
+  Document document = carry_back("Event", host_event, Value(), border.context());
   Value root = document.root();
   root.retain([](const Value& field) { return !field.is_null(); });
   root.put("apiVersion", "v1");
@@ -57,8 +77,8 @@ Document tenant_event(Border& border, const SyncedKind& about, const Value& host
   involved.put("namespace", owner.namespace_name);
   involved.put("name", owner.name);
   involved.put("uid", owner.uid);
-  root.put("message",
-           in_tenant_words(border, host_event["message"].text(), host_event["involvedObject"]["name"].text(), owner));
+  root.put("message", in_tenant_words(border, host_event["message"].text(), host_event["involvedObject"]["name"].text(),
+                                      owner, repeats_container(host_event["reason"].text())));
   return document;
 }
 

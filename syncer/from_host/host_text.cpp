@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sublet/syncer/node_names.h"
 #include "syncer/translate/names.h"
 
 namespace sublet::syncer {
@@ -164,7 +165,8 @@ std::string tenant_text(std::string_view said, const HostTextNames& names) {
     at += word.size();
     if (word.empty()) out += message[at++];
   }
-  return out;
+  const TenantObjectName& about = names.about;
+  return names.nodes ? names.nodes->in_text(out, about.namespace_name + "/" + about.name) : out;
 }
 
 }  // namespace sublet::syncer

@@ -32,7 +32,7 @@ bool may_come(const SyncedKind& kind, const kube::CachedObject& host_object) {
 
 Document wanted_of(const Border& border, const SyncedKind& kind, const Value& host_object, const std::string& name) {
   Document document = kind.custom ? mirror_custom(*kind.custom, host_object, border.context())
-                                  : carry_back(kind.carried_as, host_object, Value());
+                                  : carry_back(kind.carried_as, host_object, Value(), border.context());
   Value root = document.root();
   root.put("apiVersion", kind.api_version());
   root.put("kind", kind.kubernetes_kind());

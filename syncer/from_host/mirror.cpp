@@ -3,6 +3,7 @@
 
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/mirrored_kinds.h"
+#include "sublet/syncer/node_names.h"
 #include "syncer/border.h"
 #include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
@@ -151,32 +152,51 @@ bool is_of_shown_nodes_devices(const Border& border, std::string_view name) {
   return slice && is_of_shown_node(border, slice->text({"spec", "nodeName"}));
 }
 
-Result<Requeue> reconcile_mirror(Border& border, const Sides& sides, const std::string&, const std::string& name) {
-  const SyncedKind& kind = sides.kind;
-  const bool wanted = is_wanted(kind, border.context()) && (!kind.comes || kind.comes(border, name));
-  const auto tenant_cached = sides.tenant->get("", name);
-  const auto host_cached = sides.host->get("", name);
-  if (host_cached && wanted) {
-    const Document want = mirrored(kind, host_cached->document().root(), border.context());
-    if (!tenant_cached) return create_mirror(border, kind, want);
-    if (auto current = bring_up_to_date(border, kind, tenant_cached->document().root(), want.root()); !current) {
-      if (!current.error().is(Reason::invalid)) return fail(current.error());
-      // An immutable field (a RuntimeClass's handler) changed on the host: made anew.
-      kube::DeleteOptions options;
-      options.uid = tenant_cached->uid;
-      ++border.tenant_writes;
-      (void)border.tenant.remove(kind.resource, "", name, options);
-      return std::chrono::milliseconds(50);
-    }
-    return Requeue();
-  }
-  if (!tenant_cached || !tenant_cached->document()["metadata"]["labels"].has(kLabelFromHost)) return Requeue();
+namespace {
+
+Outcome remove_mirror(Border& border, const SyncedKind& kind, const kube::CachedObject& tenant_object) {
   kube::DeleteOptions options;
-  options.uid = tenant_cached->uid;
+  options.uid = tenant_object.uid;
   ++border.tenant_writes;
-  const auto removed = border.tenant.remove(kind.resource, "", name, options);
-  if (removed || removed.error().is(Reason::not_found)) return Requeue();
+  const auto removed = border.tenant.remove(kind.resource, "", tenant_object.name, options);
+  if (removed || removed.error().is(Reason::not_found)) return {};
   return fail(removed.error());
+}
+
+// What the tenant has, or should have, under that name.
+Result<Requeue> settle_mirror(Border& border, const Sides& sides, const std::string& tenant_name) {
+  const SyncedKind& kind = sides.kind;
+  const auto tenant_cached = sides.tenant->get("", tenant_name);
+  const auto host_cached = host_object_of(sides, tenant_name);
+  const bool wanted =
+      host_cached && is_wanted(kind, border.context()) && (!kind.comes || kind.comes(border, host_cached->name));
+  if (!wanted) {
+    if (!tenant_cached || !tenant_cached->document()["metadata"]["labels"].has(kLabelFromHost)) return Requeue();
+    const auto removed = remove_mirror(border, kind, *tenant_cached);
+    return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
+  }
+  const Document want = mirrored(kind, host_cached->document().root(), border.context());
+  if (!tenant_cached) return create_mirror(border, kind, want);
+  if (auto current = bring_up_to_date(border, kind, tenant_cached->document().root(), want.root()); !current) {
+    if (!current.error().is(Reason::invalid)) return fail(current.error());
+    // An immutable field (a RuntimeClass's handler) changed on the host: made anew.
+    (void)remove_mirror(border, kind, *tenant_cached);
+    return std::chrono::milliseconds(50);
+  }
+  return Requeue();
+}
+
+}  // namespace
+
+// The key is the name of whichever side has changed. Where the two differ, what bears the host's name in the tenant is
+// from a time when they did not, or the other way round: then it goes.
+Result<Requeue> reconcile_mirror(Border& border, const Sides& sides, const std::string&, const std::string& name) {
+  auto settled = settle_mirror(border, sides, name);
+  if (!settled || !sides.kind.tenant_name) return settled;
+  const std::string tenant_name = (border.nodes().*sides.kind.tenant_name)(name);
+  if (tenant_name == name) return settled;
+  auto other = settle_mirror(border, sides, tenant_name);
+  return !other || *other ? other : settled;
 }
 
 }  // namespace sublet::syncer

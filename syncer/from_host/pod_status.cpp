@@ -134,8 +134,9 @@ bool has_conditions_of_tenant(const Value& tenant_pod) {
   return false;
 }
 
-Document tenant_pod_status(const Value& host_pod, const Value& tenant_pod, const InTenantWords& in_tenant_words) {
-  Document status = carry_back("PodStatus", host_pod["status"], tenant_pod);
+Document tenant_pod_status(const TranslateContext& context, const Value& host_pod, const Value& tenant_pod,
+                           const InTenantWords& in_tenant_words) {
+  Document status = carry_back("PodStatus", host_pod["status"], tenant_pod, context);
   put_in_tenant_words(status.root(), in_tenant_words);
   if (const Value qos = tenant_pod["status"]["qosClass"]) status.root().put("qosClass", qos);
   put_observed_generation(status.root(), host_pod, tenant_pod);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "sublet/schema/document.h"
+#include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
 
@@ -19,7 +20,7 @@ namespace sublet::syncer {
 bool has_conditions_of_tenant(const schema::Value& tenant_pod);
 /// A text of the host in the tenant's names (tenant_words.h).
 using InTenantWords = std::function<std::string(std::string_view text)>;
-schema::Document tenant_pod_status(const schema::Value& host_pod, const schema::Value& tenant_pod,
-                                   const InTenantWords& in_tenant_words);
+schema::Document tenant_pod_status(const TranslateContext& context, const schema::Value& host_pod,
+                                   const schema::Value& tenant_pod, const InTenantWords& in_tenant_words);
 
 }  // namespace sublet::syncer

@@ -9,7 +9,7 @@ using schema::Document;
 
 std::string status(std::string_view host_pod, std::string_view tenant_pod) {
   const auto host = std::move(*Document::parse_json(host_pod)), tenant = std::move(*Document::parse_json(tenant_pod));
-  return tenant_pod_status(host.root(), tenant.root(),
+  return tenant_pod_status({}, host.root(), tenant.root(),
                            [](std::string_view text) { return std::string(text); })["conditions"]
       .to_json();
 }
@@ -35,7 +35,7 @@ TEST(TenantPodStatus, SaysWhatTheHostSaysInTheTenantsWords) {
   const auto tenant = std::move(
       *Document::parse_json(R"({"spec":{"containers":[{"name":"c"},{"name":"d"}]},"status":{"phase":"Pending"}})"));
   const auto words = [](std::string_view text) { return "<" + std::string(text) + ">"; };
-  const Document status = tenant_pod_status(host.root(), tenant.root(), words);
+  const Document status = tenant_pod_status({}, host.root(), tenant.root(), words);
   EXPECT_EQ(status["message"].text(), "<said>");
   EXPECT_EQ(status["conditions"].at(0)["message"].text(), "<said>");
   const auto containers = status["containerStatuses"];

@@ -38,11 +38,13 @@ std::optional<TenantIdentity> tenant_of(Border& border, const Sides& sides, cons
 }
 
 std::string in_tenant_words(Border& border, std::string_view text, std::string_view host_name,
-                            const TenantIdentity& about) {
+                            const TenantIdentity& about, bool own_words) {
   const auto tenant_object = [&border](const std::string& name) { return tenant_object_of(border, name); };
-  return tenant_text(
-      text,
-      {border.host_namespace(), tenant_object, std::string(host_name), {about.namespace_name, about.name, about.uid}});
+  return tenant_text(text, {border.host_namespace(),
+                            tenant_object,
+                            std::string(host_name),
+                            {about.namespace_name, about.name, about.uid},
+                            own_words ? nullptr : &border.nodes()});
 }
 
 }  // namespace sublet::syncer

@@ -16,7 +16,8 @@ std::optional<TenantIdentity> tenant_of(Border& border, const Sides& sides, cons
 
 /// A text about the tenant's object `about`, which is `host_name` on the host: that name becomes the tenant's as it
 /// stands, every other object of the tenant's "namespace/name", and what is somebody else's is masked (host_text.h).
+/// With what the tenant's own containers say in it, which knows no node, `own_words`: nodes' names stay.
 std::string in_tenant_words(Border& border, std::string_view text, std::string_view host_name,
-                            const TenantIdentity& about);
+                            const TenantIdentity& about, bool own_words = false);
 
 }  // namespace sublet::syncer

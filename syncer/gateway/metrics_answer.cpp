@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sublet/base/status_json.h"
+#include "sublet/syncer/node_names.h"
 #include "sublet/syncer/translate.h"
 
 namespace sublet::syncer {
@@ -45,9 +46,9 @@ void add_pod(kube::MetricsAnswer& answer, const Value& item, const LogGatewayOpt
 
 void add_node(kube::MetricsAnswer& answer, const Value& item, const LogGatewayOptions& options) {
   const Value metadata = item["metadata"];
-  const auto labels = options.measured_node(metadata["name"].string());
-  if (!labels || !answer.wants("", metadata["name"].text(), labels->root())) return;
-  const Value made = answer.add("", metadata["name"].text(), labels->root(), metadata["creationTimestamp"].text());
+  const auto node = options.measured_node(metadata["name"].string());
+  if (!node || !answer.wants("", node->name, node->labels.root())) return;
+  const Value made = answer.add("", node->name, node->labels.root(), metadata["creationTimestamp"].text());
   put_measured(made, item);
   if (item.has("usage")) Value(made).put("usage", item["usage"]);
 }
@@ -70,7 +71,12 @@ Result<std::string> host_target(const kube::MetricsQuestion& question, const Log
   if (question.about == About::api) return root;
   for (const std::string& name : {question.name, question.namespace_name})
     if (!name.empty() && !is_name(name)) return bad_request("this is no object's name");
-  if (question.about == About::nodes) return root + "/nodes" + (question.name.empty() ? "" : "/" + question.name);
+  if (question.about == About::nodes) {
+    const auto host_node = [&](const std::string& name) {
+      return options.node_names ? options.node_names->to_host(name) : name;
+    };
+    return root + "/nodes" + (question.name.empty() ? "" : "/" + host_node(question.name));
+  }
   const std::string pods = root + "/namespaces/" + options.host_namespace + "/pods";
   if (!question.name.empty()) return pods + "/" + options.host_name(question.namespace_name, question.name);
   return pods +

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sublet/syncer/node_names.h"
+
 namespace sublet::syncer {
 namespace {
 
@@ -19,9 +21,9 @@ LogGatewayOptions options() {
     return MeasuredPod{
         "shop", host_pod.substr(0, host_pod.find('-')), Document::parse_json(R"({"app":"mine"})").value(), {"main"}};
   };
-  made.measured_node = [](const std::string& node) -> std::optional<Document> {
+  made.measured_node = [](const std::string& node) -> std::optional<MeasuredNode> {
     if (node != "n1") return std::nullopt;
-    return Document::parse_json(R"({"zone":"a"})").value();
+    return MeasuredNode{node, Document::parse_json(R"({"zone":"a"})").value()};
   };
   return made;
 }
@@ -90,6 +92,25 @@ TEST(MetricsAnswer, OnlyNodesThatTheTenantSees) {
       << answer;
   EXPECT_EQ(answer.find("n2"), std::string::npos);
   EXPECT_TRUE(told({About::nodes, "", "n2"}, node("n2")).starts_with("404 "));
+}
+
+TEST(MetricsAnswer, NodesHaveTheTenantsNames) {
+  LogGatewayOptions pseudo = options();
+  const auto names = std::make_shared<NodeNames>("key");
+  names->know({"n1"});
+  pseudo.node_names = names;
+  pseudo.measured_node = [&](const std::string& node) -> std::optional<MeasuredNode> {
+    return MeasuredNode{names->to_tenant(node), Document::object()};
+  };
+  const std::string name = names->to_tenant("n1"), nodes = "/apis/metrics.k8s.io/v1beta1/nodes/";
+  EXPECT_EQ(host_target({About::nodes, "", name}, pseudo).value(), nodes + "n1");
+  EXPECT_NE(host_target({About::nodes, "", "n1"}, pseudo).value(), nodes + "n1") << "a guess is asked of nobody";
+  const std::string measured = R"({"metadata":{"name":"n1"},"usage":{"cpu":"5n"}})";
+  const auto all = tenant_answer({About::nodes}, pseudo, 200, list(measured)).body;
+  EXPECT_NE(all.find("\"name\":\"" + name), std::string::npos) << all;
+  EXPECT_EQ(all.find("n1"), std::string::npos) << all;
+  EXPECT_EQ(tenant_answer({About::nodes, "", name}, pseudo, 200, measured).code, 200);
+  EXPECT_EQ(tenant_answer({About::nodes, "", "n1"}, pseudo, 200, measured).code, 404);
 }
 
 TEST(MetricsAnswer, WhatTheHostSaysOfItselfIsNotPassedOn) {

@@ -1,6 +1,7 @@
 // Kinds of which every tenant object stands on the host, as Services do; the status that the host gives them comes
 // back.
 #include "sublet/patches/patch.h"
+#include "sublet/syncer/node_names.h"
 #include "syncer/border.h"
 #include "syncer/from_host/custom_status.h"
 #include "syncer/from_host/tenant_words.h"
@@ -32,7 +33,7 @@ void put_messages_in_words(Border& border, const Value& value, std::string_view 
 // What the host says of the fields that cross by these rows, and the tenant does not know yet; the others are not ours.
 Document status_difference(Border& border, std::string_view rows, const Value& tenant_object,
                            const Value& host_object) {
-  const Document wanted = carry_back(rows, host_object["status"], tenant_object);
+  const Document wanted = carry_back(rows, host_object["status"], tenant_object, border.context());
   const Value metadata = tenant_object["metadata"];
   put_messages_in_words(border, wanted.root(), host_object["metadata"]["name"].text(),
                         {metadata["namespace"].string(), metadata["name"].string(), metadata["uid"].string()});
@@ -66,18 +67,24 @@ std::string_view status_endpoint(const Border& border, const SyncedKind& kind) {
   return served != border.context().served_kinds.end() && served->second.has_status ? "status" : "";
 }
 
+// Volumes may be named after their node, and a note says for which one they are. Classes keep the host's names.
+std::string told(const Border& border, std::string_view place, std::string_view value) {
+  if (place == "volume.kubernetes.io/selected-node") return border.nodes().to_tenant(value);
+  return place == "storageClassName" ? std::string(value) : border.nodes().value_to_tenant(value);
+}
+
 // What the host has filled in where the tenant's said nothing (SyncedKind::host_fills, host_notes).
 Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
                             const Value& host_object) {
   Document patch = Document::object();
   for (const std::string_view field : words(kind.host_fills)) {
-    const Value theirs = host_object["spec"][field];
-    if (theirs && tenant_object["spec"][field].text().empty() && !theirs.equals(tenant_object["spec"][field]))
-      patch.root().object("spec").put(field, theirs);
+    const std::string theirs = told(border, field, host_object["spec"][field].text());
+    if (!theirs.empty() && tenant_object["spec"][field].text().empty()) patch.root().object("spec").put(field, theirs);
   }
   for (const std::string_view note : words(kind.host_notes)) {
-    const Value theirs = host_object["metadata"]["annotations"][note];
-    if (theirs && !theirs.equals(tenant_object["metadata"]["annotations"][note]))
+    const Value said = host_object["metadata"]["annotations"][note];
+    const std::string theirs = told(border, note, said.text());
+    if (said && theirs != tenant_object["metadata"]["annotations"][note].text())
       patch.root().object("metadata").object("annotations").put(note, theirs);
   }
   if (patch.root().empty()) return {};

@@ -7,11 +7,13 @@
 #include "sublet/base/metrics.h"
 #include "sublet/base/mutex.h"
 #include "sublet/patches/patch.h"
+#include "sublet/syncer/node_names.h"
 #include "syncer/border.h"
 #include "syncer/from_host/pod_status.h"
 #include "syncer/from_host/tenant_words.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/translate/reserved_keys.h"
+#include "syncer/translate/rewrites.h"
 
 namespace sublet::syncer {
 namespace {
@@ -287,6 +289,16 @@ Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
   return false;
 }
 
+// One without which there is none for the pod; "": there may be others. It comes back when that node does: the host
+// pod would keep the name that no node has.
+std::string awaited_node(const PodPair& pair, const Value& tenant_pod) {
+  Border& border = pair.border;
+  std::vector<std::string> missing = missing_nodes(border.context(), tenant_pod);
+  for (const std::string& node : missing) border.awaited_claims.await(queue_key("Node", "", node), pair.key());
+  if (!missing.empty()) missing = missing_nodes(border.context(), tenant_pod);  // it may have come meanwhile
+  return missing.empty() ? "" : missing.front();
+}
+
 // No host pod in the cache.
 Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
@@ -314,6 +326,11 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
     record_tenant_event(border, tenant_pod, "Warning", "SyncDenied", why);
     return kUnshownWait;
   }
+  if (const std::string node = awaited_node(pair, tenant_pod); !node.empty()) {
+    record_tenant_event(border, tenant_pod, "Warning", "SyncDenied",
+                        "node \"" + node + "\", where alone the pod may go, is none of those that the host shows");
+    return kUnshownWait;
+  }
   const auto waits = waits_for_claim(pair, tenant_pod);
   if (!waits) return fail(waits.error());
   if (*waits) return Requeue(kClaimLooked);
@@ -339,7 +356,7 @@ Result<bool> bind_tenant_pod(PodPair& pair, std::string_view node) {
   Value target = root.object("target");
   target.put("apiVersion", "v1");
   target.put("kind", "Node");
-  target.put("name", node);
+  target.put("name", pair.border.nodes().to_tenant(node));
   ++pair.border.tenant_writes;
   const auto bound = pair.border.tenant.send(
       pair.border.tenant.create_request(kPods, pair.tenant_namespace, root, pair.tenant_name, "binding"));
@@ -350,10 +367,11 @@ Result<bool> bind_tenant_pod(PodPair& pair, std::string_view node) {
 }
 
 Outcome bring_status_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
-  const Document wanted = tenant_pod_status(host_pod, tenant_pod, [&pair](std::string_view text) {
-    return in_tenant_words(pair.border, text, pair.host_name,
-                           {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
-  });
+  const Document wanted =
+      tenant_pod_status(pair.border.context(), host_pod, tenant_pod, [&pair](std::string_view text) {
+        return in_tenant_words(pair.border, text, pair.host_name,
+                               {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
+      });
   Document difference = patches::make_merge_patch(tenant_pod["status"], wanted.root());
   if (difference.root().empty()) return {};
   Document patch = Document::object();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "sublet/syncer/node_names.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/translation.h"
 
@@ -294,12 +295,28 @@ void translate_custom(Translation& translation, const CustomResource& resource, 
   Crossing(translation, resource, host).run();
 }
 
+namespace {
+
+// Of a kind that nobody here knows, any text may name a node.
+void name_nodes_in(const NodeNames& nodes, const Value& value) {
+  for (Value child : value)
+    if (child.is_string())
+      child.set(nodes.member_to_tenant(child.text()));
+    else
+      name_nodes_in(nodes, child);
+}
+
+}  // namespace
+
 Document mirror_custom(const CustomResource& resource, const Value& host_object, const TranslateContext& context) {
   Document document = Document::copy_of(host_object);
   Value root = document.root();
   root.put("metadata", carry_back("MirrorMeta", host_object["metadata"], Value(), context).root());
   for (const Place& place : resource.left_out)
     visit(root, place, 0, "", [&](Value parent, Value, const std::string&) { parent.erase(place.back()); });
+  if (const NodeNames& nodes = node_names_of(context); nodes.are_pseudo())
+    for (const Value member : root)
+      if (member.is_object() && member.key() != "metadata") name_nodes_in(nodes, member);
   return document;
 }
 

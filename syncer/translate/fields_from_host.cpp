@@ -14,9 +14,11 @@ std::vector<TypeRows> pod_status() {
   return {
       {"PodStatus",
        {
-           copy("phase message reason nominatedNodeName hostIP podIP startTime resize allocatedResources"),
+           copy("phase message reason podIP startTime resize allocatedResources"),
+           rewrite("nominatedNodeName", name_node),
+           clamp("hostIP", leave_out_where_hidden),
            walk("conditions", "PodCondition"),
-           walk("hostIPs", "HostIP"),
+           clamp("hostIPs", leave_out_where_hidden, "HostIP"),
            walk("podIPs", "PodIP"),
            clamp("initContainerStatuses containerStatuses ephemeralContainerStatuses", keep_own_containers,
                  "ContainerStatus"),
@@ -54,7 +56,7 @@ std::vector<TypeRows> pod_status() {
       {"ContainerUser", {walk("linux", "LinuxContainerUser")}},
       {"LinuxContainerUser", {copy("uid gid supplementalGroups")}},
       {"ResourceStatus", {copy("name"), walk("resources", "ResourceHealth")}},
-      {"ResourceHealth", {copy("resourceID health message")}},
+      {"ResourceHealth", {rewrite("resourceID message", hide_nodes_in_text), copy("health")}},
   };
 }
 
@@ -99,8 +101,9 @@ std::vector<TypeRows> events() {
            copy("apiVersion kind"),
            force("metadata", "the tenant object's namespace and a name made of its own"),
            walk("involvedObject", "EventObject"),
-           copy("reason message firstTimestamp lastTimestamp count type eventTime action reportingComponent "
-                "reportingInstance"),
+           copy("reason message firstTimestamp lastTimestamp count type eventTime action"),
+           rewrite("reportingInstance", hide_reporter),
+           rewrite("reportingComponent", hide_nodes_in_text),
            walk("source", "EventSource"),
            walk("series", "EventSeries"),
            drop("related", kHostNames),
@@ -109,7 +112,7 @@ std::vector<TypeRows> events() {
        {force("kind namespace name uid apiVersion", "the tenant object's"),
         drop("resourceVersion", "the host object's"), copy("fieldPath")},
        "io.k8s.api.core.v1.ObjectReference"},
-      {"EventSource", {copy("component host")}},
+      {"EventSource", {rewrite("component", hide_nodes_in_text), rewrite("host", name_node)}},
       {"EventSeries", {copy("count lastObservedTime")}},
   };
 }
@@ -118,23 +121,39 @@ std::vector<TypeRows> nodes() {
   return {
       // Of everything that is mirrored.
       {"MirrorMeta",
-       {copy("name labels"),
+       {copy("name"), rewrite("labels", hide_nodes_in_labels),
+        drop("generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
+             "deletionGracePeriodSeconds annotations ownerReferences finalizers managedFields",
+             "the host's own")},
+       "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
+      // Of what bears the name of a node, and of what bears it within its own.
+      {"OfNodeMeta",
+       {rewrite("name", name_node), rewrite("labels", hide_nodes_in_labels),
+        drop("generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
+             "deletionGracePeriodSeconds annotations ownerReferences finalizers managedFields",
+             "the host's own")},
+       "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
+      {"SliceMeta",
+       {rewrite("name", name_object_of_node), rewrite("labels", hide_nodes_in_labels),
         drop("generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
              "deletionGracePeriodSeconds annotations ownerReferences finalizers managedFields",
              "the host's own")},
        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
       {"NodeMeta",
-       {copy("name"), clamp("labels", keep_shown_node_labels),
+       {rewrite("name", name_node), clamp("labels", keep_shown_node_labels),
         drop("generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
              "deletionGracePeriodSeconds annotations ownerReferences finalizers managedFields",
              "the host's own")},
        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
       {"Node",
-       {copy("apiVersion kind"), walk("metadata", "NodeMeta"), walk("spec", "NodeSpec"), walk("status", "NodeStatus")}},
+       {copy("apiVersion kind"), walk("metadata", "NodeMeta"), walk("spec", "NodeSpec"), walk("status", "NodeStatus")},
+       {},
+       name_in_node},
       {"NodeSpec",
-       {copy("podCIDR podCIDRs unschedulable"), drop("providerID externalID", "the host's account with its provider"),
-        walk("taints", "Taint"), drop("configSource", "the kubelet's, on the host")}},
-      {"Taint", {copy("key value effect timeAdded")}},
+       {clamp("podCIDR podCIDRs", leave_out_where_hidden), copy("unschedulable"),
+        drop("providerID externalID", "the host's account with its provider"), walk("taints", "Taint"),
+        drop("configSource", "the kubelet's, on the host")}},
+      {"Taint", {copy("key effect timeAdded"), rewrite("value", hide_nodes_in_value)}},
       {"NodeStatus",
        {
            copy("capacity allocatable phase declaredFeatures"),
@@ -142,13 +161,14 @@ std::vector<TypeRows> nodes() {
            drop("images", "what other tenants run"),
            drop("config", "the kubelet's, on the host"),
            walk("conditions", "NodeCondition"),
-           walk("addresses", "NodeAddress"),
+           clamp("addresses", hide_node_addresses, "NodeAddress"),
            walk("daemonEndpoints", "NodeDaemonEndpoints"),
            walk("nodeInfo", "NodeSystemInfo"),
            walk("runtimeHandlers", "NodeRuntimeHandler"),
            walk("features", "NodeFeatures"),
        }},
-      {"NodeCondition", {copy("type status lastHeartbeatTime lastTransitionTime reason message")}},
+      {"NodeCondition",
+       {copy("type status lastHeartbeatTime lastTransitionTime reason"), rewrite("message", hide_nodes_in_text)}},
       {"NodeAddress", {copy("type address")}},
       {"NodeDaemonEndpoints", {walk("kubeletEndpoint", "DaemonEndpoint")}},
       {"DaemonEndpoint", {copy("Port")}},

@@ -62,7 +62,9 @@ std::string host_name(std::string_view tenant_name, std::string_view tenant_name
   return hashed_name(tenant_name, {tenant_name, tenant_namespace, virtual_cluster});
 }
 
-std::string key_digest(std::string_view text) { return base32(net::sha256(text), kDigestChars); }
+std::string key_digest(std::string_view text) { return name_digest(net::sha256(text)); }
+
+std::string name_digest(const std::array<unsigned char, 32>& digest) { return base32(digest, kDigestChars); }
 
 std::optional<TenantNames> tenant_names(std::string_view host_name, std::string_view virtual_cluster) {
   // A sentence that ends in a name is none.

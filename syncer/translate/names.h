@@ -6,6 +6,7 @@
 // Pure; any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ std::string token_batch(std::string_view creation_timestamp, std::string_view po
 inline constexpr int kTokenShards = 32;
 /// 26 characters of lower case and digits: 130 bits of SHA-256.
 std::string key_digest(std::string_view text);
+/// The same of any digest of 256 bits.
+std::string name_digest(const std::array<unsigned char, 32>& digest);
 /// Host Secret that carries the service-account tokens of such a batch.
 std::string host_token_secret_name(std::string_view batch, std::string_view tenant_namespace,
                                    std::string_view virtual_cluster);

@@ -7,6 +7,7 @@
 #include "sublet/kube/selectors.h"
 #include "sublet/net/digest.h"
 #include "sublet/podsecurity/check_pod.h"
+#include "sublet/syncer/node_names.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/overruled.h"
@@ -105,6 +106,10 @@ std::optional<std::string> tenant_fact(const Translation& translation, std::stri
   const Value metadata = translation.tenant()["metadata"];
   if (path == "metadata.name" || path == "metadata.namespace" || path == "metadata.uid")
     return metadata[path.substr(path.find('.') + 1)].string();
+  if (path == "spec.nodeName" && translation.nodes().are_pseudo()) {
+    std::string node = only_node(translation.tenant());
+    if (!node.empty()) return node;
+  }
   if (path == "spec.serviceAccountName") return translation.tenant().path("spec.serviceAccountName").string();
   if (const auto key = subscript(path, "metadata.labels")) return metadata["labels"][*key].string();
   if (const auto key = subscript(path, "metadata.annotations")) return metadata["annotations"][*key].string();
@@ -114,6 +119,8 @@ std::optional<std::string> tenant_fact(const Translation& translation, std::stri
 constexpr std::array<std::string_view, 7> kHostFacts{"spec.nodeName", "status.hostIP", "status.hostIPs",
                                                      "status.podIP",  "status.podIPs", "spec.restartPolicy",
                                                      "status.phase"};
+
+constexpr std::array<std::string_view, 3> kNodeFacts{"spec.nodeName", "status.hostIP", "status.hostIPs"};
 
 // The kubelet expands $(NAME) in a literal value; a fact must come out as it is.
 std::string unexpanded(std::string_view text) {
@@ -206,6 +213,12 @@ void answer_variable(Translation& translation, Value variable) {
 }
 
 void refuse_field_path(Translation& translation, Value, Value field) {
+  if (translation.nodes().are_pseudo() && std::ranges::find(kNodeFacts, field.text()) != kNodeFacts.end())
+    return translation.deny(
+        "fieldPath " + field.string() +
+        " would be answered by the node, with its name or address on the host, which this virtual cluster does not "
+        "tell (sync.fromHost.nodes.pseudoNames); spec.nodeName is answered for pods that can only go to one node, as a "
+        "DaemonSet's do");
   if (std::find(kHostFacts.begin(), kHostFacts.end(), field.text()) == kHostFacts.end())
     translation.deny("fieldPath " + field.string() + " is not offered");
 }
@@ -298,6 +311,7 @@ void clamp_tolerations(Translation& translation, Value parent, Value field) {
                      "(allow.pods.tolerations)");
     return false;
   });
+  for (const Value toleration : field) find_named_value(translation, toleration, toleration["value"]);
   if (field.empty()) parent.erase("tolerations");
 }
 
@@ -324,10 +338,16 @@ void refuse_node_key(Translation& translation, std::string_view key, std::string
 }  // namespace
 
 // Elsewhere no node that the tenant sees could run the pod.
-void keep_to_shown_nodes(Translation& translation, Value, Value field) {
-  for (const auto& [key, value] : shown_nodes(translation.context()))
-    if (field.has(key) && field[key].text() != value)
-      translation.deny("this virtual cluster has only nodes with " + key + "=" + value, key);
+void keep_to_shown_nodes(Translation& translation, Value parent, Value field) {
+  find_chosen_nodes(translation, parent, field);
+  const bool hidden = translation.nodes().are_pseudo();
+  for (const auto& [key, value] : shown_nodes(translation.context())) {
+    if (!field.has(key) || field[key].text() == value) continue;
+    // Whose name the tenant means only the syncer can tell, and what the template says is the host's.
+    if (hidden && NodeNames::names_nodes(key) && !translation.context().node_names) continue;
+    translation.deny(
+        "this virtual cluster has only nodes with " + (hidden ? "another value of " + key : key + "=" + value), key);
+  }
   for (const Value label : field) refuse_node_key(translation, label.key(), label.key());
 }
 

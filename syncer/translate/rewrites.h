@@ -95,6 +95,31 @@ void refuse_selinux_type(Translation& translation, schema::Value parent, schema:
 void clamp_secret_type(Translation& translation, schema::Value parent, schema::Value field);
 void keep_only_headless(Translation& translation, schema::Value parent, schema::Value field);
 
+// Nodes by the tenant's names (NodeNames): where those are the host's, all of these leave everything as it is.
+/// A label, or the field metadata.name, by which a pod chooses nodes: map, requirement, topology.
+void find_chosen_nodes(Translation& translation, schema::Value parent, schema::Value labels);
+void find_required_nodes(Translation& translation, schema::Value requirement, schema::Value values);
+void find_named_value(Translation& translation, schema::Value parent, schema::Value field);
+/// The name of the one node that a pod can only go to, or is on; "": there may be several.
+std::string only_node(const schema::Value& tenant_pod);
+/// What keeps a pod from every node: names that it asks for, none of which is a known node's. Empty: nothing does.
+std::vector<std::string> missing_nodes(const TranslateContext& context, const schema::Value& tenant_pod);
+/// What comes back: a node's name; an object's that bears it; a value, or values, that may; a text.
+void name_node(Translation& translation, schema::Value parent, schema::Value field);
+void name_object_of_node(Translation& translation, schema::Value parent, schema::Value field);
+void hide_nodes_in_value(Translation& translation, schema::Value parent, schema::Value field);
+void hide_nodes_in_labels(Translation& translation, schema::Value parent, schema::Value field);
+void hide_nodes_in_text(Translation& translation, schema::Value parent, schema::Value field);
+/// Of who reports: a kubelet is its node; others tell where they run.
+void hide_reporter(Translation& translation, schema::Value parent, schema::Value field);
+void hide_node_addresses(Translation& translation, schema::Value parent, schema::Value field);
+/// A driver's name of the node.
+void hide_node_id(Translation& translation, schema::Value parent, schema::Value field);
+/// Addresses, and ranges of them, that tell nodes apart.
+void leave_out_where_hidden(Translation& translation, schema::Value parent, schema::Value field);
+/// Before the rows of a node: its hostname label, and its address of that kind, are as its name.
+void name_in_node(Translation& translation, schema::Value node);
+
 // Steps of other kinds (HostKind).
 /// The host's disruption controller cannot count what it sees no controllers of: it gets the tenant's number.
 void count_budget(const Translation& translation, schema::Value host_budget);

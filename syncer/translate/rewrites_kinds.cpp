@@ -213,13 +213,14 @@ bool selects_nodes(const patches::SyncConfig& config, std::string_view key) {
 
 }  // namespace
 
-void keep_shown_node_labels(Translation& translation, Value, Value field) {
+void keep_shown_node_labels(Translation& translation, Value parent, Value field) {
   const patches::SyncConfig& config = translation.config();
   field.retain([&](Value label) {
     const auto allows = [&](std::string_view pattern) { return key_matches(pattern, label.key()); };
     return std::ranges::any_of(kNodeLabels, allows) || std::ranges::any_of(config.node_labels, allows) ||
            selects_nodes(config, label.key());
   });
+  hide_nodes_in_labels(translation, parent, field);
 }
 
 void leave_blank(Translation&, Value, Value field) { field.set(""); }

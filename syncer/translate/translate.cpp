@@ -4,6 +4,7 @@
 
 #include "sublet/net/digest.h"
 #include "sublet/podsecurity/check_pod.h"
+#include "sublet/syncer/node_names.h"
 #include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/metadata.h"
@@ -76,6 +77,12 @@ std::string hash_of(const Value& host_object) { return net::sha256_hex(host_obje
 const patches::SyncConfig& config_of(const TranslateContext& context) {
   static const patches::SyncConfig by_default;
   return context.resolved_template ? context.resolved_template->config() : by_default;
+}
+
+const NodeNames& node_names_of(const TranslateContext& context) {
+  static const NodeNames of_the_host, of_nobody(NodeNames::new_key(Random::system()));
+  if (context.node_names) return *context.node_names;
+  return config_of(context).pseudo_node_names ? of_nobody : of_the_host;
 }
 
 tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind_name,

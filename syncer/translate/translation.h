@@ -60,6 +60,7 @@ class Translation {
 
   const TranslateContext& context() const { return context_; }
   const patches::SyncConfig& config() const;
+  const NodeNames& nodes() const { return node_names_of(context_); }
   /// What the template lets tenants decide; the defaults without one.
   const patches::Allowed& allowed() const;
   /// Of this object's kind.

@@ -131,7 +131,9 @@ void gateway(std::string_view input) {
       if (host_pod != "web-x-default-x-rag") return std::nullopt;
       return syncer::MeasuredPod{"default", "web", schema::Document::object(), {"main"}};
     };
-    options.measured_node = [](const std::string&) { return std::optional(schema::Document::object()); };
+    options.measured_node = [](const std::string& node) {
+      return std::optional(syncer::MeasuredNode{node, schema::Document::object()});
+    };
     syncer::LogGateway gateway(loop, std::make_shared<OneJob>(job), std::make_shared<Host>(input), std::move(options));
     gateway.start();
     turn(loop);

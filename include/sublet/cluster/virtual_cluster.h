@@ -88,6 +88,8 @@ struct VirtualCluster {
   std::string syncer_folder() const { return folder + "/syncer"; }
   std::string host_token_path() const { return syncer_folder() + "/host-token.json"; }
   std::string audit_folder() const { return syncer_folder() + "/audit"; }
+  /// What pseudo names of nodes are made with: the syncer's alone, in its folder.
+  std::string node_names_key_path() const { return syncer_folder() + "/node-names.key"; }
   std::string syncer_ready_path() const { return syncer_folder() + "/ready"; }
   /// `daemon`: one of kDaemons.
   std::string log_path(const std::string& daemon) const { return folder + "/" + daemon + ".log"; }
@@ -104,6 +106,9 @@ struct VirtualCluster {
 
 /// The border's context: the record and its template, resolved. Errors are those of the template.
 Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster);
+
+/// The key of its pseudo names of nodes (NodeNames), made at the first call: names stay while the file does.
+Result<std::string> node_names_key(const VirtualCluster& cluster);
 
 /// The syncer's ServiceAccount in the host namespace, and its name as a user of the host
 /// ("system:serviceaccount:team:sublet-syncer-rag").

@@ -87,7 +87,8 @@ struct SyncConfig {
   // sync.fromHost.<kind>.selector as a label selector.
   std::string runtime_classes_selector, nodes_selector, storage_classes_selector, ingress_classes_selector,
       priority_classes_selector, csi_drivers_selector, csi_nodes_selector, device_classes_selector;
-  bool nodes_all = true;                 // sync.fromHost.nodes.selector.all; false goes with labels
+  bool nodes_all = true;           // sync.fromHost.nodes.selector.all; false goes with labels
+  bool pseudo_node_names = false;  // sync.fromHost.nodes.pseudoNames: tenants do not learn the host's (node_names.h)
   std::vector<std::string> node_labels;  // sync.fromHost.nodes.labels: keys shown beside the usual ones; "a/*" for all
   std::string controllers = "builtin";   // controllers: who runs workloads: builtin, upstream or none
   // controlPlane.distro.k8s.controllerManager: false is `controllers: none`; what upstream's is called with beside ours

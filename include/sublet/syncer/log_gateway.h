@@ -39,6 +39,14 @@ struct MeasuredPod {
   std::vector<std::string> containers;  // that the tenant knows
 };
 
+/// A node that the tenant has.
+struct MeasuredNode {
+  std::string name;
+  schema::Document labels;
+};
+
+class NodeNames;
+
 struct LogGatewayOptions {
   std::string virtual_cluster_uid;  // which our host objects bear
   std::string host_namespace;
@@ -46,10 +54,12 @@ struct LogGatewayOptions {
   std::function<std::string(const std::string& tenant_namespace, const std::string& tenant_pod)> host_name;
   std::size_t streams_max = kLogStreamsMax;
   net::AddressRules call_rules = {};  // where pods' addresses may lie
-  /// Whose pod has this name in the host namespace, and the labels of the node of this name: as the tenant has them;
+  /// Whose pod has this name in the host namespace, and the node of this name: as the tenant has them;
   /// nullopt: it has none. Syncer::measured_pod() and measured_node().
   std::function<std::optional<MeasuredPod>(const std::string& host_pod)> measured_pod = nullptr;
-  std::function<std::optional<schema::Document>(const std::string& host_node)> measured_node = nullptr;
+  std::function<std::optional<MeasuredNode>(const std::string& host_node)> measured_node = nullptr;
+  /// Null: nodes are called as on the host, and nothing of a session is read (docs/decisions/sessions-as-bytes.md).
+  std::shared_ptr<const NodeNames> node_names = nullptr;
 };
 
 class LogGateway {

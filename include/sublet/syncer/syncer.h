@@ -72,7 +72,7 @@ class Syncer {
   SyncerStats stats() const;
   /// For LogGatewayOptions: as both copies know it, by the uids that they give the pod; only nodes that the tenant has.
   std::optional<MeasuredPod> measured_pod(const std::string& host_pod) const;
-  std::optional<schema::Document> measured_node(const std::string& host_node) const;
+  std::optional<MeasuredNode> measured_node(const std::string& host_node) const;
 
  private:
   struct Impl;

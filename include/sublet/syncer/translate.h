@@ -40,6 +40,8 @@ inline constexpr std::string_view kAnnotationWritten = "sublet.dev/written";
 std::string host_name(std::string_view tenant_name, std::string_view tenant_namespace,
                       std::string_view virtual_cluster);
 
+class NodeNames;
+
 /// How the host serves a custom resource that the template lets cross.
 struct ServedKind {
   std::string version, kind;
@@ -69,12 +71,16 @@ struct TranslateContext {
   std::map<std::string, ServedKind, std::less<>> served_kinds;
   /// Kubernetes' own kinds that only some hosts serve, and this one does not. Asked of the host likewise.
   std::set<std::string, std::less<>> unserved_kinds;
+  /// What the tenant calls the host's nodes (node_names.h); its keeper is the syncer. None: the host's own names, or,
+  /// where the template asks for pseudo names, some that mean no node: for who only judges what crosses.
+  std::shared_ptr<NodeNames> node_names;
   // NetworkPolicies only:
   /// The tenant's namespaces whose labels a selector accepts; the caller gives it, for they change. None: no namespace.
   std::function<std::vector<std::string>(const schema::Value& namespace_selector)> namespaces_selected;
 };
 /// The template's configuration, or the default one.
 const patches::SyncConfig& config_of(const TranslateContext& context);
+const NodeNames& node_names_of(const TranslateContext& context);
 
 /// A reason why an object may not cross the border; becomes the admission error at the tenant's API server.
 struct Denied {
