@@ -14,10 +14,12 @@
 #include "sublet/schema/document.h"
 #include "sublet/schema/engine.h"
 #include "sublet/syncer/host_audit.h"
+#include "sublet/syncer/node_names.h"
 #include "sublet/syncer/translate.h"
 #include "syncer/gateway/host_openapi.h"
 #include "syncer/gateway/host_refusal.h"
 #include "syncer/gateway/metrics_answer.h"
+#include "syncer/gateway/session_errors.h"
 
 namespace sublet::syncer {
 namespace {
@@ -149,6 +151,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   }
 
   std::string id, tenant_namespace, tenant_pod, tenant_pod_uid, host_pod, host_namespace, query;
+  std::shared_ptr<const NodeNames> node_names;
   kube::LinkRewriter links;
   net::Loop* loop = nullptr;
   net::Transport* tenant = nullptr;
@@ -232,23 +235,35 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     return "/api/v1/namespaces/" + host_namespace + "/pods/" + connect->at.text() + "/proxy";
   }
 
+  HostTextNames text_names() const {
+    return {host_namespace,
+            [](const std::string&) { return std::nullopt; },
+            host_pod,
+            {tenant_namespace, tenant_pod, tenant_pod_uid},
+            node_names.get()};
+  }
+
   // Error texts name the host's pod, and who asked; the tenant knows another name, and nobody there. What a pod's own
   // server says is its own, unless it names the host's pod.
   void rename_in_error() {
     if (code < 400 || host_pod.empty()) return;
-    const HostTextNames names{host_namespace,
-                              [](const std::string&) { return std::nullopt; },
-                              host_pod,
-                              {tenant_namespace, tenant_pod, tenant_pod_uid}};
+    const HostTextNames names = text_names();
     if (auto told = call ? "" : tenant_refusal(buffer, names, connect && connect->is_proxy()); !told.empty())
       buffer = std::move(told);
+    else if (node_names && !call && !(connect && connect->is_proxy()))
+      buffer = node_names->in_text(buffer);
     for (auto at = buffer.find(host_pod); at != std::string::npos; at = buffer.find(host_pod, at + tenant_pod.size()))
       buffer.replace(at, host_pod.size(), tenant_pod);
   }
 
   // The host has upgraded: the tenant is to meet it.
   void meet(std::shared_ptr<net::Duplex> host) {
-    host_connection = std::move(host);
+    const bool errors_told =
+        node_names && has_error_channel(connect->subresource, connect->answer.get("Sec-WebSocket-Protocol"));
+    const auto tell = [names = text_names(), kept = node_names](std::string_view message) {
+      return tenant_session_error(message, names);
+    };
+    host_connection = errors_told ? with_errors_told(std::move(host), tell) : std::move(host);
     net::Request request;
     request.method = "GET";
     request.target = std::string(kPath) + "/" + id;
@@ -397,6 +412,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     stream->tenant_pod = job->root()["pod"].string();
     stream->tenant_pod_uid = job->root()["uid"].string();
     stream->host_namespace = options.host_namespace;
+    stream->node_names = options.node_names;
     if (!stream->metrics) stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
     if (job->root().has("call")) stream->call = read_call(job->root()["call"]);
     if (job->root().has("connect")) stream->connect = read_connect(job->root()["connect"]);

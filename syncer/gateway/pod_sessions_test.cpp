@@ -15,6 +15,7 @@
 #include "sublet/net/http_client.h"
 #include "sublet/net/http_server.h"
 #include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/node_names.h"
 
 namespace sublet::syncer {
 namespace {
@@ -131,6 +132,7 @@ class PodSessionsTest : public testing::Test {
     options.host_bearer_token = "hosts-token";
     options.host_name = [](const std::string&, const std::string& pod) { return pod + "-x"; };
     options.streams_max = streams_max;
+    options.node_names = node_names_;
     gateway_ = std::make_unique<LogGateway>(loop_.loop(), to("tenant"), to("host"), std::move(options));
     gateway_->start();
   }
@@ -197,13 +199,14 @@ class PodSessionsTest : public testing::Test {
       asked_ = request;
     }
     ++sessions_;
-    if (refusal_ != 0) return sink->respond(refusal_, {{"Content-Type", "text/plain"}}, "pod web-x says no");
+    if (refusal_ != 0) return sink->respond(refusal_, {{"Content-Type", "text/plain"}}, refusal_text_);
     net::upgradable(*sink)->upgrade({{"Connection", "Upgrade"},
                                      {"Upgrade", "websocket"},
                                      {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"},
                                      {"Set-Cookie", "the-hosts"}},
                                     [this](const std::shared_ptr<net::Duplex>& made) {
                                       made->start(std::make_shared<Shouter>(made, hosts_over_));
+                                      if (!greeting_.empty()) made->write(greeting_);
                                     });
   }
   net::Request asked() {
@@ -213,6 +216,8 @@ class PodSessionsTest : public testing::Test {
 
   std::string_view pod_ = kOurs;
   int refusal_ = 0;
+  std::string refusal_text_ = "pod web-x says no", greeting_;
+  std::shared_ptr<NodeNames> node_names_;
   std::string subresource_ = "exec", proxy_scheme_ = "https", proxy_path_;
   net::Response proxy_answer_{200, {{"Content-Type", "text/plain"}}, "hello"};
   std::atomic<int> sessions_{0}, hosts_over_{0};
@@ -266,6 +271,32 @@ TEST_F(PodSessionsTest, TheHostsRefusalIsTheAnswerWithTheTenantsName) {
   EXPECT_TRUE(eventually([&] { return client->over.load(); }));
   EXPECT_EQ(client->code_, 403);
   EXPECT_EQ(client->text(), "pod web says no");
+}
+
+TEST_F(PodSessionsTest, WhatKeepsTheHostFromItsNodeNamesNeitherItNorThePodThere) {
+  node_names_ = std::make_shared<NodeNames>("key");
+  node_names_->know({"gpu-1", "", {"10.0.0.1"}});
+  const std::string node = node_names_->to_tenant("gpu-1");
+  const auto error = [](const std::string& message) {
+    const std::string payload = "\x03{\"metadata\":{},\"status\":\"Failure\",\"message\":\"" + message + "\"}";
+    EXPECT_GT(payload.size(), 125u);
+    return std::string("\x82\x7e", 2) + static_cast<char>(payload.size() >> 8) +
+           static_cast<char>(payload.size() & 0xff) + payload;
+  };
+  // Once the host has answered 101, as its API server does before it has dialled.
+  greeting_ = error("Post https://gpu-1:10250/exec/host/web-x/c: dial tcp 10.0.0.1:10250: connect: connection refused");
+  begin();
+  const auto client = joined();
+  const std::string told = error("Post https://" + node + ":10250/exec/default/web/c: dial tcp " + node +
+                                 ":10250: connect: connection refused");
+  EXPECT_TRUE(eventually([&] { return client->text().size() >= told.size(); }));
+  EXPECT_EQ(client->text(), told);
+  // And where it refuses at once, whatever form that has.
+  refusal_ = 500;
+  refusal_text_ = "error dialing backend: dial tcp 10.0.0.1:10250 (gpu-1)";
+  const auto refused = ask();
+  EXPECT_TRUE(eventually([&] { return refused->over.load(); }));
+  EXPECT_EQ(refused->text(), "error dialing backend: dial tcp " + node + ":10250 (" + node + ")");
 }
 
 TEST_F(PodSessionsTest, AnotherPodOfTheNameIsNotEntered) {
