@@ -3,11 +3,11 @@
 //
 // A pseudo name is `node-` and 130 bits of HMAC-SHA256 over the host's name, in 26 characters: the same for the same
 // node wherever the same key is, a DNS label however long the host's name is, two nodes never share one, and without
-// the key nobody can compute or confirm one. The key is the syncer's alone (cluster::node_names_key()): the tenant's API
-// server and whoever only judges what tenants write have none, and need none.
-// From the host to the tenant it is a function; back it is looked up among the nodes that are known (know(), meet()).
-// Without a key both ways are the identity, and texts stay as they are: nobody asks which of the two it is.
-// Threads: any; what is known grows while others look.
+// the key nobody can compute or confirm one. The key is the syncer's alone (cluster::node_names_key()): the tenant's
+// API server and whoever only judges what tenants write have none, and need none. From the host to the tenant it is a
+// function; back it is looked up among the nodes that are known (know(), meet()). Without a key both ways are the
+// identity, and texts stay as they are: nobody asks which of the two it is. Threads: any; what is known grows while
+// others look.
 #pragma once
 
 #include <deque>
