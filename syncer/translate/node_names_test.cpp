@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <vector>
 
 #include "sublet/schema/engine.h"
 #include "syncer/translate/custom.h"
@@ -80,7 +81,8 @@ TEST(NodeNames, ValuesThatHoldANameMeanNothing) {
     const std::string hidden = names->value_to_tenant(value);
     EXPECT_TRUE(hidden.starts_with("hidden-") && hidden.size() <= 63) << value << " " << hidden;
   }
-  for (const std::string value : {"gpu-12", "gpu", "17", "a7", "zone-a", names->to_tenant("7").c_str()})
+  for (const std::string& value :
+       std::vector<std::string>{"gpu-12", "gpu", "17", "a7", "zone-a", names->to_tenant("7")})
     EXPECT_EQ(names->value_to_tenant(value), value);
   EXPECT_NE(names->value_to_tenant("pv-gpu-1"), names->value_to_tenant("pw-gpu-1"));
 }
