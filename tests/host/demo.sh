@@ -85,7 +85,7 @@ until_is "the tenant sees its GPU group" 10 "$gpu Fraction" tenant rag-legal get
 check "KAI's grouper put it into the team's queue" "$(host get podgroups -n team-legal -o jsonpath='{.items[*].spec.queue}')" rag-legal
 until_is "the tenant has KAI's events" 10 Bound tenant rag-legal get events --field-selector involvedObject.name=gpu-sharing-pod,reason=Bound -o jsonpath='{.items[0].reason}'
 until_is "the tenant has the GPU node" 10 "$node" tenant rag-legal get node "$node" -o jsonpath='{.metadata.name}'
-injected='{.spec.containers[0].env[?(@.name=="NVIDIA_VISIBLE_DEVICES")].name}{.spec.containers[0].envFrom[0].configMapRef.name}'
+injected='{.spec.containers[0].env[?(@.name=="NVIDIA_VISIBLE_DEVICES")].name}{.spec.containers[0].envFrom[-1:].configMapRef.name}'
 prefix=$(host_pod "$pod" team-legal '{.metadata.annotations.runai/shared-gpu-configmap}')
 check "KAI's webhook gave the host's pod environment" "$(host_pod "$pod" team-legal "$injected")" "NVIDIA_VISIBLE_DEVICES${prefix:-its prefix}-0-evar"
 check "which the tenant's pod does not show" "$(tenant rag-legal get pod gpu-sharing-pod -o jsonpath="$injected{.metadata.annotations.runai/shared-gpu-configmap}")" ""
