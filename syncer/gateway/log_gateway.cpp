@@ -166,11 +166,23 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   int code = 200;
   std::string content_type = "text/plain", buffer;
   bool sent_any = false, host_ended = false, broken = false, posting = false, over = false, paused = false;
+  bool push_waits = false;
 
   void take(const std::string& text) {
     buffer += links.put(text);
-    push();
+    push_soon();
     pace();
+  }
+
+  // Once all that has come is taken: an answer that came at once goes on as one piece.
+  void push_soon() {
+    if (std::exchange(push_waits, true)) return;
+    loop->post([weak = weak_from_this()] {
+      const auto stream = weak.lock();
+      if (!stream) return;
+      stream->push_waits = false;
+      stream->push();
+    });
   }
 
   // The host is heard while there is room; a tenant that reads slowly loses nothing, and costs a few pieces.
@@ -228,7 +240,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     const auto type = headers.get("Content-Type");
     content_type = std::string(type);
     if (type.starts_with("text/html") && !connect->answer.has("Content-Encoding")) links = {from, to};
-    push();
+    push_soon();
   }
 
   std::string proxy_path() const {
