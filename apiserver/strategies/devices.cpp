@@ -40,13 +40,6 @@ void default_requests(const Value& claim_spec) {
 void default_claim(Value claim) { default_requests(claim["spec"]); }
 void default_claim_template(Value claim_template) { default_requests(claim_template["spec"]["spec"]); }
 
-/// false, and said, when there are more than may be; such a list is not looked into.
-bool is_bounded(Causes& causes, const std::string& field, const Value& list, std::size_t most) {
-  if (list.size() <= most) return true;
-  too_many(causes, field, list.size(), most);
-  return false;
-}
-
 cel::TypeRef bounded(const cel::TypeRef& type, std::uint64_t most) {
   auto copy = std::make_shared<cel::Type>(*type);
   copy->max_elements = most;

@@ -52,13 +52,6 @@ void validate_unique(Causes& causes, const std::string& field, const Value& list
   }
 }
 
-/// false: it is too long, and not looked into.
-bool is_bounded(Causes& causes, const std::string& field, const Value& list, std::size_t most) {
-  if (list.size() <= most) return true;
-  too_many(causes, field, list.size(), most);
-  return false;
-}
-
 void validate_name(Causes& causes, const std::string& field, const Value& name, Messages (*rule)(std::string_view)) {
   if (name.text().empty()) return required(causes, field);
   invalid_each(causes, field, name.text(), rule(name.text()));

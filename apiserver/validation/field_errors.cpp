@@ -87,6 +87,12 @@ void too_many(Causes& causes, std::string field, std::size_t actual, std::size_t
       "must have at most " + std::to_string(items_max) + (items_max == 1 ? " item" : " items"), std::move(field));
 }
 
+bool is_bounded(Causes& causes, const std::string& field, const schema::Value& list, std::size_t items_max) {
+  if (list.size() <= items_max) return true;
+  too_many(causes, field, list.size(), items_max);
+  return false;
+}
+
 void invalid_each(Causes& causes, const std::string& field, const BadValue& value,
                   const std::vector<std::string>& messages) {
   for (const auto& message : messages) invalid(causes, field, value, message);

@@ -59,6 +59,8 @@ void validate_choice(Causes& causes, const std::string& path, const schema::Valu
 void not_found(Causes& causes, std::string field, const BadValue& value);
 void too_long(Causes& causes, std::string field, int bytes_max);
 void too_many(Causes& causes, std::string field, std::size_t actual, std::size_t items_max);
+/// false, and too_many() said, when there are more than may be; such a list is not looked into.
+bool is_bounded(Causes& causes, const std::string& field, const schema::Value& list, std::size_t items_max);
 
 /// One `invalid` cause per message.
 void invalid_each(Causes& causes, const std::string& field, const BadValue& value,

@@ -7,6 +7,7 @@
 #include "sublet/schema/engine.h"
 #include "syncer/border.h"
 #include "syncer/to_host/host_object.h"
+#include "syncer/translate/metadata.h"
 #include "syncer/translate/names.h"
 
 namespace sublet::syncer {
@@ -57,14 +58,7 @@ Document make_secret(const Border& border, const TokenRequest& any, std::string_
   Value metadata = root.object("metadata");
   metadata.put("name", any.secret_name);
   metadata.put("namespace", border.host_namespace());
-  Value labels = metadata.object("labels");
-  labels.put(kLabelManagedBy, border.context().virtual_cluster);
-  labels.put(kLabelTenantUid, border.context().virtual_cluster_uid);
-  labels.put(kLabelTenantNamespace, tenant_namespace);
-  Value annotations = metadata.object("annotations");
-  annotations.put(kAnnotationTenantName, any.batch);
-  annotations.put(kAnnotationTenantUid, any.batch);
-  annotations.put(kAnnotationTenantKind, kTokensKind);
+  mark_as_ours(border.context(), {tenant_namespace, any.batch, any.batch, kTokensKind}, metadata);
   root.object("data");
   return secret;
 }

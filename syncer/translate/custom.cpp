@@ -218,14 +218,8 @@ class Crossing {
     Value metadata = host_;
     for (const std::string& member : resource_.made_metadata) metadata = metadata.object(member);
     metadata.make_object();
-    const TranslateContext& context = translation_.context();
-    Value labels = metadata.object("labels");
-    labels.put(kLabelManagedBy, context.virtual_cluster);
-    labels.put(kLabelTenantUid, context.virtual_cluster_uid);
-    labels.put(kLabelTenantNamespace, translation_.tenant_namespace());
-    Value annotations = metadata.object("annotations");
-    annotations.put(kAnnotationTenantName, made_name_.empty() ? translation_.tenant_name() : made_name_);
-    annotations.put(kAnnotationTenantKind, kMadeSecret);
+    const std::string_view name = made_name_.empty() ? translation_.tenant_name() : std::string_view(made_name_);
+    mark_as_ours(translation_.context(), {translation_.tenant_namespace(), name, "", kMadeSecret}, metadata);
   }
 
   // Whoever watches the kind on the host would follow these beyond the virtual cluster.

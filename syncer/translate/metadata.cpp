@@ -34,6 +34,17 @@ std::string host_label_key(std::string_view tenant_key) {
   return key;
 }
 
+void mark_as_ours(const TranslateContext& context, const StandsFor& what, Value metadata) {
+  Value labels = metadata.object("labels");
+  labels.put(kLabelManagedBy, context.virtual_cluster);
+  labels.put(kLabelTenantUid, context.virtual_cluster_uid);
+  labels.put(kLabelTenantNamespace, what.tenant_namespace);
+  Value annotations = metadata.object("annotations");
+  annotations.put(kAnnotationTenantName, what.tenant_name);
+  if (!what.tenant_uid.empty()) annotations.put(kAnnotationTenantUid, what.tenant_uid);
+  annotations.put(kAnnotationTenantKind, what.said_kind);
+}
+
 bool carries_tenant_label(std::string_view host_key) {
   return host_key.starts_with(kPlain) || host_key.starts_with(kPrefixed) || host_key.starts_with(kHashed);
 }

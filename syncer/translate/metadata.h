@@ -33,6 +33,15 @@ void allow_annotations(Translation& translation, schema::Value parent, schema::V
 /// After all patches, which cannot get around it.
 void put_carried_labels(const Translation& translation, schema::Value labels);
 
+// Host objects that stand for no tenant object of their own kind.
+struct StandsFor {
+  std::string_view tenant_namespace, tenant_name;
+  std::string_view tenant_uid;  // "": who makes it does not know
+  std::string_view said_kind;   // kAnnotationTenantKind
+};
+/// Says in an object's metadata whose it is and what it stands for, beside what else is there.
+void mark_as_ours(const TranslateContext& context, const StandsFor& what, schema::Value metadata);
+
 // Selectors over objects of the tenant.
 /// A map of labels (Service.spec.selector, matchLabels): its keys become the host's.
 void translate_label_map(schema::Value map);

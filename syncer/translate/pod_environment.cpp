@@ -1,5 +1,6 @@
 #include "syncer/translate/pod_environment.h"
 
+#include "syncer/translate/metadata.h"
 #include "syncer/translate/names.h"
 
 namespace sublet::syncer {
@@ -30,14 +31,7 @@ Document make_host_environment(const TranslateContext& context) {
   Value metadata = root.object("metadata");
   metadata.put("name", host_environment_name(context));
   metadata.put("namespace", context.host_namespace);
-  Value labels = metadata.object("labels");
-  labels.put(kLabelManagedBy, context.virtual_cluster);
-  labels.put(kLabelTenantUid, context.virtual_cluster_uid);
-  labels.put(kLabelTenantNamespace, "default");
-  Value annotations = metadata.object("annotations");
-  annotations.put(kAnnotationTenantName, "kubernetes");
-  annotations.put(kAnnotationTenantUid, context.virtual_cluster_uid);
-  annotations.put(kAnnotationTenantKind, kEnvironmentKind);
+  mark_as_ours(context, {"default", "kubernetes", context.virtual_cluster_uid, kEnvironmentKind}, metadata);
   Value data = root.object("data");
   for (const auto& [name, value] : api_server_variables(context)) data.put(name, value);
   return config_map;
