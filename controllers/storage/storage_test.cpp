@@ -1,5 +1,4 @@
 #include "controllers/controlled_server_testing.h"
-#include "controllers/storage/volume_match.h"
 
 namespace sublet::controllers {
 namespace {

@@ -10,13 +10,19 @@
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/storage/claim_use.h"
-#include "controllers/storage/volume_match.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"
+#include "sublet/kube/volume_match.h"
 
 namespace sublet::controllers {
 namespace {
 
+using kube::best_volume;
+using kube::check_requested;
+using kube::class_of;
+using kube::has_class;
+using kube::is_claimed_by;
+using kube::modes_differ;
 using schema::Document;
 using schema::Value;
 

@@ -1,4 +1,4 @@
-#include "controllers/storage/volume_match.h"
+#include "sublet/kube/volume_match.h"
 
 #include <algorithm>
 #include <set>
@@ -6,7 +6,7 @@
 #include "sublet/kube/selectors.h"
 #include "sublet/schema/engine.h"
 
-namespace sublet::controllers {
+namespace sublet::kube {
 namespace {
 
 using schema::Value;
@@ -37,7 +37,7 @@ bool same_attributes(const Value& volume, const Value& claim) {
 bool is_labelled_for(const Value& volume, const Value& claim) {
   const auto wanted = claim["spec"]["selector"];
   if (!wanted) return true;
-  const auto selector = kube::LabelSelector::from_object(wanted);
+  const auto selector = LabelSelector::from_object(wanted);
   return selector && selector->matches(volume["metadata"]["labels"]);
 }
 
@@ -59,6 +59,8 @@ std::string class_of(const Value& object) {
 bool has_class(const Value& claim) {
   return claim["metadata"]["annotations"].has(kClassBefore) || claim["spec"].has("storageClassName");
 }
+
+bool has_more_storage(const Value& resources, const Value& than) { return size_of(resources) > size_of(than); }
 
 bool is_claimed_by(const Value& volume, const Value& claim) {
   const auto reference = volume["spec"]["claimRef"], metadata = claim["metadata"];
@@ -99,4 +101,4 @@ Value best_volume(const std::vector<Value>& volumes, const Value& claim, bool on
   return best;
 }
 
-}  // namespace sublet::controllers
+}  // namespace sublet::kube

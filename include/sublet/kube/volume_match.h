@@ -1,5 +1,6 @@
-// Which PersistentVolume suits a PersistentVolumeClaim. Pure.
-// Source: k8s.io/component-helpers/storage/volume, pkg/controller/volume/persistentvolume/index.go of Kubernetes.
+// Volume match: which PersistentVolume suits a PersistentVolumeClaim. What the controller that binds them and the
+// syncer, where a tenant's volumes go to the host, have in common. Pure functions of documents. Source:
+// k8s.io/component-helpers/storage/volume, pkg/controller/volume/persistentvolume/index.go of Kubernetes.
 #pragma once
 
 #include <string>
@@ -7,12 +8,15 @@
 
 #include "sublet/schema/document.h"
 
-namespace sublet::controllers {
+namespace sublet::kube {
 
 /// spec.storageClassName, or the annotation that came before it; "" for none.
 std::string class_of(const schema::Value& claim_or_volume);
 /// A class was asked for, be it "".
 bool has_class(const schema::Value& claim);
+
+/// Whether the first of two lists of resources (a capacity, requests) has more storage.
+bool has_more_storage(const schema::Value& resources, const schema::Value& than);
 
 /// The volume names this claim: its uid too, where it has one.
 bool is_claimed_by(const schema::Value& volume, const schema::Value& claim);
@@ -25,4 +29,4 @@ std::string check_requested(const schema::Value& volume, const schema::Value& cl
 /// the claim before all others. Missing when none suits; with `only_claimed` also when none was made for it.
 schema::Value best_volume(const std::vector<schema::Value>& volumes, const schema::Value& claim, bool only_claimed);
 
-}  // namespace sublet::controllers
+}  // namespace sublet::kube
