@@ -226,7 +226,7 @@ namespace {
 
 // One event object per (object, reason, message): repeats patch its count, as upstream's recorder does.
 Document make_event(const Border& border, const Value& object, std::string_view type, std::string_view reason,
-                    std::string_view message, const std::string& name) {
+                    std::string_view message, const std::string& space, const std::string& name) {
   const std::string now = format_time(border.clock.now());
   Document event = Document::object();
   Value root = event.root();
@@ -234,7 +234,7 @@ Document make_event(const Border& border, const Value& object, std::string_view 
   root.put("kind", "Event");
   Value metadata = root.object("metadata");
   metadata.put("name", name);
-  metadata.put("namespace", object["metadata"]["namespace"].text());
+  metadata.put("namespace", space);
   Value involved = root.object("involvedObject");
   involved.put("apiVersion", object["apiVersion"].text());
   involved.put("kind", object["kind"].text());
@@ -256,11 +256,12 @@ Document make_event(const Border& border, const Value& object, std::string_view 
 
 void record_tenant_event(Border& border, const Value& tenant_object, std::string_view type, std::string_view reason,
                          std::string_view message) {
-  const std::string_view namespace_name = tenant_object["metadata"]["namespace"].text();
+  const std::string_view of_object = tenant_object["metadata"]["namespace"].text();
+  const std::string namespace_name(of_object.empty() ? "default" : of_object);  // as Kubernetes' own do it
   const std::string object_name = tenant_object["metadata"]["name"].string();
   const std::string identity = tenant_object["metadata"]["uid"].string() + std::string(reason) + std::string(message);
   const std::string name = object_name.substr(0, 200) + "." + net::sha256_hex(identity, 16);
-  const Document event = make_event(border, tenant_object, type, reason, message, name);
+  const Document event = make_event(border, tenant_object, type, reason, message, namespace_name, name);
   const auto created = border.tenant.create(kEvents, namespace_name, event.root());
   ++border.tenant_writes;
   if (created) return;
