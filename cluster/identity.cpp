@@ -185,6 +185,30 @@ std::string is_one_of(const std::string& text, const patches::Patterns& words) {
   return expression.empty() ? "false" : "(" + expression + ")";
 }
 
+// Of data that are there already a tenant may have what the template names, for a claim of this host namespace.
+Rule volumes_of_template(const VirtualCluster& cluster, const patches::Allowed& allowed) {
+  const std::string spec = "object.spec", csi = spec + ".csi", nfs = spec + ".nfs";
+  std::string secrets;
+  for (const char* name : {"controllerPublish", "nodeStage", "nodePublish", "controllerExpand", "nodeExpand"})
+    secrets += " && !has(" + csi + "." + name + "SecretRef)";
+  const std::string of_csi =
+      "has(" + csi + ") && !" + csi + ".volumeHandle.contains('..') && " +
+      is_one_of("(" + csi + ".driver + '/' + " + csi + ".volumeHandle)", allowed.csi_volumes) + secrets + " && (!has(" +
+      csi + ".volumeAttributes) || " + csi + ".volumeAttributes.all(key, !" + csi +
+      ".volumeAttributes[key].contains('..') && " +
+      is_one_of("(" + csi + ".driver + '/' + key + '=' + " + csi + ".volumeAttributes[key])", allowed.csi_attributes) +
+      "))";
+  const std::string of_nfs = "has(" + nfs + ") && !" + nfs + ".server.contains('/') && " + nfs +
+                             ".path.startsWith('/') && !" + nfs + ".path.contains('..') && " +
+                             is_one_of("(" + nfs + ".server + ':' + " + nfs + ".path)", allowed.nfs_paths);
+  return {not_of("persistentvolumes"),
+          "(" + of_csi + " || " + of_nfs + ") && has(" + spec + ".claimRef) && " + spec +
+              ".claimRef.namespace == " + quoted(cluster.host_namespace) + " && (!has(" + spec +
+              ".mountOptions) || size(" + spec + ".mountOptions) == 0) && (!has(" + spec +
+              ".persistentVolumeReclaimPolicy) || " + spec + ".persistentVolumeReclaimPolicy != 'Recycle')",
+          "volumes are those of the template's drivers and servers, for a claim of the host namespace"};
+}
+
 // Of what is written, made or changed.
 void add_rules_of_content(const VirtualCluster& cluster, const patches::SyncConfig& config, std::vector<Rule>& rules) {
   rules.push_back(narrowed(cluster, "services", "selector"));
@@ -197,6 +221,7 @@ void add_rules_of_content(const VirtualCluster& cluster, const patches::SyncConf
                          " && object.value <= " + std::to_string(config.priority_max) +
                          " && (!has(object.globalDefault) || !object.globalDefault)",
                      "priorities stay within the template's band, and none is the host's default"});
+  if (config.volumes_to_host) rules.push_back(volumes_of_template(cluster, config.allowed));
   if (config.storage_classes_to_host)
     rules.push_back(
         {not_of("storageclasses"),

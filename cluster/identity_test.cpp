@@ -255,6 +255,49 @@ TEST_F(IdentityTest, ThePolicyHoldsStorageClassesToTheTemplatesProvisioners) {
   EXPECT_EQ(storage("wide", R"("provisioner":"disks.corp")"), "");
 }
 
+TEST_F(IdentityTest, ThePolicyHoldsVolumesToTheTemplatesDriversAndServers) {
+  ASSERT_TRUE(write_private_file(cluster_.template_path(),
+                                 "sync: {toHost: {persistentVolumes: {enabled: true}}}\n"
+                                 "allow: {persistentVolumes: {csiVolumes: ['disk.x/a-*'], csiAttributes: "
+                                 "['disk.x/part=*'], nfsPaths: ['files.x:/a/*']}}\n"));
+  ASSERT_TRUE(prepare());
+  const kube::Client syncer = this->syncer();
+  const std::string own = cluster_.host_namespace;
+  const auto volume = [&](const std::string& name, const std::string& source, const std::string& space) {
+    return made(syncer, {"", "v1", "persistentvolumes"},
+                R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":")" + name + R"(",)" +
+                    labels(cluster_.uid) +
+                    R"(},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteMany"],)" +
+                    (space.empty() ? "" : R"("claimRef":{"name":"c","namespace":")" + space + R"("},)") + source + "}}",
+                "");
+  };
+  const std::string good = R"("nfs":{"server":"files.x","path":"/a/b"})";
+  const auto deadline = std::chrono::steady_clock::now() + seconds(30);
+  for (int i = 0; volume("other-" + std::to_string(i), R"("hostPath":{"path":"/"})", own).empty(); ++i)
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  const std::pair<const char*, std::string> refused[] = {
+      {"path", R"("nfs":{"server":"files.x","path":"/b"})"},
+      {"up", R"("nfs":{"server":"files.x","path":"/a/../b"})"},
+      {"server", R"("nfs":{"server":"files.x:/a/c","path":"/b"})"},
+      {"handle", R"("csi":{"driver":"disk.x","volumeHandle":"b-1"})"},
+      {"handle-up", R"("csi":{"driver":"disk.x","volumeHandle":"a-/../b"})"},
+      {"attribute", R"("csi":{"driver":"disk.x","volumeHandle":"a-1","volumeAttributes":{"share":"/"}})"},
+      {"attribute-up", R"("csi":{"driver":"disk.x","volumeHandle":"a-1","volumeAttributes":{"part":"../b"}})"},
+      {"secret", R"("csi":{"driver":"disk.x","volumeHandle":"a-1","nodeStageSecretRef":{"name":"s","namespace":"n"}})"},
+      {"secret-2",
+       R"("csi":{"driver":"disk.x","volumeHandle":"a-1","nodeExpandSecretRef":{"name":"s","namespace":"n"}})"},
+      {"options", good + R"(,"mountOptions":["suid"])"},
+      {"recycled", good + R"(,"persistentVolumeReclaimPolicy":"Recycle")"},
+  };
+  const auto why = HasSubstr("volumes are those of the template's drivers and servers");
+  for (const auto& [name, source] : refused) EXPECT_THAT(volume(name, source, own), why) << name;
+  EXPECT_THAT(volume("nobodys", good, ""), why) << "anybody's claim there could get it";
+  EXPECT_THAT(volume("elsewhere", good, "kube-system"), why);
+  EXPECT_EQ(volume("good", good, own), "");
+  EXPECT_EQ(volume("disk", R"("csi":{"driver":"disk.x","volumeHandle":"a-1","volumeAttributes":{"part":"2"}})", own),
+            "");
+}
+
 TEST_F(IdentityTest, ATokenIsRenewedWhenItIsDueAndSaysWhenItHasEnded) {
   ASSERT_TRUE(prepare());
   ASSERT_TRUE(make_private_folder(cluster_.syncer_folder()));

@@ -260,6 +260,8 @@ Document ground_of(const HonouredKey& key, const std::vector<HonouredKey>& all) 
     put(ground.root(), "policies.resourceQuota.enabled", "true");
   if (key.path.starts_with("sync.toHost.storageClasses."))
     put(ground.root(), "allow.storageClasses.provisioners", R"(["x.example/a"])");
+  if (key.path.starts_with("sync.toHost.persistentVolumes."))
+    put(ground.root(), "allow.persistentVolumes.nfsPaths", R"(["x.example:/a/*"])");
   if (key.path.starts_with("sync.toHost.priorityClasses.m"))
     put(ground.root(), "sync.toHost.priorityClasses.enabled", "true");
   return ground;

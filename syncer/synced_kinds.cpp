@@ -296,6 +296,29 @@ SyncedKind storage_classes() {
   return kind;
 }
 
+SyncedKind volumes() {
+  SyncedKind kind =
+      copied({"", "v1", "persistentvolumes"}, "PersistentVolume",
+             "with sync.toHost.persistentVolumes.enabled those of csi and nfs that the template allows, while they are "
+             "for a claim: one that they name, that names them, or that they suit best",
+             [](const patches::SyncConfig& config) { return config.volumes_to_host; });
+  kind.host_allocates = "a larger capacity, and which claim they are bound to";
+  kind.wins =
+      "the tenant on reclaim policy, class, access modes and nodes; the larger capacity; the host on the rest. For "
+      "another claim the host's is made anew";
+  kind.status =
+      "by the rows of PersistentVolumeStatus; one that the host deletes with its claim goes in the tenant too";
+  kind.host_copy = HostCopy::ours_in_cluster;
+  kind.watch_tenant = watch_tenant_volumes;
+  kind.watch_host = watch_host_volumes;
+  kind.reconcile = reconcile_volume;
+  kind.judged = true;
+  kind.patch_content = patch_volume;
+  kind.names_of_host = {{"StorageClass", "spec.storageClassName"}};
+  kind.status_rows = "PersistentVolumeStatus";
+  return kind;
+}
+
 SyncedKind device_claims() {
   SyncedKind kind =
       copied({"resource.k8s.io", "v1", "resourceclaims"}, "ResourceClaim",
@@ -500,6 +523,7 @@ std::vector<SyncedKind> all_kinds() {
           .wanted = makes_secrets,
       },
       volume_claims(),
+      volumes(),
       endpoints(),
       endpoint_slices(),
       ingresses(),

@@ -239,6 +239,12 @@ void resync_claims(Border& border, const Sides& sides);
 Result<Requeue> reconcile_claim(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                 const std::string& name);
 
+/// A tenant's own volumes, while they are for a claim (to_host/volume_sync.cpp).
+void watch_tenant_volumes(Border& border, Sides& sides);
+void watch_host_volumes(Border& border, Sides& sides);
+Result<Requeue> reconcile_volume(Border& border, const Sides& sides, const std::string& no_namespace,
+                                 const std::string& name);
+
 /// Endpoints and slices cross only for Services without a selector: the host finds the others' pods itself
 /// (to_host/endpoints_sync.cpp).
 void watch_tenant_endpoints(Border& border, Sides& sides);

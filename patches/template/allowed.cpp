@@ -71,6 +71,9 @@ constexpr ListKey kLists[] = {
     {"Service", "externalIPs", nullptr, &Allowed::external_ips},
     {"StorageClass", "provisioners", &Allowed::provisioners},
     {"StorageClass", "parameters", &Allowed::class_parameters},
+    {"PersistentVolume", "csiVolumes", &Allowed::csi_volumes},
+    {"PersistentVolume", "csiAttributes", &Allowed::csi_attributes},
+    {"PersistentVolume", "nfsPaths", &Allowed::nfs_paths},
 };
 
 // The strings of a list that are not empty; each other item is a problem.

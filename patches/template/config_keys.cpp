@@ -216,6 +216,7 @@ class ConfigReader {
     if (row.flag == &SyncConfig::network_policies_to_host) network_policies_ = &node;
     if (row.flag == &SyncConfig::nodes_all) nodes_all_ = &node;
     if (row.flag == &SyncConfig::workloads_to_host) workloads_ = &node;
+    if (row.flag == &SyncConfig::volumes_to_host) volumes_ = &node;
     if (row.flag == &SyncConfig::config_maps_from_host) config_maps_ = &node;
     if (row.flag == &SyncConfig::secrets_from_host) secrets_ = &node;
     if (row.flag == &SyncConfig::gateways_from_host) gateways_ = &node;
@@ -289,6 +290,12 @@ class ConfigReader {
     if (config_.workloads_to_host && !config_.pod_groups_to_host)
       refuse(*workloads_, "sync.toHost.workloads.enabled", "cannot be true without sync.toHost.podGroups.enabled",
              "a Workload is what PodGroups are made of: alone on the host it does nothing");
+    if (config_.volumes_to_host && !config_.claims_to_host) {
+      refuse(*volumes_, "sync.toHost.persistentVolumes.enabled",
+             "cannot be true without sync.toHost.persistentVolumeClaims.enabled",
+             "on the host a volume is for the one claim that it names there");
+      config_.volumes_to_host = false;
+    }
     check_world();
     check_all("sync.toHost.configMaps", config_.config_maps_to_host, config_.config_maps_all);
     check_all("sync.toHost.secrets", config_.secrets_to_host, config_.secrets_all);
@@ -627,9 +634,9 @@ class ConfigReader {
   SyncConfig config_;
   std::vector<Off> off_;
   const YamlNode *priority_classes_ = nullptr, *storage_classes_ = nullptr, *priority_band_ = nullptr,
-                 *nodes_all_ = nullptr, *workloads_ = nullptr, *config_maps_ = nullptr, *secrets_ = nullptr,
-                 *gateways_ = nullptr, *except_ = nullptr, *ingress_ = nullptr, *account_ = nullptr,
-                 *arguments_ = nullptr, *controllers_ = nullptr, *route_ = nullptr,
+                 *nodes_all_ = nullptr, *workloads_ = nullptr, *volumes_ = nullptr, *config_maps_ = nullptr,
+                 *secrets_ = nullptr, *gateways_ = nullptr, *except_ = nullptr, *ingress_ = nullptr,
+                 *account_ = nullptr, *arguments_ = nullptr, *controllers_ = nullptr, *route_ = nullptr,
                  *network_policies_ = nullptr;  // the last that said something of them
   bool asked_policy_ = false;                   // in so many words: it is also there by default
 };

@@ -1,7 +1,8 @@
 // PersistentVolumeClaims: as other kinds that cross whole, but that data is never made anew. A claim that was bound and
 // that the host no longer has would come back empty; the tenant is told instead, as Kubernetes tells of a claim whose
-// volume is gone.
+// volume is gone. Where a tenant's own volumes cross, a claim follows the one that it gets (volume_choice.h).
 #include "syncer/border.h"
+#include "syncer/to_host/volume_choice.h"
 
 namespace sublet::syncer {
 namespace {
@@ -52,6 +53,7 @@ void watch_tenant_claims(Border& border, Sides& sides) {
   sides.tenant->add_handler([&border](const kube::CachedPtr& before, const kube::CachedPtr& after) {
     const kube::CachedObject& claim = after ? *after : *before;
     look_at_waiting_pods(border, claim.namespace_name, claim.name);
+    look_at_volumes_of(border, claim);
   });
 }
 
@@ -71,12 +73,17 @@ void resync_claims(Border& border, const Sides& sides) {
 Result<Requeue> reconcile_claim(Border& border, const Sides& sides, const std::string& tenant_namespace,
                                 const std::string& name) {
   const auto claim = sides.tenant->get(tenant_namespace, name);
-  if (claim && !border.on_host(sides, tenant_namespace, name)) {
+  if (!claim) return reconcile_copied(border, sides, tenant_namespace, name);
+  const auto host_claim = border.on_host(sides, tenant_namespace, name);
+  if (!host_claim) {
     const auto current = is_up_to_date(border, *claim);
     if (!current) return fail(current.error());
     if (!*current) return Requeue(kLookAgain);
-    if (!claim->text({"spec", "volumeName"}).empty()) return say_lost(border, sides.kind, *claim);
+    if (was_bound(border, *claim)) return say_lost(border, sides.kind, *claim);
   }
+  const auto wait = choose_volume(border, sides.kind, *claim, host_claim);
+  if (!wait) return fail(wait.error());
+  if (*wait) return **wait;
   return reconcile_copied(border, sides, tenant_namespace, name);
 }
 

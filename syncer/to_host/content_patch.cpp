@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sublet/kube/volume_match.h"
 #include "sublet/patches/patch.h"
 #include "syncer/to_host/written.h"
 
@@ -18,6 +19,9 @@ void patch_claim(const Value& host_claim, const Value& desired, Value patch) {
   if (const Value attributes = desired["spec"]["volumeAttributesClassName"];
       attributes && !attributes.equals(host_claim["spec"]["volumeAttributesClassName"]))
     spec.root().put("volumeAttributesClassName", attributes);
+  // One that the tenant names; it can be set once.
+  if (const Value volume = desired["spec"]["volumeName"]; volume && host_claim["spec"]["volumeName"].text().empty())
+    spec.root().put("volumeName", volume);
   if (!spec.root().empty()) patch.put("spec", spec.root());
 }
 
@@ -90,6 +94,19 @@ void patch_pod_group(const Value& host_group, const Value& desired, Value patch)
   if (host_group["spec"].has("disruptionMode") || spec["disruptionMode"].text() != "Pod") return;
   spec.erase("disruptionMode");
   if (spec.empty()) patch.erase("spec");
+}
+
+void patch_volume(const Value& host_volume, const Value& desired, Value patch) {
+  const Value now = host_volume["spec"], want = desired["spec"];
+  Document spec = Document::object();
+  for (const std::string_view field : {"persistentVolumeReclaimPolicy", "storageClassName", "accessModes"})
+    if (!(says_nothing(now[field]) && says_nothing(want[field])) && !now[field].equals(want[field]))
+      spec.root().put(field, want[field] ? want[field] : Value());
+  if (const Value nodes = want["nodeAffinity"]; nodes && !covers(now["nodeAffinity"], nodes))
+    spec.root().put("nodeAffinity", patches::make_merge_patch(now["nodeAffinity"], nodes).root());
+  if (kube::has_more_storage(want["capacity"], now["capacity"]))
+    spec.root().object("capacity").put("storage", want["capacity"]["storage"]);
+  if (!spec.root().empty()) patch.put("spec", spec.root());
 }
 
 void patch_account(const Value& host_account, const Value& desired, Value patch) {

@@ -17,6 +17,8 @@ void patch_ingress(const schema::Value& host_ingress, const schema::Value& desir
 /// ... and that a host without the feature gate of disruptionMode keeps none, which says the same as "Pod".
 void patch_pod_group(const schema::Value& host_group, const schema::Value& desired, schema::Value patch);
 /// ... and that the host keeps Secrets of its own.
+/// Of a volume what Kubernetes lets change, but for its claim; it only grows.
+void patch_volume(const schema::Value& host_volume, const schema::Value& desired, schema::Value patch);
 void patch_account(const schema::Value& host_account, const schema::Value& desired, schema::Value patch);
 
 }  // namespace sublet::syncer

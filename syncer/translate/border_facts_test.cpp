@@ -39,7 +39,7 @@ TEST(BorderFacts, KindsWhosePatchesRunAreThoseThatAreTranslated) {
         crossing(kind, patch_of(kind, "{set: 'metadata.annotations[seen]', value: yes-it-ran}"));
     EXPECT_THAT(patched, HasSubstr("yes-it-ran")) << kind;
   }
-  for (const char* kind : {"Node", "Deployment", "PersistentVolume"})
+  for (const char* kind : {"Node", "Deployment", "VolumeAttachment"})
     EXPECT_THAT(crossing(kind, ""), HasSubstr("is not a kind that is synced"));
 }
 

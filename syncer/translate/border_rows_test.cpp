@@ -173,6 +173,8 @@ constexpr Telling kTelling[] = {
     {"EphemeralContainer.env", R"([{"name":"LD_PRELOAD","value":"sample"}])"},
     {"PodDisruptionBudgetSpec.minAvailable", R"("50%")"},
     {"PodSpec.dnsPolicy", R"("ClusterFirst")"},
+    {"PersistentVolumeSpec.claimRef", R"({"namespace":"sample","name":"sample"})"},
+    {"PersistentVolumeSpec.persistentVolumeReclaimPolicy", R"("Recycle")"},
 };
 
 struct Case {
@@ -429,8 +431,8 @@ struct Guarded {
 std::vector<Guarded> guarded_twice() {
   return {
       {"statuses are of no kind that the host is given: the tenant's never comes into what is written",
-       {"Pod status", "Service status", "PersistentVolumeClaim status", "Ingress status", "PodDisruptionBudget status",
-        "ResourceClaim status", "PodGroup status"}},
+       {"Pod status", "Service status", "PersistentVolumeClaim status", "PersistentVolume status", "Ingress status",
+        "PodDisruptionBudget status", "ResourceClaim status", "PodGroup status"}},
       {"what the border writes or removes at the end of every pod: accounts, tokens, what names a node's services",
        {"Pod spec.automountServiceAccountToken", "Pod spec.serviceAccountName", "Pod spec.serviceAccount",
         "Pod spec.enableServiceLinks", "Pod spec.dnsPolicy", "Pod spec.hostname"}},

@@ -9,12 +9,13 @@
 namespace sublet::syncer {
 
 std::span<const HostKind> host_kinds() {
-  static constexpr std::array<HostKind, 17> kinds{{
+  static constexpr std::array<HostKind, 18> kinds{{
       {"Pod", finish_pod, add_service_environment},
       judged_late({"ConfigMap"}),
       judged_late({"Secret"}),
       {"Service"},
-      {"PersistentVolumeClaim"},
+      {"PersistentVolumeClaim", nullptr, name_volume_of_claim},
+      {"PersistentVolume"},
       judged_late({"Endpoints", keep_mirroring_as_it_is}),
       judged_late({"EndpointSlice", name_service_of_slice}),
       {"Ingress"},

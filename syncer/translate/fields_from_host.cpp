@@ -78,6 +78,7 @@ std::vector<TypeRows> claim_status() {
         walk("conditions", "PersistentVolumeClaimCondition"), walk("modifyVolumeStatus", "ModifyVolumeStatus")}},
       {"PersistentVolumeClaimCondition", {copy("type status lastProbeTime lastTransitionTime reason message")}},
       {"ModifyVolumeStatus", {copy("targetVolumeAttributesClassName status")}},
+      {"PersistentVolumeStatus", {copy("phase message reason lastPhaseTransitionTime")}},
   };
 }
 
@@ -228,10 +229,11 @@ std::vector<TypeRows> runtime_classes() {
 }  // namespace
 
 std::span<const std::string_view> from_host_roots() {
-  static constexpr std::array<std::string_view, 20> roots{
+  static constexpr std::array<std::string_view, 21> roots{
       "PodStatus",
       "ServiceStatus",
       "PersistentVolumeClaimStatus",
+      "PersistentVolumeStatus",
       "IngressStatus",
       "Event",
       "Node",

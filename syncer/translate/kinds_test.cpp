@@ -271,6 +271,87 @@ TEST_F(Kinds, StorageClassesNameWhatTheTemplateAllows) {
   EXPECT_EQ(crossed(claim, "spec.storageClassName"), "\"fast\"");
 }
 
+std::string volume_of(const std::string& source) {
+  return "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: data, uid: u}\nspec: {capacity: {storage: 5Gi}, "
+         "accessModes: [ReadWriteMany], claimRef: {apiVersion: v1, kind: PersistentVolumeClaim, namespace: ns, name: "
+         "a, "
+         "uid: u2, resourceVersion: '7'}, " +
+         source + "}\n";
+}
+
+TEST_F(Kinds, VolumesAreOfWhatTheTemplateAllowsAndForOneClaim) {
+  configure(
+      "{sync: {toHost: {persistentVolumes: {enabled: true}, storageClasses: {enabled: true}}}, allow: "
+      "{persistentVolumes: {csiVolumes: ['disk.x/a-*'], csiAttributes: ['disk.x/part=*'], nfsPaths: "
+      "['files.x:/a/*']}}}\n");
+  const Document nfs = parsed(volume_of(
+      "storageClassName: slow, nfs: {server: files.x, path: /a/b, readOnly: true}, persistentVolumeReclaimPolicy: "
+      "Delete, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, "
+      "operator: In, values: [z1]}]}]}}"));
+  EXPECT_EQ(crossed(nfs, "metadata.name"), "\"data-x-team-x-rag\"");
+  EXPECT_EQ(crossed(nfs, "spec"),
+            R"({"capacity":{"storage":"5Gi"},"accessModes":["ReadWriteMany"],"claimRef":{"apiVersion":"v1",)"
+            R"("kind":"PersistentVolumeClaim","namespace":"team","name":"a-x-ns-x-rag"},)"
+            R"("storageClassName":"slow-x-team-x-rag","nfs":{"server":"files.x","path":"/a/b","readOnly":true},)"
+            R"("persistentVolumeReclaimPolicy":"Delete","nodeAffinity":{"required":{"nodeSelectorTerms":[)"
+            R"({"matchExpressions":[{"key":"topology.kubernetes.io/zone","operator":"In","values":["z1"]}]}]}}})");
+  EXPECT_EQ(crossed(parsed(volume_of("csi: {driver: disk.x, volumeHandle: a-1, fsType: xfs, volumeAttributes: {part: "
+                                     "'2'}}")),
+                    "spec.csi"),
+            R"({"driver":"disk.x","volumeHandle":"a-1","fsType":"xfs","volumeAttributes":{"part":"2"}})");
+}
+
+TEST_F(Kinds, OfVolumesNothingElseOfTheHostCrosses) {
+  configure(
+      "{sync: {toHost: {persistentVolumes: {enabled: true}}}, allow: {persistentVolumes: {csiVolumes: ['disk.x/a-*'], "
+      "csiAttributes: ['disk.x/part=*'], nfsPaths: ['files.x:/a/*']}}}\n");
+  const std::pair<const char*, const char*> refused[] = {
+      {"csi: {driver: disk.x, volumeHandle: b-1}",
+       "spec.csi.volumeHandle: \"disk.x/b-1\" may not be a volume of this virtual cluster; the platform's template can "
+       "allow it (allow.persistentVolumes.csiVolumes)"},
+      {"csi: {driver: disk.y, volumeHandle: a-1}", "spec.csi.volumeHandle: \"disk.y/a-1\" may not"},
+      {"csi: {driver: disk.x, volumeHandle: a-/../b}", "spec.csi.volumeHandle: \"..\" could lead out"},
+      {"csi: {driver: disk.x, volumeHandle: a-1, volumeAttributes: {share: /}}",
+       "spec.csi.volumeAttributes.share: \"disk.x/share=/\" may not"},
+      {"csi: {driver: disk.x, volumeHandle: a-1, volumeAttributes: {part: ../b}}",
+       "spec.csi.volumeAttributes.part: \"..\" could"},
+      {"csi: {driver: disk.x, volumeHandle: a-1, fsType: nfs}", "spec.csi.fsType: the nodes mount ext3"},
+      {"csi: {driver: disk.x, volumeHandle: a-1, nodeStageSecretRef: {name: s, namespace: kube-system}}",
+       "spec.csi.nodeStageSecretRef: it would be a Secret of the host"},
+      {"csi: {driver: disk.x, volumeHandle: a-1, controllerExpandSecretRef: {name: s, namespace: kube-system}}",
+       "spec.csi.controllerExpandSecretRef: it would"},
+      {"nfs: {server: files.y, path: /a/b}", "spec.nfs.path: \"files.y:/a/b\" may not be"},
+      {"nfs: {server: files.x, path: /b}", "spec.nfs.path: \"files.x:/b\" may not"},
+      {"nfs: {server: files.x, path: /a/../b}", "spec.nfs.path: \"..\" could lead"},
+      {"nfs: {server: 'files.x:/a/c', path: /b}", "spec.nfs.path: \"files.x:/a/c:/b\" may not"},
+      {"nfs: {server: files.x, path: /a/b}, mountOptions: [suid]", "spec.mountOptions: how the nodes mount"},
+      {"nfs: {server: files.x, path: /a/b}, persistentVolumeReclaimPolicy: Recycle",
+       "spec.persistentVolumeReclaimPolicy: use Retain or Delete"},
+      {"nfs: {server: files.x, path: /a/b}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: "
+       "platform.x/pool, operator: Exists}]}]}}",
+       "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: "},
+      {"hostPath: {path: /}", "spec.hostPath: it would be a path of the host's nodes"},
+      {"local: {path: /mnt}", "spec.local: it would be a path of the host's nodes"},
+      {"iscsi: {targetPortal: t, iqn: i, lun: 1}", "spec.iscsi: of a tenant's volumes those of csi and nfs cross"},
+  };
+  for (const auto& [source, why] : refused)
+    EXPECT_EQ(crossed(parsed(volume_of(source)), "spec").substr(0, std::string_view(why).size()), why) << source;
+}
+
+TEST_F(Kinds, WhereVolumesCrossAClaimNamesTheTenantsOwn) {
+  const auto claim = [](const std::string& spec) {
+    return object("v1", "PersistentVolumeClaim",
+                  "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}" + spec + "}\n");
+  };
+  configure("sync: {toHost: {persistentVolumes: {enabled: true}}}\n");
+  EXPECT_EQ(crossed(claim(", volumeName: pv-1"), "spec.volumeName"), "\"pv-1-x-team-x-rag\"") << "and never the host's";
+  EXPECT_EQ(crossed(claim(", selector: {matchLabels: {a: b}}"), "spec.selector"), "null") << "chosen in the tenant";
+  const auto hash = [&](const std::string& spec) {
+    return translate(context, "PersistentVolumeClaim", claim(spec).root(), Operation::update)->desired_hash;
+  };
+  EXPECT_EQ(hash(", volumeName: told"), hash("")) << "what the host has given is no wish";
+}
+
 TEST_F(Kinds, ServiceAccountsCrossWithoutAnyRight) {
   const Document account =
       object("v1", "ServiceAccount",

@@ -52,10 +52,22 @@ void rewrite_storage_class(Translation& translation, schema::Value parent, schem
 void refuse_provisioner(Translation& translation, schema::Value parent, schema::Value field);
 void refuse_class_parameters(Translation& translation, schema::Value parent, schema::Value field);
 
-// Claims.
+// Claims and volumes.
 /// A new claim may only be made of another claim of its namespace.
 void refuse_other_sources(Translation& translation, schema::Value source);
 void refuse_volume_name(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_volume_selector(Translation& translation, schema::Value parent, schema::Value field);
+/// A step: where a tenant's volumes cross, a claim names its own there. After the hash: what the host gave a claim is
+/// told back to the same field, which is no change.
+void name_volume_of_claim(const Translation& translation, schema::Value host_claim);
+/// Handles, attributes and paths that the template does not allow, or that lead up again ("..").
+void refuse_volume_handle(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_volume_attributes(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_nfs_path(Translation& translation, schema::Value parent, schema::Value field);
+void refuse_file_system(Translation& translation, schema::Value parent, schema::Value field);
+/// The host would empty the volume by a pod of its own.
+void refuse_recycling(Translation& translation, schema::Value parent, schema::Value field);
+void rewrite_volumes_claim(Translation& translation, schema::Value parent, schema::Value field);
 
 // Selectors over pods.
 void rewrite_affinity_term(Translation& translation, schema::Value term);

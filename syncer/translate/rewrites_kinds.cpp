@@ -110,11 +110,86 @@ void refuse_other_sources(Translation& translation, Value source) {
     translation.deny("the source of a claim must be of its namespace", "namespace");
 }
 
+namespace {
+constexpr const char* kHostsVolumes = "volumes are the host's: name a storage class, and the host binds one";
+}
+
 // A volume that the host gave the claim is only told back; one that a tenant names could be another tenant's.
 void refuse_volume_name(Translation& translation, Value parent, Value field) {
-  if (translation.operation() == Operation::create && !field.text().empty())
-    translation.deny("volumes are the host's: name a storage class, and the host binds one");
+  if (translation.operation() == Operation::create && !field.text().empty() && !translation.config().volumes_to_host)
+    translation.deny(kHostsVolumes);
   parent.erase("volumeName");
+}
+
+// By labels it is chosen in the tenant, before the claim crosses (to_host/volume_choice.cpp).
+void refuse_volume_selector(Translation& translation, Value parent, Value) {
+  if (!translation.config().volumes_to_host) translation.deny(kHostsVolumes);
+  parent.erase("selector");
+}
+
+void name_volume_of_claim(const Translation& translation, Value host_claim) {
+  const std::string_view name = translation.tenant()["spec"]["volumeName"].text();
+  if (translation.config().volumes_to_host && !name.empty())
+    host_claim.object("spec").put("volumeName", translation.cluster_name_of(name));
+}
+
+// --- volumes -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool leads_up(std::string_view text) { return text.find("..") != std::string_view::npos; }
+
+constexpr const char* kUp = "\"..\" could lead out of what the platform's template allows";
+
+std::string may_not_be(const std::string& what, const char* key) {
+  return "\"" + what + "\" may not be a volume of this virtual cluster; the platform's template can allow it (allow." +
+         "persistentVolumes." + key + ")";
+}
+
+}  // namespace
+
+void refuse_volume_handle(Translation& translation, Value source, Value field) {
+  const std::string volume = source["driver"].string() + "/" + field.string();
+  if (!translation.allowed().csi_volumes.match(volume))
+    translation.deny(may_not_be(volume, "csiVolumes"));
+  else if (leads_up(volume))
+    translation.deny(kUp);
+}
+
+// They may say as much about where the data are as the handle does.
+void refuse_volume_attributes(Translation& translation, Value source, Value field) {
+  for (const Value attribute : field) {
+    const std::string key(attribute.key()), said = source["driver"].string() + "/" + key + "=" + attribute.string();
+    if (!translation.allowed().csi_attributes.match(said))
+      translation.deny(may_not_be(said, "csiAttributes"), key);
+    else if (leads_up(attribute.text()))
+      translation.deny(kUp, key);
+  }
+}
+
+void refuse_nfs_path(Translation& translation, Value source, Value field) {
+  const std::string server = source["server"].string(), place = server + ":" + field.string();
+  if (server.find('/') != std::string::npos || !field.text().starts_with('/') ||
+      !translation.allowed().nfs_paths.match(place))
+    translation.deny(may_not_be(place, "nfsPaths"));
+  else if (leads_up(field.text()))
+    translation.deny(kUp);
+}
+
+void refuse_file_system(Translation& translation, Value, Value field) {
+  constexpr std::array<std::string_view, 5> kFileSystems{"", "ext3", "ext4", "xfs", "btrfs"};
+  if (std::ranges::find(kFileSystems, field.text()) == kFileSystems.end())
+    translation.deny("the nodes mount ext3, ext4, xfs and btrfs for tenants");
+}
+
+void refuse_recycling(Translation& translation, Value, Value field) {
+  if (field.text() == "Recycle") translation.deny("use Retain or Delete: the host would empty it by a pod of its own");
+}
+
+void rewrite_volumes_claim(Translation& translation, Value, Value reference) {
+  const std::string name = reference["name"].string(), space = reference["namespace"].string();
+  if (!name.empty()) reference.put("name", host_name(name, space, translation.context().virtual_cluster));
+  if (!space.empty()) reference.put("namespace", translation.context().host_namespace);
 }
 
 // --- selectors -----------------------------------------------------------------------------------------------------

@@ -71,7 +71,9 @@ struct Allowed {
   Patterns service_types{"ClusterIP", "LoadBalancer"};
   Patterns load_balancer_classes;
   Patterns provisioners, class_parameters;  // of a tenant's StorageClasses
-  Patterns external_names;                  // with one, also the type ExternalName is allowed
+  // Of a tenant's PersistentVolumes: "driver/handle", "driver/key=value" and "server:/path".
+  Patterns csi_volumes, csi_attributes, nfs_paths;
+  Patterns external_names;  // with one, also the type ExternalName is allowed
   Networks load_balancer_ips, external_ips;
 };
 

@@ -52,6 +52,7 @@ struct SyncConfig {
   bool claims_to_host = true, endpoints_to_host = true, endpoint_slices_to_host = true;
   bool ingresses_to_host = false, network_policies_to_host = false, disruption_budgets_to_host = false;
   bool service_accounts_to_host = false, priority_classes_to_host = false, storage_classes_to_host = false;
+  bool volumes_to_host = false;  // sync.toHost.persistentVolumes.enabled
   // sync.toHost.gatewayApi (HTTP routes, gateways and their classes; or one kind), sync.toHost.volumeSnapshots, and
   // their classes from the host.
   bool gateway_api_to_host = false, http_routes_to_host = false, gateways_to_host = false, tls_routes_to_host = false,

@@ -1,0 +1,145 @@
+#include "syncer/to_host/volume_choice.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "sublet/kube/volume_match.h"
+
+namespace sublet::syncer {
+
+using schema::Document;
+using schema::Value;
+
+namespace {
+
+constexpr std::string_view kProvisioner = "volume.kubernetes.io/storage-provisioner",
+                           kProvisionerBefore = "volume.beta.kubernetes.io/storage-provisioner";
+constexpr std::chrono::milliseconds kLookAgain{50};  // another worker has changed the volume: its event is on the way
+
+bool crosses(const Border& border) { return config_of(border.context()).volumes_to_host; }
+
+// Null: its volumes are not watched, or there is none of that name.
+kube::CachedPtr tenant_volume(const Border& border, std::string_view name) {
+  return border.sides(kVolumeKind).tenant->get("", name);
+}
+
+// A volume that the host has given it, or is having made for it.
+bool is_served_by_host(const kube::CachedObject& host_claim) {
+  const auto noted = [&](std::string_view note) { return !host_claim.text({"metadata", "annotations", note}).empty(); };
+  return !host_claim.text({"spec", "volumeName"}).empty() || noted(kProvisioner) || noted(kProvisionerBefore);
+}
+
+// Of the version that was looked at: another claim may have been given it meanwhile. Nothing: it has.
+Result<bool> give(Border& border, const Value& volume, const Value& claim) {
+  Document patch = Document::object();
+  Value metadata = patch.root().object("metadata");
+  for (const char* member : {"uid", "resourceVersion"}) metadata.put(member, volume["metadata"][member]);
+  if (volume["spec"]["claimRef"].missing()) metadata.object("annotations").put(kBoundByController, "yes");
+  Value reference = patch.root().object("spec").object("claimRef");
+  reference.put("apiVersion", "v1");
+  reference.put("kind", kClaimKind);
+  for (const char* member : {"name", "namespace", "uid"}) reference.put(member, claim["metadata"][member]);
+  ++border.tenant_writes;
+  const auto patched =
+      border.tenant.patch(kVolumes, "", volume["metadata"]["name"].text(), kube::PatchType::merge, patch.to_json());
+  if (patched) return true;
+  if (patched.error().is(Reason::conflict) || patched.error().is(Reason::not_found)) return false;
+  return fail(patched.error());
+}
+
+// The one that it asks for by name (whatever becomes of that is for the host to say), or the best of all.
+Document choice_for(Border& border, const SyncedKind& volumes, const Value& claim) {
+  if (const std::string named = claim["spec"]["volumeName"].string(); !named.empty()) {
+    const auto found = tenant_volume(border, named);
+    return found ? whole(*found, volumes) : Document();
+  }
+  std::vector<Document> all;
+  std::vector<Value> values;
+  for (const auto& cached : border.sides(kVolumeKind).tenant->list()) all.push_back(whole(*cached, volumes));
+  for (const Document& one : all) values.push_back(one.root());
+  const Value best = kube::best_volume(values, claim, false);
+  return best ? Document::copy_of(best) : Document();
+}
+
+// Kubernetes' words for it.
+std::string why_not(const Value& volume, const Value& claim) {
+  if (kube::is_claimed_by(volume, claim)) return {};
+  const std::string name = volume["metadata"]["name"].string();
+  if (volume["spec"].has("claimRef")) return "volume \"" + name + "\" already bound to a different claim.";
+  const std::string wrong = kube::check_requested(volume, claim);
+  return wrong.empty() ? "" : "Cannot bind to requested volume \"" + name + "\": " + wrong;
+}
+
+bool is_noted_as_bound(const kube::CachedObject& claim) {
+  return !claim.text({"metadata", "annotations", kBindCompleted}).empty();
+}
+
+// By its labels a claim asks for a volume of the tenant's: one that the host makes has none.
+std::optional<Requeue> go_without(Border& border, const Value& claim) {
+  if (claim["spec"]["volumeName"].text().empty() && claim["spec"]["selector"].empty()) return std::nullopt;
+  record_tenant_event(border, claim, "Warning", "FailedBinding",
+                      claim["spec"]["volumeName"].text().empty()
+                          ? "no persistent volumes available for this claim"
+                          : "volume \"" + claim["spec"]["volumeName"].string() + "\" is not in this virtual cluster");
+  return Requeue();
+}
+
+}  // namespace
+
+std::string claim_key_of(const kube::CachedObject& tenant_volume) {
+  const std::string name = tenant_volume.text({"spec", "claimRef", "name"});
+  return name.empty() ? "" : tenant_volume.text({"spec", "claimRef", "namespace"}) + "/" + name;
+}
+
+std::string claim_key(const kube::CachedObject& tenant_claim) {
+  return tenant_claim.namespace_name + "/" + tenant_claim.name;
+}
+
+Result<std::optional<Requeue>> choose_volume(Border& border, const SyncedKind& claims,
+                                             const kube::CachedObject& tenant_claim,
+                                             const kube::CachedPtr& host_claim) {
+  const std::optional<Requeue> may_cross;
+  if (!crosses(border) || !tenant_claim.text({"metadata", "deletionTimestamp"}).empty()) return may_cross;
+  const bool bound = is_noted_as_bound(tenant_claim);
+  if (!bound && host_claim && is_served_by_host(*host_claim)) return may_cross;
+  const Document claim = whole(tenant_claim, claims);
+  const Sides& volumes = border.sides(kVolumeKind);
+  const Document volume = choice_for(border, volumes.kind, claim.root());
+  if (!volume.root().is_object()) return bound || host_claim ? may_cross : go_without(border, claim.root());
+  if (const std::string why = bound ? "" : why_not(volume.root(), claim.root()); !why.empty()) {
+    record_tenant_event(border, claim.root(), "Warning", "VolumeMismatch", why);
+    return Requeue();
+  }
+  if (const Value reference = volume["spec"]["claimRef"];
+      reference.missing() || (reference["uid"].text().empty() && kube::is_claimed_by(volume.root(), claim.root()))) {
+    const auto given = give(border, volume.root(), claim.root());
+    if (!given) return fail(given.error());
+    return *given ? Requeue() : Requeue(kLookAgain);
+  }
+  if (bound || border.on_host(volumes, "", volume["metadata"]["name"].text())) return may_cross;
+  return Requeue();
+}
+
+bool was_bound(const Border& border, const kube::CachedObject& tenant_claim) {
+  if (tenant_claim.text({"spec", "volumeName"}).empty()) return false;
+  return !crosses(border) || is_noted_as_bound(tenant_claim);
+}
+
+void look_at_volumes_of(Border& border, const kube::CachedObject& tenant_claim) {
+  if (!crosses(border)) return;
+  for (const auto& volume : border.sides(kVolumeKind).tenant->by_index(kVolumesByClaim, claim_key(tenant_claim)))
+    border.enqueue(kVolumeKind, *volume);
+  if (const std::string named = tenant_claim.text({"spec", "volumeName"}); !named.empty())
+    border.queue.add(queue_key(kVolumeKind, "", named));
+}
+
+std::string own_volume_of(const Border& border, const Value& tenant_claim, std::string_view host_volume) {
+  if (!crosses(border)) return {};
+  const Value metadata = tenant_claim["metadata"];
+  const std::string key = metadata["namespace"].string() + "/" + metadata["name"].string();
+  for (const auto& volume : border.sides(kVolumeKind).tenant->by_index(kVolumesByClaim, key))
+    if (border.host_name_of("", volume->name) == host_volume) return volume->name;
+  return {};
+}
+
+}  // namespace sublet::syncer

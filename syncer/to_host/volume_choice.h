@@ -1,0 +1,43 @@
+// VolumeChoice: which of a tenant's own PersistentVolumes a claim gets, where they cross.
+//
+// On the host a volume names the one claim that it is for from the start, since one without could be given to anybody's
+// claim there. So the choice falls in the tenant, by the rules of Kubernetes' binder, and stands in the volume's
+// spec.claimRef before the volume crosses (volume_sync.cpp); the claim follows its volume, and the host binds the two.
+// A claim that no volume of the tenant's suits crosses as any other. Where volumes do not cross, nothing here does
+// anything. Blocking; workers only, but for look_at_volumes_of() and claim_key_of().
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "syncer/border.h"
+
+namespace sublet::syncer {
+
+inline constexpr std::string_view kVolumeKind = "PersistentVolume", kClaimKind = "PersistentVolumeClaim";
+inline constexpr const char* kVolumesByClaim = "claim";  // index of the tenant's volumes: claim_key_of()
+inline constexpr std::string_view kBindCompleted = "pv.kubernetes.io/bind-completed",
+                                  kBoundByController = "pv.kubernetes.io/bound-by-controller";
+inline const kube::Resource kVolumes{"", "v1", "persistentvolumes"};
+
+/// Of the claim that a tenant's volume names: "<namespace>/<name>"; "": it names none.
+std::string claim_key_of(const kube::CachedObject& tenant_volume);
+/// Of a claim itself.
+std::string claim_key(const kube::CachedObject& tenant_claim);
+
+/// Chooses, and writes the choice into the tenant's volume. What comes is when the claim, which must not cross yet, is
+/// to be looked at again; nullopt: it may cross as it is. `host_claim` null: the host has none yet.
+Result<std::optional<Requeue>> choose_volume(Border& border, const SyncedKind& claims,
+                                             const kube::CachedObject& tenant_claim, const kube::CachedPtr& host_claim);
+
+/// Whether the host has given it a volume, as far as the tenant's claim tells: without one on the host it is lost.
+bool was_bound(const Border& border, const kube::CachedObject& tenant_claim);
+
+/// Puts the volumes on the queue to which what becomes of the claim matters.
+void look_at_volumes_of(Border& border, const kube::CachedObject& tenant_claim);
+
+/// The tenant's volume that the claim has on the host under that name; "": it is none of the tenant's.
+std::string own_volume_of(const Border& border, const schema::Value& tenant_claim, std::string_view host_volume);
+
+}  // namespace sublet::syncer

@@ -1,0 +1,168 @@
+// A tenant's own PersistentVolumes: on the host while they are for a claim (volume_choice.h). Binding, reclaiming and
+// growing are the host's; what becomes of the claim in the tenant decides whose a volume is next.
+#include <string>
+
+#include "sublet/kube/volume_match.h"
+#include "syncer/to_host/host_object.h"
+#include "syncer/to_host/volume_choice.h"
+
+namespace sublet::syncer {
+
+using schema::Document;
+using schema::Value;
+
+namespace {
+
+kube::CachedPtr claim_of(const Border& border, const Value& reference) {
+  return border.sides(kClaimKind).tenant->get(reference["namespace"].text(), reference["name"].text());
+}
+
+bool names(const kube::CachedObject& claim, std::string_view volume) {
+  return claim.text({"spec", "volumeName"}) == volume;
+}
+
+// Those that may want it: a volume that is nobody's.
+void look_at_open_claims(Border& border, const std::string& volume) {
+  for (const auto& claim : border.sides(kClaimKind).tenant->list())
+    if (claim->text({"metadata", "annotations", kBindCompleted}).empty() || names(*claim, volume))
+      border.enqueue(kClaimKind, *claim);
+}
+
+Outcome patch_volume_of_tenant(Border& border, const Value& volume, Document patch, std::string_view subresource = {}) {
+  for (const char* member : {"uid", "resourceVersion"})
+    patch.root().object("metadata").put(member, volume["metadata"][member]);
+  ++border.tenant_writes;
+  const auto patched = border.tenant.patch(kVolumes, "", volume["metadata"]["name"].text(), kube::PatchType::merge,
+                                           patch.to_json(), subresource);
+  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+  return {};
+}
+
+Outcome say_phase(Border& border, const Value& volume, std::string_view phase) {
+  if (volume["status"]["phase"].text() == phase) return {};
+  Document patch = Document::object();
+  Value status = patch.root().object("status");
+  status.put("phase", phase);
+  for (const char* member : {"message", "reason"}) status.put(member, Value());
+  return patch_volume_of_tenant(border, volume, std::move(patch), "status");
+}
+
+bool is_ending(const kube::CachedObject& object) { return !object.text({"metadata", "deletionTimestamp"}).empty(); }
+
+Result<Requeue> take_from_host(Border& border, const kube::CachedObject& host_volume) {
+  if (is_ending(host_volume)) return Requeue();  // its end brings the key back
+  const auto removed = remove_from_host(border, kVolumes, host_volume);
+  return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
+}
+
+// Nobody's. A claim that names it gets it (choose_volume()), and until then nothing is to be done.
+Result<Requeue> keep_at_home(Border& border, const Value& volume, const kube::CachedPtr& host_volume) {
+  const std::string name = volume["metadata"]["name"].string();
+  for (const auto& claim : border.sides(kClaimKind).tenant->list())
+    if (names(*claim, name) && was_bound(border, *claim)) return Requeue();
+  if (host_volume) return take_from_host(border, *host_volume);
+  if (const auto said = say_phase(border, volume, "Available"); !said) return fail(said.error());
+  return Requeue();
+}
+
+// Its claim has another volume: what was chosen here is undone, what a person wrote keeps the name.
+Result<Requeue> take_back(Border& border, const Value& volume) {
+  Document patch = Document::object();
+  if (volume["metadata"]["annotations"].has(kBoundByController)) {
+    patch.root().object("spec").put("claimRef", Value());
+    patch.root().object("metadata").object("annotations").put(kBoundByController, Value());
+  } else {
+    patch.root().object("spec").object("claimRef").put("uid", Value());
+  }
+  const auto patched = patch_volume_of_tenant(border, volume, std::move(patch));
+  return patched ? Result<Requeue>(Requeue()) : fail(patched.error());
+}
+
+bool is_past_use(std::string_view phase) { return phase == "Released" || phase == "Failed"; }
+
+// The host has none of a volume whose claim is gone. One that was to be deleted with its claim has been, there.
+Result<Requeue> end_with_claim(Border& border, const Value& volume) {
+  const std::string name = volume["metadata"]["name"].string();
+  const bool deleted = is_past_use(volume["status"]["phase"].text()) &&
+                       volume["spec"]["persistentVolumeReclaimPolicy"].text() == "Delete";
+  if (!deleted) {
+    const auto said = say_phase(border, volume, "Released");
+    return said ? Result<Requeue>(Requeue()) : fail(said.error());
+  }
+  const auto there = border.host.get(kVolumes, "", border.host_name_of("", name));
+  if (there) return Requeue(std::chrono::milliseconds(50));  // the copy is behind
+  if (!there.error().is(Reason::not_found)) return fail(there.error());
+  ++border.tenant_writes;
+  kube::DeleteOptions options;
+  options.uid = volume["metadata"]["uid"].string();
+  const auto removed = border.tenant.remove(kVolumes, "", name, options);
+  if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
+  return Requeue();
+}
+
+// The host's stands for what was before: it is for another claim, or was used, and is to be used again.
+bool is_of_earlier_use(const Border& border, const Value& host_volume, const Value& volume) {
+  const Value there = host_volume["spec"]["claimRef"], here = volume["spec"]["claimRef"];
+  if (there["name"].text() != border.host_name_of(here["namespace"].text(), here["name"].text())) return true;
+  const auto phase = host_volume["status"]["phase"].text();
+  return phase == "Failed" ||
+         (phase == "Released" && host_volume["spec"]["persistentVolumeReclaimPolicy"].text() != "Delete");
+}
+
+// A volume grows on the host.
+Outcome bring_capacity_back(Border& border, const Value& host_volume, const Value& volume) {
+  const Value there = host_volume["spec"]["capacity"];
+  if (!kube::has_more_storage(there, volume["spec"]["capacity"])) return {};
+  Document patch = Document::object();
+  patch.root().object("spec").object("capacity").put("storage", there["storage"]);
+  return patch_volume_of_tenant(border, volume, std::move(patch));
+}
+
+}  // namespace
+
+void watch_tenant_volumes(Border& border, Sides& sides) {
+  sides.tenant->add_index(kVolumesByClaim, [](const kube::CachedObject& volume) {
+    const std::string claim = claim_key_of(volume);
+    return claim.empty() ? std::vector<std::string>() : std::vector<std::string>{claim};
+  });
+  watch_tenant_by_name(border, sides);
+  sides.tenant->add_handler([&border](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    for (const auto& volume : {before, after})
+      if (volume && !claim_key_of(*volume).empty())
+        border.queue.add(std::string(kClaimKind) + "/" + claim_key_of(*volume));
+    if (after && claim_key_of(*after).empty()) look_at_open_claims(border, after->name);
+  });
+}
+
+void watch_host_volumes(Border& border, Sides& sides) {
+  watch_host_by_identity(border, sides);
+  sides.host->add_handler([&border, &sides](const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    const auto volume = sides.tenant->get("", tenant_identity(after ? *after : *before).name);
+    if (volume && !claim_key_of(*volume).empty())
+      border.queue.add(std::string(kClaimKind) + "/" + claim_key_of(*volume));
+  });
+}
+
+Result<Requeue> reconcile_volume(Border& border, const Sides& sides, const std::string& no_namespace,
+                                 const std::string& name) {
+  const auto cached = sides.tenant->get("", name);
+  if (!cached) return reconcile_copied(border, sides, no_namespace, name);
+  const auto host_volume = border.on_host(sides, "", name);
+  const Document volume = whole(*cached, sides.kind);
+  const Value reference = volume["spec"]["claimRef"];
+  if (claim_key_of(*cached).empty()) return keep_at_home(border, volume.root(), host_volume);
+  const auto claim = claim_of(border, reference);
+  const std::string uid = reference["uid"].string();
+  if (claim && claim->uid == uid && !claim->text({"spec", "volumeName"}).empty() && !names(*claim, name))
+    return take_back(border, volume.root());
+  const bool ended = !uid.empty() && (!claim || claim->uid != uid);
+  if (ended && !host_volume) return end_with_claim(border, volume.root());
+  if (host_volume && !ended) {
+    const Document there = host_volume->document();
+    if (is_of_earlier_use(border, there.root(), volume.root())) return take_from_host(border, *host_volume);
+    if (const auto back = bring_capacity_back(border, there.root(), volume.root()); !back) return fail(back.error());
+  }
+  return reconcile_copied(border, sides, no_namespace, name);
+}
+
+}  // namespace sublet::syncer
