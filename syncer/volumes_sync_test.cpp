@@ -266,6 +266,19 @@ TEST_F(VolumesSync, ABoundVolumeKeepsItsClaimAndWhatTheHostSaysOfItsSize) {
   eventually([&] { return !is_there(host_volume("data")); }, "with the tenant's it goes");
 }
 
+TEST_F(VolumesSync, AVolumeIsNotTakenForOneOfTheHostsOfThatName) {
+  make_claim("mine", R"(,"storageClassName":"made-by-the-host")");
+  eventually([&] { return is_there(host_claim("mine")); }, "the claim is there");
+  host.patch(kClaims, kHostNamespace, host_name_of("mine"),
+             R"({"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":"pvc-7"}})");
+  eventually([&] { return claim("mine")["spec"]["volumeName"].text() == "pvc-7"; }, "the host has made one");
+  make_volume("pvc-7");
+  await_phase_of_volume("pvc-7", "Available");
+  settle();
+  EXPECT_FALSE(volume("pvc-7")["spec"].has("claimRef"));
+  EXPECT_FALSE(is_there(host_volume("pvc-7")));
+}
+
 TEST_F(VolumesSync, AVolumeThatMayNotCrossSaysSo) {
   make_volume("data", R"(,"mountOptions":["suid"],"claimRef":{"namespace":"default","name":"mine"})");
   EXPECT_EQ(await_event("data", "SyncDenied"), "spec.mountOptions: how the nodes mount volumes is the platform's");

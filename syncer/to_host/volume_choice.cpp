@@ -23,6 +23,12 @@ kube::CachedPtr tenant_volume(const Border& border, std::string_view name) {
   return border.sides(kVolumeKind).tenant->get("", name);
 }
 
+// By the host's name.
+std::string volume_on_host(const Border& border, const kube::CachedObject& claim) {
+  const auto host_claim = border.on_host(border.sides(kClaimKind), claim.namespace_name, claim.name);
+  return host_claim ? host_claim->text({"spec", "volumeName"}) : std::string();
+}
+
 // A volume that the host has given it, or is having made for it.
 bool is_served_by_host(const kube::CachedObject& host_claim) {
   const auto noted = [&](std::string_view note) { return !host_claim.text({"metadata", "annotations", note}).empty(); };
@@ -70,10 +76,6 @@ std::string why_not(const Value& volume, const Value& claim) {
   return wrong.empty() ? "" : "Cannot bind to requested volume \"" + name + "\": " + wrong;
 }
 
-bool is_noted_as_bound(const kube::CachedObject& claim) {
-  return !claim.text({"metadata", "annotations", kBindCompleted}).empty();
-}
-
 // By its labels a claim asks for a volume of the tenant's: one that the host makes has none.
 std::optional<Requeue> go_without(Border& border, const Value& claim) {
   if (claim["spec"]["volumeName"].text().empty() && claim["spec"]["selector"].empty()) return std::nullopt;
@@ -100,7 +102,7 @@ Result<std::optional<Requeue>> choose_volume(Border& border, const SyncedKind& c
                                              const kube::CachedPtr& host_claim) {
   const std::optional<Requeue> may_cross;
   if (!crosses(border) || !tenant_claim.text({"metadata", "deletionTimestamp"}).empty()) return may_cross;
-  const bool bound = is_noted_as_bound(tenant_claim);
+  const bool bound = has_on_host(border, tenant_claim, tenant_claim.text({"spec", "volumeName"}));
   if (!bound && host_claim && is_served_by_host(*host_claim)) return may_cross;
   const Document claim = whole(tenant_claim, claims);
   const Sides& volumes = border.sides(kVolumeKind);
@@ -120,9 +122,17 @@ Result<std::optional<Requeue>> choose_volume(Border& border, const SyncedKind& c
   return Requeue();
 }
 
+bool has_on_host(const Border& border, const kube::CachedObject& tenant_claim, std::string_view tenant_volume) {
+  return !tenant_volume.empty() && volume_on_host(border, tenant_claim) == border.host_name_of("", tenant_volume);
+}
+
+bool has_another_on_host(const Border& border, const kube::CachedObject& tenant_claim, std::string_view tenant_volume) {
+  return !volume_on_host(border, tenant_claim).empty() && !has_on_host(border, tenant_claim, tenant_volume);
+}
+
 bool was_bound(const Border& border, const kube::CachedObject& tenant_claim) {
   if (tenant_claim.text({"spec", "volumeName"}).empty()) return false;
-  return !crosses(border) || is_noted_as_bound(tenant_claim);
+  return !crosses(border) || !tenant_claim.text({"metadata", "annotations", kBindCompleted}).empty();
 }
 
 void look_at_volumes_of(Border& border, const kube::CachedObject& tenant_claim) {

@@ -31,6 +31,11 @@ std::string claim_key(const kube::CachedObject& tenant_claim);
 Result<std::optional<Requeue>> choose_volume(Border& border, const SyncedKind& claims,
                                              const kube::CachedObject& tenant_claim, const kube::CachedPtr& host_claim);
 
+/// Whether the claim has that volume of the tenant's on the host; what the host has made may be called the same. And
+/// whether it has another there; neither, when it has none.
+bool has_on_host(const Border& border, const kube::CachedObject& tenant_claim, std::string_view tenant_volume);
+bool has_another_on_host(const Border& border, const kube::CachedObject& tenant_claim, std::string_view tenant_volume);
+
 /// Whether the host has given it a volume, as far as the tenant's claim tells: without one on the host it is lost.
 bool was_bound(const Border& border, const kube::CachedObject& tenant_claim);
 

@@ -59,7 +59,7 @@ Result<Requeue> take_from_host(Border& border, const kube::CachedObject& host_vo
 Result<Requeue> keep_at_home(Border& border, const Value& volume, const kube::CachedPtr& host_volume) {
   const std::string name = volume["metadata"]["name"].string();
   for (const auto& claim : border.sides(kClaimKind).tenant->list())
-    if (names(*claim, name) && was_bound(border, *claim)) return Requeue();
+    if (names(*claim, name) && has_on_host(border, *claim, name)) return Requeue();
   if (host_volume) return take_from_host(border, *host_volume);
   if (const auto said = say_phase(border, volume, "Available"); !said) return fail(said.error());
   return Requeue();
@@ -153,8 +153,7 @@ Result<Requeue> reconcile_volume(Border& border, const Sides& sides, const std::
   if (claim_key_of(*cached).empty()) return keep_at_home(border, volume.root(), host_volume);
   const auto claim = claim_of(border, reference);
   const std::string uid = reference["uid"].string();
-  if (claim && claim->uid == uid && !claim->text({"spec", "volumeName"}).empty() && !names(*claim, name))
-    return take_back(border, volume.root());
+  if (claim && claim->uid == uid && has_another_on_host(border, *claim, name)) return take_back(border, volume.root());
   const bool ended = !uid.empty() && (!claim || claim->uid != uid);
   if (ended && !host_volume) return end_with_claim(border, volume.root());
   if (host_volume && !ended) {
