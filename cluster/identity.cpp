@@ -174,12 +174,13 @@ std::string literal(char c) {
   return {'\\', '\\', 'x', '{', kHex[byte >> 4], kHex[byte & 15], '}'};
 }
 
-// Whether a text is one of the template's words, in which '*' stands for any characters.
-std::string is_one_of(const std::string& text, const patches::Patterns& words) {
+// Whether a text is one of the template's words, in which '*' stands for any characters (patches::Patterns).
+constexpr const char *kAny = ".*", *kPartOfPath = "[^/]+";
+std::string is_one_of(const std::string& text, const patches::Patterns& words, const char* star = kAny) {
   std::string expression;
   for (const std::string& word : words.list()) {
     std::string pattern = "^";
-    for (const char c : word) pattern += c == '*' ? ".*" : literal(c);
+    for (const char c : word) pattern += c == '*' ? star : literal(c);
     expression += (expression.empty() ? "" : " || ") + text + ".matches(" + quoted(pattern + "$") + ")";
   }
   return expression.empty() ? "false" : "(" + expression + ")";
@@ -198,14 +199,23 @@ Rule volumes_of_template(const VirtualCluster& cluster, const patches::Allowed& 
       ".volumeAttributes[key].contains('..') && " +
       is_one_of("(" + csi + ".driver + '/' + key + '=' + " + csi + ".volumeAttributes[key])", allowed.csi_attributes) +
       "))";
+  std::string plain;
+  for (const char* odd : {"..", "//", "/./"}) plain += " && !" + nfs + ".path.contains('" + odd + "')";
   const std::string of_nfs = "has(" + nfs + ") && !" + nfs + ".server.contains('/') && " + nfs +
-                             ".path.startsWith('/') && !" + nfs + ".path.contains('..') && " +
-                             is_one_of("(" + nfs + ".server + ':' + " + nfs + ".path)", allowed.nfs_paths);
+                             ".path.startsWith('/') && !" + nfs + ".path.endsWith('/') && !" + nfs +
+                             ".path.endsWith('/.')" + plain + " && " +
+                             is_one_of("(" + nfs + ".server + ':' + " + nfs + ".path)", allowed.nfs_paths, kPartOfPath);
+  std::string noted = "(!has(object.metadata.annotations) || !(";
+  for (const char* key :
+       {"volume.beta.kubernetes.io/mount-options", "volume.kubernetes.io/provisioner-deletion-secret-name",
+        "volume.kubernetes.io/provisioner-deletion-secret-namespace"})
+    noted += (noted.ends_with('(') ? "" : " || ") + quoted(key) + " in object.metadata.annotations";
+  noted += "))";
   return {not_of("persistentvolumes"),
           "(" + of_csi + " || " + of_nfs + ") && has(" + spec + ".claimRef) && " + spec +
               ".claimRef.namespace == " + quoted(cluster.host_namespace) + " && (!has(" + spec +
               ".mountOptions) || size(" + spec + ".mountOptions) == 0) && (!has(" + spec +
-              ".persistentVolumeReclaimPolicy) || " + spec + ".persistentVolumeReclaimPolicy != 'Recycle')",
+              ".persistentVolumeReclaimPolicy) || " + spec + ".persistentVolumeReclaimPolicy != 'Recycle') && " + noted,
           "volumes are those of the template's drivers and servers, for a claim of the host namespace"};
 }
 

@@ -259,14 +259,15 @@ TEST_F(IdentityTest, ThePolicyHoldsVolumesToTheTemplatesDriversAndServers) {
   ASSERT_TRUE(write_private_file(cluster_.template_path(),
                                  "sync: {toHost: {persistentVolumes: {enabled: true}}}\n"
                                  "allow: {persistentVolumes: {csiVolumes: ['disk.x/a-*'], csiAttributes: "
-                                 "['disk.x/part=*'], nfsPaths: ['files.x:/a/*']}}\n"));
+                                 "['disk.x/part=*'], nfsPaths: ['files.x:/a/*', 'files.x:/*/deep']}}\n"));
   ASSERT_TRUE(prepare());
   const kube::Client syncer = this->syncer();
   const std::string own = cluster_.host_namespace;
-  const auto volume = [&](const std::string& name, const std::string& source, const std::string& space) {
+  const auto volume = [&](const std::string& name, const std::string& source, const std::string& space,
+                          const std::string& annotations = "") {
     return made(syncer, {"", "v1", "persistentvolumes"},
                 R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":")" + name + R"(",)" +
-                    labels(cluster_.uid) +
+                    labels(cluster_.uid) + annotations +
                     R"(},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteMany"],)" +
                     (space.empty() ? "" : R"("claimRef":{"name":"c","namespace":")" + space + R"("},)") + source + "}}",
                 "");
@@ -278,7 +279,10 @@ TEST_F(IdentityTest, ThePolicyHoldsVolumesToTheTemplatesDriversAndServers) {
   const std::pair<const char*, std::string> refused[] = {
       {"path", R"("nfs":{"server":"files.x","path":"/b"})"},
       {"up", R"("nfs":{"server":"files.x","path":"/a/../b"})"},
-      {"server", R"("nfs":{"server":"files.x:/a/c","path":"/b"})"},
+      {"server", R"("nfs":{"server":"files.x:/z","path":"/deep"})"},
+      {"deeper", R"("nfs":{"server":"files.x","path":"/a/b/c"})"},
+      {"slash", R"("nfs":{"server":"files.x","path":"/a/"})"},
+      {"dot", R"("nfs":{"server":"files.x","path":"/a/."})"},
       {"handle", R"("csi":{"driver":"disk.x","volumeHandle":"b-1"})"},
       {"handle-up", R"("csi":{"driver":"disk.x","volumeHandle":"a-/../b"})"},
       {"attribute", R"("csi":{"driver":"disk.x","volumeHandle":"a-1","volumeAttributes":{"share":"/"}})"},
@@ -293,6 +297,9 @@ TEST_F(IdentityTest, ThePolicyHoldsVolumesToTheTemplatesDriversAndServers) {
   for (const auto& [name, source] : refused) EXPECT_THAT(volume(name, source, own), why) << name;
   EXPECT_THAT(volume("nobodys", good, ""), why) << "anybody's claim there could get it";
   EXPECT_THAT(volume("elsewhere", good, "kube-system"), why);
+  for (const char* key :
+       {"volume.beta.kubernetes.io/mount-options", "volume.kubernetes.io/provisioner-deletion-secret-name"})
+    EXPECT_THAT(volume("noted", good, own, R"(,"annotations":{")" + std::string(key) + R"(":"x"})"), why) << key;
   EXPECT_EQ(volume("good", good, own), "");
   EXPECT_EQ(volume("disk", R"("csi":{"driver":"disk.x","volumeHandle":"a-1","volumeAttributes":{"part":"2"}})", own),
             "");

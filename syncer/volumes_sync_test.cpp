@@ -115,14 +115,22 @@ TEST_F(VolumesSync, AVolumeStaysAtHomeUntilAClaimWantsItAndThenIsForThatOne) {
   EXPECT_EQ(tenant_faults.writes(), tenant_writes);
 }
 
-TEST_F(VolumesSync, AClaimGoesToTheHostAfterItsVolume) {
+TEST_F(VolumesSync, AClaimNamesItsVolumeFromTheStartOnTheHostToo) {
   faults.inject("POST", "/persistentvolumes", 1000, Faults::status(503, "ServiceUnavailable"));
-  make_volume("data", R"(,"claimRef":{"namespace":"default","name":"mine"})");
+  make_volume("data", R"(,"claimRef":{"namespace":"default","name":"mine"},"storageClassName":"made-by-the-host")");
+  make_volume("other", R"(,"storageClassName":"made-by-the-host")");
+  await_phase_of_volume("other", "Available");
   make_claim("mine", R"(,"storageClassName":"made-by-the-host")");
-  eventually([&] { return faults.left() < 998 && volume("data")["spec"]["claimRef"].has("uid"); }, "it is tried");
-  EXPECT_FALSE(is_there(host_claim("mine"))) << "the host would make another volume for it";
+  make_claim("second", R"(,"storageClassName":"made-by-the-host")");
+  for (const auto& [claim_name, name] : {std::pair("mine", "data"), std::pair("second", "other")}) {
+    eventually([&, one = claim_name] { return is_there(host_claim(one)); }, "the claim is there");
+    EXPECT_EQ(host_claim(claim_name)["spec"]["volumeName"].text(), volume_name(name))
+        << "the host would make another volume for it";
+    EXPECT_EQ(claim(claim_name)["spec"]["volumeName"].text(), name);
+  }
   faults.clear();
   bind("mine", "data");
+  bind("second", "other");
 }
 
 TEST_F(VolumesSync, AClaimMayNameItsVolumeAndChooseByLabels) {
@@ -204,15 +212,73 @@ TEST_F(VolumesSync, AUsedVolumeIsMadeAnewForTheClaimThatItIsGivenTo) {
   say_on_host("data", "Released");
   await_phase_of_volume("data", "Released");
   std::string before = host_volume("data")["metadata"]["uid"].string();
+  tenant.patch(kVolumes, "", "data", R"({"spec":{"claimRef":{"uid":null,"name":"other"}}})");
+  make_claim("other");  // at once, while the host's is as it was before
+  eventually([&] { return is_there(host_claim("other")); }, "the claim is there");
+  EXPECT_EQ(host_claim("other")["spec"]["volumeName"].text(), volume_name("data"));
   free_on_host("data");
-  tenant.patch(kVolumes, "", "data", R"({"spec":{"claimRef":{"uid":null}}})");
   await_another_on_host("data", before);
+  bind("other", "data");
+  end_claim("other");
+  say_on_host("data", "Released");
+  await_phase_of_volume("data", "Released");
+  make_claim("third", R"(,"storageClassName":"","volumeName":"data")");
+  EXPECT_EQ(await_event("third", "VolumeMismatch"), "volume \"data\" already bound to a different claim.");
   before = host_volume("data")["metadata"]["uid"].string();
   free_on_host("data");
-  tenant.patch(kVolumes, "", "data", R"({"spec":{"claimRef":{"name":"other"}}})");
+  tenant.patch(kVolumes, "", "data",
+               R"({"spec":{"claimRef":{"name":"third","uid":")" + claim("third")["metadata"]["uid"].string() + "\"}}}");
   await_another_on_host("data", before);
-  make_claim("other");
-  bind("other", "data");
+  bind("third", "data");
+}
+
+TEST_F(VolumesSync, AVolumeWhoseClaimGoesBeforeItIsBoundIsFreeAgain) {
+  make_volume("data", R"(,"persistentVolumeReclaimPolicy":"Delete")");
+  faults.inject("POST", "/persistentvolumeclaims", 1000, Faults::status(403, "Forbidden"));
+  make_claim("mine");
+  await_on_host("data");
+  free_on_host("data");
+  let_go(tenant, kClaims, kTenantNamespace, "mine");
+  await_phase_of_volume("data", "Available");
+  eventually([&] { return !volume("data")["spec"].has("claimRef"); }, "it is nobody's");
+  EXPECT_FALSE(is_there(host_volume("data"))) << "the next claim of that name would get it";
+  faults.clear();
+  make_claim("next");
+  bind("next", "data");
+}
+
+TEST_F(VolumesSync, AVolumeThatSomebodyHasTakenMeanwhileIsLeftToThem) {
+  make_volume("data");
+  await_phase_of_volume("data", "Available");
+  settle();
+  tenant_faults.inject("GET", "/persistentvolumes", 1000, Faults::status(503, "ServiceUnavailable"));
+  tenant_faults.end_watches("/persistentvolumes");  // the copy stays as it is
+  eventually([&] { return tenant_faults.left() < 1000; }, "nothing is told of volumes");
+  tenant.patch(kVolumes, "", "data", R"({"spec":{"claimRef":{"namespace":"default","name":"other"}}})");
+  const auto before = tenant_faults.writes("/persistentvolumes/data");
+  make_claim("mine");
+  eventually([&] { return tenant_faults.writes("/persistentvolumes/data") > before; }, "it is tried");
+  EXPECT_EQ(volume("data")["spec"]["claimRef"]["name"].text(), "other");
+  tenant_faults.clear();
+  settle();
+  EXPECT_EQ(volume("data")["spec"]["claimRef"]["name"].text(), "other");
+}
+
+TEST_F(VolumesSync, AClaimRefWithoutNamespaceIsNobodys) {
+  tenant.create({"", "v1", "namespaces"}, R"({"metadata":{"name":"team"}})");  // as the host's is called
+  tenant.create(kClaims, R"({"metadata":{"name":"x","namespace":"team"},"spec":{"accessModes":["ReadWriteOnce"],)"
+                         R"("storageClassName":"made-by-the-host","resources":{"requests":{"storage":"2Gi"}}}})");
+  const std::string there = host_name("x", "team", "rag");
+  eventually([&] { return is_there(host.get(kClaims, kHostNamespace, there)); }, "the claim is on the host");
+  const std::string uid = host.get(kClaims, kHostNamespace, there)["metadata"]["uid"].string();
+  make_volume("data", R"(,"claimRef":{"name":"x","uid":"u"})");
+  make_volume("slash", R"(,"claimRef":{"name":"x","namespace":"/","uid":"u"})");
+  await_phase_of_volume("data", "Available");
+  await_phase_of_volume("slash", "Available");
+  settle();
+  const Document claim = host.get(kClaims, kHostNamespace, there);
+  EXPECT_EQ(claim["metadata"]["uid"].text(), uid);
+  EXPECT_FALSE(claim["metadata"].has("deletionTimestamp"));
 }
 
 TEST_F(VolumesSync, AVolumeThatTheHostDeletesWithItsClaimIsGone) {
@@ -279,12 +345,17 @@ TEST_F(VolumesSync, AVolumeIsNotTakenForOneOfTheHostsOfThatName) {
   EXPECT_FALSE(is_there(host_volume("pvc-7")));
 }
 
-TEST_F(VolumesSync, AVolumeThatMayNotCrossSaysSo) {
+TEST_F(VolumesSync, AVolumeThatMayNotCrossSaysSoAndItsClaimWaits) {
   make_volume("data", R"(,"mountOptions":["suid"],"claimRef":{"namespace":"default","name":"mine"})");
   EXPECT_EQ(await_event("data", "SyncDenied"), "spec.mountOptions: how the nodes mount volumes is the platform's");
   make_claim("mine");
-  settle();
-  EXPECT_FALSE(is_there(host_claim("mine"))) << "it waits for its volume";
+  EXPECT_EQ(await_event("mine", "VolumeMismatch"), "volume \"data\" may not cross to the host; its events say why");
+  make_volume("free", R"(,"mountOptions":["suid"])");
+  EXPECT_EQ(await_event("free", "SyncDenied"), "spec.mountOptions: how the nodes mount volumes is the platform's");
+  make_claim("other");
+  eventually([&] { return is_there(host_claim("other")); }, "it crosses without");
+  EXPECT_FALSE(is_there(host_claim("mine")));
+  EXPECT_FALSE(volume("free")["spec"].has("claimRef"));
 }
 
 }  // namespace

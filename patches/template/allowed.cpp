@@ -133,29 +133,36 @@ class AllowedReader {
   Problems& problems_;
 };
 
-bool glob(std::string_view pattern, std::string_view text) {
+// With `of_path` a star stands for at least one character, and ends at a '/'.
+bool glob(std::string_view pattern, std::string_view text, bool of_path) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
+  const auto ends_star = [&](std::size_t at) { return of_path && text[at] == '/'; };
   while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
+    const bool starts = p < pattern.size() && pattern[p] == '*';
+    if (starts && !ends_star(t)) {
       star = p++;
-      mark = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      mark = of_path ? ++t : t;
+    } else if (!starts && p < pattern.size() && pattern[p] == text[t]) {
       ++p, ++t;
-    } else if (star != std::string_view::npos) {
+    } else if (star != std::string_view::npos && !ends_star(mark)) {
       p = star + 1;
       t = ++mark;
     } else {
       return false;
     }
   }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
+  while (!of_path && p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
 }
 
 }  // namespace
 
+bool Patterns::match_path(std::string_view text) const {
+  return std::ranges::any_of(patterns_, [&](const std::string& pattern) { return glob(pattern, text, true); });
+}
+
 bool Patterns::match(std::string_view text) const {
-  return std::ranges::any_of(patterns_, [&](const std::string& pattern) { return glob(pattern, text); });
+  return std::ranges::any_of(patterns_, [&](const std::string& pattern) { return glob(pattern, text, false); });
 }
 
 std::string Patterns::words() const {

@@ -807,6 +807,12 @@ TEST(Template, WhatItAllowsIsRead) {
   const auto resolved = loaded->resolve({}, "vc", "ns").value();
   const Allowed& allowed = resolved->config().allowed;
   EXPECT_TRUE(allowed.metadata_of("Pod").labels.match("a/b"));
+  const Patterns paths{"x:/a/*", "x:/b*c/*d*"};
+  for (const char* path : {"x:/a/b", "x:/a/b.c", "x:/bac/ddd", "x:/bccc/xdx"})
+    EXPECT_TRUE(paths.match_path(path)) << path;
+  for (const char* path :
+       {"x:/a/", "x:/a", "x:/a/b/", "x:/a/b/c", "x:/bc/xdx", "x:/bac/d", "x:/b/c/xdx", "x:/bac/xd/x"})
+    EXPECT_FALSE(paths.match_path(path)) << path;
   EXPECT_FALSE(allowed.metadata_of("Pod").annotations.match("a/b"));
   EXPECT_FALSE(allowed.metadata_of("Service").labels.match("a/b"));
   EXPECT_EQ(allowed.schedulers.words(), "default-scheduler, s");

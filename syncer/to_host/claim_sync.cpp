@@ -9,8 +9,6 @@ namespace {
 
 using schema::Document;
 
-const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
-
 constexpr std::chrono::milliseconds kLookAgain{50};  // the copy is behind: its event is on the way
 
 // The tenant's copy may not have yet that a volume was brought back a moment ago, or that the claim is another.

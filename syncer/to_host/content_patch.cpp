@@ -102,8 +102,7 @@ void patch_volume(const Value& host_volume, const Value& desired, Value patch) {
   for (const std::string_view field : {"persistentVolumeReclaimPolicy", "storageClassName", "accessModes"})
     if (!(says_nothing(now[field]) && says_nothing(want[field])) && !now[field].equals(want[field]))
       spec.root().put(field, want[field] ? want[field] : Value());
-  if (const Value nodes = want["nodeAffinity"]; nodes && !covers(now["nodeAffinity"], nodes))
-    spec.root().put("nodeAffinity", patches::make_merge_patch(now["nodeAffinity"], nodes).root());
+  if (!now.has("nodeAffinity") && want.has("nodeAffinity")) spec.root().put("nodeAffinity", want["nodeAffinity"]);
   if (kube::has_more_storage(want["capacity"], now["capacity"]))
     spec.root().object("capacity").put("storage", want["capacity"]["storage"]);
   if (!spec.root().empty()) patch.put("spec", spec.root());

@@ -70,10 +70,10 @@ std::string_view status_endpoint(const Border& border, const SyncedKind& kind) {
 
 // Volumes may be the tenant's own, or named after their node, and a note says for which one they are. Classes keep the
 // host's names.
-std::string told(const Border& border, const Value& tenant_object, std::string_view place, std::string_view value) {
+std::string told(const Border& border, std::string_view place, std::string_view value) {
   if (place == "volume.kubernetes.io/selected-node") return border.nodes().to_tenant(value);
   if (place == "volumeName")
-    if (std::string own = own_volume_of(border, tenant_object, value); !own.empty()) return own;
+    if (std::string own = own_volume_of(border, value); !own.empty()) return own;
   return place == "storageClassName" ? std::string(value) : border.nodes().value_to_tenant(value);
 }
 
@@ -82,12 +82,12 @@ Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value&
                             const Value& host_object) {
   Document patch = Document::object();
   for (const std::string_view field : words(kind.host_fills)) {
-    const std::string theirs = told(border, tenant_object, field, host_object["spec"][field].text());
+    const std::string theirs = told(border, field, host_object["spec"][field].text());
     if (!theirs.empty() && tenant_object["spec"][field].text().empty()) patch.root().object("spec").put(field, theirs);
   }
   for (const std::string_view note : words(kind.host_notes)) {
     const Value said = host_object["metadata"]["annotations"][note];
-    const std::string theirs = told(border, tenant_object, note, said.text());
+    const std::string theirs = told(border, note, said.text());
     if (said && theirs != tenant_object["metadata"]["annotations"][note].text())
       patch.root().object("metadata").object("annotations").put(note, theirs);
   }

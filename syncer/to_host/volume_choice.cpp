@@ -23,10 +23,11 @@ kube::CachedPtr tenant_volume(const Border& border, std::string_view name) {
   return border.sides(kVolumeKind).tenant->get("", name);
 }
 
-// By the host's name.
+// By the host's name; of an earlier claim of that name nothing is told.
 std::string volume_on_host(const Border& border, const kube::CachedObject& claim) {
   const auto host_claim = border.on_host(border.sides(kClaimKind), claim.namespace_name, claim.name);
-  return host_claim ? host_claim->text({"spec", "volumeName"}) : std::string();
+  const bool is_its = host_claim && tenant_identity(*host_claim).uid == claim.uid;
+  return is_its ? host_claim->text({"spec", "volumeName"}) : std::string();
 }
 
 // A volume that the host has given it, or is having made for it.
@@ -35,42 +36,82 @@ bool is_served_by_host(const kube::CachedObject& host_claim) {
   return !host_claim.text({"spec", "volumeName"}).empty() || noted(kProvisioner) || noted(kProvisionerBefore);
 }
 
-// Of the version that was looked at: another claim may have been given it meanwhile. Nothing: it has.
-Result<bool> give(Border& border, const Value& volume, const Value& claim) {
+// Of the version that was looked at: somebody may have changed it meanwhile.
+Outcome patch_tenant(Border& border, const kube::Resource& resource, const Value& object, Document patch) {
+  const Value metadata = object["metadata"];
+  for (const char* member : {"uid", "resourceVersion"}) patch.root().object("metadata").put(member, metadata[member]);
+  ++border.tenant_writes;
+  const auto patched = border.tenant.patch(resource, metadata["namespace"].text(), metadata["name"].text(),
+                                           kube::PatchType::merge, patch.to_json());
+  return patched ? Outcome() : fail(patched.error());
+}
+
+Outcome give(Border& border, const Value& volume, const Value& claim) {
   Document patch = Document::object();
-  Value metadata = patch.root().object("metadata");
-  for (const char* member : {"uid", "resourceVersion"}) metadata.put(member, volume["metadata"][member]);
-  if (volume["spec"]["claimRef"].missing()) metadata.object("annotations").put(kBoundByController, "yes");
+  if (volume["spec"]["claimRef"].missing())
+    patch.root().object("metadata").object("annotations").put(kBoundByController, "yes");
   Value reference = patch.root().object("spec").object("claimRef");
   reference.put("apiVersion", "v1");
   reference.put("kind", kClaimKind);
   for (const char* member : {"name", "namespace", "uid"}) reference.put(member, claim["metadata"][member]);
-  ++border.tenant_writes;
-  const auto patched =
-      border.tenant.patch(kVolumes, "", volume["metadata"]["name"].text(), kube::PatchType::merge, patch.to_json());
-  if (patched) return true;
-  if (patched.error().is(Reason::conflict) || patched.error().is(Reason::not_found)) return false;
-  return fail(patched.error());
+  return patch_tenant(border, kVolumes, volume, std::move(patch));
 }
 
-// The one that it asks for by name (whatever becomes of that is for the host to say), or the best of all.
+// Only of a claim that the host has not got: there another may be on the way, and the name can be given once.
+Outcome name_in_claim(Border& border, const Value& claim, const Value& volume) {
+  const Value metadata = claim["metadata"];
+  const auto there = border.host.get(kClaims, border.host_namespace(),
+                                     border.host_name_of(metadata["namespace"].text(), metadata["name"].text()));
+  if (there) return fail(Reason::conflict, "the copy of the host's claims is behind");
+  if (!there.error().is(Reason::not_found)) return fail(there.error());
+  Document patch = Document::object();
+  patch.root().object("metadata").object("annotations").put(kBoundByController, "yes");
+  patch.root().object("spec").put("volumeName", volume["metadata"]["name"]);
+  return patch_tenant(border, kClaims, claim, std::move(patch));
+}
+
+// What was written brings the claim back; what was changed under our hands is looked at again, and what the tenant's
+// API server refuses it is told.
+Result<std::optional<Requeue>> after(const Outcome& written, Border& border, const Value& claim) {
+  if (written) return std::optional<Requeue>(Requeue());
+  const Status& error = written.error();
+  if (error.is(Reason::conflict) || error.is(Reason::not_found)) return std::optional<Requeue>(kLookAgain);
+  if (!error.is(Reason::forbidden) && !error.is(Reason::invalid)) return fail(error);
+  record_tenant_event(border, claim, "Warning", "FailedBinding", error.message);
+  return std::optional<Requeue>(Requeue());
+}
+
+// One that could not is chosen for nobody, and who is to have it waits.
+bool can_cross(const Border& border, const Value& volume) {
+  return translate(border.context(), kVolumeKind, volume, Operation::update).has_value();
+}
+
+// The one that it asks for by name, or the best of all.
 Document choice_for(Border& border, const SyncedKind& volumes, const Value& claim) {
   if (const std::string named = claim["spec"]["volumeName"].string(); !named.empty()) {
     const auto found = tenant_volume(border, named);
     return found ? whole(*found, volumes) : Document();
   }
+  const std::string key = claim["metadata"]["namespace"].string() + "/" + claim["metadata"]["name"].string();
   std::vector<Document> all;
   std::vector<Value> values;
-  for (const auto& cached : border.sides(kVolumeKind).tenant->list()) all.push_back(whole(*cached, volumes));
+  for (const auto& cached : border.sides(kVolumeKind).tenant->list()) {
+    const std::string claimed = claim_key_of(*cached);
+    const bool free = claimed.empty() && cached->text({"status", "phase"}) == "Available";
+    if (!free && claimed != key) continue;
+    Document volume = whole(*cached, volumes);
+    if (!free || can_cross(border, volume.root())) all.push_back(std::move(volume));
+  }
   for (const Document& one : all) values.push_back(one.root());
   const Value best = kube::best_volume(values, claim, false);
   return best ? Document::copy_of(best) : Document();
 }
 
-// Kubernetes' words for it.
-std::string why_not(const Value& volume, const Value& claim) {
-  if (kube::is_claimed_by(volume, claim)) return {};
+// Mostly in Kubernetes' words.
+std::string why_not(const Border& border, const Value& volume, const Value& claim) {
   const std::string name = volume["metadata"]["name"].string();
+  if (!can_cross(border, volume)) return "volume \"" + name + "\" may not cross to the host; its events say why";
+  if (kube::is_claimed_by(volume, claim)) return {};
   if (volume["spec"].has("claimRef")) return "volume \"" + name + "\" already bound to a different claim.";
   const std::string wrong = kube::check_requested(volume, claim);
   return wrong.empty() ? "" : "Cannot bind to requested volume \"" + name + "\": " + wrong;
@@ -89,8 +130,11 @@ std::optional<Requeue> go_without(Border& border, const Value& claim) {
 }  // namespace
 
 std::string claim_key_of(const kube::CachedObject& tenant_volume) {
-  const std::string name = tenant_volume.text({"spec", "claimRef", "name"});
-  return name.empty() ? "" : tenant_volume.text({"spec", "claimRef", "namespace"}) + "/" + name;
+  const std::string space = tenant_volume.text({"spec", "claimRef", "namespace"}),
+                    name = tenant_volume.text({"spec", "claimRef", "name"});
+  // As Kubernetes' API server does, the tenant's takes any words here.
+  const auto is_name = [](const std::string& text) { return !text.empty() && text.find('/') == std::string::npos; };
+  return is_name(space) && is_name(name) ? space + "/" + name : "";
 }
 
 std::string claim_key(const kube::CachedObject& tenant_claim) {
@@ -108,18 +152,16 @@ Result<std::optional<Requeue>> choose_volume(Border& border, const SyncedKind& c
   const Sides& volumes = border.sides(kVolumeKind);
   const Document volume = choice_for(border, volumes.kind, claim.root());
   if (!volume.root().is_object()) return bound || host_claim ? may_cross : go_without(border, claim.root());
-  if (const std::string why = bound ? "" : why_not(volume.root(), claim.root()); !why.empty()) {
+  if (const std::string why = bound ? "" : why_not(border, volume.root(), claim.root()); !why.empty()) {
     record_tenant_event(border, claim.root(), "Warning", "VolumeMismatch", why);
     return Requeue();
   }
   if (const Value reference = volume["spec"]["claimRef"];
-      reference.missing() || (reference["uid"].text().empty() && kube::is_claimed_by(volume.root(), claim.root()))) {
-    const auto given = give(border, volume.root(), claim.root());
-    if (!given) return fail(given.error());
-    return *given ? Requeue() : Requeue(kLookAgain);
-  }
-  if (bound || border.on_host(volumes, "", volume["metadata"]["name"].text())) return may_cross;
-  return Requeue();
+      reference.missing() || (reference["uid"].text().empty() && kube::is_claimed_by(volume.root(), claim.root())))
+    return after(give(border, volume.root(), claim.root()), border, claim.root());
+  if (!host_claim && claim["spec"]["volumeName"].text().empty())
+    return after(name_in_claim(border, claim.root(), volume.root()), border, claim.root());
+  return may_cross;
 }
 
 bool has_on_host(const Border& border, const kube::CachedObject& tenant_claim, std::string_view tenant_volume) {
@@ -132,7 +174,8 @@ bool has_another_on_host(const Border& border, const kube::CachedObject& tenant_
 
 bool was_bound(const Border& border, const kube::CachedObject& tenant_claim) {
   if (tenant_claim.text({"spec", "volumeName"}).empty()) return false;
-  return !crosses(border) || !tenant_claim.text({"metadata", "annotations", kBindCompleted}).empty();
+  const std::string phase = tenant_claim.text({"status", "phase"});
+  return !crosses(border) || phase == "Bound" || phase == "Lost";
 }
 
 void look_at_volumes_of(Border& border, const kube::CachedObject& tenant_claim) {
@@ -143,12 +186,10 @@ void look_at_volumes_of(Border& border, const kube::CachedObject& tenant_claim) 
     border.queue.add(queue_key(kVolumeKind, "", named));
 }
 
-std::string own_volume_of(const Border& border, const Value& tenant_claim, std::string_view host_volume) {
-  if (!crosses(border)) return {};
-  const Value metadata = tenant_claim["metadata"];
-  const std::string key = metadata["namespace"].string() + "/" + metadata["name"].string();
-  for (const auto& volume : border.sides(kVolumeKind).tenant->by_index(kVolumesByClaim, key))
-    if (border.host_name_of("", volume->name) == host_volume) return volume->name;
+std::string own_volume_of(const Border& border, std::string_view host_volume) {
+  if (crosses(border))
+    for (const auto& volume : border.sides(kVolumeKind).tenant->list())
+      if (border.host_name_of("", volume->name) == host_volume) return volume->name;
   return {};
 }
 

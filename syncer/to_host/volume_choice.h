@@ -2,9 +2,11 @@
 //
 // On the host a volume names the one claim that it is for from the start, since one without could be given to anybody's
 // claim there. So the choice falls in the tenant, by the rules of Kubernetes' binder, and stands in the volume's
-// spec.claimRef before the volume crosses (volume_sync.cpp); the claim follows its volume, and the host binds the two.
-// A claim that no volume of the tenant's suits crosses as any other. Where volumes do not cross, nothing here does
-// anything. Blocking; workers only, but for look_at_volumes_of() and claim_key_of().
+// spec.claimRef before the volume crosses (volume_sync.cpp), and in the claim's spec.volumeName before the claim does:
+// the host has nothing to choose, whichever of the two it sees first. A claim that is on the host already gets a volume
+// that comes later by its claimRef alone, for the host may be about to give it another; its word is told back. A claim
+// that no volume of the tenant's suits crosses as any other. Where volumes do not cross, nothing here does anything.
+// Blocking; workers only, but for look_at_volumes_of() and claim_key_of().
 #pragma once
 
 #include <optional>
@@ -19,9 +21,9 @@ inline constexpr std::string_view kVolumeKind = "PersistentVolume", kClaimKind =
 inline constexpr const char* kVolumesByClaim = "claim";  // index of the tenant's volumes: claim_key_of()
 inline constexpr std::string_view kBindCompleted = "pv.kubernetes.io/bind-completed",
                                   kBoundByController = "pv.kubernetes.io/bound-by-controller";
-inline const kube::Resource kVolumes{"", "v1", "persistentvolumes"};
+inline const kube::Resource kVolumes{"", "v1", "persistentvolumes"}, kClaims{"", "v1", "persistentvolumeclaims"};
 
-/// Of the claim that a tenant's volume names: "<namespace>/<name>"; "": it names none.
+/// Of the claim that a tenant's volume names: "<namespace>/<name>"; "": it names none that there could be.
 std::string claim_key_of(const kube::CachedObject& tenant_volume);
 /// Of a claim itself.
 std::string claim_key(const kube::CachedObject& tenant_claim);
@@ -42,7 +44,7 @@ bool was_bound(const Border& border, const kube::CachedObject& tenant_claim);
 /// Puts the volumes on the queue to which what becomes of the claim matters.
 void look_at_volumes_of(Border& border, const kube::CachedObject& tenant_claim);
 
-/// The tenant's volume that the claim has on the host under that name; "": it is none of the tenant's.
-std::string own_volume_of(const Border& border, const schema::Value& tenant_claim, std::string_view host_volume);
+/// The tenant's volume that has that name on the host; "": it is none of the tenant's.
+std::string own_volume_of(const Border& border, std::string_view host_volume);
 
 }  // namespace sublet::syncer

@@ -13,6 +13,8 @@ using schema::Value;
 
 namespace {
 
+constexpr std::chrono::milliseconds kLookAgain{50};  // a copy is behind: its event is on the way
+
 kube::CachedPtr claim_of(const Border& border, const Value& reference) {
   return border.sides(kClaimKind).tenant->get(reference["namespace"].text(), reference["name"].text());
 }
@@ -55,17 +57,20 @@ Result<Requeue> take_from_host(Border& border, const kube::CachedObject& host_vo
   return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
 }
 
-// Nobody's. A claim that names it gets it (choose_volume()), and until then nothing is to be done.
-Result<Requeue> keep_at_home(Border& border, const Value& volume, const kube::CachedPtr& host_volume) {
+// Nobody's yet. A claim that names it gets it (choose_volume()), and so does one that has it on the host again.
+Result<Requeue> keep_at_home(Border& border, const SyncedKind& kind, const Value& volume,
+                             const kube::CachedPtr& host_volume) {
   const std::string name = volume["metadata"]["name"].string();
   for (const auto& claim : border.sides(kClaimKind).tenant->list())
     if (names(*claim, name) && has_on_host(border, *claim, name)) return Requeue();
   if (host_volume) return take_from_host(border, *host_volume);
+  if (!translate_for_host(border, kind, volume, Operation::update)) return Requeue();  // which says so
   if (const auto said = say_phase(border, volume, "Available"); !said) return fail(said.error());
   return Requeue();
 }
 
-// Its claim has another volume: what was chosen here is undone, what a person wrote keeps the name.
+// Its claim has another volume, or is gone before it had this one: what was chosen here is undone, what a person wrote
+// keeps the name.
 Result<Requeue> take_back(Border& border, const Value& volume) {
   Document patch = Document::object();
   if (volume["metadata"]["annotations"].has(kBoundByController)) {
@@ -78,26 +83,46 @@ Result<Requeue> take_back(Border& border, const Value& volume) {
   return patched ? Result<Requeue>(Requeue()) : fail(patched.error());
 }
 
-bool is_past_use(std::string_view phase) { return phase == "Released" || phase == "Failed"; }
+// The copy may be behind: what is gone is not believed of it alone.
+Result<bool> is_gone(const Border& border, const Value& reference) {
+  const auto now = border.tenant.get(kClaims, reference["namespace"].text(), reference["name"].text());
+  if (now) return (*now)["metadata"]["uid"].text() != reference["uid"].text();
+  if (now.error().is(Reason::not_found)) return true;
+  return fail(now.error());
+}
 
-// The host has none of a volume whose claim is gone. One that was to be deleted with its claim has been, there.
+Result<bool> host_has(const Border& border, const std::string& name) {
+  const auto there = border.host.get(kVolumes, "", border.host_name_of("", name));
+  if (there) return is_ours(border, there->root());
+  if (there.error().is(Reason::not_found)) return false;
+  return fail(there.error());
+}
+
+// The host has none of a volume whose claim is gone. One that was used, and was to be deleted with its claim, has been,
+// there.
 Result<Requeue> end_with_claim(Border& border, const Value& volume) {
   const std::string name = volume["metadata"]["name"].string();
-  const bool deleted = is_past_use(volume["status"]["phase"].text()) &&
-                       volume["spec"]["persistentVolumeReclaimPolicy"].text() == "Delete";
-  if (!deleted) {
+  const auto gone = is_gone(border, volume["spec"]["claimRef"]), there = host_has(border, name);
+  if (!gone) return fail(gone.error());
+  if (!there) return fail(there.error());
+  if (!*gone || *there) return Requeue(kLookAgain);
+  const auto phase = volume["status"]["phase"].text();
+  if (phase != "Bound" && phase != "Released" && phase != "Failed") return take_back(border, volume);
+  if (volume["spec"]["persistentVolumeReclaimPolicy"].text() != "Delete") {
     const auto said = say_phase(border, volume, "Released");
     return said ? Result<Requeue>(Requeue()) : fail(said.error());
   }
-  const auto there = border.host.get(kVolumes, "", border.host_name_of("", name));
-  if (there) return Requeue(std::chrono::milliseconds(50));  // the copy is behind
-  if (!there.error().is(Reason::not_found)) return fail(there.error());
   ++border.tenant_writes;
   kube::DeleteOptions options;
   options.uid = volume["metadata"]["uid"].string();
   const auto removed = border.tenant.remove(kVolumes, "", name, options);
   if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
   return Requeue();
+}
+
+// Made for a claim that went before it was bound: the next of that name would get it.
+bool was_never_bound(const Value& host_volume) {
+  return host_volume["spec"]["claimRef"]["uid"].text().empty() && host_volume["status"]["phase"].text() != "Bound";
 }
 
 // The host's stands for what was before: it is for another claim, or was used, and is to be used again.
@@ -150,18 +175,20 @@ Result<Requeue> reconcile_volume(Border& border, const Sides& sides, const std::
   const auto host_volume = border.on_host(sides, "", name);
   const Document volume = whole(*cached, sides.kind);
   const Value reference = volume["spec"]["claimRef"];
-  if (claim_key_of(*cached).empty()) return keep_at_home(border, volume.root(), host_volume);
-  const auto claim = claim_of(border, reference);
   const std::string uid = reference["uid"].string();
-  if (claim && claim->uid == uid && has_another_on_host(border, *claim, name)) return take_back(border, volume.root());
-  const bool ended = !uid.empty() && (!claim || claim->uid != uid);
-  if (ended && !host_volume) return end_with_claim(border, volume.root());
-  if (host_volume && !ended) {
-    const Document there = host_volume->document();
-    if (is_of_earlier_use(border, there.root(), volume.root())) return take_from_host(border, *host_volume);
-    if (const auto back = bring_capacity_back(border, there.root(), volume.root()); !back) return fail(back.error());
-  }
-  return reconcile_copied(border, sides, no_namespace, name);
+  if (claim_key_of(*cached).empty() || uid.empty()) return keep_at_home(border, sides.kind, volume.root(), host_volume);
+  const auto claim = claim_of(border, reference);
+  const bool ended = !claim || claim->uid != uid;
+  if (!ended && has_another_on_host(border, *claim, name)) return take_back(border, volume.root());
+  if (!host_volume)
+    return ended ? end_with_claim(border, volume.root()) : reconcile_copied(border, sides, no_namespace, name);
+  const Document there = host_volume->document();
+  if (ended ? was_never_bound(there.root()) : is_of_earlier_use(border, there.root(), volume.root()))
+    return take_from_host(border, *host_volume);
+  const auto copied = reconcile_copied(border, sides, no_namespace, name);
+  if (!copied || tenant_identity(*host_volume).uid != cached->uid) return copied;
+  const auto back = bring_capacity_back(border, there.root(), volume.root());
+  return back ? copied : fail(back.error());
 }
 
 }  // namespace sublet::syncer

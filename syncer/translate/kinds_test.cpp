@@ -304,7 +304,7 @@ TEST_F(Kinds, VolumesAreOfWhatTheTemplateAllowsAndForOneClaim) {
 TEST_F(Kinds, OfVolumesNothingElseOfTheHostCrosses) {
   configure(
       "{sync: {toHost: {persistentVolumes: {enabled: true}}}, allow: {persistentVolumes: {csiVolumes: ['disk.x/a-*'], "
-      "csiAttributes: ['disk.x/part=*'], nfsPaths: ['files.x:/a/*']}}}\n");
+      "csiAttributes: ['disk.x/part=*'], nfsPaths: ['files.x:/a/*', 'files.x:/*/deep']}}}\n");
   const std::pair<const char*, const char*> refused[] = {
       {"csi: {driver: disk.x, volumeHandle: b-1}",
        "spec.csi.volumeHandle: \"disk.x/b-1\" may not be a volume of this virtual cluster; the platform's template can "
@@ -322,8 +322,13 @@ TEST_F(Kinds, OfVolumesNothingElseOfTheHostCrosses) {
        "spec.csi.controllerExpandSecretRef: it would"},
       {"nfs: {server: files.y, path: /a/b}", "spec.nfs.path: \"files.y:/a/b\" may not be"},
       {"nfs: {server: files.x, path: /b}", "spec.nfs.path: \"files.x:/b\" may not"},
-      {"nfs: {server: files.x, path: /a/../b}", "spec.nfs.path: \"..\" could lead"},
-      {"nfs: {server: 'files.x:/a/c', path: /b}", "spec.nfs.path: \"files.x:/a/c:/b\" may not"},
+      {"nfs: {server: files.x, path: /a/..}", "spec.nfs.path: \"..\" could lead"},
+      {"nfs: {server: 'files.x:/z', path: /deep}", "spec.nfs.path: \"files.x:/z:/deep\" may not"},
+      {"nfs: {server: files.x, path: /a/b/c}",
+       "spec.nfs.path: \"files.x:/a/b/c\" may not"},  // a link in b leads anywhere
+      {"nfs: {server: files.x, path: /a/}", "spec.nfs.path: \"files.x:/a/\" may not"},
+      {"nfs: {server: files.x, path: /a/.}", "spec.nfs.path: \"files.x:/a/.\" may not"},
+      {"nfs: {server: files.x, path: //a/b}", "spec.nfs.path: \"files.x://a/b\" may not"},
       {"nfs: {server: files.x, path: /a/b}, mountOptions: [suid]", "spec.mountOptions: how the nodes mount"},
       {"nfs: {server: files.x, path: /a/b}, persistentVolumeReclaimPolicy: Recycle",
        "spec.persistentVolumeReclaimPolicy: use Retain or Delete"},
@@ -336,6 +341,20 @@ TEST_F(Kinds, OfVolumesNothingElseOfTheHostCrosses) {
   };
   for (const auto& [source, why] : refused)
     EXPECT_EQ(crossed(parsed(volume_of(source)), "spec").substr(0, std::string_view(why).size()), why) << source;
+}
+
+TEST_F(Kinds, NoAnnotationOfAVolumeSpeaksForWhatBindsAndMounts) {
+  configure(
+      "{sync: {toHost: {persistentVolumes: {enabled: true}}}, allow: {persistentVolumes: {annotations: ['*'], "
+      "nfsPaths: "
+      "['files.x:/a/*']}}}\n");
+  const Document volume = parsed(
+      "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: data, uid: u, annotations: {a: b, "
+      "volume.beta.kubernetes.io/mount-options: suid, pv.kubernetes.io/bound-by-controller: 'yes', "
+      "volume.kubernetes.io/provisioner-deletion-secret-name: s}}\nspec: {nfs: {server: files.x, path: /a/b}}\n");
+  const std::string kept = crossed(volume, "metadata.annotations");
+  EXPECT_NE(kept.find(R"("a":"b")"), std::string::npos);
+  EXPECT_EQ(kept.find("kubernetes.io"), std::string::npos) << kept;
 }
 
 TEST_F(Kinds, WhereVolumesCrossAClaimNamesTheTenantsOwn) {

@@ -20,6 +20,12 @@ constexpr KeyRow kHostKeys[] = {
     {"kai.scheduler/top-owner-metadata"},
     {"kai.scheduler/stale-podgroup-timestamp"},
     {"kai.scheduler/last-start-timestamp"},
+    // What binds and provisions says of claims and volumes, and a kubelet mounts by, before the fields of the spec.
+    {"pv.kubernetes.io/bind-completed"},
+    {"pv.kubernetes.io/bound-by-controller"},
+    {"pv.kubernetes.io/migrated-to"},
+    {"volume.kubernetes.io/"},
+    {"volume.beta.kubernetes.io/"},
 };
 
 const KeyRow* row_of(std::string_view key) {

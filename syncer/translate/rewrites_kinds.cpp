@@ -139,6 +139,12 @@ namespace {
 
 bool leads_up(std::string_view text) { return text.find("..") != std::string_view::npos; }
 
+// "/a/." and "/a//b" are other words for what a pattern without them does not mean.
+bool is_plain_path(std::string_view path) {
+  return path.starts_with('/') && !path.ends_with('/') && !path.ends_with("/.") &&
+         path.find("//") == std::string_view::npos && path.find("/./") == std::string_view::npos;
+}
+
 constexpr const char* kUp = "\"..\" could lead out of what the platform's template allows";
 
 std::string may_not_be(const std::string& what, const char* key) {
@@ -169,8 +175,8 @@ void refuse_volume_attributes(Translation& translation, Value source, Value fiel
 
 void refuse_nfs_path(Translation& translation, Value source, Value field) {
   const std::string server = source["server"].string(), place = server + ":" + field.string();
-  if (server.find('/') != std::string::npos || !field.text().starts_with('/') ||
-      !translation.allowed().nfs_paths.match(place))
+  if (server.find('/') != std::string::npos || !is_plain_path(field.text()) ||
+      !translation.allowed().nfs_paths.match_path(place))
     translation.deny(may_not_be(place, "nfsPaths"));
   else if (leads_up(field.text()))
     translation.deny(kUp);

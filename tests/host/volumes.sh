@@ -100,7 +100,9 @@ refused() { # WHAT SOURCE WORDS [MORE]
   check "$1 is refused" "$(grep -cF "$3" "$work/out")" 1
 }
 refused "the other's path" "$(nfs b data)" "allow.persistentVolumes.nfsPaths"
-refused "a path up" "$(nfs a ../b)" '".." could lead out'
+refused "a path up" "$(nfs a ..)" '".." could lead out'
+refused "the directory of all of its own" "$(nfs a '')" "allow.persistentVolumes.nfsPaths"
+refused "what lies below one" "$(nfs a data/link)" "allow.persistentVolumes.nfsPaths"
 refused "the other's disk" "$(csi b-1)" "allow.persistentVolumes.csiVolumes"
 refused "a path of the nodes" "hostPath: {path: /etc}" "spec.hostPath: it would be a path of the host's nodes"
 refused "options of mounts" "$(nfs a data)" "spec.mountOptions: " "  mountOptions: [suid]"

@@ -20,6 +20,8 @@ class Patterns {
   Patterns(std::initializer_list<std::string_view> patterns) : patterns_(patterns.begin(), patterns.end()) {}
   void add(std::string pattern) { patterns_.push_back(std::move(pattern)); }
   bool match(std::string_view text) const;
+  /// Of paths: '*' stands for at least one character, and for no '/'.
+  bool match_path(std::string_view text) const;
   bool empty() const { return patterns_.empty(); }
   /// "a, b, c*", for messages; "none".
   std::string words() const;
@@ -71,7 +73,7 @@ struct Allowed {
   Patterns service_types{"ClusterIP", "LoadBalancer"};
   Patterns load_balancer_classes;
   Patterns provisioners, class_parameters;  // of a tenant's StorageClasses
-  // Of a tenant's PersistentVolumes: "driver/handle", "driver/key=value" and "server:/path".
+  // Of a tenant's PersistentVolumes: "driver/handle", "driver/key=value", and "server:/path" for match_path().
   Patterns csi_volumes, csi_attributes, nfs_paths;
   Patterns external_names;  // with one, also the type ExternalName is allowed
   Networks load_balancer_ips, external_ips;
