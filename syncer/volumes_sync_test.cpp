@@ -232,6 +232,27 @@ TEST_F(VolumesSync, AUsedVolumeIsMadeAnewForTheClaimThatItIsGivenTo) {
   bind("third", "data");
 }
 
+TEST_F(VolumesSync, WhatAClaimHadThatTheHostLostIsForNobody) {
+  make_volume("data");
+  make_volume("gone");
+  make_claim("mine", R"(,"storageClassName":"","volumeName":"data")");
+  make_claim("other", R"(,"storageClassName":"","volumeName":"gone")");
+  bind("mine", "data");
+  bind("other", "gone");
+  const std::string before = host_volume("data")["metadata"]["uid"].string();
+  free_on_host("data");
+  let_go(host, kClaims, kHostNamespace, host_name_of("mine"));
+  say_on_host("data", "Released");
+  let_go(host, kVolumes, "", volume_name("gone"));
+  await_phase_of_volume("data", "Released");
+  await_phase_of_volume("gone", "Released");
+  let_go(tenant, kClaims, kTenantNamespace, "mine");
+  settle();
+  EXPECT_EQ(host_volume("data")["metadata"]["uid"].text(), before);
+  EXPECT_EQ(volume("data")["status"]["phase"].text(), "Released");
+  EXPECT_FALSE(is_there(host_volume("gone"))) << "made anew it would be for the next claim of that name";
+}
+
 TEST_F(VolumesSync, AVolumeWhoseClaimGoesBeforeItIsBoundIsFreeAgain) {
   make_volume("data", R"(,"persistentVolumeReclaimPolicy":"Delete")");
   faults.inject("POST", "/persistentvolumeclaims", 1000, Faults::status(403, "Forbidden"));

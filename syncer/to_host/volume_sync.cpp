@@ -98,6 +98,11 @@ Result<bool> host_has(const Border& border, const std::string& name) {
   return fail(there.error());
 }
 
+Result<Requeue> release(Border& border, const Value& volume) {
+  const auto said = say_phase(border, volume, "Released");
+  return said ? Result<Requeue>(Requeue()) : fail(said.error());
+}
+
 // The host has none of a volume whose claim is gone. One that was used, and was to be deleted with its claim, has been,
 // there.
 Result<Requeue> end_with_claim(Border& border, const Value& volume) {
@@ -108,10 +113,7 @@ Result<Requeue> end_with_claim(Border& border, const Value& volume) {
   if (!*gone || *there) return Requeue(kLookAgain);
   const auto phase = volume["status"]["phase"].text();
   if (phase != "Bound" && phase != "Released" && phase != "Failed") return take_back(border, volume);
-  if (volume["spec"]["persistentVolumeReclaimPolicy"].text() != "Delete") {
-    const auto said = say_phase(border, volume, "Released");
-    return said ? Result<Requeue>(Requeue()) : fail(said.error());
-  }
+  if (volume["spec"]["persistentVolumeReclaimPolicy"].text() != "Delete") return release(border, volume);
   ++border.tenant_writes;
   kube::DeleteOptions options;
   options.uid = volume["metadata"]["uid"].string();
@@ -180,10 +182,13 @@ Result<Requeue> reconcile_volume(Border& border, const Sides& sides, const std::
   const auto claim = claim_of(border, reference);
   const bool ended = !claim || claim->uid != uid;
   if (!ended && has_another_on_host(border, *claim, name)) return take_back(border, volume.root());
+  // Of a claim that the host lost, or whose volume it did, the data wait as those of one that is gone.
+  const bool was_used = !ended && names(*claim, name) && was_bound(border, *claim);
+  if (!host_volume && ended) return end_with_claim(border, volume.root());
   if (!host_volume)
-    return ended ? end_with_claim(border, volume.root()) : reconcile_copied(border, sides, no_namespace, name);
+    return was_used ? release(border, volume.root()) : reconcile_copied(border, sides, no_namespace, name);
   const Document there = host_volume->document();
-  if (ended ? was_never_bound(there.root()) : is_of_earlier_use(border, there.root(), volume.root()))
+  if (ended ? was_never_bound(there.root()) : !was_used && is_of_earlier_use(border, there.root(), volume.root()))
     return take_from_host(border, *host_volume);
   const auto copied = reconcile_copied(border, sides, no_namespace, name);
   if (!copied || tenant_identity(*host_volume).uid != cached->uid) return copied;
