@@ -169,7 +169,8 @@ bool has_on_host(const Border& border, const kube::CachedObject& tenant_claim, s
 }
 
 bool has_another_on_host(const Border& border, const kube::CachedObject& tenant_claim, std::string_view tenant_volume) {
-  return !volume_on_host(border, tenant_claim).empty() && !has_on_host(border, tenant_claim, tenant_volume);
+  const std::string there = volume_on_host(border, tenant_claim);  // once: the claim may go meanwhile
+  return !there.empty() && there != border.host_name_of("", tenant_volume);
 }
 
 bool was_bound(const Border& border, const kube::CachedObject& tenant_claim) {
