@@ -205,12 +205,10 @@ Rule volumes_of_template(const VirtualCluster& cluster, const patches::Allowed& 
                              ".path.startsWith('/') && !" + nfs + ".path.endsWith('/') && !" + nfs +
                              ".path.endsWith('/.')" + plain + " && " +
                              is_one_of("(" + nfs + ".server + ':' + " + nfs + ".path)", allowed.nfs_paths, kPartOfPath);
-  std::string noted = "(!has(object.metadata.annotations) || !(";
-  for (const char* key :
-       {"volume.beta.kubernetes.io/mount-options", "volume.kubernetes.io/provisioner-deletion-secret-name",
-        "volume.kubernetes.io/provisioner-deletion-secret-namespace"})
-    noted += (noted.ends_with('(') ? "" : " || ") + quoted(key) + " in object.metadata.annotations";
-  noted += "))";
+  const std::string noted =
+      "(!has(object.metadata.annotations) || !['volume.beta.kubernetes.io/mount-options', "
+      "'volume.kubernetes.io/provisioner-deletion-secret-name', "
+      "'volume.kubernetes.io/provisioner-deletion-secret-namespace'].exists(key, key in object.metadata.annotations))";
   return {not_of("persistentvolumes"),
           "(" + of_csi + " || " + of_nfs + ") && has(" + spec + ".claimRef) && " + spec +
               ".claimRef.namespace == " + quoted(cluster.host_namespace) + " && (!has(" + spec +

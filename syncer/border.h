@@ -125,6 +125,9 @@ struct Border {
   int lane_of(std::string_view key) const;
 };
 
+/// When to look again at what a copy does not know yet: its event is on the way.
+inline constexpr std::chrono::milliseconds kCopyIsBehind{50};
+
 /// The host's object, of a kind without namespaces, that the tenant calls so (SyncedKind::tenant_name); null: none.
 kube::CachedPtr host_object_of(const Sides& sides, std::string_view tenant_name);
 inline constexpr const char* kTenantNameIndex = "tenant name";

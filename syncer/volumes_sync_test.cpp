@@ -77,6 +77,12 @@ class VolumesSync : public TwoServers {
     let_go(tenant, kClaims, kTenantNamespace, name);
     eventually([&] { return !is_there(host_claim(name)); }, "claim " + name + " has left the host");
   }
+  /// Its claim goes, and the host says what becomes of it.
+  void release(const std::string& claim_name, const std::string& name) {
+    end_claim(claim_name);
+    say_on_host(name, "Released");
+    await_phase_of_volume(name, "Released");
+  }
   void await_another_on_host(const std::string& name, const std::string& uid_before) {
     eventually(
         [&] {
@@ -189,9 +195,7 @@ TEST_F(VolumesSync, AVolumeThatWasUsedGoesToAnotherOnlyWhenSomebodySaysSo) {
   make_claim("mine");
   await_on_host("data");
   bind("mine", "data");
-  end_claim("mine");
-  say_on_host("data", "Released");
-  await_phase_of_volume("data", "Released");
+  release("mine", "data");
   make_claim("mine");
   eventually([&] { return is_there(host_claim("mine")); }, "another claim of that name waits on the host");
   settle();
@@ -208,9 +212,7 @@ TEST_F(VolumesSync, AUsedVolumeIsMadeAnewForTheClaimThatItIsGivenTo) {
   make_claim("mine");
   await_on_host("data");
   bind("mine", "data");
-  end_claim("mine");
-  say_on_host("data", "Released");
-  await_phase_of_volume("data", "Released");
+  release("mine", "data");
   std::string before = host_volume("data")["metadata"]["uid"].string();
   tenant.patch(kVolumes, "", "data", R"({"spec":{"claimRef":{"uid":null,"name":"other"}}})");
   make_claim("other");  // at once, while the host's is as it was before
@@ -219,9 +221,7 @@ TEST_F(VolumesSync, AUsedVolumeIsMadeAnewForTheClaimThatItIsGivenTo) {
   free_on_host("data");
   await_another_on_host("data", before);
   bind("other", "data");
-  end_claim("other");
-  say_on_host("data", "Released");
-  await_phase_of_volume("data", "Released");
+  release("other", "data");
   make_claim("third", R"(,"storageClassName":"","volumeName":"data")");
   EXPECT_EQ(await_event("third", "VolumeMismatch"), "volume \"data\" already bound to a different claim.");
   before = host_volume("data")["metadata"]["uid"].string();
@@ -307,9 +307,7 @@ TEST_F(VolumesSync, AVolumeThatTheHostDeletesWithItsClaimIsGone) {
   make_claim("mine");
   await_on_host("data");
   bind("mine", "data");
-  end_claim("mine");
-  say_on_host("data", "Released");
-  await_phase_of_volume("data", "Released");
+  release("mine", "data");
   let_go(host, kVolumes, "", volume_name("data"));
   eventually([&] { return volume("data")["metadata"].has("deletionTimestamp"); }, "it goes in the tenant");
   settle();

@@ -9,8 +9,6 @@ namespace {
 
 using schema::Document;
 
-constexpr std::chrono::milliseconds kLookAgain{50};  // the copy is behind: its event is on the way
-
 // The tenant's copy may not have yet that a volume was brought back a moment ago, or that the claim is another.
 Result<bool> is_up_to_date(const Border& border, const kube::CachedObject& claim) {
   const auto now = border.tenant.get(kClaims, claim.namespace_name, claim.name);
@@ -25,7 +23,7 @@ Result<Requeue> say_lost(Border& border, const SyncedKind& kind, const kube::Cac
   // The copy may lag behind what was written a moment ago.
   const auto there =
       border.host.get(kClaims, border.host_namespace(), border.host_name_of(claim.namespace_name, claim.name));
-  if (there) return Requeue(kLookAgain);
+  if (there) return Requeue(kCopyIsBehind);
   if (!there.error().is(Reason::not_found)) return fail(there.error());
   Document patch = Document::object();
   patch.root().object("status").put("phase", "Lost");
@@ -76,7 +74,7 @@ Result<Requeue> reconcile_claim(Border& border, const Sides& sides, const std::s
   if (!host_claim) {
     const auto current = is_up_to_date(border, *claim);
     if (!current) return fail(current.error());
-    if (!*current) return Requeue(kLookAgain);
+    if (!*current) return Requeue(kCopyIsBehind);
     if (was_bound(border, *claim)) return say_lost(border, sides.kind, *claim);
   }
   const auto wait = choose_volume(border, sides.kind, *claim, host_claim);

@@ -23,9 +23,8 @@ using kube::CachedPtr;
 using schema::Document;
 using schema::Value;
 
-constexpr std::chrono::milliseconds kLookAgain{50};  // the copy is behind: its event is on the way
-constexpr std::chrono::minutes kClaimLooked{5};      // what becomes of it is told; but not of one that is not ours
-constexpr std::size_t kOwnersMax = 8192;             // host pods remembered for their late events
+constexpr std::chrono::minutes kClaimLooked{5};  // what becomes of it is told; but not of one that is not ours
+constexpr std::size_t kOwnersMax = 8192;         // host pods remembered for their late events
 
 /// Whether it was another's, or nobody's, as far as this syncer knew.
 bool remember_owner(Border& border, const std::string& host_pod, const TenantIdentity& owner) {
@@ -192,7 +191,7 @@ Result<Requeue> remove_host_pod_of_none(PodPair& pair, const Value& host_pod) {
     const auto now = tenant_pod_now(pair);
     if (!now) return fail(now.error());
     const bool its_own = (*now)["metadata"]["uid"].text() == owner;
-    if (its_own) return Requeue(kLookAgain);
+    if (its_own) return Requeue(kCopyIsBehind);
   }
   return done(remove_from_host(pair.border, kPods, *pair.host_cached));
 }
@@ -204,7 +203,7 @@ Result<Requeue> end_pod(PodPair& pair, const Value& tenant_pod) {
     const auto gone = gone_from_host(pair);
     if (!gone) return fail(gone.error());
     if (*gone) return finish_tenant_pod(pair);
-    return Requeue(kLookAgain);
+    return Requeue(kCopyIsBehind);
   }
   const auto grace = static_cast<int>(tenant_pod["metadata"]["deletionGracePeriodSeconds"].integer(30));
   const Value metadata = host_pod["metadata"];
@@ -311,7 +310,7 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
     // what controllers are promised.
     const auto gone = gone_from_host(pair);
     if (!gone) return fail(gone.error());
-    if (!*gone) return Requeue(kLookAgain);
+    if (!*gone) return Requeue(kCopyIsBehind);
     record_tenant_event(border, tenant_pod, "Warning", "HostPodDeleted", "the pod was deleted on the host");
     return finish_tenant_pod(pair);
   }
@@ -319,7 +318,7 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
     const auto now = tenant_pod_now(pair);
     if (!now) return fail(now.error());
     if ((*now)["metadata"]["resourceVersion"].text() != pair.tenant_cached->resource_version)
-      return Requeue(kLookAgain);
+      return Requeue(kCopyIsBehind);
     forget_pod_from_before(border, pair.tenant_cached->uid);
   }
   if (const std::string why = unshown_name(border, pair.sides.kind, tenant_pod, nullptr); !why.empty()) {

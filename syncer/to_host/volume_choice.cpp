@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::string_view kProvisioner = "volume.kubernetes.io/storage-provisioner",
                            kProvisionerBefore = "volume.beta.kubernetes.io/storage-provisioner";
-constexpr std::chrono::milliseconds kLookAgain{50};  // another worker has changed the volume: its event is on the way
-
 bool crosses(const Border& border) { return config_of(border.context()).volumes_to_host; }
 
 // Null: its volumes are not watched, or there is none of that name.
@@ -36,16 +34,6 @@ bool is_served_by_host(const kube::CachedObject& host_claim) {
   return !host_claim.text({"spec", "volumeName"}).empty() || noted(kProvisioner) || noted(kProvisionerBefore);
 }
 
-// Of the version that was looked at: somebody may have changed it meanwhile.
-Outcome patch_tenant(Border& border, const kube::Resource& resource, const Value& object, Document patch) {
-  const Value metadata = object["metadata"];
-  for (const char* member : {"uid", "resourceVersion"}) patch.root().object("metadata").put(member, metadata[member]);
-  ++border.tenant_writes;
-  const auto patched = border.tenant.patch(resource, metadata["namespace"].text(), metadata["name"].text(),
-                                           kube::PatchType::merge, patch.to_json());
-  return patched ? Outcome() : fail(patched.error());
-}
-
 Outcome give(Border& border, const Value& volume, const Value& claim) {
   Document patch = Document::object();
   if (volume["spec"]["claimRef"].missing())
@@ -54,7 +42,7 @@ Outcome give(Border& border, const Value& volume, const Value& claim) {
   reference.put("apiVersion", "v1");
   reference.put("kind", kClaimKind);
   for (const char* member : {"name", "namespace", "uid"}) reference.put(member, claim["metadata"][member]);
-  return patch_tenant(border, kVolumes, volume, std::move(patch));
+  return patch_as_seen(border, kVolumes, volume, std::move(patch));
 }
 
 // Only of a claim that the host has not got: there another may be on the way, and the name can be given once.
@@ -67,7 +55,7 @@ Outcome name_in_claim(Border& border, const Value& claim, const Value& volume) {
   Document patch = Document::object();
   patch.root().object("metadata").object("annotations").put(kBoundByController, "yes");
   patch.root().object("spec").put("volumeName", volume["metadata"]["name"]);
-  return patch_tenant(border, kClaims, claim, std::move(patch));
+  return patch_as_seen(border, kClaims, claim, std::move(patch));
 }
 
 // What was written brings the claim back; what was changed under our hands is looked at again, and what the tenant's
@@ -75,7 +63,7 @@ Outcome name_in_claim(Border& border, const Value& claim, const Value& volume) {
 Result<std::optional<Requeue>> after(const Outcome& written, Border& border, const Value& claim) {
   if (written) return std::optional<Requeue>(Requeue());
   const Status& error = written.error();
-  if (error.is(Reason::conflict) || error.is(Reason::not_found)) return std::optional<Requeue>(kLookAgain);
+  if (error.is(Reason::conflict) || error.is(Reason::not_found)) return std::optional<Requeue>(kCopyIsBehind);
   if (!error.is(Reason::forbidden) && !error.is(Reason::invalid)) return fail(error);
   record_tenant_event(border, claim, "Warning", "FailedBinding", error.message);
   return std::optional<Requeue>(Requeue());
@@ -129,6 +117,16 @@ std::optional<Requeue> go_without(Border& border, const Value& claim) {
 
 }  // namespace
 
+Outcome patch_as_seen(Border& border, const kube::Resource& resource, const Value& object, Document patch,
+                      std::string_view subresource) {
+  const Value metadata = object["metadata"];
+  for (const char* member : {"uid", "resourceVersion"}) patch.root().object("metadata").put(member, metadata[member]);
+  ++border.tenant_writes;
+  const auto patched = border.tenant.patch(resource, metadata["namespace"].text(), metadata["name"].text(),
+                                           kube::PatchType::merge, patch.to_json(), subresource);
+  return patched ? Outcome() : fail(patched.error());
+}
+
 std::string claim_key_of(const kube::CachedObject& tenant_volume) {
   const std::string space = tenant_volume.text({"spec", "claimRef", "namespace"}),
                     name = tenant_volume.text({"spec", "claimRef", "name"});
@@ -175,8 +173,9 @@ bool has_another_on_host(const Border& border, const kube::CachedObject& tenant_
 
 bool was_bound(const Border& border, const kube::CachedObject& tenant_claim) {
   if (tenant_claim.text({"spec", "volumeName"}).empty()) return false;
+  if (!crosses(border)) return true;
   const std::string phase = tenant_claim.text({"status", "phase"});
-  return !crosses(border) || phase == "Bound" || phase == "Lost";
+  return phase == "Bound" || phase == "Lost";
 }
 
 void look_at_volumes_of(Border& border, const kube::CachedObject& tenant_claim) {

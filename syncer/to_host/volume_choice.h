@@ -33,6 +33,10 @@ std::string claim_key(const kube::CachedObject& tenant_claim);
 Result<std::optional<Requeue>> choose_volume(Border& border, const SyncedKind& claims,
                                              const kube::CachedObject& tenant_claim, const kube::CachedPtr& host_claim);
 
+/// Merges into the tenant's object, if it still is as it was looked at: else a conflict, or not_found.
+Outcome patch_as_seen(Border& border, const kube::Resource& resource, const schema::Value& object,
+                      schema::Document patch, std::string_view subresource = {});
+
 /// Whether the claim has that volume of the tenant's on the host; what the host has made may be called the same. And
 /// whether it has another there; neither, when it has none.
 bool has_on_host(const Border& border, const kube::CachedObject& tenant_claim, std::string_view tenant_volume);

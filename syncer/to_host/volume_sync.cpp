@@ -13,14 +13,17 @@ using schema::Value;
 
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{50};  // a copy is behind: its event is on the way
-
 kube::CachedPtr claim_of(const Border& border, const Value& reference) {
   return border.sides(kClaimKind).tenant->get(reference["namespace"].text(), reference["name"].text());
 }
 
 bool names(const kube::CachedObject& claim, std::string_view volume) {
   return claim.text({"spec", "volumeName"}) == volume;
+}
+
+void look_at_claim_of(Border& border, const kube::CachedPtr& tenant_volume) {
+  const std::string claim = tenant_volume ? claim_key_of(*tenant_volume) : std::string();
+  if (!claim.empty()) border.queue.add(std::string(kClaimKind) + "/" + claim);
 }
 
 // Those that may want it: a volume that is nobody's.
@@ -30,14 +33,10 @@ void look_at_open_claims(Border& border, const std::string& volume) {
       border.enqueue(kClaimKind, *claim);
 }
 
+// One that has gone meanwhile needs nothing.
 Outcome patch_volume_of_tenant(Border& border, const Value& volume, Document patch, std::string_view subresource = {}) {
-  for (const char* member : {"uid", "resourceVersion"})
-    patch.root().object("metadata").put(member, volume["metadata"][member]);
-  ++border.tenant_writes;
-  const auto patched = border.tenant.patch(kVolumes, "", volume["metadata"]["name"].text(), kube::PatchType::merge,
-                                           patch.to_json(), subresource);
-  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
-  return {};
+  const auto patched = patch_as_seen(border, kVolumes, volume, std::move(patch), subresource);
+  return patched || patched.error().is(Reason::not_found) ? Outcome() : patched;
 }
 
 Outcome say_phase(Border& border, const Value& volume, std::string_view phase) {
@@ -110,7 +109,7 @@ Result<Requeue> end_with_claim(Border& border, const Value& volume) {
   const auto gone = is_gone(border, volume["spec"]["claimRef"]), there = host_has(border, name);
   if (!gone) return fail(gone.error());
   if (!there) return fail(there.error());
-  if (!*gone || *there) return Requeue(kLookAgain);
+  if (!*gone || *there) return Requeue(kCopyIsBehind);
   const auto phase = volume["status"]["phase"].text();
   if (phase != "Bound" && phase != "Released" && phase != "Failed") return take_back(border, volume);
   if (volume["spec"]["persistentVolumeReclaimPolicy"].text() != "Delete") return release(border, volume);
@@ -154,9 +153,7 @@ void watch_tenant_volumes(Border& border, Sides& sides) {
   });
   watch_tenant_by_name(border, sides);
   sides.tenant->add_handler([&border](const kube::CachedPtr& before, const kube::CachedPtr& after) {
-    for (const auto& volume : {before, after})
-      if (volume && !claim_key_of(*volume).empty())
-        border.queue.add(std::string(kClaimKind) + "/" + claim_key_of(*volume));
+    for (const auto& volume : {before, after}) look_at_claim_of(border, volume);
     if (after && claim_key_of(*after).empty()) look_at_open_claims(border, after->name);
   });
 }
@@ -164,9 +161,7 @@ void watch_tenant_volumes(Border& border, Sides& sides) {
 void watch_host_volumes(Border& border, Sides& sides) {
   watch_host_by_identity(border, sides);
   sides.host->add_handler([&border, &sides](const kube::CachedPtr& before, const kube::CachedPtr& after) {
-    const auto volume = sides.tenant->get("", tenant_identity(after ? *after : *before).name);
-    if (volume && !claim_key_of(*volume).empty())
-      border.queue.add(std::string(kClaimKind) + "/" + claim_key_of(*volume));
+    look_at_claim_of(border, sides.tenant->get("", tenant_identity(after ? *after : *before).name));
   });
 }
 

@@ -148,8 +148,8 @@ bool is_plain_path(std::string_view path) {
 constexpr const char* kUp = "\"..\" could lead out of what the platform's template allows";
 
 std::string may_not_be(const std::string& what, const char* key) {
-  return "\"" + what + "\" may not be a volume of this virtual cluster; the platform's template can allow it (allow." +
-         "persistentVolumes." + key + ")";
+  return "\"" + what + "\" may not be a volume of this virtual cluster; the platform's template can allow it " +
+         "(allow.persistentVolumes." + key + ")";
 }
 
 }  // namespace
