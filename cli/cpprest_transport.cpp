@@ -5,6 +5,7 @@
 
 #include <boost/asio/ssl/context.hpp>
 #include <map>
+#include <utility>  // before cpprest: Boost 1.74's asio/awaitable.hpp uses std::exchange without it
 
 #include "sublet/base/mutex.h"
 

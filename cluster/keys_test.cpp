@@ -26,6 +26,7 @@
 #include "sublet/syncer/translate.h"
 #include "syncer/synced_kinds.h"
 #include "syncer/translate/translation.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::cluster {
 namespace {
@@ -387,7 +388,7 @@ TEST(Keys, TheOthersHaveATestThatIsThere) {
   const auto keys = patches::honoured_keys();
   for (const Elsewhere& one : kElsewhere) {
     EXPECT_NE(std::ranges::find(keys, one.key, &HonouredKey::path), keys.end()) << one.key << " is no key any more";
-    const auto text = read_file(std::string(SUBLET_SOURCE_DIR "/") + std::string(one.file));
+    const auto text = read_file(source_path(one.file));
     ASSERT_TRUE(text) << one.file;
     EXPECT_NE(text->find(one.words), std::string::npos) << one.file << " does not have: " << one.words;
   }

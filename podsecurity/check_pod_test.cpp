@@ -8,6 +8,8 @@
 #include <iostream>
 #include <map>
 
+#include "tests/support/source_path.h"
+
 namespace sublet::podsecurity {
 namespace {
 
@@ -38,7 +40,7 @@ Violations named(const Value& verdict, const Value& said) {
 class Fixtures : public testing::Test {
  protected:
   void SetUp() override {
-    std::ifstream file(SUBLET_SOURCE_DIR "/tests/podsecurity/fixtures.jsonl");
+    std::ifstream file(source_path("tests/podsecurity/fixtures.jsonl"));
     std::string line;
     while (std::getline(file, line)) lines_.push_back(parse(line));
     ASSERT_GT(lines_.size(), 400u);

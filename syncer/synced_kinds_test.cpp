@@ -12,6 +12,7 @@
 #include "sublet/syncer/mirrored_kinds.h"
 #include "syncer/synced_kinds_page.h"
 #include "syncer/translate/field_table.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::syncer {
 namespace {
@@ -198,7 +199,7 @@ TEST(SyncedKinds, MappedObjectsGiveRightsInTheirNamespacesAlone) {
 }
 
 TEST(SyncedKinds, TheDocumentationIsTheTables) {
-  const auto page = read_file(std::string(SUBLET_SOURCE_DIR) + "/docs/synced-kinds.md");
+  const auto page = read_file(source_path("docs/synced-kinds.md"));
   ASSERT_TRUE(page) << page.error().message;
   EXPECT_TRUE(*page == synced_kinds_page())
       << "docs/synced-kinds.md is not what the table says; make it anew: build/dev/bin/synced_kinds_page > "

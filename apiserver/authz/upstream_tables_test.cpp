@@ -13,6 +13,7 @@
 #include "apiserver/authz/coverage.h"
 #include "apiserver/authz/escalation.h"
 #include "sublet/store/sqlite_log.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -136,7 +137,7 @@ bool is_one_right(const Value& rule) {
 class UpstreamTables : public testing::Test {
  protected:
   void SetUp() override {
-    std::ifstream file(SUBLET_SOURCE_DIR "/tests/rights/tables.jsonl");
+    std::ifstream file(source_path("tests/rights/tables.jsonl"));
     std::string line;
     while (std::getline(file, line)) cases_.push_back(std::move(*Document::parse_json(line)));
     ASSERT_GT(cases_.size(), 250u);

@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "sublet/base/files.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::apiserver {
 namespace {
 
 // The first column of the page's table, all rows.
 std::string kinds_column() {
-  const auto page = read_file(std::string(SUBLET_SOURCE_DIR) + "/docs/limits.md");
+  const auto page = read_file(source_path("docs/limits.md"));
   EXPECT_TRUE(page);
   std::string column;
   for (std::size_t at = 0; page && (at = page->find("\n| ", at)) != std::string::npos; ++at)

@@ -9,6 +9,7 @@
 #include "sublet/base/files.h"
 #include "sublet/patches/template.h"
 #include "sublet/schema/engine.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::patches {
 namespace {
@@ -24,9 +25,7 @@ const PatchContext kContext{
 
 using Parameters = std::map<std::string, std::string>;
 
-std::string shipped_file(const std::string& path) {
-  return read_file(std::string(SUBLET_SOURCE_DIR) + "/" + path).value();
-}
+std::string shipped_file(const std::string& path) { return read_file(source_path(path)).value(); }
 
 std::shared_ptr<const ResolvedTemplate> shipped(const std::string& name, const Parameters& parameters = {}) {
   const auto loaded = Template::load(shipped_file("templates/" + name), name);

@@ -9,6 +9,7 @@
 #include "patches/template/config_keys.h"
 #include "patches/template/value_check.h"
 #include "sublet/schema/engine.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::patches {
 namespace {
@@ -915,7 +916,7 @@ TEST(Template, HostileFilesAreBounded) {
 
 // The examples at the end of docs/templates.md, as they stand there.
 TEST(Template, ExamplesOfTheManualWork) {
-  std::ifstream file(std::string(SUBLET_SOURCE_DIR) + "/docs/templates.md");
+  std::ifstream file(source_path("docs/templates.md"));
   std::stringstream text;
   text << file.rdbuf();
   std::string manual = text.str();

@@ -9,11 +9,12 @@
 #include <sstream>
 
 #include "sublet/patches/template.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::patches {
 namespace {
 
-const std::string kFolder = std::string(SUBLET_SOURCE_DIR) + "/patches/template/vcluster_e2e";
+const std::string kFolder = source_path("patches/template/vcluster_e2e");
 
 std::string contents(const std::string& path) {
   std::stringstream text;

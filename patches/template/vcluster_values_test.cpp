@@ -10,13 +10,14 @@
 #include "patches/template/config_keys.h"
 #include "sublet/patches/template.h"
 #include "sublet/schema/engine.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::patches {
 namespace {
 
 using schema::Value;
 
-const std::string kFolder = std::string(SUBLET_SOURCE_DIR) + "/patches/template/";
+const std::string kFolder = source_path("patches/template/");
 
 std::string contents(const std::string& path) {
   std::stringstream text;

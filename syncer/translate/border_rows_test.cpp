@@ -17,6 +17,7 @@
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/rewrites.h"
 #include "syncer/translate/translation.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::syncer {
 namespace {
@@ -28,7 +29,7 @@ using schema::Type;
 using schema::Value;
 
 constexpr int kDepthMax = 12;
-constexpr const char* kGolden = SUBLET_SOURCE_DIR "/syncer/translate/border_rows.golden";
+const std::string kGolden = source_path("syncer/translate/border_rows.golden");
 
 const char* name_of(Action action) {
   switch (action) {

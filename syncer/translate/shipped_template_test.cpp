@@ -6,6 +6,7 @@
 #include "sublet/schema/registry.h"
 #include "sublet/syncer/border_facts.h"
 #include "sublet/syncer/translate.h"
+#include "tests/support/source_path.h"
 
 namespace sublet::syncer {
 namespace {
@@ -14,9 +15,7 @@ using schema::Document;
 using schema::Registry;
 using schema::Value;
 
-std::string shipped_file(const std::string& path) {
-  return read_file(std::string(SUBLET_SOURCE_DIR) + "/" + path).value();
-}
+std::string shipped_file(const std::string& path) { return read_file(source_path(path)).value(); }
 
 TranslateContext context_with(const std::string& file) {
   TranslateContext context;

@@ -16,6 +16,7 @@
 
 #include "sublet/schema/registry.h"
 #include "tests/attacks/growth_cluster.h"
+#include "tests/support/source_path.h"
 
 namespace sublet {
 namespace {
@@ -48,7 +49,7 @@ struct Seed {
 
 std::vector<Seed> read_seeds() {
   std::vector<Seed> seeds;
-  std::ifstream file(SUBLET_SOURCE_DIR "/tools/differential/seeds.txt");
+  std::ifstream file(source_path("tools/differential/seeds.txt"));
   for (std::string line; std::getline(file, line);) {
     for (std::size_t at = 0; (at = line.find("{ns}", at)) != std::string::npos;) line.replace(at, 4, "default");
     if (line.starts_with("### ")) {

@@ -23,6 +23,7 @@
 #include "sublet/store/sqlite_log.h"
 #include "sublet/store/store.h"
 #include "tests/cost/counted.h"
+#include "tests/support/source_path.h"
 
 namespace sublet {
 namespace {
@@ -33,7 +34,7 @@ constexpr int kListed = 100;    // ConfigMaps in the LIST
 constexpr double kMargin = 1.05;
 constexpr double kSlack = 2;
 
-const std::string kCostsFile = SUBLET_SOURCE_DIR "/tests/cost/costs.txt";
+const std::string kCostsFile = source_path("tests/cost/costs.txt");
 
 class Cluster {
  public:
