@@ -2,7 +2,7 @@
 SHELL := bash
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
-.PHONY: help deps build demo test test-quick test-host attacks soak conformance bench bench-peers format lint coverage clean
+.PHONY: help deps build demo test test-quick test-sanitizers test-host test-long test-peers attacks soak conformance bench bench-peers format lint coverage clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -11,39 +11,44 @@ deps: ## install the Debian packages of tools/packages.txt that are missing
 	@tools/install-deps
 
 build: deps ## build/release/bin/sublet and build/release/bin/subletd
-	@tools/configure release
-	@cmake --build --preset release --target sublet subletd -- -j$(JOBS)
+	@JOBS=$(JOBS) tools/build release sublet subletd
 
-demo: build ## the main job on the embedded host: two tenants share a GPU, shown step by step
+demo: ## the main job on the embedded host: two tenants share a GPU, shown step by step
+	@echo "make demo: installs Debian packages, builds sublet (about 8 minutes on two cores, once), and runs the demo (10 s)"
+	@$(MAKE) --no-print-directory build
 	@PATH="$(CURDIR)/build/release/bin:$$PATH" KUBECTL="$$(tools/kubectl-path)" examples/demo.sh
 
-test: deps ## all tests but those against a real host: release, then ASan+UBSan, then TSan
+test: deps ## every test that needs no real host, once, on one release build
 	@tools/run-tests
 
+test-sanitizers: deps ## the same under ASan+UBSan, and the concurrent folders under TSan
+	@STAGES="asan-ubsan tsan" tools/run-tests
+
 test-quick: deps ## unit tests of the dev build only, for every save
-	@tools/configure dev
-	@cmake --build --preset dev -- -j$(JOBS)
-	@ctest --test-dir build/dev -LE 'fault|e2e|fuzz|history|schema-gen|format' -j$(JOBS) --output-on-failure
+	@JOBS=$(JOBS) tools/build dev all
+	@ctest --test-dir build/dev -LE 'fault|e2e|fuzz|history|simulation|attacks|growth|cel|smd|schema-gen|walls|format' -j$$(($(JOBS) * 3 / 2)) --output-on-failure
 
 test-host: build ## the tests against a real kube-apiserver, built from pinned modules by tools/testhost
 	@tools/run-host-tests
+
+test-long: deps ## hours: growth, seeds, histories, kills, soak and fuzzing at full length; PARTS="seeds fuzz" picks some
+	@tools/run-long $(PARTS)
+
+test-peers: build ## hours: conformance whole, every operator, 50,000 differential requests, and the benchmark beside its peers
+	@tools/run-peers $(PARTS)
 
 attacks: build ## every attack of tests/attacks on a virtual cluster of real processes; prints how many were repelled
 	@tests/e2e/run tests/attacks/run
 
 soak: deps ## crashes, kills, failing disks and networks for SOAK_MINUTES (30): the crash model, the simulation, histories, and sessions that stay open
-	@tools/configure release
-	@cmake --build --preset release --target sublet subletd crash_model store_kill_test sublet_history sublet_simulation -- -j$(JOBS)
+	@JOBS=$(JOBS) tools/build release sublet subletd crash_model store_kill_test sublet_history sublet_simulation
 	@tools/soak
 
 conformance: build ## upstream's conformance tests: A and W on a bare `subletd apiserver`, B, C and C2 on `subletd simhost` (fails when a guarded one does), what passes of D in a virtual cluster on a real node
-	@tests/conformance/on-sublet --guard A.txt W.txt
-	@tests/conformance/on-sublet --simhost --guard --procs 4 --test-timeout 560 B.txt C.txt C2.txt
-	@tests/conformance/on-node --test-timeout 240 node.txt
+	@tools/run-peers conformance
 
 bench: deps ## store, fan-out, API load, sync latency, memory; prints ratios
-	@tools/configure release
-	@cmake --build --preset release -- -j$(JOBS)
+	@JOBS=$(JOBS) tools/build release all
 	@bench/run
 
 bench-peers: build ## sublet beside kube-apiserver+etcd, +kine and vCluster in one run; writes bench/results/
@@ -52,13 +57,12 @@ bench-peers: build ## sublet beside kube-apiserver+etcd, +kine and vCluster in o
 format: ## clang-format everything
 	@tools/sources | xargs clang-format -i
 
-lint: deps ## formatting, and clang-tidy of the whole tree (or of FILES=..., regular expressions)
+lint: deps ## formatting, every source compiled alone, and clang-tidy (of the whole tree, or of FILES=..., regular expressions)
 	@tools/check-format
 	@tools/lint $(FILES)
 
 coverage: deps ## unit tests of a build with coverage: lines per folder, the largest untested functions; publishes nothing
-	@tools/configure coverage
-	@cmake --build --preset coverage -- -j$(JOBS)
+	@JOBS=$(JOBS) tools/build coverage all
 	@find build/coverage -name '*.gcda' -delete
 	@ctest --test-dir build/coverage -LE 'e2e|fuzz|schema-gen' -j$(JOBS) --output-on-failure
 	@tools/coverage

@@ -2,7 +2,9 @@
 
 #include <sys/random.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <random>
 
 namespace sublet {
 namespace {
@@ -36,9 +38,16 @@ std::uint64_t Random::next() {
   return value;
 }
 
+struct SeededRandom::Engine {
+  std::mt19937_64 twister;
+};
+
+SeededRandom::SeededRandom(std::uint64_t seed) : engine_(std::make_unique<Engine>(Engine{std::mt19937_64(seed)})) {}
+SeededRandom::~SeededRandom() = default;
+
 void SeededRandom::fill(std::span<std::uint8_t> out) {
   const MutexLock lock(mutex_);
-  for (auto& byte : out) byte = static_cast<std::uint8_t>(engine_());
+  for (auto& byte : out) byte = static_cast<std::uint8_t>(engine_->twister());
 }
 
 std::string uuid_v4(Random& random) {

@@ -5,7 +5,7 @@
 # then not serve another clone.
 
 option(SUBLET_UNITY "Compile several sources of a target as one" OFF)
-option(SUBLET_PCH "Precompile the headers of sublet_pch" ON)
+option(SUBLET_PCH "Precompile the headers that nearly every source includes" ON)
 
 # A batch ends after this many bytes of source. Larger batches parse fewer headers; smaller ones recompile faster after a change.
 set(SUBLET_BATCH_BYTES 90000 CACHE STRING "Size of a unity batch in bytes")
@@ -17,24 +17,59 @@ set(SUBLET_PCH_HEADERS
     <thread> <tl/expected.hpp> <unordered_map> <unordered_set> <utility> <variant> <vector>)
 set(SUBLET_TEST_PCH_HEADERS ${SUBLET_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 
-# sublet_pch(NAME HEADERS LIBRARY options...): makes a precompiled header with the definitions of LIBRARY. A compiler takes it
-# only with the flags it was made with, so there is one per set of flags: sublet_pch_product, sublet_pch_small, sublet_pch_test.
-function(sublet_pch NAME HEADERS LIBRARY)
+# sublet_pch(NAME HEADERS option...): precompiles the headers of the list HEADERS with the options, and sets NAME to the header to
+# include. A compiler takes a precompiled header only with the flags it was made with, so there is one per set of flags. It is made
+# here, once per machine and not per build folder, in the cache folder (tools/README.md), under a name made of its text, flags and
+# compiler: every clone then compiles with the same paths and bytes, so ccache serves them all.
+function(sublet_pch NAME HEADERS)
   if(NOT SUBLET_PCH)
     return()
   endif()
-  set(empty ${CMAKE_BINARY_DIR}/pch/${NAME}.cpp)
-  file(CONFIGURE OUTPUT ${empty} CONTENT "// Holds the flags of a precompiled header (cmake/Batches.cmake).\n")
-  add_library(${NAME} OBJECT ${empty})
-  target_compile_options(${NAME} PRIVATE ${ARGN})
-  target_link_libraries(${NAME} PRIVATE ${LIBRARY})
-  target_precompile_headers(${NAME} PRIVATE ${${HEADERS}})
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" config)
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${config}}")
+  get_directory_property(options COMPILE_OPTIONS)
+  list(APPEND flags -std=c++20 ${options} ${ARGN})
+  list(TRANSFORM ${HEADERS} REPLACE "(.+)" "#include \\1" OUTPUT_VARIABLE text)
+  list(JOIN text "\n" text)
+  set(source ${CMAKE_BINARY_DIR}/pch/${NAME}/sublet_pch.h)
+  file(CONFIGURE OUTPUT ${source} CONTENT "${text}\n")
+
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} ${flags} -E -P -x c++ ${source} OUTPUT_VARIABLE preprocessed COMMAND_ERROR_IS_FATAL ANY)
+  string(SHA256 key "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION} ${flags} ${preprocessed}")
+  string(SUBSTRING ${key} 0 16 key)
+  sublet_cache_folder(cache)
+  set(header ${cache}/pch/${key}/sublet_pch.h)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set(precompiled ${header}.pch)
+    list(APPEND flags -fpch-instantiate-templates -Xclang -fno-pch-timestamp)
+  else()
+    set(precompiled ${header}.gch)
+  endif()
+  if(NOT EXISTS ${precompiled})
+    file(COPY ${source} DESTINATION ${cache}/pch/${key})
+    string(RANDOM LENGTH 8 part)  # another configure run may make the same one now
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} ${flags} -x c++-header ${header} -o ${precompiled}.${part} COMMAND_ERROR_IS_FATAL ANY)
+    file(WRITE ${precompiled}.sum ${key})  # what ccache hashes in place of the bytes (CCACHE_PCH_EXTSUM)
+    file(RENAME ${precompiled}.${part} ${precompiled})
+  endif()
+  set(${NAME} ${header} PARENT_SCOPE)
+endfunction()
+
+function(sublet_cache_folder OUT)
+  if(DEFINED ENV{SUBLET_CACHE})
+    set(folder $ENV{SUBLET_CACHE})
+  elseif(DEFINED ENV{XDG_CACHE_HOME})
+    set(folder $ENV{XDG_CACHE_HOME}/sublet)
+  else()
+    set(folder $ENV{HOME}/.cache/sublet)
+  endif()
+  set(${OUT} ${folder} PARENT_SCOPE)
 endfunction()
 
 # sublet_use_pch(TARGET NAME): compiles TARGET's sources with the precompiled header NAME.
 function(sublet_use_pch TARGET NAME)
   if(SUBLET_PCH)
-    target_precompile_headers(${TARGET} REUSE_FROM ${NAME})
+    target_compile_options(${TARGET} PRIVATE "SHELL:-include ${${NAME}}" -Winvalid-pch)
   endif()
 endfunction()
 

@@ -16,7 +16,7 @@ if(CCACHE_PROGRAM)
   # Paths relative to the tree, and none in the hash: a clone or worktree takes what another has compiled. The sloppiness is what
   # ccache requires of precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 ${CCACHE_PROGRAM})
 endif()
 
 # -pthread here and not by the targets that need it: a precompiled header serves one set of flags.
@@ -60,7 +60,7 @@ pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(yaml-cpp REQUIRED IMPORTED_TARGET yaml-cpp)
 find_library(SIMDJSON_LIBRARY simdjson REQUIRED)
-if(BUILD_TESTING OR NOT DEFINED BUILD_TESTING)
+if(BUILD_TESTING)
   find_package(GTest REQUIRED)
   include(GoogleTest)
 endif()
@@ -95,9 +95,11 @@ if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   set(SUBLET_OPTIMIZE_SMALL -Os)
   set(SUBLET_OPTIMIZE_TESTS -O1)  # a third off their compile time
 endif()
-sublet_pch(sublet_pch_product SUBLET_PCH_HEADERS spdlog::spdlog)
-sublet_pch(sublet_pch_small SUBLET_PCH_HEADERS spdlog::spdlog ${SUBLET_OPTIMIZE_SMALL})
-sublet_pch(sublet_pch_test SUBLET_TEST_PCH_HEADERS "spdlog::spdlog;GTest::gmock" ${SUBLET_OPTIMIZE_TESTS})
+sublet_pch(sublet_pch_product SUBLET_PCH_HEADERS)
+sublet_pch(sublet_pch_small SUBLET_PCH_HEADERS ${SUBLET_OPTIMIZE_SMALL})
+if(BUILD_TESTING)
+  sublet_pch(sublet_pch_test SUBLET_TEST_PCH_HEADERS -DGTEST_HAS_PTHREAD=1 ${SUBLET_OPTIMIZE_TESTS})
+endif()
 
 # sublet_library(NAME [DEPS target...] [TEST_DEPS target...] [TEST_SEES folder...]): the folder's *.cpp but for tests,
 # fuzzers and main files as library sublet_NAME; its *_test.cpp as executable NAME_test, whose tests carry the label NAME (one

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -22,12 +22,14 @@ class Random {
 
 class SeededRandom final : public Random {
  public:
-  explicit SeededRandom(std::uint64_t seed) : engine_(seed) {}
+  explicit SeededRandom(std::uint64_t seed);
+  ~SeededRandom() override;
   void fill(std::span<std::uint8_t> out) override;
 
  private:
+  struct Engine;
   Mutex mutex_;
-  std::mt19937_64 engine_ SUBLET_GUARDED_BY(mutex_);
+  const std::unique_ptr<Engine> engine_ SUBLET_PT_GUARDED_BY(mutex_);
 };
 
 /// A version-4 UUID in lower case.

@@ -6,7 +6,6 @@
 // manager's fields are those of the version that it wrote in. Pure but for the Versions handed in; any thread.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
