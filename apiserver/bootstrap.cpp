@@ -12,8 +12,8 @@ using schema::Document;
 constexpr std::string_view kSystemNamespaces[] = {"default", "kube-system", "kube-public", "kube-node-lease"};
 constexpr int kHttps = 443;
 
-BootstrapObject make(std::string_view group, std::string_view version, std::string_view resource, std::string_view kind,
-                     std::string_view namespace_name, std::string_view name) {
+BootstrapObject make_bootstrap_object(std::string_view group, std::string_view version, std::string_view resource,
+                                      std::string_view kind, std::string_view namespace_name, std::string_view name) {
   BootstrapObject made{group, version, resource, std::string(namespace_name), std::string(name), Document::object()};
   auto root = made.object.root();
   root.put("apiVersion", group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version));
@@ -25,14 +25,14 @@ BootstrapObject make(std::string_view group, std::string_view version, std::stri
 }
 
 BootstrapObject priority_class(const SystemPriorityClass& facts) {
-  auto made = make("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", {}, facts.name);
+  auto made = make_bootstrap_object("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", {}, facts.name);
   made.object.root().put("value", facts.value);
   made.object.root().put("description", facts.description);
   return made;
 }
 
 BootstrapObject service(const ClusterFacts& cluster) {
-  auto made = make("", "v1", "services", "Service", "default", "kubernetes");
+  auto made = make_bootstrap_object("", "v1", "services", "Service", "default", "kubernetes");
   auto labels = made.object["metadata"].object("labels");
   labels.put("component", "apiserver");
   labels.put("provider", "kubernetes");
@@ -47,7 +47,7 @@ BootstrapObject service(const ClusterFacts& cluster) {
 }
 
 BootstrapObject endpoints(const ClusterFacts& cluster) {
-  auto made = make("", "v1", "endpoints", "Endpoints", "default", "kubernetes");
+  auto made = make_bootstrap_object("", "v1", "endpoints", "Endpoints", "default", "kubernetes");
   // The mirroring controller leaves it alone: the slice below says the same.
   made.object["metadata"].object("labels").put("endpointslice.kubernetes.io/skip-mirror", "true");
   auto subset = made.object.root().array("subsets").push_object();
@@ -60,7 +60,8 @@ BootstrapObject endpoints(const ClusterFacts& cluster) {
 }
 
 BootstrapObject endpoint_slice(const ClusterFacts& cluster) {
-  auto made = make("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", "default", "kubernetes");
+  auto made =
+      make_bootstrap_object("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", "default", "kubernetes");
   made.object["metadata"].object("labels").put("kubernetes.io/service-name", "kubernetes");
   auto root = made.object.root();
   auto address = parse_ip(cluster.advertise_address);
@@ -76,14 +77,15 @@ BootstrapObject endpoint_slice(const ClusterFacts& cluster) {
 }
 
 BootstrapObject service_range(const ClusterFacts& cluster) {
-  auto made = make("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", {}, "kubernetes");
+  auto made = make_bootstrap_object("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", {}, "kubernetes");
   made.object.root().object("spec").array("cidrs").push(cluster.service_cidr);
   return made;
 }
 
 /// For servers that let this one say who their clients are.
 BootstrapObject authentication_config_map(const ClusterFacts& cluster) {
-  auto made = make("", "v1", "configmaps", "ConfigMap", "kube-system", "extension-apiserver-authentication");
+  auto made =
+      make_bootstrap_object("", "v1", "configmaps", "ConfigMap", "kube-system", "extension-apiserver-authentication");
   auto data = made.object.root().object("data");
   data.put("client-ca-file", cluster.ca_certificate_pem);
   if (cluster.front_proxy_ca_pem.empty()) return made;
@@ -105,7 +107,7 @@ std::string kubernetes_service_ip(const ClusterFacts& cluster) {
 }
 
 BootstrapObject root_ca_config_map(std::string_view namespace_name, const std::string& ca_certificate_pem) {
-  auto made = make("", "v1", "configmaps", "ConfigMap", namespace_name, "kube-root-ca.crt");
+  auto made = make_bootstrap_object("", "v1", "configmaps", "ConfigMap", namespace_name, "kube-root-ca.crt");
   made.object["metadata"]
       .object("annotations")
       .put("kubernetes.io/description",
@@ -119,7 +121,7 @@ BootstrapObject root_ca_config_map(std::string_view namespace_name, const std::s
 }
 
 BootstrapObject default_service_account(std::string_view namespace_name) {
-  return make("", "v1", "serviceaccounts", "ServiceAccount", namespace_name, "default");
+  return make_bootstrap_object("", "v1", "serviceaccounts", "ServiceAccount", namespace_name, "default");
 }
 
 std::vector<BootstrapObject> server_objects(const ClusterFacts& cluster) {
@@ -134,7 +136,8 @@ std::vector<BootstrapObject> server_objects(const ClusterFacts& cluster) {
 
 std::vector<BootstrapObject> bootstrap_objects(const ClusterFacts& cluster) {
   std::vector<BootstrapObject> objects;
-  for (auto name : kSystemNamespaces) objects.push_back(make("", "v1", "namespaces", "Namespace", {}, name));
+  for (auto name : kSystemNamespaces)
+    objects.push_back(make_bootstrap_object("", "v1", "namespaces", "Namespace", {}, name));
   for (const auto& facts : kSystemPriorityClasses) objects.push_back(priority_class(facts));
   for (auto name : kSystemNamespaces) {
     objects.push_back(default_service_account(name));

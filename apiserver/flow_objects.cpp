@@ -6,7 +6,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kAutoUpdate = "apf.kubernetes.io/autoupdate-spec";
+constexpr std::string_view kFlowAutoUpdate = "apf.kubernetes.io/autoupdate-spec";
 
 // Levels
 // ---------------------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ struct SubjectRow {
   Who who;
   std::string_view kind, name;
 };
-constexpr SubjectRow kSubjects[] = {
+constexpr SubjectRow kFlowSubjects[] = {
     {Who::masters, "Group", "system:masters"},
     {Who::everybody, "Group", "system:unauthenticated"},
     {Who::everybody, "Group", "system:authenticated"},
@@ -88,7 +88,7 @@ constexpr SubjectRow kSubjects[] = {
     {Who::accounts, "Group", "system:serviceaccounts"},
 };
 
-void put_subject(Value subject, const SubjectRow& row) {
+void put_flow_subject(Value subject, const SubjectRow& row) {
   const bool account = row.kind == "ServiceAccount";
   subject.put("kind", row.kind);
   Value form = subject.object(account ? "serviceAccount" : row.kind == "User" ? "user" : "group");
@@ -104,7 +104,7 @@ struct RuleRow {
   std::vector<std::string_view> paths;
   bool cluster_scope;
 };
-const RuleRow kRules[] = {
+const RuleRow kFlowRules[] = {
     {What::everything, {"*"}, "*", {"*"}, {}, true},
     {What::everything, {"*"}, "", {}, {"*"}, false},
     {What::probes, {"get"}, "", {}, {"/healthz", "/readyz", "/livez"}, false},
@@ -133,26 +133,26 @@ void put_schema(Value spec, const SchemaRow& row) {
   spec.put("matchingPrecedence", row.precedence);
   if (!row.distinguisher.empty()) spec.object("distinguisherMethod").put("type", row.distinguisher);
   Value rules = spec.array("rules").push_object();
-  for (const auto& subject : kSubjects)
-    if (subject.who == row.who) put_subject(rules.array("subjects").push_object(), subject);
-  for (const auto& rule : kRules)
+  for (const auto& subject : kFlowSubjects)
+    if (subject.who == row.who) put_flow_subject(rules.array("subjects").push_object(), subject);
+  for (const auto& rule : kFlowRules)
     if (rule.what == row.what) put_rule(rules, rule);
 }
 
-FlowObject make(std::string_view resource, std::string_view kind, std::string_view name, bool mandatory) {
+FlowObject make_flow_object(std::string_view resource, std::string_view kind, std::string_view name, bool mandatory) {
   FlowObject made{resource, std::string(name), mandatory, Document::object()};
   Value root = made.object.root();
   root.put("apiVersion", std::string(kFlowControlGroup) + "/" + std::string(kFlowControlVersion));
   root.put("kind", kind);
   Value metadata = root.object("metadata");
   metadata.put("name", name);
-  metadata.object("annotations").put(kAutoUpdate, "true");
+  metadata.object("annotations").put(kFlowAutoUpdate, "true");
   return made;
 }
 
 bool wants_our_spec(const Value& stored, const FlowObject& wanted) {
   if (wanted.mandatory) return true;
-  const auto said = stored["metadata"]["annotations"][kAutoUpdate].text();
+  const auto said = stored["metadata"]["annotations"][kFlowAutoUpdate].text();
   return said == "true" || (said.empty() && stored["metadata"]["generation"].integer() == 1);
 }
 
@@ -161,11 +161,11 @@ bool wants_our_spec(const Value& stored, const FlowObject& wanted) {
 std::vector<FlowObject> flow_objects() {
   std::vector<FlowObject> all;
   for (const auto& row : kLevels) {
-    all.push_back(make(kPriorityLevels, "PriorityLevelConfiguration", row.name, row.mandatory));
+    all.push_back(make_flow_object(kPriorityLevels, "PriorityLevelConfiguration", row.name, row.mandatory));
     put_level(all.back().object.root().object("spec"), row);
   }
   for (const auto& row : kSchemas) {
-    all.push_back(make(kFlowSchemas, "FlowSchema", row.name, row.mandatory));
+    all.push_back(make_flow_object(kFlowSchemas, "FlowSchema", row.name, row.mandatory));
     put_schema(all.back().object.root().object("spec"), row);
   }
   return all;
@@ -175,8 +175,8 @@ bool restore_flow_object(Value stored, const FlowObject& wanted) {
   const bool ours = wants_our_spec(stored, wanted);
   const std::string_view says = ours ? "true" : "false";
   Value annotations = stored.object("metadata").object("annotations");
-  const bool annotated = annotations[kAutoUpdate].text() == says;
-  if (!annotated) annotations.put(kAutoUpdate, says);
+  const bool annotated = annotations[kFlowAutoUpdate].text() == says;
+  if (!annotated) annotations.put(kFlowAutoUpdate, says);
   const Value spec = wanted.object["spec"];
   if (!ours || stored["spec"].equals(spec)) return !annotated;
   stored.put("spec", spec);

@@ -14,7 +14,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kPath = "/sublet.dev/v1/writers";
+constexpr std::string_view kWritersPath = "/sublet.dev/v1/writers";
 
 struct OneWrite {
   store::Revision revision;
@@ -104,7 +104,7 @@ std::optional<LastWriters::Writer> LastWriters::writer_of(const std::string& key
 net::Handler LastWriters::wrap(net::Handler inner) {
   return [impl = impl_, inner = std::move(inner)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
     // For everybody else it is a path like any that does not exist: rights first, then 404.
-    const bool ours = request.peer.kind == net::PeerIdentity::Kind::unix_socket && request.path() == kPath;
+    const bool ours = request.peer.kind == net::PeerIdentity::Kind::unix_socket && request.path() == kWritersPath;
     if (!ours) return inner(std::move(request), std::move(sink));
     if (!request.body_follows) return impl->serve(request, *sink);
     const auto waiting = std::make_shared<net::Request>(std::move(request));

@@ -23,8 +23,8 @@ std::set<std::string, std::less<>> users_of_the_house(const ServerOptions& optio
 }
 
 // The core and what it knows only by name, in one allocation that whoever holds the core keeps alive.
-struct Parts {
-  Parts(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
+struct ServerParts {
+  ServerParts(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
       : watches(loop, store),
         call_outs(loop),
         hooks(store, loop, options.outbound),
@@ -56,7 +56,7 @@ struct Server::Impl {
 
 Server::Server(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
     : impl_(std::make_unique<Impl>()) {
-  auto parts = std::make_shared<Parts>(store, loop, std::move(options), clock, random);
+  auto parts = std::make_shared<ServerParts>(store, loop, std::move(options), clock, random);
   impl_->core = std::shared_ptr<ServerCore>(parts, &parts->core);
   impl_->definitions = std::make_unique<DefinitionKeeper>(*impl_->core, handler());
 }

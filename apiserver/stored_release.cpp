@@ -31,7 +31,7 @@ Document record_of(const schema::Registry& kinds) {
 }
 
 /// "v1.36.3" as 1036.
-long minor_of(std::string_view release) {
+long release_number(std::string_view release) {
   const std::string text(release.substr(std::min<std::size_t>(1, release.size())));
   char* rest = nullptr;
   const long major = std::strtol(text.c_str(), &rest, 10);
@@ -66,7 +66,7 @@ class Acceptance {
       return refuse("holds " + std::to_string(snapshot_.count(name + "/")) + " objects of " + name + " as " +
                     api_version(group, version));
     const bool converts = &kinds_.storage_of(*was) != was;
-    const bool looks = minor_of(before_["release"].text()) > minor_of(kinds_.release());
+    const bool looks = release_number(before_["release"].text()) > release_number(kinds_.release());
     if (!converts && !looks) return {};
     Outcome outcome;
     snapshot_.scan(name + "/", "", [&](const store::ObjectPtr& object) {

@@ -21,7 +21,7 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
+constexpr std::string_view kTunnelPath = "/sublet.dev/v1/tunnel";
 constexpr std::size_t kWaitingJobsMax = 64;  // more requests than this without a syncer are turned away at once
 constexpr std::chrono::seconds kSyncerTimeout{10};
 constexpr std::chrono::seconds kOpenApiTimeout{8};  // a host that has just started writes its documents first
@@ -425,7 +425,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   }
 
   void serve(const net::Request& request, std::shared_ptr<net::ResponseSink> sink) {
-    const std::string_view rest = request.path().substr(kPath.size());
+    const std::string_view rest = request.path().substr(kTunnelPath.size());
     if (rest.empty() && request.method == "GET") return poll(sink);
     if (rest.starts_with("/") && request.method == "GET") return meet(request, std::string(rest.substr(1)), sink);
     if (rest.starts_with("/") && request.method == "POST")
@@ -510,7 +510,8 @@ ServiceRelay Tunnel::service_relay() {
 net::Handler Tunnel::wrap(net::Handler inner) {
   return [impl = impl_, inner = std::move(inner)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
     // For everybody else it is a path like any that does not exist: rights first, then 404.
-    const bool ours = request.peer.kind == net::PeerIdentity::Kind::unix_socket && request.path().starts_with(kPath);
+    const bool ours =
+        request.peer.kind == net::PeerIdentity::Kind::unix_socket && request.path().starts_with(kTunnelPath);
     if (!ours) return inner(std::move(request), std::move(sink));
     if (!request.body_follows) return impl->serve(request, std::move(sink));
     const auto waiting = std::make_shared<net::Request>(std::move(request));

@@ -7,13 +7,13 @@ namespace {
 
 using Plugin = Outcome (*)(const Attempt&);
 
-constexpr Plugin kMutating[] = {namespace_lifecycle,      limit_defaults,     service_account,
-                                taint_nodes_by_condition, priority,           default_toleration_seconds,
-                                default_storage_class,    storage_protection, runtime_class,
-                                default_ingress_class,    pod_topology_labels};
+constexpr Plugin kMutatingPlugins[] = {namespace_lifecycle,      limit_defaults,     service_account,
+                                       taint_nodes_by_condition, priority,           default_toleration_seconds,
+                                       default_storage_class,    storage_protection, runtime_class,
+                                       default_ingress_class,    pod_topology_labels};
 // The border comes last: it sees the object as it would be stored. After these, and after the tenant's policies and
 // webhooks, only quotas are charged (in plan).
-constexpr Plugin kValidating[] = {
+constexpr Plugin kValidatingPlugins[] = {
     from_host,           limit_bounds,         pod_security,        single_default_priority_class,
     claim_resize,        certificate_approval, certificate_signing, trust_bundle_attest,
     certificate_subject, class_of_host,        group_workload,      border};
@@ -21,7 +21,7 @@ constexpr Plugin kValidating[] = {
 constexpr Plugin kRemoving[] = {namespace_lifecycle, from_host};
 
 template <std::size_t N>
-Outcome run(const Plugin (&plugins)[N], const Attempt& attempt) {
+Outcome run_plugins(const Plugin (&plugins)[N], const Attempt& attempt) {
   for (auto plugin : plugins)
     if (auto outcome = plugin(attempt); !outcome) return outcome;
   return {};
@@ -30,7 +30,7 @@ Outcome run(const Plugin (&plugins)[N], const Attempt& attempt) {
 Outcome run_validating(const Attempt& attempt) {
   switch (attempt.verb) {
     case WriteVerb::remove:
-      return run(kRemoving, attempt);
+      return run_plugins(kRemoving, attempt);
     case WriteVerb::subresource:  // which judges by itself
     case WriteVerb::connect:
       return {};
@@ -38,7 +38,7 @@ Outcome run_validating(const Attempt& attempt) {
     case WriteVerb::update:
       break;
   }
-  return run(kValidating, attempt);
+  return run_plugins(kValidatingPlugins, attempt);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ std::string Attempt::name() const {
 }
 
 tl::unexpected<Status> Attempt::forbid(std::string_view why) const {
-  return fail(forbidden_status(context.resource.group, context.resource.resource, name(), why));
+  return fail(sublet::forbidden_status(context.resource.group, context.resource.resource, name(), why));
 }
 
 Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value object, const schema::Value& old,
@@ -59,7 +59,7 @@ Outcome admit_mutating(WriteContext& context, WriteVerb verb, schema::Value obje
   if (verb == WriteVerb::remove) return {};
   const Attempt attempt{context, verb, object, old, rounds};
   if (!has_own_body(verb))
-    if (auto admitted = run(kMutating, attempt); !admitted) return admitted;
+    if (auto admitted = run_plugins(kMutatingPlugins, attempt); !admitted) return admitted;
   return mutating_policies(attempt);
 }
 

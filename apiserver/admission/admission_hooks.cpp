@@ -10,8 +10,8 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::string_view kMutating = "mutatingwebhookconfigurations.admissionregistration.k8s.io/",
-                           kValidating = "validatingwebhookconfigurations.admissionregistration.k8s.io/",
+constexpr std::string_view kMutatingWebhooks = "mutatingwebhookconfigurations.admissionregistration.k8s.io/",
+                           kValidatingWebhooks = "validatingwebhookconfigurations.admissionregistration.k8s.io/",
                            kMutatingPolicies = "mutatingadmissionpolicies.admissionregistration.k8s.io/",
                            kMutatingBindings = "mutatingadmissionpolicybindings.admissionregistration.k8s.io/",
                            kValidatingPolicies = "validatingadmissionpolicies.admissionregistration.k8s.io/",
@@ -21,12 +21,13 @@ struct PolicyKind {
 };
 constexpr PolicyKind kPolicyKinds[] = {{kMutatingPolicies, kMutatingBindings},
                                        {kValidatingPolicies, kValidatingBindings}};
-constexpr std::string_view kPrefixes[] = {kMutating,         kValidating,         kMutatingPolicies,
-                                          kMutatingBindings, kValidatingPolicies, kValidatingBindings};
+constexpr std::string_view kHookPrefixes[] = {kMutatingWebhooks, kValidatingWebhooks, kMutatingPolicies,
+                                              kMutatingBindings, kValidatingPolicies, kValidatingBindings};
 
 // What decides about writes is not decided about by itself.
-bool is_exempt(const schema::ResourceFacts& kind) {
-  return kind.group == "admissionregistration.k8s.io" && std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
+bool is_hook_configuration(const schema::ResourceFacts& kind) {
+  return kind.group == "admissionregistration.k8s.io" &&
+         std::ranges::any_of(kHookPrefixes, [&](std::string_view prefix) {
            return prefix.starts_with(kind.resource) && prefix[kind.resource.size()] == '.';
          });
 }
@@ -35,7 +36,7 @@ bool is_exempt(const schema::ResourceFacts& kind) {
 
 AdmissionHooks::AdmissionHooks(store::Store& store, net::Loop& loop, OutboundOptions outbound)
     : caller_(std::make_unique<WebhookCaller>(loop, std::move(outbound))) {
-  for (const auto prefix : kPrefixes) {
+  for (const auto prefix : kHookPrefixes) {
     auto [snapshot, subscription] =
         store.snapshot_and_watch(prefix, store::watch_events([this](const auto& events) { take(events); }));
     following_.push_back(std::move(subscription));
@@ -93,11 +94,11 @@ const AdmissionHooks::Entry& AdmissionHooks::compiled(Entries::value_type& store
     return entry;
   }
   const schema::Value root = document->root();
-  if (key.starts_with(kMutating) || key.starts_with(kValidating)) {
+  if (key.starts_with(kMutatingWebhooks) || key.starts_with(kValidatingWebhooks)) {
     std::size_t index = 0;
     for (const schema::Value webhook : root["webhooks"])
       entry.webhooks.push_back(
-          std::make_shared<const Webhook>(Webhook::read(root, webhook, index++, key.starts_with(kMutating))));
+          std::make_shared<const Webhook>(Webhook::read(root, webhook, index++, key.starts_with(kMutatingWebhooks))));
   } else if (key.starts_with(kMutatingPolicies) || key.starts_with(kValidatingPolicies)) {
     entry.policy = std::make_shared<const AdmissionPolicy>(AdmissionPolicy::read(root));
   } else {
@@ -135,8 +136,8 @@ std::vector<std::shared_ptr<const Webhook>> AdmissionHooks::webhooks(Entries& en
 
 std::shared_ptr<const HookSet> AdmissionHooks::make() const {
   auto set = std::make_shared<HookSet>();
-  set->mutating = webhooks(entries_, kMutating);
-  set->validating = webhooks(entries_, kValidating);
+  set->mutating = webhooks(entries_, kMutatingWebhooks);
+  set->validating = webhooks(entries_, kValidatingWebhooks);
   const auto is_about_removals = [](const auto& webhook) { return webhook->matching.is_about("DELETE"); };
   set->removals_ask =
       std::ranges::any_of(set->mutating, is_about_removals) || std::ranges::any_of(set->validating, is_about_removals);
@@ -153,7 +154,7 @@ std::shared_ptr<const HookSet> AdmissionHooks::current() const {
 }
 
 std::shared_ptr<const HookSet> current_hooks(const WriteContext& context) {
-  return context.hooks && !is_exempt(context.resource) ? context.hooks->current() : nullptr;
+  return context.hooks && !is_hook_configuration(context.resource) ? context.hooks->current() : nullptr;
 }
 
 }  // namespace sublet::apiserver

@@ -1,6 +1,7 @@
 #include "apiserver/admission/admission_request.h"
 
 #include "apiserver/conversion/conversion.h"
+#include "apiserver/request/members.h"
 #include "apiserver/request/object_key.h"
 #include "apiserver/request/request_info.h"
 #include "sublet/schema/engine.h"
@@ -38,13 +39,8 @@ const ScalePaths& scale_paths_of(const Strategy& strategy, std::string_view vers
   return own ? *own : workloads;
 }
 
-Value at_path(Value value, const std::vector<std::string>& path) {
-  for (const auto& name : path) value = value[name];
-  return value;
-}
-
 // A workload as its Scale.
-Document scale_of(const Value& workload, const ScalePaths& paths) {
+Document reviewed_scale(const Value& workload, const ScalePaths& paths) {
   Document document = Document::object();
   Value root = document.root(), metadata = root.object("metadata");
   for (const char* name : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
@@ -70,7 +66,7 @@ void put_names(Value target, std::string_view field, std::string_view group, std
   names.put(last_name, last);
 }
 
-void put_user(Value target, const User& user) {
+void put_user_info(Value target, const User& user) {
   Value info = target.object("userInfo");
   if (!user.name.empty()) info.put("username", user.name);
   if (!user.uid.empty()) info.put("uid", user.uid);
@@ -164,7 +160,7 @@ Document AdmissionRequest::in_version(const MatchedResource& matched, const Valu
   const WriteContext& context = attempt_.context;
   if (is_scale()) {  // of which the attempt has the workload, which is what is changed
     const auto& strategy = *context.kinds.entry<Strategy>(context.resource);
-    Document scale = scale_of(stored, scale_paths_of(strategy, served_.version));
+    Document scale = reviewed_scale(stored, scale_paths_of(strategy, served_.version));
     put_type(scale.root(), matched.kind);
     return scale;
   }
@@ -240,7 +236,7 @@ Document AdmissionRequest::document(const MatchedResource& matched) const {
   if (!name_.empty()) root.put("name", name_);
   if (!namespace_.empty()) root.put("namespace", namespace_);
   root.put("operation", operation_);
-  put_user(root, context.user);
+  put_user_info(root, context.user);
   root.put("dryRun", context.dry_run && attempt_.verb != WriteVerb::connect);
   if (attempt_.verb == WriteVerb::connect)
     root.add_member("options");  // null: what is asked for is the object
@@ -250,8 +246,8 @@ Document AdmissionRequest::document(const MatchedResource& matched) const {
 }
 
 Status forbidden_request(const AdmissionRequest& request, std::string_view why) {
-  return forbidden_status(request.resource().group, request.resource().resource,
-                          request.name().empty() ? request.attempt().name() : std::string(request.name()), why);
+  return sublet::forbidden_status(request.resource().group, request.resource().resource,
+                                  request.name().empty() ? request.attempt().name() : std::string(request.name()), why);
 }
 
 }  // namespace sublet::apiserver

@@ -11,7 +11,7 @@ namespace {
 using schema::Value;
 
 template <class... Marks>
-std::string default_class(const WriteContext& context, std::string_view resource, Marks... marks) {
+std::string default_class_name(const WriteContext& context, std::string_view resource, Marks... marks) {
   std::string name, made;
   context.pending.scan(std::string(resource) + "/", {}, [&](const store::ObjectPtr& stored) {
     const auto document = stored_document(*stored);
@@ -36,9 +36,9 @@ Outcome default_storage_class(const Attempt& attempt) {
   if (attempt.object["spec"].has("storageClassName") ||
       attempt.object["metadata"]["annotations"].has("volume.beta.kubernetes.io/storage-class"))
     return {};
-  const auto name =
-      default_class(attempt.context, "storageclasses.storage.k8s.io", "storageclass.kubernetes.io/is-default-class",
-                    "storageclass.beta.kubernetes.io/is-default-class");
+  const auto name = default_class_name(attempt.context, "storageclasses.storage.k8s.io",
+                                       "storageclass.kubernetes.io/is-default-class",
+                                       "storageclass.beta.kubernetes.io/is-default-class");
   if (!name.empty()) attempt.spec().put("storageClassName", name);
   return {};
 }
@@ -48,8 +48,8 @@ Outcome default_ingress_class(const Attempt& attempt) {
   if (attempt.object["spec"].has("ingressClassName") ||
       attempt.object["metadata"]["annotations"].has("kubernetes.io/ingress.class"))
     return {};
-  const auto name =
-      default_class(attempt.context, "ingressclasses.networking.k8s.io", "ingressclass.kubernetes.io/is-default-class");
+  const auto name = default_class_name(attempt.context, "ingressclasses.networking.k8s.io",
+                                       "ingressclass.kubernetes.io/is-default-class");
   if (!name.empty()) attempt.spec().put("ingressClassName", name);
   return {};
 }

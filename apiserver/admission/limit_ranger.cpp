@@ -16,7 +16,7 @@ using quota::Amounts;
 using quota::amounts_of;
 using schema::Value;
 
-constexpr std::string_view kAnnotation = "kubernetes.io/limit-ranger";
+constexpr std::string_view kLimitRangerAnnotation = "kubernetes.io/limit-ranger";
 
 struct Use {
   Amounts requests, limits;
@@ -50,7 +50,7 @@ struct Measured {
 };
 
 /// One bound of a range against what is used: the sentence that says what is wrong, or "".
-struct Check {
+struct BoundCheck {
   std::string what;  // "cpu usage per Container is 50m"
   Amount bound;
   const Amount* request;  // null: not said
@@ -89,7 +89,7 @@ struct Check {
 };
 
 /// The complaints about one attempt, each said once.
-class Complaints {
+class LimitComplaints {
  public:
   void add(std::string text) {
     if (!text.empty() && std::find(texts_.begin(), texts_.end(), text) == texts_.end())
@@ -107,36 +107,37 @@ class Complaints {
   std::vector<std::string> texts_;
 };
 
-const Amount* find(const Amounts& amounts, std::string_view name) {
+const Amount* find_amount(const Amounts& amounts, std::string_view name) {
   auto at = amounts.find(name);
   return at == amounts.end() ? nullptr : &at->second;
 }
 
-void check(Complaints& complaints, const Value& limit, const Use& use, bool limits_count = true) {
+void check_limit(LimitComplaints& complaints, const Value& limit, const Use& use, bool limits_count = true) {
   auto type = limit["type"].string();
-  auto each = [&](std::string_view list, std::string_view words, std::string (Check::*verdict)() const) {
+  auto each = [&](std::string_view list, std::string_view words, std::string (BoundCheck::*verdict)() const) {
     for (const auto& [name, bound] : amounts_of(limit[list])) {
       auto what = name + " " + std::string(words) + " per " + type + " is " + bound.text;
-      Check one{std::move(what), bound, find(use.requests, name), find(use.limits, name), limits_count};
+      BoundCheck one{std::move(what), bound, find_amount(use.requests, name), find_amount(use.limits, name),
+                     limits_count};
       complaints.add((one.*verdict)());
     }
   };
-  each("min", "usage", &Check::minimum);
-  each("max", "usage", &Check::maximum);
-  if (limits_count) each("maxLimitRequestRatio", "max limit to request ratio", &Check::ratio);
+  each("min", "usage", &BoundCheck::minimum);
+  each("max", "usage", &BoundCheck::maximum);
+  if (limits_count) each("maxLimitRequestRatio", "max limit to request ratio", &BoundCheck::ratio);
 }
 
-void check_pod(Complaints& complaints, const Value& limit, const Value& spec) {
+void check_pod_limits(LimitComplaints& complaints, const Value& limit, const Value& spec) {
   auto type = limit["type"].text();
   if (type == "Container")
     for (auto list : {"containers", "initContainers"})
-      for (auto container : spec[list]) check(complaints, limit, use_of(container["resources"]));
-  if (type == "Pod") check(complaints, limit, {pod_amounts(spec, "requests"), pod_amounts(spec, "limits")});
+      for (auto container : spec[list]) check_limit(complaints, limit, use_of(container["resources"]));
+  if (type == "Pod") check_limit(complaints, limit, {pod_amounts(spec, "requests"), pod_amounts(spec, "limits")});
 }
 
-void check_claim(Complaints& complaints, const Value& limit, const Value& spec) {
+void check_claim(LimitComplaints& complaints, const Value& limit, const Value& spec) {
   if (limit["type"].text() != "PersistentVolumeClaim") return;
-  check(complaints, limit, {amounts_of(spec["resources"]["requests"]), {}}, false);
+  check_limit(complaints, limit, {amounts_of(spec["resources"]["requests"]), {}}, false);
 }
 
 void each_range(const WriteContext& context, const std::function<bool(const Value&)>& visit) {
@@ -153,7 +154,7 @@ void each_range(const WriteContext& context, const std::function<bool(const Valu
 }
 
 /// Gives `resources[list]` what it lacks of the defaults, and says which names that were ("cpu, memory").
-std::string fill(Value resources, std::string_view list, const Amounts& defaults) {
+std::string fill_amounts(Value resources, std::string_view list, const Amounts& defaults) {
   std::string names;
   for (const auto& [name, amount] : defaults) {
     if (resources[list].has(name)) continue;
@@ -180,13 +181,13 @@ void give_defaults(Value pod, const Value& range) {
   for (auto [list, role] : {std::pair{"containers", "container"}, {"initContainers", "init container"}}) {
     for (auto container : pod["spec"][list]) {
       auto resources = container.object("resources");
-      tell(fill(resources, "requests", defaults.requests), "request", role, container);
-      tell(fill(resources, "limits", defaults.limits), "limit", role, container);
+      tell(fill_amounts(resources, "requests", defaults.requests), "request", role, container);
+      tell(fill_amounts(resources, "limits", defaults.limits), "limit", role, container);
     }
   }
   if (told.empty()) return;
   auto annotations = pod.object("metadata").object("annotations");
-  annotations.put(kAnnotation, told);
+  annotations.put(kLimitRangerAnnotation, told);
   annotations.sort_keys();
 }
 
@@ -206,10 +207,10 @@ Outcome limit_bounds(const Attempt& attempt) {
   const bool pod = attempt.creates("", "pods"), claim = attempt.is("", "persistentvolumeclaims");
   if (!pod && !claim) return {};
   if (attempt.old["metadata"].has("deletionTimestamp")) return {};
-  Complaints complaints;
+  LimitComplaints complaints;
   each_range(attempt.context, [&](const Value& range) {
     for (auto limit : range["spec"]["limits"])
-      (pod ? check_pod : check_claim)(complaints, limit, attempt.object["spec"]);
+      (pod ? check_pod_limits : check_claim)(complaints, limit, attempt.object["spec"]);
     return complaints.empty();  // the first range that is broken speaks
   });
   if (complaints.empty()) return {};

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "apiserver/request/members.h"
+
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
 
-std::vector<std::string> texts(const Value& list) {
-  std::vector<std::string> read;
-  for (const Value entry : list) read.push_back(entry.string());
-  return read;
-}
-
-bool has(const std::vector<std::string>& list, std::string_view text) {
+bool names_or_all(const std::vector<std::string>& list, std::string_view text) {
   return std::ranges::any_of(list, [text](const std::string& entry) { return entry == "*" || entry == text; });
 }
 
@@ -31,10 +27,10 @@ bool in_scope(MatchRule::Scope scope, const AdmissionRequest& request) {
 
 MatchRule MatchRule::read(const Value& rule) {
   MatchRule made;
-  made.operations = texts(rule["operations"]);
-  made.groups = texts(rule["apiGroups"]);
-  made.versions = texts(rule["apiVersions"]);
-  made.names = texts(rule["resourceNames"]);
+  made.operations = texts_of(rule["operations"]);
+  made.groups = texts_of(rule["apiGroups"]);
+  made.versions = texts_of(rule["apiVersions"]);
+  made.names = texts_of(rule["resourceNames"]);
   for (const Value resource : rule["resources"]) {
     const std::string text = resource.string();
     const auto slash = text.find('/');
@@ -49,8 +45,8 @@ bool MatchRule::matches(const AdmissionRequest& request, const schema::ResourceF
     return (entry.first == "*" || entry.first == resource.resource) &&
            (entry.second == "*" || entry.second == request.subresource());
   };
-  return has(operations, request.operation()) && has(groups, resource.group) && has(versions, resource.version) &&
-         std::ranges::any_of(resources, is) && in_scope(scope, request) &&
+  return names_or_all(operations, request.operation()) && names_or_all(groups, resource.group) &&
+         names_or_all(versions, resource.version) && std::ranges::any_of(resources, is) && in_scope(scope, request) &&
          (names.empty() || std::ranges::find(names, request.name()) != names.end());
 }
 
@@ -111,7 +107,7 @@ bool Matching::selects_object(const AdmissionRequest& request) const {
 
 bool Matching::is_about(std::string_view operation) const {
   return every_resource_ ||
-         std::ranges::any_of(rules_, [&](const MatchRule& rule) { return has(rule.operations, operation); });
+         std::ranges::any_of(rules_, [&](const MatchRule& rule) { return names_or_all(rule.operations, operation); });
 }
 
 std::optional<MatchedResource> Matching::find(const std::vector<MatchRule>& rules,

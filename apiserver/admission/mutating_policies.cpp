@@ -67,7 +67,7 @@ Result<Document> apply_configuration(const Value& object, Value patch, const pat
 
 // --- JSONPatch ---
 
-Result<Document> patch_of(const cel::Value& operations) {
+Result<Document> json_patch_of(const cel::Value& operations) {
   Document patch;
   patch.root().make_array();
   Outcome written;
@@ -89,8 +89,8 @@ Result<Document> patch_of(const cel::Value& operations) {
   return patch;
 }
 
-Result<Document> apply_patch(const Value& object, const cel::Value& operations) {
-  auto patch = patch_of(operations);
+Result<Document> apply_policy_patch(const Value& object, const cel::Value& operations) {
+  auto patch = json_patch_of(operations);
   if (!patch) return patch;
   Document changed = Document::copy_of(object);
   const auto applied = patches::apply_json_patch(changed.root(), patch->root());
@@ -100,9 +100,9 @@ Result<Document> apply_patch(const Value& object, const cel::Value& operations) 
   return wrong("JSON Patch: " + applied.error().message);
 }
 
-class Dispatch {
+class MutatingDispatch {
  public:
-  Dispatch(const Attempt& attempt, Reinvocation& rounds) : request_(attempt), rounds_(rounds) {}
+  MutatingDispatch(const Attempt& attempt, Reinvocation& rounds) : request_(attempt), rounds_(rounds) {}
 
   Outcome run(const std::vector<BoundPolicy>& policies) {
     std::vector<PolicyMatch> matches;
@@ -174,7 +174,7 @@ class Dispatch {
     const auto given = activation.run(mutation.expression, budget);
     if (!given.error.empty()) return wrong(given.error);
     auto changed =
-        mutation.json_patch ? apply_patch(inputs.object.root(), given.value) : configure(inputs, given.value);
+        mutation.json_patch ? apply_policy_patch(inputs.object.root(), given.value) : configure(inputs, given.value);
     if (!changed) return fail(changed.error());
     return request_.take(inputs.matched, changed->root());
   }
@@ -197,7 +197,7 @@ Outcome mutating_policies(const Attempt& attempt) {
   const auto hooks = current_hooks(attempt.context);
   if (!hooks || hooks->mutating_policies.empty() || attempt.verb == WriteVerb::remove) return {};
   Reinvocation once;
-  Dispatch dispatch(attempt, attempt.rounds ? *attempt.rounds : once);
+  MutatingDispatch dispatch(attempt, attempt.rounds ? *attempt.rounds : once);
   return dispatch.run(hooks->mutating_policies);
 }
 

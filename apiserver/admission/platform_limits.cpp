@@ -4,15 +4,17 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::string_view kNamespace = "kube-system";
+constexpr std::string_view kPlatformNamespace = "kube-system";
 
-std::string prefix_of(std::string_view resource) { return std::string(resource).append("/").append(kNamespace) + "/"; }
+std::string prefix_of(std::string_view resource) {
+  return std::string(resource).append("/").append(kPlatformNamespace) + "/";
+}
 
 }  // namespace
 
 // In their own namespace they are found as any other.
 bool has_platform_limits(const WriteContext& context, std::string_view resource) {
-  return context.namespace_name != kNamespace && find_mirrored(context.options, "", resource) != nullptr &&
+  return context.namespace_name != kPlatformNamespace && find_mirrored(context.options, "", resource) != nullptr &&
          context.pending.count(prefix_of(resource)) > 0;
 }
 

@@ -122,7 +122,7 @@ Outcome evaluate(const Attempt& attempt, const Policy& policy, const Value& pod,
   return outcome;
 }
 
-bool is_exempt(const Attempt& attempt, const Value& pod) {
+bool is_exempt_from_standard(const Attempt& attempt, const Value& pod) {
   const auto& options = attempt.context.options.pod_security;
   const auto runtime_class = pod["spec"]["runtimeClassName"].text();
   return lists(options.exempt_namespaces, attempt.context.namespace_name) ||
@@ -136,7 +136,7 @@ Outcome judge_pod(const Attempt& attempt) {
   if (std::ranges::find(kJudged, attempt.context.subresource) == kJudged.end()) return {};
   bool wrong = false;
   const auto policy = policy_of(attempt, wrong);
-  if ((policy.is_privileged() && !wrong) || is_exempt(attempt, attempt.object)) return {};
+  if ((policy.is_privileged() && !wrong) || is_exempt_from_standard(attempt, attempt.object)) return {};
   if (attempt.verb == WriteVerb::update && !is_significant(attempt)) return {};
   return evaluate(attempt, policy, attempt.object, true);
 }
@@ -147,7 +147,7 @@ Outcome judge_maker(const Attempt& attempt, const Maker& maker) {
   const auto policy = policy_of(attempt, wrong);
   if (!wrong && policy.warn.level == Level::privileged && policy.audit.level == Level::privileged) return {};
   const Value pod = attempt.object.path(maker.template_path);
-  if (pod.missing() || is_exempt(attempt, pod)) return {};
+  if (pod.missing() || is_exempt_from_standard(attempt, pod)) return {};
   return evaluate(attempt, policy, pod, false);
 }
 
@@ -173,7 +173,7 @@ std::string others(std::size_t count) {
 }
 
 /// Pods that have the same wrong with them are told of once, by the first name.
-class Complaints {
+class StandardComplaints {
  public:
   void add(std::string what, const std::string& name) {
     auto& names = names_[std::move(what)];
@@ -196,7 +196,7 @@ void warn_of_pods(const Attempt& attempt, const LevelVersion& level) {
   const std::string name = attempt.name();
   const auto pods = pods_of(context, name);
   const auto deadline = context.clock.steady_now() + kLookMax;
-  Complaints complaints;
+  StandardComplaints complaints;
   std::size_t looked = 0, exempt = 0;
   while (looked < pods.size() && looked < kPodsMax) {
     const auto document = stored_document(*pods[looked++]);

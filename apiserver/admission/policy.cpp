@@ -7,30 +7,31 @@ namespace {
 
 using schema::Value;
 
-PolicyExpression compiled(const Value& source, const PolicyEnvironment& environment, Gives gives) {
+PolicyExpression compiled_expression(const Value& source, const PolicyEnvironment& environment, Gives gives) {
   return compile_expression(source.text(), environment, gives);
 }
 
 void read_validations(const Value& spec, const PolicyEnvironment& environment, AdmissionPolicy& policy) {
   for (const Value validation : spec["validations"]) {
-    AdmissionPolicy::Validation made{compiled(validation["expression"], environment, Gives::boolean), std::nullopt,
-                                     validation["message"].string(), validation["reason"].string()};
+    AdmissionPolicy::Validation made{compiled_expression(validation["expression"], environment, Gives::boolean),
+                                     std::nullopt, validation["message"].string(), validation["reason"].string()};
     if (!validation["messageExpression"].text().empty())
-      made.says = compiled(validation["messageExpression"], environment.without_authorizer(), Gives::text);
+      made.says = compiled_expression(validation["messageExpression"], environment.without_authorizer(), Gives::text);
     policy.validations.push_back(std::move(made));
   }
   for (const Value annotation : spec["auditAnnotations"])
     policy.audit_annotations.push_back(
-        {annotation["key"].string(), compiled(annotation["valueExpression"], environment, Gives::text_or_null)});
+        {annotation["key"].string(),
+         compiled_expression(annotation["valueExpression"], environment, Gives::text_or_null)});
 }
 
 void read_mutations(const Value& spec, const PolicyEnvironment& environment, AdmissionPolicy& policy) {
   for (const Value mutation : spec["mutations"]) {
     const bool json_patch = mutation["patchType"].text() == "JSONPatch";
     const Value source = mutation[json_patch ? "jsonPatch" : "applyConfiguration"]["expression"];
-    policy.mutations.push_back(
-        {compiled(source, environment.with_patches(), json_patch ? Gives::json_patches : Gives::object_patch),
-         json_patch});
+    policy.mutations.push_back({compiled_expression(source, environment.with_patches(),
+                                                    json_patch ? Gives::json_patches : Gives::object_patch),
+                                json_patch});
   }
 }
 
@@ -40,7 +41,7 @@ MatchConditions MatchConditions::read(const Value& conditions, const PolicyEnvir
   MatchConditions made;
   made.fails_ = fails;
   for (const Value condition : conditions)
-    made.conditions_.push_back(compiled(condition["expression"], environment, Gives::boolean));
+    made.conditions_.push_back(compiled_expression(condition["expression"], environment, Gives::boolean));
   return made;
 }
 

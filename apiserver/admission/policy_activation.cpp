@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kOutOfBudget =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-User service_account(const cel::RightsQuestion& question) {
+User service_account_user(const cel::RightsQuestion& question) {
   const std::string& space = question.service_account_namespace;
   User user;
   user.name = "system:serviceaccount:" + space + ":" + question.service_account;
@@ -24,7 +24,7 @@ User service_account(const cel::RightsQuestion& question) {
 cel::RightsAnswer answer(const WriteContext& context, const cel::RightsQuestion& question) {
   if (!context.authorizer) return {false, {}, "there is no authorizer"};
   std::optional<User> account;
-  if (!question.service_account.empty()) account = service_account(question);
+  if (!question.service_account.empty()) account = service_account_user(question);
   Attributes attributes;
   attributes.user = account ? &*account : &context.user;
   attributes.verb = question.verb;

@@ -86,7 +86,7 @@ class Definitions {
   std::map<std::string, Document> read_;
 };
 
-bool has_wildcard(const Value& texts) {
+bool has_asterisk(const Value& texts) {
   for (const Value text : texts)
     if (text.text().find('*') != std::string_view::npos) return true;
   return false;
@@ -118,7 +118,7 @@ class NamedKinds {
  private:
   // False: enough.
   bool add_rule(const Value& rule) {
-    if (has_wildcard(rule["apiGroups"]) || has_wildcard(rule["apiVersions"])) return true;
+    if (has_asterisk(rule["apiGroups"]) || has_asterisk(rule["apiVersions"])) return true;
     std::size_t named = 0;
     for (const auto group : sorted(rule["apiGroups"]))
       for (const auto version : sorted(rule["apiVersions"]))

@@ -9,7 +9,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kResource = "priorityclasses.scheduling.k8s.io";
+constexpr std::string_view kPriorityClasses = "priorityclasses.scheduling.k8s.io";
 
 struct Resolved {
   std::string class_name;
@@ -18,9 +18,9 @@ struct Resolved {
 };
 
 /// The class marked globalDefault; of several the one with the lowest value, as upstream decides.
-std::optional<Document> default_class(const WriteContext& context) {
+std::optional<Document> default_priority_class(const WriteContext& context) {
   std::optional<Document> best;
-  context.pending.scan(std::string(kResource) + "/", {}, [&](const store::ObjectPtr& stored) {
+  context.pending.scan(std::string(kPriorityClasses) + "/", {}, [&](const store::ObjectPtr& stored) {
     auto document = Document::parse_json(stored->json());
     if (!document || !(*document)["globalDefault"].boolean()) return true;
     if (!best || (*document)["value"].integer() < (*best)["value"].integer()) best = std::move(*document);
@@ -36,10 +36,10 @@ Resolved from_class(const Value& priority_class) {
 
 std::optional<Resolved> resolve(const WriteContext& context, const std::string& name) {
   if (name.empty()) {
-    auto found = default_class(context);
+    auto found = default_priority_class(context);
     return found ? from_class(found->root()) : Resolved{};
   }
-  if (auto found = context.read(kResource, {}, name)) return from_class(found->root());
+  if (auto found = context.read(kPriorityClasses, {}, name)) return from_class(found->root());
   for (const auto& known : kSystemPriorityClasses)
     if (known.name == name) return Resolved{name, known.value};
   return std::nullopt;
@@ -96,7 +96,7 @@ Outcome priority(const Attempt& attempt) {
 Outcome single_default_priority_class(const Attempt& attempt) {
   if (!attempt.is("scheduling.k8s.io", "priorityclasses") || attempt.verb == WriteVerb::remove) return {};
   if (!attempt.object["globalDefault"].boolean()) return {};
-  auto found = default_class(attempt.context);
+  auto found = default_priority_class(attempt.context);
   if (!found) return {};
   auto name = (*found)["metadata"]["name"].string();
   if (attempt.verb == WriteVerb::update && name == attempt.name()) return {};

@@ -5,6 +5,7 @@
 
 #include "apiserver/admission/plugins.h"
 #include "apiserver/codec/object_bytes.h"
+#include "sublet/base/text.h"
 #include "sublet/quota/measure.h"
 
 namespace sublet::apiserver {
@@ -15,7 +16,7 @@ using quota::Amounts;
 using quota::Measure;
 using schema::Value;
 
-constexpr std::string_view kResource = "resourcequotas", kPrefix = "resourcequotas/";
+constexpr std::string_view kResourceQuotas = "resourcequotas", kResourceQuotaPrefix = "resourcequotas/";
 
 /// "cpu=1,memory=1Gi" of these names.
 std::string list_text(const Amounts& amounts, const std::vector<std::string>& names) {
@@ -23,12 +24,6 @@ std::string list_text(const Amounts& amounts, const std::vector<std::string>& na
   for (const auto& name : names)
     if (const auto found = amounts.find(name); found != amounts.end())
       text.append(text.empty() ? "" : ",").append(name).append("=").append(found->second.text);
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names) text.append(text.empty() ? "" : ",").append(name);
   return text;
 }
 
@@ -73,16 +68,17 @@ class Charge {
  private:
   Outcome read_ledgers() {
     Outcome outcome;
-    const auto prefix = std::string(kPrefix).append(attempt_.context.namespace_name).append("/");
+    const auto prefix = std::string(kResourceQuotaPrefix).append(attempt_.context.namespace_name).append("/");
     attempt_.context.pending.scan(prefix, {}, [&](const store::ObjectPtr& stored) {
       if (auto document = stored_document(*stored)) outcome = add_ledger(stored, std::move(*document));
       return outcome.has_value();
     });
     if (!outcome) return outcome;
-    each_platform_limit(attempt_.context, kResource, [&](const store::ObjectPtr& stored, schema::Document document) {
-      outcome = add_ledger(stored, std::move(document));
-      return outcome.has_value();
-    });
+    each_platform_limit(attempt_.context, kResourceQuotas,
+                        [&](const store::ObjectPtr& stored, schema::Document document) {
+                          outcome = add_ledger(stored, std::move(document));
+                          return outcome.has_value();
+                        });
     return outcome;
   }
 
@@ -99,7 +95,8 @@ class Charge {
     ledger.used = quota::amounts_of(status["used"]);
     for (const auto& name : ledger.names)
       if (!ledger.used.contains(name))
-        return attempt_.forbid("status unknown for quota: " + ledger.name() + ", resources: " + joined(ledger.names));
+        return attempt_.forbid("status unknown for quota: " + ledger.name() +
+                               ", resources: " + join(ledger.names, ","));
     ledgers_.push_back(std::move(ledger));
     return {};
   }
@@ -109,7 +106,7 @@ class Charge {
     for (const auto& [name, amount] : usage_)
       if (amount.nanos < 0) negative.push_back(name);
     if (negative.empty()) return {};
-    return attempt_.forbid("quota usage is negative for resource(s): " + joined(negative));
+    return attempt_.forbid("quota usage is negative for resource(s): " + join(negative, ","));
   }
 
   // An object that comes under the quota by this update is charged whole.
@@ -158,9 +155,9 @@ class Charge {
 
 // Most namespaces have none, and then nothing is allocated.
 bool has_quotas(const WriteContext& context) {
-  if (context.pending.count(kPrefix) == 0) return false;
-  return context.pending.count(std::string(kPrefix).append(context.namespace_name).append("/")) > 0 ||
-         has_platform_limits(context, kResource);
+  if (context.pending.count(kResourceQuotaPrefix) == 0) return false;
+  return context.pending.count(std::string(kResourceQuotaPrefix).append(context.namespace_name).append("/")) > 0 ||
+         has_platform_limits(context, kResourceQuotas);
 }
 
 }  // namespace

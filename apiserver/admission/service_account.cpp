@@ -10,7 +10,7 @@ constexpr std::string_view kVolumePrefix = "kube-api-access-";
 constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 // A little longer than an hour: so clients that watch the expiry can tell this token from one that was asked for.
 constexpr int kTokenSeconds = 3607;
-constexpr int kFileMode = 0644;
+constexpr int kTokenFileMode = 0644;
 
 bool mounts_token(const Value& pod, const Value& account) {
   if (auto wish = pod["spec"]["automountServiceAccountToken"]) return wish.boolean();
@@ -34,7 +34,7 @@ void add_token_volume(Value spec, const std::string& name) {
   auto ref = file.object("fieldRef");
   ref.put("apiVersion", "v1");
   ref.put("fieldPath", "metadata.namespace");
-  volume["projected"].put("defaultMode", kFileMode);
+  volume["projected"].put("defaultMode", kTokenFileMode);
 }
 
 bool is_mounted(const Value& container) {

@@ -10,7 +10,7 @@ namespace {
 using schema::Value;
 
 /// On the signer itself, or on all of its domain.
-bool may(const Attempt& attempt, std::string_view verb, std::string_view signer) {
+bool may_on_signer(const Attempt& attempt, std::string_view verb, std::string_view signer) {
   if (!attempt.context.authorizer) return true;
   Attributes asked;
   asked.user = &attempt.context.user;
@@ -25,7 +25,7 @@ bool may(const Attempt& attempt, std::string_view verb, std::string_view signer)
 }
 
 Outcome need(const Attempt& attempt, std::string_view verb, std::string_view doing, const Value& signer) {
-  if (may(attempt, verb, signer.text())) return {};
+  if (may_on_signer(attempt, verb, signer.text())) return {};
   return attempt.forbid("user not permitted to " + std::string(doing) + " signerName " + go_quoted(signer.text()));
 }
 

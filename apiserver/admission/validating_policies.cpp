@@ -7,6 +7,7 @@
 #include "apiserver/admission/policy_activation.h"
 #include "apiserver/admission/policy_matches.h"
 #include "sublet/base/log.h"
+#include "sublet/base/text.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -113,9 +114,9 @@ class Evaluation {
   Verdict verdict_;
 };
 
-class Dispatch {
+class ValidatingDispatch {
  public:
-  explicit Dispatch(const Attempt& attempt) : request_(attempt) {}
+  explicit ValidatingDispatch(const Attempt& attempt) : request_(attempt) {}
 
   Outcome run(const std::vector<BoundPolicy>& policies) {
     for_each_match(
@@ -172,7 +173,7 @@ class Dispatch {
 Outcome validating_policies(const Attempt& attempt) {
   const auto hooks = current_hooks(attempt.context);
   if (!hooks || hooks->validating_policies.empty()) return {};
-  Dispatch dispatch(attempt);
+  ValidatingDispatch dispatch(attempt);
   return dispatch.run(hooks->validating_policies);
 }
 

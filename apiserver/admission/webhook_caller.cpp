@@ -5,6 +5,7 @@
 #include "apiserver/admission/relayed_answer.h"
 #include "apiserver/admission/webhook_review.h"
 #include "apiserver/authz/attributes.h"
+#include "apiserver/codec/object_bytes.h"
 #include "sublet/base/go_quoted.h"
 
 namespace sublet::apiserver {
@@ -14,7 +15,7 @@ using schema::Document;
 using schema::Value;
 
 /// Who is to be asked.
-struct Target {
+struct WebhookTarget {
   net::OutboundPeer peer;
   std::string authority, path;
   std::string pod_namespace, pod_name, pod_uid;  // of a Service; empty: what stands there is no pod
@@ -26,13 +27,6 @@ struct ServiceEndpoint {
   int port = 0;
   std::string pod_namespace, pod_name, pod_uid;
 };
-
-std::optional<Document> read(const store::Snapshot& state, const std::string& key) {
-  const auto stored = state.get(key);
-  if (!stored) return std::nullopt;
-  auto document = Document::parse_json(stored->json());
-  return document ? std::optional(std::move(*document)) : std::nullopt;
-}
 
 tl::unexpected<Status> unreachable(std::string why) { return fail(Reason::service_unavailable, std::move(why)); }
 
@@ -68,11 +62,12 @@ std::vector<ServiceEndpoint> endpoints_of(const store::Snapshot& state, const We
   return found;
 }
 
-Result<Target> target_of_service(const WebhookClient& client, const store::Snapshot& state, std::size_t turn) {
+Result<WebhookTarget> webhook_service_target(const WebhookClient& client, const store::Snapshot& state,
+                                             std::size_t turn) {
   const std::string name = go_quoted(client.service_name);
-  const auto service = read(state, "services/" + client.service_namespace + "/" + client.service_name);
+  const auto service = read_stored(state, "services/" + client.service_namespace + "/" + client.service_name);
   if (!service) return unreachable("service " + name + " not found");
-  Target target;
+  WebhookTarget target;
   target.is_service = true;
   target.peer.server_name = client.service_name + "." + client.service_namespace + ".svc";
   target.peer.ca_pem = client.ca_pem;
@@ -101,14 +96,14 @@ Result<Target> target_of_service(const WebhookClient& client, const store::Snaps
 }
 
 // What a URL must be was checked when it was written.
-Result<Target> target_of_url(const WebhookClient& client) {
+Result<WebhookTarget> target_of_url(const WebhookClient& client) {
   constexpr std::string_view kScheme = "https://";
   std::string_view rest = client.url;
   if (!rest.starts_with(kScheme)) return unreachable("'https' is the only allowed URL scheme");
   rest.remove_prefix(kScheme.size());
   const auto slash = rest.find('/');
   const std::string_view authority = rest.substr(0, slash);
-  Target target;
+  WebhookTarget target;
   target.authority = authority;
   target.path = slash == std::string_view::npos ? "/" : rest.substr(slash);
   target.peer.ca_pem = client.ca_pem;
@@ -139,7 +134,7 @@ Result<std::string> judged(const std::string& url, Result<net::Response> respons
   return std::move(response->body);
 }
 
-net::Request request_of(const Target& target, const std::string& query, std::string body) {
+net::Request request_of(const WebhookTarget& target, const std::string& query, std::string body) {
   net::Request request;
   request.method = "POST";
   request.target = target.path + query;
@@ -166,7 +161,7 @@ std::shared_ptr<void> WebhookCaller::call(const WebhookClient& client, const sto
                                           std::chrono::milliseconds timeout, Answered answered) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout).count();
   const std::string query = "?timeout=" + std::to_string(seconds) + "s", url = client.address() + query;
-  auto target = client.url.empty() ? target_of_service(client, state, turn_++) : target_of_url(client);
+  auto target = client.url.empty() ? webhook_service_target(client, state, turn_++) : target_of_url(client);
   const bool through_hook = target && target->is_service && services_;
   if (through_hook && target->pod_name.empty())
     target = unreachable("what stands behind service " + go_quoted(client.service_name) +
@@ -206,7 +201,7 @@ Result<WebhookCaller::Way> WebhookCaller::way_to(const ServicePeer& asked, const
   client.service_name = asked.service_name;
   client.port = asked.port;
   client.ca_pem = asked.ca_pem;
-  auto target = target_of_service(client, state, turn_++);
+  auto target = webhook_service_target(client, state, turn_++);
   if (!target) return fail(target.error());
   if (services_ && !relay_) return unreachable("nothing that runs pods is connected to this API server");
   if (services_ && target->pod_name.empty())

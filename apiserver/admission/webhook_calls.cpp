@@ -28,7 +28,7 @@ Status failed_calling(const Webhook& webhook, const std::string& reason) {
 }
 
 /// One webhook that is asked.
-struct Question {
+struct WebhookQuestion {
   std::shared_ptr<const Webhook> webhook;
   MatchedResource matched;
   std::string uid, body;
@@ -48,7 +48,7 @@ class Questions final : public CallOut, public std::enable_shared_from_this<Ques
   Questions(WebhookCaller& caller, store::Snapshot state) : caller_(caller), state_(std::move(state)) {}
 
   void add(const AdmissionRequest& request, std::shared_ptr<const Webhook> webhook, const MatchedResource& matched) {
-    Question question;
+    WebhookQuestion question;
     question.webhook = std::move(webhook);
     question.matched = matched;
     question.uid = uuid_v4(request.attempt().context.random);
@@ -69,7 +69,7 @@ class Questions final : public CallOut, public std::enable_shared_from_this<Ques
     const auto now = Clock::system().steady_now();
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
     for (std::size_t i = 0; i < questions_.size(); ++i) {
-      Question& question = questions_[i];
+      WebhookQuestion& question = questions_[i];
       const auto limit = std::min<std::chrono::milliseconds>(question.webhook->timeout, left);
       auto call = caller_.call(question.webhook->client, state_, std::move(question.body), limit,
                                [weak = weak_from_this(), i](Result<std::string> body) {
@@ -84,13 +84,13 @@ class Questions final : public CallOut, public std::enable_shared_from_this<Ques
   void cancel() override {
     std::vector<std::shared_ptr<void>> calls;  // end outside the lock
     const MutexLock lock(mutex_);
-    for (Question& question : questions_) calls.push_back(std::move(question.call));
+    for (WebhookQuestion& question : questions_) calls.push_back(std::move(question.call));
     answered_ = nullptr;
   }
 
   Outcome apply(const Attempt& attempt) override {
     const AdmissionRequest request(attempt);
-    for (Question& question : questions_)
+    for (WebhookQuestion& question : questions_)
       if (auto judged = judge(request, question); !judged) return judged;
     return {};
   }
@@ -106,7 +106,7 @@ class Questions final : public CallOut, public std::enable_shared_from_this<Ques
     if (answered) answered();
   }
 
-  Outcome judge(const AdmissionRequest& request, Question& question) {
+  Outcome judge(const AdmissionRequest& request, WebhookQuestion& question) {
     const Webhook& webhook = *question.webhook;
     const Attempt& attempt = request.attempt();
     if (!question.answer) return failed(webhook, "failed to call webhook: there is no answer");
@@ -125,7 +125,7 @@ class Questions final : public CallOut, public std::enable_shared_from_this<Ques
     return {};
   }
 
-  static Outcome change(const AdmissionRequest& request, const Question& question, const Value& patch) {
+  static Outcome change(const AdmissionRequest& request, const WebhookQuestion& question, const Value& patch) {
     const Webhook& webhook = *question.webhook;
     Reinvocation* rounds = request.attempt().rounds;
     bool changed = false;
@@ -155,7 +155,7 @@ class Questions final : public CallOut, public std::enable_shared_from_this<Ques
   WebhookCaller& caller_;
   store::Snapshot state_;
   Mutex mutex_;
-  std::vector<Question> questions_;  // answers and calls: guarded by the mutex until all have come
+  std::vector<WebhookQuestion> questions_;  // answers and calls: guarded by the mutex until all have come
   std::size_t left_ SUBLET_GUARDED_BY(mutex_) = 0;
   std::function<void()> answered_ SUBLET_GUARDED_BY(mutex_);
 };

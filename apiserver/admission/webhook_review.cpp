@@ -13,15 +13,15 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kGroup = "admission.k8s.io/";
-constexpr std::size_t kWarningsMax = 64, kWarningBytesMax = 4096, kAnnotationsMax = 16;
+constexpr std::string_view kReviewGroupPrefix = "admission.k8s.io/";
+constexpr std::size_t kReviewWarningsMax = 64, kReviewWarningBytesMax = 4096, kReviewAnnotationsMax = 16;
 
 tl::unexpected<Status> bad(std::string why) {
   return fail(Reason::service_unavailable, "received invalid webhook response: " + std::move(why));
 }
 
 // How Go shows a GroupVersionKind.
-std::string kind_text(const Value& review) {
+std::string review_kind(const Value& review) {
   return review["apiVersion"].string() + ", Kind=" + review["kind"].string();
 }
 
@@ -64,7 +64,7 @@ Outcome check_patch(const ReviewQuestion& question, const Value& response) {
   return {};
 }
 
-Result<Document> patch_of(const ReviewQuestion& question, const Value& response) {
+Result<Document> response_patch(const ReviewQuestion& question, const Value& response) {
   const auto text = response["patch"].text();
   if (!question.mutating || text.empty()) return Document();
   if (question.version == "v1" && response["patchType"].text() != "JSONPatch")
@@ -106,7 +106,7 @@ Outcome check_kinds(const Value& response) {
 std::string review_text(std::string_view version, std::string_view uid, const Value& request, const Value& object,
                         const Value& old) {
   std::string text = R"({"kind":"AdmissionReview","apiVersion":")";
-  text.append(kGroup).append(version).append(R"(","request":{"uid":)");
+  text.append(kReviewGroupPrefix).append(version).append(R"(","request":{"uid":)");
   schema::append_json_string(text, uid);
   const auto put = [&text](std::string_view name, const Value& value) {
     text += ",";
@@ -134,10 +134,10 @@ Result<ReviewAnswer> read_review(const ReviewQuestion& question, std::string_vie
                 "failed to call webhook: couldn't get version/kind; json parse error: " +
                     (review ? std::string("the answer is no object") : review.error().message));
   const Value root = review->root(), response = root["response"];
-  const std::string expected = std::string(kGroup) + std::string(question.version);
+  const std::string expected = std::string(kReviewGroupPrefix) + std::string(question.version);
   if (root["apiVersion"].text().empty() || root["kind"].text().empty()) {
     if (response.is_object() || question.version != "v1beta1")
-      return bad("expected webhook response of " + expected + ", Kind=AdmissionReview, got " + kind_text(root));
+      return bad("expected webhook response of " + expected + ", Kind=AdmissionReview, got " + review_kind(root));
   }
   if (!response.is_object()) return bad("webhook response was absent");
   if (auto good = check_kinds(response); !good) return fail(good.error());
@@ -145,22 +145,23 @@ Result<ReviewAnswer> read_review(const ReviewQuestion& question, std::string_vie
     if (response["uid"].text() != question.uid)
       return bad("expected response.uid=" + go_quoted(question.uid) + ", got " + go_quoted(response["uid"].text()));
     if (root["apiVersion"].text() != expected || root["kind"].text() != "AdmissionReview")
-      return bad("expected webhook response of " + expected + ", Kind=AdmissionReview, got " + kind_text(root));
+      return bad("expected webhook response of " + expected + ", Kind=AdmissionReview, got " + review_kind(root));
   }
   if (auto good = check_patch(question, response); !good) return fail(good.error());
   ReviewAnswer answer;
   answer.allowed = response["allowed"].boolean();
   for (const Value warning : response["warnings"])
-    if (answer.warnings.size() < kWarningsMax) answer.warnings.emplace_back(warning.text().substr(0, kWarningBytesMax));
+    if (answer.warnings.size() < kReviewWarningsMax)
+      answer.warnings.emplace_back(warning.text().substr(0, kReviewWarningBytesMax));
   std::size_t annotations = 0;
   for (const Value annotation : response["auditAnnotations"])
-    if (annotations++ < kAnnotationsMax)
+    if (annotations++ < kReviewAnnotationsMax)
       tell_audit_annotation("webhook", question.webhook, annotation.key(), annotation.text());
   if (!answer.allowed) {
     answer.refusal = refusal_of(question.webhook, response["status"]);
     return answer;
   }
-  auto patch = patch_of(question, response);
+  auto patch = response_patch(question, response);
   if (!patch) return fail(patch.error());
   answer.patch = std::move(*patch);
   return answer;

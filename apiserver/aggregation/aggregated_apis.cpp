@@ -9,7 +9,7 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::string_view kPrefix = "apiservices.apiregistration.k8s.io/";
+constexpr std::string_view kApiServicePrefix = "apiservices.apiregistration.k8s.io/";
 
 // A group is as far in front as its foremost version says (upstream's sortByGroupPriorityMinimum).
 void put_in_order(std::vector<AggregatedApi>& apis) {
@@ -32,9 +32,9 @@ void put_in_order(std::vector<AggregatedApi>& apis) {
 
 AggregatedApis::AggregatedApis(store::Store& store, bool measures) : measures_(measures) {
   auto [snapshot, subscription] =
-      store.snapshot_and_watch(kPrefix, store::watch_events([this](const auto& events) { take(events); }));
+      store.snapshot_and_watch(kApiServicePrefix, store::watch_events([this](const auto& events) { take(events); }));
   following_ = std::move(subscription);
-  snapshot.scan(kPrefix, {}, [this](const store::ObjectPtr& object) {
+  snapshot.scan(kApiServicePrefix, {}, [this](const store::ObjectPtr& object) {
     const MutexLock lock(mutex_);
     note(*object, false);
     return true;
@@ -55,7 +55,7 @@ void AggregatedApis::take(const std::vector<store::EventPtr>& events) {
 
 // What is read at the start may be older than what the watch has told meanwhile.
 void AggregatedApis::note(const store::Object& object, bool deleted) {
-  const std::string name = object.key.substr(kPrefix.size());
+  const std::string name = object.key.substr(kApiServicePrefix.size());
   const auto found = entries_.find(name);
   if (found != entries_.end() && found->second.revision > object.revision) return;
   Entry entry{object.revision};
@@ -83,8 +83,8 @@ ApiServicePtr AggregatedApis::find(std::string_view group, std::string_view vers
 }
 
 std::shared_ptr<const AggregatedSet> AggregatedApis::current() const {
-  static const auto kNone = std::make_shared<const AggregatedSet>();
-  if (!any()) return kNone;
+  static const auto kNoApis = std::make_shared<const AggregatedSet>();
+  if (!any()) return kNoApis;
   const MutexLock lock(mutex_);
   if (!set_) set_ = make();
   return set_;

@@ -6,6 +6,8 @@
 #include "apiserver/admission/admission_hooks.h"
 #include "apiserver/aggregation/aggregated_apis.h"
 #include "apiserver/aggregation/service_proxy.h"
+#include "apiserver/codec/object_bytes.h"
+#include "apiserver/request/user_names.h"
 #include "sublet/base/go_quoted.h"
 #include "sublet/base/mutex.h"
 #include "sublet/schema/document.h"
@@ -16,16 +18,9 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::chrono::seconds kTimeout{5};
+constexpr std::chrono::seconds kAvailabilityTimeout{5};
 constexpr std::size_t kResourcesMax = 1u << 20;  // of one APIResourceList; it is kept
-constexpr std::string_view kAggregator = "system:kube-aggregator", kMasters = "system:masters";
-
-std::optional<Document> read(const store::Snapshot& state, const std::string& key) {
-  const auto stored = state.get(key);
-  if (!stored) return std::nullopt;
-  auto document = Document::parse_json(stored->json());
-  return document ? std::optional(std::move(*document)) : std::nullopt;
-}
+constexpr std::string_view kAggregator = "system:kube-aggregator";
 
 bool is_of_service(const store::Object& slice, const std::string& name) {
   for (const auto& [label, value] : slice.index.labels.all())
@@ -40,7 +35,7 @@ bool has_address(const Value& slice, std::string_view port_name) {
   return ready && port;
 }
 
-ApiAvailability unavailable(std::string reason, std::string message) {
+ApiAvailability not_available(std::string reason, std::string message) {
   return {false, std::move(reason), std::move(message)};
 }
 
@@ -48,15 +43,15 @@ ApiAvailability unavailable(std::string reason, std::string message) {
 std::optional<ApiAvailability> judge_service(const ApiService& api, const store::Snapshot& state) {
   const std::string &name = api.peer.service_name, &space = api.peer.service_namespace;
   const std::string shown = "service/" + name + " in " + go_quoted(space);
-  const auto service = read(state, "services/" + space + "/" + name);
-  if (!service) return unavailable("ServiceNotFound", shown + " is not present");
+  const auto service = read_stored(state, "services/" + space + "/" + name);
+  if (!service) return not_available("ServiceNotFound", shown + " is not present");
   const Value spec = (*service)["spec"];
   if (spec["type"].text() != "ClusterIP") return std::nullopt;
   Value port;
   for (const Value entry : spec["ports"])
     if (entry["port"].integer() == api.peer.port) port = entry;
   if (!port)
-    return unavailable("ServicePortError", shown + " is not listening on port " + std::to_string(api.peer.port));
+    return not_available("ServicePortError", shown + " is not listening on port " + std::to_string(api.peer.port));
   bool any = false, good = false;
   state.scan("endpointslices.discovery.k8s.io/" + space + "/", {}, [&](const store::ObjectPtr& object) {
     if (!is_of_service(*object, name)) return true;
@@ -65,32 +60,33 @@ std::optional<ApiAvailability> judge_service(const ApiService& api, const store:
     good = good || (slice && has_address(slice->root(), port["name"].text()));
     return true;
   });
-  if (!any) return unavailable("EndpointsNotFound", "cannot find endpointslices for " + shown);
+  if (!any) return not_available("EndpointsNotFound", "cannot find endpointslices for " + shown);
   if (!good)
-    return unavailable("MissingEndpoints", "endpointslices for " + shown + " have no addresses with port name " +
-                                               go_quoted(port["name"].text()));
+    return not_available("MissingEndpoints", "endpointslices for " + shown + " have no addresses with port name " +
+                                                 go_quoted(port["name"].text()));
   return std::nullopt;
 }
 
 /// One look at one server: first the group version, then where its OpenAPI is.
-class Check : public std::enable_shared_from_this<Check> {
+class AvailabilityCheck : public std::enable_shared_from_this<AvailabilityCheck> {
  public:
-  Check(std::shared_ptr<ServerCore> core, ApiServicePtr api, std::function<void(ApiAvailability)> done)
+  AvailabilityCheck(std::shared_ptr<ServerCore> core, ApiServicePtr api, std::function<void(ApiAvailability)> done)
       : core_(std::move(core)), api_(std::move(api)), done_(std::move(done)) {}
 
   void start() {
-    ask(api_->path(), [](Check& self, Result<net::Response>& answer) { self.hear_resources(answer); });
+    ask(api_->path(), [](AvailabilityCheck& self, Result<net::Response>& answer) { self.hear_resources(answer); });
   }
 
  private:
-  void ask(const std::string& path, void (*then)(Check&, Result<net::Response>&)) {
+  void ask(const std::string& path, void (*then)(AvailabilityCheck&, Result<net::Response>&)) {
     User aggregator;
     aggregator.name = kAggregator;
-    aggregator.groups = {std::string(kMasters)};
-    auto call = core_->hooks.caller().ask(api_->peer, core_->store.snapshot(), aggregator_get(path, aggregator),
-                                          kTimeout, [weak = weak_from_this(), then](Result<net::Response> answer) {
-                                            if (const auto self = weak.lock()) then(*self, answer);
-                                          });
+    aggregator.groups = {std::string(kMastersGroup)};
+    auto call =
+        core_->hooks.caller().ask(api_->peer, core_->store.snapshot(), aggregator_get(path, aggregator),
+                                  kAvailabilityTimeout, [weak = weak_from_this(), then](Result<net::Response> answer) {
+                                    if (const auto self = weak.lock()) then(*self, answer);
+                                  });
     const MutexLock lock(mutex_);
     std::swap(call_, call);  // the one before has said its last word
     over_.push_back(std::move(call));
@@ -100,14 +96,14 @@ class Check : public std::enable_shared_from_this<Check> {
     const std::string from = "https://" + api_->peer.service_name + "." + api_->peer.service_namespace +
                              ".svc:" + std::to_string(api_->peer.port) + api_->path();
     if (!answer)
-      return finish(unavailable("FailedDiscoveryCheck", "failing or missing response from " + from + ": Get " +
-                                                            go_quoted(from) + ": " + answer.error().message));
+      return finish(not_available("FailedDiscoveryCheck", "failing or missing response from " + from + ": Get " +
+                                                              go_quoted(from) + ": " + answer.error().message));
     if (answer->code < 200 || answer->code >= 300)
-      return finish(unavailable("FailedDiscoveryCheck", "failing or missing response from " + from +
-                                                            ": bad status from " + from + ": " +
-                                                            std::to_string(answer->code)));
+      return finish(not_available("FailedDiscoveryCheck", "failing or missing response from " + from +
+                                                              ": bad status from " + from + ": " +
+                                                              std::to_string(answer->code)));
     if (answer->body.size() <= kResourcesMax) served_.resources = std::move(answer->body);
-    ask("/openapi/v3", [](Check& self, Result<net::Response>& index) { self.hear_index(index); });
+    ask("/openapi/v3", [](AvailabilityCheck& self, Result<net::Response>& index) { self.hear_index(index); });
   }
 
   // Whoever has none is available nevertheless.
@@ -133,7 +129,7 @@ class Check : public std::enable_shared_from_this<Check> {
   std::vector<std::shared_ptr<void>> over_ SUBLET_GUARDED_BY(mutex_);  // none goes within its own callback
 };
 
-ApiServicePtr named(const ServerCore& core, const std::string& name) {
+ApiServicePtr api_service_named(const ServerCore& core, const std::string& name) {
   for (const auto& api : core.aggregated.current()->apis)
     if (api.service->name == name) return api.service;
   return nullptr;
@@ -143,7 +139,7 @@ ApiServicePtr named(const ServerCore& core, const std::string& name) {
 
 std::shared_ptr<void> check_api_service(const std::shared_ptr<ServerCore>& core, const std::string& name,
                                         std::function<void(ApiAvailability)> done) {
-  const auto api = named(*core, name);
+  const auto api = api_service_named(*core, name);
   std::optional<ApiAvailability> verdict;
   if (!api || api->local)
     verdict = ApiAvailability{true, "Local", "Local APIServices are always available"};
@@ -156,7 +152,7 @@ std::shared_ptr<void> check_api_service(const std::shared_ptr<ServerCore>& core,
     });
     return waited_for;
   }
-  auto check = std::make_shared<Check>(core, api, std::move(done));
+  auto check = std::make_shared<AvailabilityCheck>(core, api, std::move(done));
   check->start();
   return check;
 }

@@ -15,7 +15,7 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{5};
+constexpr std::chrono::seconds kDocumentTimeout{5};
 
 bool serves_itself(const RequestContext& context, const ApiService& api) {
   return schema::serves(*context.kinds, api.group, api.version);
@@ -54,7 +54,8 @@ class Asked : public std::enable_shared_from_this<Asked> {
  private:
   void ask(std::size_t index) {
     auto call = context_->core->hooks.caller().ask(
-        servers_[index].peer, context_->core->store.snapshot(), aggregator_get("/openapi/v2", context_->user), kTimeout,
+        servers_[index].peer, context_->core->store.snapshot(), aggregator_get("/openapi/v2", context_->user),
+        kDocumentTimeout,
         [self = shared_from_this(), index](const Result<net::Response>& answer) { self->hear(index, answer); });
     const MutexLock lock(mutex_);
     calls_.push_back(std::move(call));

@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::string_view kApis = "/apis/", kOpenApi = "/openapi/v3";
 
-struct GroupVersion {
+struct ProxiedVersion {
   std::string_view group, version;
 };
 
 // "/apis/GROUP/VERSION", with or without more, and "/openapi/v3/apis/GROUP/VERSION".
-GroupVersion asked_for(std::string_view path) {
+ProxiedVersion asked_for(std::string_view path) {
   if (path.starts_with(kOpenApi)) path.remove_prefix(kOpenApi.size());
   if (!path.starts_with(kApis)) return {};
   path.remove_prefix(kApis.size());
@@ -66,7 +66,7 @@ void add_identity(net::Headers& headers, const User& user) {
     for (const auto& value : values) add_line(headers, "X-Remote-Extra-" + header_key(key), value);
 }
 
-void refuse(RequestContext& context) {
+void respond_unavailable(RequestContext& context) {
   constexpr int kCode = 503;
   context.record(kCode);
   net::Headers headers = context.headers("text/plain; charset=utf-8");
@@ -79,7 +79,7 @@ void refuse(RequestContext& context) {
 ApiServicePtr server_of(const RequestContext& context) {
   const AggregatedApis& apis = context.core->aggregated;
   if (!apis.any()) return nullptr;
-  const GroupVersion asked = asked_for(context.info.path);
+  const ProxiedVersion asked = asked_for(context.info.path);
   if (asked.group.empty() || asked.version.empty() || schema::serves(*context.kinds, asked.group, asked.version))
     return nullptr;
   return apis.find(asked.group, asked.version);
@@ -96,7 +96,7 @@ net::Request aggregator_get(std::string path, const User& user) {
 
 void hand_over(const ContextPtr& context, const ApiService& service) {
   if (service.local) return answer_metrics(context);
-  if (!service.available) return refuse(*context);
+  if (!service.available) return respond_unavailable(*context);
   net::Request request;
   request.method = context->request.method;
   request.target = context->request.target;

@@ -76,7 +76,7 @@ tl::unexpected<Status> conflict_failure(const std::vector<patches::Conflict>& co
   return fail(std::move(status));
 }
 
-std::string kind_text(std::string_view version, std::string_view kind) {
+std::string version_and_kind(std::string_view version, std::string_view kind) {
   return (version.find('/') == std::string_view::npos ? "/" + std::string(version) : std::string(version)) +
          ", Kind=" + std::string(kind);
 }
@@ -85,7 +85,7 @@ std::string kind_text(std::string_view version, std::string_view kind) {
 std::string object_text(const Value& object) {
   const Value meta = object["metadata"];
   return meta["namespace"].string() + "/" + meta["name"].string() + "; " +
-         kind_text(object["apiVersion"].text(), object["kind"].text());
+         version_and_kind(object["apiVersion"].text(), object["kind"].text());
 }
 
 /// A writer can cause it again and again (with a conversion webhook that fails), so it is said once a second.
@@ -127,8 +127,8 @@ class FieldManager::Work {
   }
 
   Outcome check_config(const Value& config) const {
-    const std::string given = kind_text(config["apiVersion"].text(), config["kind"].text());
-    if (given != kind_text(api_version(endpoint_.group, endpoint_.version), endpoint_.kind))
+    const std::string given = version_and_kind(config["apiVersion"].text(), config["kind"].text());
+    if (given != version_and_kind(api_version(endpoint_.group, endpoint_.version), endpoint_.kind))
       return bad_request("invalid object type: " + given);
     if (config["metadata"]["managedFields"].is_array()) return bad_request("metadata.managedFields must be nil");
     return {};
@@ -206,7 +206,7 @@ class FieldManager::Work {
       const auto& problem = fits.error().message;
       return plain_failure("failed to convert new object (" + object_text(config) +
                            ") to proper version: unable to convert unstructured object to " +
-                           kind_text(config["apiVersion"].text(), config["kind"].text()) + ": " +
+                           version_and_kind(config["apiVersion"].text(), config["kind"].text()) + ": " +
                            (problem.starts_with("illegal base64") ? "error decoding from json: " : "") + problem);
     }
     return {};

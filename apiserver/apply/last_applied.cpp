@@ -6,7 +6,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+constexpr std::string_view kLastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 constexpr std::size_t kAnnotationBytesMax = 256 << 10;
 
 void sort_all_keys(Value value) {
@@ -14,7 +14,7 @@ void sort_all_keys(Value value) {
   for (const Value child : value) sort_all_keys(child);
 }
 
-std::size_t bytes_of(const Value& annotations) {
+std::size_t annotation_bytes(const Value& annotations) {
   std::size_t bytes = 0;
   for (const Value annotation : annotations) bytes += annotation.key().size() + annotation.text().size();
   return bytes;
@@ -23,7 +23,7 @@ std::size_t bytes_of(const Value& annotations) {
 }  // namespace
 
 std::optional<patches::FieldSet> last_applied_fields(const patches::TypedObject& live) {
-  const auto text = live.value["metadata"]["annotations"][kAnnotation].text();
+  const auto text = live.value["metadata"]["annotations"][kLastAppliedAnnotation].text();
   if (text.empty()) return std::nullopt;
   const auto applied = Document::parse_json(text);
   if (!applied || !applied->root().is_object()) return std::nullopt;
@@ -39,12 +39,12 @@ std::optional<patches::FieldSet> last_applied_fields(const patches::TypedObject&
 
 void update_last_applied(Value metadata, const Value& config) {
   Value annotations = metadata["annotations"];
-  if (annotations[kAnnotation].text().empty()) return;
+  if (annotations[kLastAppliedAnnotation].text().empty()) return;
   Document applied = Document::copy_of(config);
-  applied["metadata"]["annotations"].erase(kAnnotation);
+  applied["metadata"]["annotations"].erase(kLastAppliedAnnotation);
   sort_all_keys(applied.root());
-  annotations.put(kAnnotation, applied.to_json() + "\n");  // as kubectl writes it
-  if (bytes_of(annotations) > kAnnotationBytesMax) annotations.erase(kAnnotation);
+  annotations.put(kLastAppliedAnnotation, applied.to_json() + "\n");  // as kubectl writes it
+  if (annotation_bytes(annotations) > kAnnotationBytesMax) annotations.erase(kLastAppliedAnnotation);
 }
 
 }  // namespace sublet::apiserver

@@ -13,7 +13,7 @@ using schema::Value;
 constexpr std::size_t kUpdatersMax = 10;
 constexpr std::string_view kAncient = "ancient-changes";
 
-std::string quoted(std::string_view text) {
+std::string json_quoted(std::string_view text) {
   std::string out;
   schema::append_json_string(out, text);
   return out;
@@ -30,15 +30,15 @@ struct Entry {
   }
 };
 
-std::int64_t seconds_of(std::string_view text) {
+std::int64_t entry_seconds(std::string_view text) {
   const auto time = text.empty() ? std::nullopt : parse_time(text);
   if (!time) return 0;
   return std::chrono::duration_cast<std::chrono::seconds>(time->time_since_epoch()).count();
 }
 
-std::int64_t seconds_of(const Managed& managed, const std::string& identifier) {
+std::int64_t entry_seconds(const Managed& managed, const std::string& identifier) {
   const auto known = managed.times.find(identifier);
-  return known == managed.times.end() ? 0 : seconds_of(known->second);
+  return known == managed.times.end() ? 0 : entry_seconds(known->second);
 }
 
 Outcome check_entry(const Value& entry, std::size_t place) {
@@ -47,7 +47,7 @@ Outcome check_entry(const Value& entry, std::size_t place) {
   if (entry["apiVersion"].text().empty()) return bad_request("apiVersion must not be empty");
   if (type.empty()) return bad_request("missing fieldsType in managed fields entry " + std::to_string(place));
   if (type != "FieldsV1")
-    return bad_request("invalid fieldsType " + quoted(type) + " in managed fields entry " + std::to_string(place));
+    return bad_request("invalid fieldsType " + json_quoted(type) + " in managed fields entry " + std::to_string(place));
   return {};
 }
 
@@ -87,8 +87,8 @@ Manager Manager::of(const std::string& identifier) {
 }
 
 std::string Manager::shown() const {
-  std::string text = quoted(name);
-  if (!subresource.empty()) text += " with subresource " + quoted(subresource);
+  std::string text = json_quoted(name);
+  if (!subresource.empty()) text += " with subresource " + json_quoted(subresource);
   if (operation == kUpdate) text += " using " + api_version;
   return text;
 }
@@ -96,7 +96,7 @@ std::string Manager::shown() const {
 namespace {
 
 /// Two and two, so that a body with thousands of managers costs what its size does.
-patches::FieldSet all_of(std::vector<patches::FieldSet> sets) {
+patches::FieldSet union_of(std::vector<patches::FieldSet> sets) {
   for (std::size_t step = 1; step < sets.size(); step *= 2)
     for (std::size_t i = 0; i + step < sets.size(); i += 2 * step) sets[i].unite(std::move(sets[i + step]));
   return std::move(sets.front());
@@ -109,7 +109,7 @@ void Managed::cap_updates() {
   for (const auto& [identifier, set] : sets)
     if (!set.applied) updaters.push_back(identifier);
   if (updaters.size() <= kUpdatersMax) return;
-  std::ranges::stable_sort(updaters, {}, [this](const std::string& id) { return seconds_of(*this, id); });
+  std::ranges::stable_sort(updaters, {}, [this](const std::string& id) { return entry_seconds(*this, id); });
   std::map<std::string, std::string> first_of;                   // by version
   std::map<std::string, std::vector<patches::FieldSet>> united;  // by bucket
   std::size_t count = updaters.size();
@@ -130,7 +130,7 @@ void Managed::cap_updates() {
     --count;
     if (const auto time = times.find(updater); time != times.end()) times[bucket] = time->second;  // the later one
   }
-  for (auto& [bucket, fields] : united) sets[bucket].fields.unite(all_of(std::move(fields)));
+  for (auto& [bucket, fields] : united) sets[bucket].fields.unite(union_of(std::move(fields)));
 }
 
 Result<Managed> read_managed(const Value& managed_fields) {
@@ -155,7 +155,7 @@ Document write_managed(const Managed& managed) {
   for (const auto& [identifier, set] : managed.sets) {
     const auto known = managed.known.find(identifier);
     Entry entry{known == managed.known.end() ? Manager::of(identifier) : known->second,
-                seconds_of(managed, identifier),
+                entry_seconds(managed, identifier),
                 {},
                 &set.fields};
     entry.manager.api_version = set.version;
@@ -181,7 +181,7 @@ void sort_managed(Value managed_fields) {
     }
   };
   std::vector<Row> rows;
-  for (const Value entry : managed_fields) rows.push_back({entry, seconds_of(entry["time"].text())});
+  for (const Value entry : managed_fields) rows.push_back({entry, entry_seconds(entry["time"].text())});
   std::ranges::stable_sort(rows, {}, &Row::order);
   std::vector<Value> sorted;
   for (const Row& row : rows) sorted.push_back(row.value);

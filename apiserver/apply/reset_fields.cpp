@@ -6,13 +6,13 @@ namespace {
 using patches::FieldSet;
 using patches::PathElement;
 
-struct Row {
+struct ResetRow {
   std::string_view group, resource, subresource;
   std::string_view paths;  // parted by blanks
 };
 
 // Where upstream does not follow the rule (k8s.io/kubernetes pkg/registry, v1.36).
-constexpr Row kRows[] = {
+constexpr ResetRow kResetRows[] = {
     {"", "namespaces", "finalize", "status"},
     {"", "pods", "status", "spec metadata.deletionTimestamp metadata.ownerReferences"},
     {"admissionregistration.k8s.io", "validatingadmissionpolicies", "status", "metadata spec"},
@@ -34,7 +34,7 @@ constexpr Row kRows[] = {
     {"storagemigration.k8s.io", "storageversionmigrations", "status", "metadata spec"},
 };
 
-patches::Path path_of(std::string_view dotted) {
+patches::Path dotted_field_path(std::string_view dotted) {
   patches::Path path;
   while (!dotted.empty()) {
     const auto end = dotted.find('.');
@@ -48,7 +48,7 @@ FieldSet fields_of_paths(std::string_view paths) {
   FieldSet fields;
   while (!paths.empty()) {
     const auto end = paths.find(' ');
-    fields.insert(path_of(paths.substr(0, end)));
+    fields.insert(dotted_field_path(paths.substr(0, end)));
     paths = end == std::string_view::npos ? std::string_view() : paths.substr(end + 1);
   }
   return fields;
@@ -61,7 +61,7 @@ struct Rows {
   Rows() {
     usual.by_subresource[""] = fields_of_paths("status");
     usual.by_subresource["status"] = fields_of_paths("spec");
-    for (const Row& row : kRows) {
+    for (const ResetRow& row : kResetRows) {
       const auto [known, added] = own.try_emplace({row.group, row.resource}, usual);
       known->second.by_subresource[std::string(row.subresource)] = fields_of_paths(row.paths);
     }

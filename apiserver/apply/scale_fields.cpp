@@ -17,7 +17,7 @@ const patches::Path& replicas() {
   return path;
 }
 
-patches::Path path_of(const std::vector<std::string>& names) {
+patches::Path member_field_path(const std::vector<std::string>& names) {
   patches::Path path;
   for (const auto& name : names) path.push_back(PathElement::field(name));
   return path;
@@ -37,7 +37,7 @@ bool same_manager(const Manager& a, const Manager& b) {
 
 ScaleFields::ScaleFields(const schema::Value& workload_fields, std::string version,
                          const std::vector<std::string>& replicas_path)
-    : version_(std::move(version)), path_(path_of(replicas_path)) {
+    : version_(std::move(version)), path_(member_field_path(replicas_path)) {
   if (auto managed = read_managed(workload_fields)) workload_ = std::move(*managed);
 }
 

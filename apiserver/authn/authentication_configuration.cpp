@@ -120,7 +120,8 @@ void read_issuer(const Value& issuer, const std::string& path, const std::string
 
 enum class Over : std::uint8_t { claims, claims_to_boolean, user };
 
-std::optional<Program> compiled(const std::string& source, Over over, const std::string& path, Problems& problems) {
+std::optional<Program> compiled_program(const std::string& source, Over over, const std::string& path,
+                                        Problems& problems) {
   auto program = Program::compile(source, over == Over::user ? user_environment() : claims_environment());
   if (!program) {
     problems.invalid(path, source,
@@ -154,7 +155,8 @@ void read_claim_rules(const Value& rules, const std::string& path, JwtIssuer& ma
         problems.invalid(field_path(here, "requiredValue"), value, "may not be specified when expression is set");
       if (!expressions.insert(expression).second)
         problems.duplicate(field_path(here, "expression"), expression);
-      else if (auto program = compiled(expression, Over::claims_to_boolean, field_path(here, "expression"), problems))
+      else if (auto program =
+                   compiled_program(expression, Over::claims_to_boolean, field_path(here, "expression"), problems))
         made.claim_rules.push_back({std::move(*program), rule["message"].string()});
     }
   }
@@ -166,7 +168,7 @@ ClaimSource read_source(const Value& given, const std::string& path, Problems& p
   if (!source.claim.empty() && !expression.empty())
     problems.invalid(path, "", "claim and expression can't both be set");
   else if (!expression.empty())
-    source.expression = compiled(expression, Over::claims, field_path(path, "expression"), problems);
+    source.expression = compiled_program(expression, Over::claims, field_path(path, "expression"), problems);
   return source;
 }
 
@@ -191,8 +193,8 @@ void check_extra_key(const std::string& key, const std::string& path, Problems& 
   const auto rest = slash == std::string::npos ? "" : key.substr(slash + 1);
   if (domain.empty() || rest.empty())
     return problems.invalid(path, key, R"(must be a domain-prefixed path (such as "acme.io/foo"))");
-  constexpr std::size_t kSubdomainMax = 253;
-  if (domain.size() > kSubdomainMax) problems.invalid(path, domain, "must be no more than 253 characters");
+  constexpr std::size_t kIssuerDomainMax = 253;
+  if (domain.size() > kIssuerDomainMax) problems.invalid(path, domain, "must be no more than 253 characters");
   if (!re2::RE2::FullMatch(domain, kSubdomain))
     problems.invalid(path, domain,
                      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
@@ -219,7 +221,7 @@ void read_extra(const Value& extra, const std::string& path, JwtIssuer& made, Pr
       problems.duplicate(field_path(here, "key"), key);
     else if (expression.empty())
       problems.required(where);
-    else if (auto program = compiled(expression, Over::claims, where, problems))
+    else if (auto program = compiled_program(expression, Over::claims, where, problems))
       made.extra.emplace_back(key, std::move(*program));
   }
 }
@@ -256,7 +258,7 @@ void read_user_rules(const Value& rules, const std::string& path, JwtIssuer& mad
       problems.required(here);
     else if (!seen.insert(expression).second)
       problems.duplicate(here, expression);
-    else if (auto program = compiled(expression, Over::user, here, problems))
+    else if (auto program = compiled_program(expression, Over::user, here, problems))
       made.user_rules.push_back({std::move(*program), rule["message"].string()});
   }
 }

@@ -4,76 +4,81 @@
 #include <vector>
 
 #include "sublet/base/go_quoted.h"
+#include "sublet/base/text.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
 
-constexpr std::string_view kGroup = "apiserver.config.k8s.io/";
+constexpr std::string_view kConfigGroupPrefix = "apiserver.config.k8s.io/";
 
-enum class Form : std::uint8_t { text, flag, texts, object, objects };
-struct Member {
+enum class MemberForm : std::uint8_t { text, flag, texts, object, objects };
+struct FormMember {
   std::string_view name;
-  Form form = Form::text;
-  const Member* members = nullptr;  // of an object or of objects; ends with an empty name
+  MemberForm form = MemberForm::text;
+  const FormMember* members = nullptr;  // of an object or of objects; ends with an empty name
 };
 
-constexpr Member kIssuer[] = {{"url"},
-                              {"discoveryURL"},
-                              {"certificateAuthority"},
-                              {"audiences", Form::texts},
-                              {"audienceMatchPolicy"},
-                              {"egressSelectorType"},
-                              {}};
-constexpr Member kClaimRule[] = {{"claim"}, {"requiredValue"}, {"expression"}, {"message"}, {}};
-constexpr Member kUserRule[] = {{"expression"}, {"message"}, {}};
-constexpr Member kPrefixed[] = {{"claim"}, {"prefix"}, {"expression"}, {}};
-constexpr Member kPlain[] = {{"claim"}, {"expression"}, {}};
-constexpr Member kExtra[] = {{"key"}, {"valueExpression"}, {}};
-constexpr Member kMappings[] = {{"username", Form::object, kPrefixed},
-                                {"groups", Form::object, kPrefixed},
-                                {"uid", Form::object, kPlain},
-                                {"extra", Form::objects, kExtra},
+constexpr FormMember kIssuer[] = {{"url"},
+                                  {"discoveryURL"},
+                                  {"certificateAuthority"},
+                                  {"audiences", MemberForm::texts},
+                                  {"audienceMatchPolicy"},
+                                  {"egressSelectorType"},
+                                  {}};
+constexpr FormMember kClaimRule[] = {{"claim"}, {"requiredValue"}, {"expression"}, {"message"}, {}};
+constexpr FormMember kUserRule[] = {{"expression"}, {"message"}, {}};
+constexpr FormMember kPrefixed[] = {{"claim"}, {"prefix"}, {"expression"}, {}};
+constexpr FormMember kUidForm[] = {{"claim"}, {"expression"}, {}};
+constexpr FormMember kExtra[] = {{"key"}, {"valueExpression"}, {}};
+constexpr FormMember kMappings[] = {{"username", MemberForm::object, kPrefixed},
+                                    {"groups", MemberForm::object, kPrefixed},
+                                    {"uid", MemberForm::object, kUidForm},
+                                    {"extra", MemberForm::objects, kExtra},
+                                    {}};
+constexpr FormMember kJwt[] = {{"issuer", MemberForm::object, kIssuer},
+                               {"claimValidationRules", MemberForm::objects, kClaimRule},
+                               {"claimMappings", MemberForm::object, kMappings},
+                               {"userValidationRules", MemberForm::objects, kUserRule},
+                               {}};
+constexpr FormMember kCondition[] = {{"path"}, {}};
+constexpr FormMember kAnonymousForm[] = {
+    {"enabled", MemberForm::flag}, {"conditions", MemberForm::objects, kCondition}, {}};
+constexpr FormMember kRoot[] = {{"apiVersion"},
+                                {"kind"},
+                                {"jwt", MemberForm::objects, kJwt},
+                                {"anonymous", MemberForm::object, kAnonymousForm},
                                 {}};
-constexpr Member kJwt[] = {{"issuer", Form::object, kIssuer},
-                           {"claimValidationRules", Form::objects, kClaimRule},
-                           {"claimMappings", Form::object, kMappings},
-                           {"userValidationRules", Form::objects, kUserRule},
-                           {}};
-constexpr Member kCondition[] = {{"path"}, {}};
-constexpr Member kAnonymous[] = {{"enabled", Form::flag}, {"conditions", Form::objects, kCondition}, {}};
-constexpr Member kRoot[] = {
-    {"apiVersion"}, {"kind"}, {"jwt", Form::objects, kJwt}, {"anonymous", Form::object, kAnonymous}, {}};
 
 struct FormErrors {
   std::vector<std::string> unknown, wrong;
 };
 
-void check_object(const Value& object, const Member* members, const std::string& path, FormErrors& errors);
+void check_object(const Value& object, const FormMember* members, const std::string& path, FormErrors& errors);
 
-void check_member(const Value& value, const Member& member, const std::string& path, FormErrors& errors) {
+void check_member(const Value& value, const FormMember& member, const std::string& path, FormErrors& errors) {
   if (value.is_null()) return;
   const auto wrong = [&](std::string_view what) { errors.wrong.push_back(path + " must be " + std::string(what)); };
   switch (member.form) {
-    case Form::text:
+    case MemberForm::text:
       if (!value.is_string()) wrong("a string");
       return;
-    case Form::flag:
+    case MemberForm::flag:
       if (!value.is_boolean()) wrong("true or false");
       return;
-    case Form::object:
+    case MemberForm::object:
       return value.is_object() ? check_object(value, member.members, path, errors) : wrong("an object");
-    case Form::texts:
-    case Form::objects:
+    case MemberForm::texts:
+    case MemberForm::objects:
       break;
   }
   if (!value.is_array()) return wrong("a list");
   std::size_t index = 0;
   for (const Value item : value) {
     const auto here = field_path(path, index++);
-    if (member.form == Form::texts && !item.is_string()) errors.wrong.push_back(here + " must be a string");
-    if (member.form != Form::objects) continue;
+    if (member.form == MemberForm::texts && !item.is_string()) errors.wrong.push_back(here + " must be a string");
+    if (member.form != MemberForm::objects) continue;
     if (item.is_object())
       check_object(item, member.members, here, errors);
     else
@@ -81,21 +86,15 @@ void check_member(const Value& value, const Member& member, const std::string& p
   }
 }
 
-void check_object(const Value& object, const Member* members, const std::string& path, FormErrors& errors) {
+void check_object(const Value& object, const FormMember* members, const std::string& path, FormErrors& errors) {
   for (const Value value : object) {
-    const Member* member = members;
+    const FormMember* member = members;
     while (!member->name.empty() && member->name != value.key()) ++member;
     if (member->name.empty())
       errors.unknown.push_back("unknown field " + go_quoted(field_path(path, value.key())));
     else
       check_member(value, *member, field_path(path, value.key()), errors);
   }
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string all;
-  for (const auto& part : parts) all += (all.empty() ? "" : ", ") + part;
-  return all;
 }
 
 }  // namespace
@@ -109,16 +108,16 @@ Outcome check_authentication_form(const Value& root, const schema::ParseNotes& n
   const auto version = root["apiVersion"].text(), kind = root["kind"].text();
   if (!root.is_object() || kind.empty()) return bad_request("Object 'Kind' is missing");
   if (version.empty()) return bad_request("Object 'apiVersion' is missing");
-  const bool known = version.starts_with(kGroup) &&
+  const bool known = version.starts_with(kConfigGroupPrefix) &&
                      (version.ends_with("/v1") || version.ends_with("/v1beta1") || version.ends_with("/v1alpha1"));
   if (!known || kind != "AuthenticationConfiguration")
     return bad_request("no kind " + go_quoted(kind) + " is registered for version " + go_quoted(version) +
-                       ": it must be AuthenticationConfiguration of " + std::string(kGroup) + "v1");
+                       ": it must be AuthenticationConfiguration of " + std::string(kConfigGroupPrefix) + "v1");
   FormErrors errors;
   check_object(root, kRoot, "", errors);
-  if (!errors.wrong.empty()) return bad_request(joined(errors.wrong));
+  if (!errors.wrong.empty()) return bad_request(join(errors.wrong, ", "));
   for (const auto& twice : notes.duplicate_fields) errors.unknown.push_back("duplicate field " + go_quoted(twice));
-  if (!errors.unknown.empty()) return bad_request("strict decoding error: " + joined(errors.unknown));
+  if (!errors.unknown.empty()) return bad_request("strict decoding error: " + join(errors.unknown, ", "));
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include "apiserver/authn/bootstrap_token.h"
 #include "apiserver/authn/service_account_token.h"
+#include "apiserver/request/user_names.h"
 #include "sublet/apiserver/configured_authentication.h"
 #include "sublet/kube/websocket_protocols.h"
 
@@ -12,9 +13,6 @@ namespace {
 
 using schema::Document;
 
-constexpr std::string_view kAuthenticated = "system:authenticated";
-constexpr std::string_view kAnonymous = "system:anonymous", kUnauthenticated = "system:unauthenticated";
-constexpr std::string_view kMasters = "system:masters";
 constexpr std::string_view kCredentialId = "authentication.kubernetes.io/credential-id";
 // A token may outlive its pod for as long as the pod still says goodbye.
 constexpr std::chrono::seconds kDeletedLeeway{60};
@@ -23,8 +21,8 @@ tl::unexpected<Status> unknown_token() { return fail(Reason::unauthorized, std::
 tl::unexpected<Status> unauthorized() { return fail(Reason::unauthorized, "Unauthorized"); }
 
 User with_authenticated(User user) {
-  if (std::find(user.groups.begin(), user.groups.end(), kAuthenticated) == user.groups.end())
-    user.groups.emplace_back(kAuthenticated);
+  if (std::find(user.groups.begin(), user.groups.end(), kAuthenticatedGroup) == user.groups.end())
+    user.groups.emplace_back(kAuthenticatedGroup);
   return user;
 }
 
@@ -82,7 +80,7 @@ void complete_node(TokenClaims& claims, const store::Snapshot& pending) {
   if (const auto node = pending.get("nodes/" + claims.node.name)) claims.node.uid = node->index.uid;
 }
 
-User user_of(const TokenClaims& claims) {
+User user_of_token_claims(const TokenClaims& claims) {
   User user;
   user.name = "system:serviceaccount:" + claims.namespace_name + ":" + claims.account.name;
   user.uid = claims.account.uid;
@@ -133,7 +131,7 @@ std::optional<User> user_of_peer(const net::PeerIdentity& peer, const ServerOpti
   }
   if (peer.kind == Kind::in_process) {
     if (user.name.empty()) user.name = kOurselves;
-    if (user.groups.empty()) user.groups = {std::string(kMasters)};
+    if (user.groups.empty()) user.groups = {std::string(kMastersGroup)};
     return with_authenticated(std::move(user));
   }
   return std::nullopt;
@@ -170,7 +168,7 @@ Result<TokenIdentity> authenticate_token(std::string_view token, const std::vect
   if (!claims) return fail(claims.error());
   if (auto alive = check_all_alive(*claims, pending, clock.now()); !alive) return fail(alive.error());
   complete_node(*claims, pending);
-  TokenIdentity identity{user_of(*claims), {}};
+  TokenIdentity identity{user_of_token_claims(*claims), {}};
   for (const auto& audience : claims->audiences)
     if (std::find(wanted.begin(), wanted.end(), audience) != wanted.end()) identity.audiences.push_back(audience);
   return identity;
@@ -193,7 +191,7 @@ Result<User> authenticate(const net::Request& request, const ServerOptions& opti
     if (auto user = user_of_peer(request.peer, options)) return std::move(*user);
   if (token.empty() && options.authentication && !options.authentication->admits_anonymous(request.path()))
     return unauthorized();
-  if (token.empty()) return User{std::string(kAnonymous), {}, {std::string(kUnauthenticated)}, {}};
+  if (token.empty()) return User{std::string(kAnonymousUser), {}, {std::string(kUnauthenticatedGroup)}, {}};
   auto identity = authenticate_token(token, {}, options, snapshot(), clock);
   if (!identity) return unauthorized();
   return std::move(identity->user);

@@ -10,7 +10,7 @@ namespace {
 namespace cel = patches::cel;
 using schema::Value;
 
-tl::unexpected<Status> refuse(std::string why) { return fail(Reason::unauthorized, "oidc: " + std::move(why)); }
+tl::unexpected<Status> refuse_claims(std::string why) { return fail(Reason::unauthorized, "oidc: " + std::move(why)); }
 
 // Expressions
 // -----------------------------------------------------------------------------
@@ -44,7 +44,7 @@ cel::Value as_cel(const User& user) {
                           {cel::Value::string("extra"), cel::Value::map(std::move(extra))}});
 }
 
-Result<cel::Value> run(const cel::Program& program, const cel::Value& variable) {
+Result<cel::Value> evaluate_claims(const cel::Program& program, const cel::Value& variable) {
   auto value = program.evaluate(cel::ValueActivation({variable}));
   if (!value.is_error()) return value;
   return fail(Reason::unauthorized,
@@ -59,7 +59,7 @@ cel::TypeRef any_type() {
 }
 
 /// What "" and null stand for is not there.
-Result<std::vector<std::string>> texts_of(const cel::Value& value) {
+Result<std::vector<std::string>> claim_texts(const cel::Value& value) {
   const auto wrong = [] { return fail(Reason::unauthorized, "expression must return a string or a list of strings"); };
   std::vector<std::string> texts;
   const auto add = [&texts](const cel::Value& item) {
@@ -83,7 +83,7 @@ std::string_view go_kind(const Value& value) {
   return value.is_boolean() ? "bool" : "number";
 }
 
-Result<std::string> text_of(const Value& claims, std::string_view name) {
+Result<std::string> claim_text(const Value& claims, std::string_view name) {
   const Value claim = claims[name];
   if (claim.missing()) return fail(Reason::unauthorized, "claim not present");
   if (claim.is_string() || claim.is_null()) return claim.string();
@@ -109,12 +109,12 @@ class Mapping {
     if (source.expression) {
       auto name = text_by("username", *source.expression);
       if (!name) return fail(name.error());
-      if (name->empty()) return refuse("empty username via CEL expression is not allowed");
+      if (name->empty()) return refuse_claims("empty username via CEL expression is not allowed");
       user_.name = std::move(*name);
       return {};
     }
-    const auto name = text_of(claims_, source.claim);
-    if (!name) return refuse("parse username claims " + go_quoted(source.claim) + ": " + name.error().message);
+    const auto name = claim_text(claims_, source.claim);
+    if (!name) return refuse_claims("parse username claims " + go_quoted(source.claim) + ": " + name.error().message);
     if (source.claim == "email")
       if (auto verified = check_email(); !verified) return verified;
     user_.name = source.prefix + *name;
@@ -125,9 +125,10 @@ class Mapping {
     const Value verified = claims_["email_verified"];
     if (verified.missing()) return {};
     if (!verified.is_boolean() && !verified.is_null())
-      return refuse("parse 'email_verified' claim: json: cannot unmarshal " +
-                    std::string(verified.is_string() ? "string" : go_kind(verified)) + " into Go value of type bool");
-    return verified.boolean() ? Outcome() : refuse("email not verified");
+      return refuse_claims("parse 'email_verified' claim: json: cannot unmarshal " +
+                           std::string(verified.is_string() ? "string" : go_kind(verified)) +
+                           " into Go value of type bool");
+    return verified.boolean() ? Outcome() : refuse_claims("email not verified");
   }
 
   Outcome map_groups() {
@@ -135,17 +136,17 @@ class Mapping {
     const Value claim = source.claim.empty() ? Value() : claims_[source.claim];
     if (!claim.missing()) return take_groups(claim);
     if (!source.expression) return {};
-    const auto said = run(*source.expression, variable());
-    auto groups = said ? texts_of(*said) : fail(said.error());
-    if (!groups) return refuse("error evaluating group claim expression: " + groups.error().message);
+    const auto said = evaluate_claims(*source.expression, variable());
+    auto groups = said ? claim_texts(*said) : fail(said.error());
+    if (!groups) return refuse_claims("error evaluating group claim expression: " + groups.error().message);
     user_.groups = std::move(*groups);
     return {};
   }
 
   Outcome take_groups(const Value& claim) {
     const auto wrong = [&](const Value& value) {
-      return refuse("parse groups claim " + go_quoted(issuer_.groups.claim) + ": json: cannot unmarshal " +
-                    std::string(go_kind(value)) + " into Go value of type string");
+      return refuse_claims("parse groups claim " + go_quoted(issuer_.groups.claim) + ": json: cannot unmarshal " +
+                           std::string(go_kind(value)) + " into Go value of type string");
     };
     if (claim.is_null()) return {};
     if (!claim.is_array()) {
@@ -163,9 +164,9 @@ class Mapping {
   Outcome map_uid() {
     const auto& source = issuer_.uid;
     if (source.claim.empty() && !source.expression) return {};
-    auto uid = source.expression ? text_by("uid", *source.expression) : text_of(claims_, source.claim);
+    auto uid = source.expression ? text_by("uid", *source.expression) : claim_text(claims_, source.claim);
     if (!uid && source.expression) return fail(uid.error());
-    if (!uid) return refuse("parse uid claim " + go_quoted(source.claim) + ": " + uid.error().message);
+    if (!uid) return refuse_claims("parse uid claim " + go_quoted(source.claim) + ": " + uid.error().message);
     user_.uid = std::move(*uid);
     return {};
   }
@@ -174,11 +175,12 @@ class Mapping {
     if (const Value id = claims_["jti"]; id.is_string() && !id.text().empty())
       user_.extra.push_back({"authentication.kubernetes.io/credential-id", {"JTI=" + id.string()}});
     for (const auto& [key, program] : issuer_.extra) {
-      const auto said = run(program, variable());
+      const auto said = evaluate_claims(program, variable());
       if (!said) return fail(said.error());
-      auto values = texts_of(*said);
+      auto values = claim_texts(*said);
       if (!values)
-        return refuse("error evaluating extra claim expression: " + program.source() + ": " + values.error().message);
+        return refuse_claims("error evaluating extra claim expression: " + program.source() + ": " +
+                             values.error().message);
       if (!values->empty()) user_.extra.emplace_back(key, std::move(*values));
     }
     return {};
@@ -186,11 +188,11 @@ class Mapping {
 
   Outcome check_required() {
     for (const auto& [claim, value] : issuer_.required_claims) {
-      if (!claims_.has(claim)) return refuse("required claim " + claim + " not present in ID token");
-      const auto said = text_of(claims_, claim);
-      if (!said) return refuse("parse claim " + claim + ": " + said.error().message);
+      if (!claims_.has(claim)) return refuse_claims("required claim " + claim + " not present in ID token");
+      const auto said = claim_text(claims_, claim);
+      if (!said) return refuse_claims("parse claim " + claim + ": " + said.error().message);
       if (*said != value)
-        return refuse("required claim " + claim + " value does not match. Got = " + *said + ", want = " + value);
+        return refuse_claims("required claim " + claim + " value does not match. Got = " + *said + ", want = " + value);
     }
     return {};
   }
@@ -209,20 +211,20 @@ class Mapping {
     if (rules.empty()) return {};
     const cel::Value over = make();
     for (const auto& [expression, message] : rules) {
-      const auto said = run(expression, over);
-      if (!said) return refuse(what + said.error().message);
-      if (!said->is(cel::Kind::boolean)) return refuse(what + "validation expression must return a boolean");
+      const auto said = evaluate_claims(expression, over);
+      if (!said) return refuse_claims(what + said.error().message);
+      if (!said->is(cel::Kind::boolean)) return refuse_claims(what + "validation expression must return a boolean");
       if (!said->as_bool())
-        return refuse(what + "validation expression '" + expression.source() + "' failed: " + message);
+        return refuse_claims(what + "validation expression '" + expression.source() + "' failed: " + message);
     }
     return {};
   }
 
   Result<std::string> text_by(const std::string& what, const cel::Program& program) {
     const std::string failed = "error evaluating " + what + " claim expression: ";
-    const auto said = run(program, variable());
-    if (!said) return refuse(failed + said.error().message);
-    if (!said->is(cel::Kind::string)) return refuse(failed + what + " claim expression must return a string");
+    const auto said = evaluate_claims(program, variable());
+    if (!said) return refuse_claims(failed + said.error().message);
+    if (!said->is(cel::Kind::string)) return refuse_claims(failed + what + " claim expression must return a string");
     return std::string(said->as_text());
   }
 

@@ -16,11 +16,11 @@ using schema::Value;
 // As go-oidc has it: another clock may be ahead.
 constexpr std::int64_t kNotBeforeLeeway = 300;
 
-tl::unexpected<Status> refuse(std::string why) {
+tl::unexpected<Status> refuse_issuer_token(std::string why) {
   return fail(Reason::unauthorized, "oidc: verify token: oidc: " + std::move(why));
 }
 
-std::string shown(const std::vector<std::string>& texts) {
+std::string quoted_texts(const std::vector<std::string>& texts) {
   std::string all = "[";
   for (const auto& text : texts) all += (all.size() == 1 ? "" : " ") + go_quoted(text);
   return all + "]";
@@ -34,19 +34,19 @@ Outcome check_audience(const JwtIssuer& issuer, const Value& audience) {
   for (const auto& each : named)
     if (std::ranges::find(issuer.audiences, each) != issuer.audiences.end()) return {};
   if (issuer.audiences.size() == 1)
-    return refuse("expected audience " + go_quoted(issuer.audiences[0]) + " got " + shown(named));
+    return refuse_issuer_token("expected audience " + go_quoted(issuer.audiences[0]) + " got " + quoted_texts(named));
   auto sorted = issuer.audiences;
   std::ranges::sort(sorted);
-  return refuse("expected audience in " + shown(sorted) + " got " + shown(named));
+  return refuse_issuer_token("expected audience in " + quoted_texts(sorted) + " got " + quoted_texts(named));
 }
 
 Outcome check_times(const Value& claims, WallTime now) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   // Missing or no number: 1970, which is over.
   const double expires = claims["exp"].floating(), not_before = claims["nbf"].floating();
-  if (expires < static_cast<double>(seconds)) return refuse("token is expired");
+  if (expires < static_cast<double>(seconds)) return refuse_issuer_token("token is expired");
   if (not_before > static_cast<double>(seconds + kNotBeforeLeeway))
-    return refuse("current time before the nbf (not before) time");
+    return refuse_issuer_token("current time before the nbf (not before) time");
   return {};
 }
 
@@ -117,7 +117,7 @@ std::optional<Result<User>> ConfiguredAuthentication::user_of(std::string_view t
   const auto keys = impl_->keys[said->issuer]->keys();
   if (!keys) return fail(Reason::unauthorized, "oidc: authenticator not initialized");
   if (auto right = check_signature(*keys, said->parts); !right)
-    return refuse("failed to verify signature: " + right.error().message);
+    return refuse_issuer_token("failed to verify signature: " + right.error().message);
   const Value claims = said->claims.root();
   if (auto right = check_audience(issuer, claims["aud"]); !right) return fail(right.error());
   if (auto right = check_times(claims, impl_->clock.now()); !right) return fail(right.error());

@@ -12,8 +12,8 @@ namespace {
 
 using schema::Document;
 
-constexpr std::chrono::seconds kAskAgain{10}, kTimeout{5};
-constexpr std::size_t kAnswerMax = 1u << 20, kKeysMax = 256, kWaitingMax = 1000;
+constexpr std::chrono::seconds kAskAgain{10}, kIssuerTimeout{5};
+constexpr std::size_t kIssuerAnswerMax = 1u << 20, kKeysMax = 256, kWaitingMax = 1000;
 
 std::string discovery_url_of(const JwtIssuer& issuer) {
   if (!issuer.discovery_url.empty()) return issuer.discovery_url;
@@ -80,7 +80,7 @@ void IssuerKeys::ask(const std::string& url, void (IssuerKeys::*then)(const net:
   request.headers = {{"Host", where->authority}, {"Accept", "application/json"}, {"User-Agent", "kube-apiserver-oidc"}};
   const MutexLock lock(mutex_);
   if (!client_) return;
-  calls_.push_back(client_->call(peer, {std::move(request), kTimeout, kAnswerMax},
+  calls_.push_back(client_->call(peer, {std::move(request), kIssuerTimeout, kIssuerAnswerMax},
                                  [weak = weak_from_this(), url, then](const Result<net::Response>& answer) {
                                    const auto self = weak.lock();
                                    if (!self) return;

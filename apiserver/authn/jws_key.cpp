@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "apiserver/authn/openssl_key.h"
 #include "sublet/net/digest.h"
 #include "sublet/net/openssl_ptr.h"
 #include "sublet/schema/engine.h"
@@ -16,9 +17,7 @@ namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
-using ContextPtr = net::OpensslPtr<EVP_MD_CTX, EVP_MD_CTX_free>;
 using KeyContextPtr = net::OpensslPtr<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
-using SignaturePtr = net::OpensslPtr<ECDSA_SIG, ECDSA_SIG_free>;
 using BuilderPtr = net::OpensslPtr<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free>;
 using ParametersPtr = net::OpensslPtr<OSSL_PARAM, OSSL_PARAM_free>;
 
@@ -54,10 +53,8 @@ const Algorithm* find_algorithm(std::string_view name) {
   return found == std::end(kAlgorithms) ? nullptr : found;
 }
 
-EVP_PKEY* as_key(void* key) { return static_cast<EVP_PKEY*>(key); }
-const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
-net::BignumPtr number_of(std::string_view bytes) {
-  return net::BignumPtr(BN_bin2bn(bytes_of(bytes), static_cast<int>(bytes.size()), nullptr));
+net::BignumPtr bignum_of(std::string_view bytes) {
+  return net::BignumPtr(BN_bin2bn(openssl_bytes(bytes), static_cast<int>(bytes.size()), nullptr));
 }
 
 std::string curve_of(EVP_PKEY* key) {
@@ -69,7 +66,7 @@ std::string curve_of(EVP_PKEY* key) {
   return std::string(name);
 }
 
-bool fits(EVP_PKEY* key, const Algorithm& algorithm) {
+bool fits_algorithm(EVP_PKEY* key, const Algorithm& algorithm) {
   if (EVP_PKEY_get_base_id(key) != algorithm.type) return false;
   return algorithm.curve.empty() || curve_of(key) == algorithm.curve;
 }
@@ -79,7 +76,7 @@ bool is_usable(EVP_PKEY* key) {
     const int bits = EVP_PKEY_get_bits(key);
     return bits >= kRsaBitsMin && bits <= kRsaBitsMax;
   }
-  return std::ranges::any_of(kAlgorithms, [&](const Algorithm& algorithm) { return fits(key, algorithm); });
+  return std::ranges::any_of(kAlgorithms, [&](const Algorithm& algorithm) { return fits_algorithm(key, algorithm); });
 }
 
 std::string fingerprint_of(EVP_PKEY* key) {
@@ -93,8 +90,8 @@ std::string fingerprint_of(EVP_PKEY* key) {
 
 /// JWS has the two numbers side by side; OpenSSL speaks DER.
 std::string der_of_raw(std::string_view raw, std::size_t coordinate) {
-  const SignaturePtr signature(ECDSA_SIG_new());
-  auto r = number_of(raw.substr(0, coordinate)), s = number_of(raw.substr(coordinate));
+  const EcdsaSignaturePtr signature(ECDSA_SIG_new());
+  auto r = bignum_of(raw.substr(0, coordinate)), s = bignum_of(raw.substr(coordinate));
   if (ECDSA_SIG_set0(signature.get(), r.get(), s.get()) != 1) return "";
   static_cast<void>(r.release());  // it took both
   static_cast<void>(s.release());
@@ -127,7 +124,7 @@ net::KeyPtr rsa_key(const Value& jwk) {
   constexpr std::size_t kExponentMax = 4;
   if (modulus.empty() || modulus.size() > kRsaBitsMax / 8 + 1 || exponent.empty() || exponent.size() > kExponentMax)
     return nullptr;
-  const auto n = number_of(modulus), e = number_of(exponent);
+  const auto n = bignum_of(modulus), e = bignum_of(exponent);
   const BuilderPtr builder(OSSL_PARAM_BLD_new());
   if (!n || !e || OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) != 1 ||
       OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) != 1)
@@ -150,18 +147,18 @@ net::KeyPtr ec_key(const Value& jwk) {
 
 }  // namespace
 
-JwsKey::~JwsKey() { EVP_PKEY_free(as_key(key_)); }
+JwsKey::~JwsKey() { EVP_PKEY_free(evp_key(key_)); }
 
 bool JwsKey::knows(std::string_view algorithm) { return find_algorithm(algorithm) != nullptr; }
 
 std::shared_ptr<const JwsKey> JwsKey::of(void* key, std::string id, std::string algorithm) {
-  if (!key || !is_usable(as_key(key))) return nullptr;
+  if (!key || !is_usable(evp_key(key))) return nullptr;
   const std::shared_ptr<JwsKey> made(new JwsKey);
-  EVP_PKEY_up_ref(as_key(key));
+  EVP_PKEY_up_ref(evp_key(key));
   made->key_ = key;
   made->id_ = std::move(id);
   made->algorithm_ = std::move(algorithm);
-  made->fingerprint_ = fingerprint_of(as_key(key));
+  made->fingerprint_ = fingerprint_of(evp_key(key));
   return made->fingerprint_.empty() ? nullptr : made;
 }
 
@@ -174,7 +171,8 @@ std::shared_ptr<const JwsKey> JwsKey::of_jwk(const Value& jwk) {
 
 bool JwsKey::verify(std::string_view name, std::string_view text, std::string_view signature) const {
   const Algorithm* algorithm = find_algorithm(name);
-  if (!algorithm || (!algorithm_.empty() && algorithm_ != name) || !fits(as_key(key_), *algorithm)) return false;
+  if (!algorithm || (!algorithm_.empty() && algorithm_ != name) || !fits_algorithm(evp_key(key_), *algorithm))
+    return false;
   std::string der;
   if (algorithm->coordinate != 0) {
     if (signature.size() != 2 * algorithm->coordinate) return false;
@@ -182,14 +180,14 @@ bool JwsKey::verify(std::string_view name, std::string_view text, std::string_vi
     if (der.empty()) return false;
     signature = der;
   }
-  const ContextPtr context(EVP_MD_CTX_new());
+  const DigestContextPtr context(EVP_MD_CTX_new());
   EVP_PKEY_CTX* padding = nullptr;  // the context's
-  if (EVP_DigestVerifyInit(context.get(), &padding, algorithm->digest(), nullptr, as_key(key_)) != 1) return false;
+  if (EVP_DigestVerifyInit(context.get(), &padding, algorithm->digest(), nullptr, evp_key(key_)) != 1) return false;
   if (algorithm->pss && (EVP_PKEY_CTX_set_rsa_padding(padding, RSA_PKCS1_PSS_PADDING) != 1 ||
                          EVP_PKEY_CTX_set_rsa_pss_saltlen(padding, RSA_PSS_SALTLEN_DIGEST) != 1))
     return false;
-  const bool right =
-      EVP_DigestVerify(context.get(), bytes_of(signature), signature.size(), bytes_of(text), text.size()) == 1;
+  const bool right = EVP_DigestVerify(context.get(), openssl_bytes(signature), signature.size(), openssl_bytes(text),
+                                      text.size()) == 1;
   if (!right) ERR_clear_error();
   return right;
 }

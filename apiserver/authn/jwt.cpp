@@ -3,6 +3,7 @@
 #include <list>
 #include <unordered_set>
 
+#include "apiserver/authn/refuse_token.h"
 #include "sublet/base/mutex.h"
 #include "sublet/schema/engine.h"
 
@@ -10,8 +11,6 @@ namespace sublet::apiserver {
 namespace {
 
 using schema::Document;
-
-tl::unexpected<Status> refuse(std::string why) { return fail(Reason::unauthorized, std::move(why)); }
 
 /// Tokens whose signature was found right. Bounded; the oldest go.
 class SignatureCache {
@@ -48,11 +47,11 @@ std::string cache_entry(const JwsKey& key, std::string_view token) {
 }  // namespace
 
 Result<JwtParts> split_jwt(std::string_view token) {
-  if (token.size() > kTokenMax) return refuse("token is too long");
+  if (token.size() > kTokenMax) return refuse_token("token is too long");
   const auto first = token.find('.');
   const auto second = token.find('.', first == std::string_view::npos ? first : first + 1);
   if (second == std::string_view::npos || token.find('.', second + 1) != std::string_view::npos)
-    return refuse("token is no JWT");
+    return refuse_token("token is no JWT");
   return JwtParts{token.substr(0, first), token.substr(first + 1, second - first - 1), token.substr(second + 1),
                   token.substr(0, second), token};
 }
@@ -69,10 +68,10 @@ Outcome check_signature(const JwsKeys& keys, const JwtParts& parts) {
   for (const auto& key : keys)
     if (signature_cache().knows(cache_entry(*key, parts.token))) return {};
   const auto header = decode_jwt_part(parts.header);
-  if (!header) return refuse("token has no readable header");
+  if (!header) return refuse_token("token has no readable header");
   const auto algorithm = (*header)["alg"].text(), id = (*header)["kid"].text();
-  if (!JwsKey::knows(algorithm)) return refuse("token is signed with no algorithm that is accepted");
-  if (header->root().has("crit")) return refuse("token has critical headers that are not known");
+  if (!JwsKey::knows(algorithm)) return refuse_token("token is signed with no algorithm that is accepted");
+  if (header->root().has("crit")) return refuse_token("token has critical headers that are not known");
   const auto signature = schema::base64url_decode(parts.signature);
   for (const auto& key : keys) {
     if (!signature || (!id.empty() && id != key->id()) || !key->verify(algorithm, parts.signed_text, *signature))
@@ -80,7 +79,7 @@ Outcome check_signature(const JwsKeys& keys, const JwtParts& parts) {
     signature_cache().add(cache_entry(*key, parts.token));
     return {};
   }
-  return refuse("invalid signature");
+  return refuse_token("invalid signature");
 }
 
 }  // namespace sublet::apiserver

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/authn/jwt.h"
+#include "apiserver/authn/refuse_token.h"
 #include "apiserver/authn/signing_key.h"
 #include "sublet/schema/engine.h"
 
@@ -16,9 +17,7 @@ constexpr std::string_view kPrivateClaims = "kubernetes.io";
 // Clocks of signer and verifier are one clock here; the leeway is for tokens that were checked elsewhere on the way.
 constexpr std::int64_t kLeeway = 10;
 
-tl::unexpected<Status> refuse(std::string why) { return fail(Reason::unauthorized, std::move(why)); }
-
-void put_subject(Value claims, std::string_view name, const TokenSubject& subject) {
+void put_token_subject(Value claims, std::string_view name, const TokenSubject& subject) {
   if (!subject) return;
   auto member = claims.object(name);
   member.put("name", subject.name);
@@ -40,10 +39,10 @@ Document payload_of(const TokenClaims& claims) {
   root.put("jti", claims.id);
   auto own = root.object(kPrivateClaims);
   own.put("namespace", claims.namespace_name);
-  put_subject(own, "node", claims.node);
-  put_subject(own, "pod", claims.pod);
-  put_subject(own, "secret", claims.secret);
-  put_subject(own, "serviceaccount", claims.account);
+  put_token_subject(own, "node", claims.node);
+  put_token_subject(own, "pod", claims.pod);
+  put_token_subject(own, "secret", claims.secret);
+  put_token_subject(own, "serviceaccount", claims.account);
   root.put("nbf", claims.not_before);
   root.put("sub", "system:serviceaccount:" + claims.namespace_name + ":" + claims.account.name);
   return payload;
@@ -68,7 +67,7 @@ TokenClaims claims_of(const Value& payload) {
 }
 
 /// ["a" "b"], as Go prints them.
-std::string quoted(const std::vector<std::string>& texts) {
+std::string audience_list(const std::vector<std::string>& texts) {
   std::string all = "[";
   for (const auto& text : texts) all += (all.size() > 1 ? " \"" : "\"") + text + "\"";
   return all + "]";
@@ -79,13 +78,13 @@ Outcome check_claims(const TokenClaims& claims, const std::vector<std::string>& 
     return std::find(audiences.begin(), audiences.end(), audience) != audiences.end();
   });
   if (!meant)
-    return refuse("token audiences " + quoted(claims.audiences) + " is invalid for the target audiences " +
-                  quoted(audiences));
+    return refuse_token("token audiences " + audience_list(claims.audiences) + " is invalid for the target audiences " +
+                        audience_list(audiences));
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   if (claims.expires_at == 0 || seconds > claims.expires_at + kLeeway)
-    return refuse("service account token has expired");
-  if (seconds + kLeeway < claims.not_before) return refuse("service account token is not valid yet");
-  if (!claims.account || claims.namespace_name.empty()) return refuse("token names no service account");
+    return refuse_token("service account token has expired");
+  if (seconds + kLeeway < claims.not_before) return refuse_token("service account token is not valid yet");
+  if (!claims.account || claims.namespace_name.empty()) return refuse_token("token names no service account");
   return {};
 }
 
@@ -107,13 +106,13 @@ Result<TokenClaims> verify_token(const std::string& keys_pem, std::string_view t
                                  const std::vector<std::string>& audiences, WallTime now) {
   const auto parts = split_jwt(token);
   const auto payload = parts ? decode_jwt_part(parts->payload) : std::nullopt;
-  if (!payload) return refuse(std::string(kUnknownToken));
+  if (!payload) return refuse_token(std::string(kUnknownToken));
   auto claims = claims_of(payload->root());
-  if (claims.issuer != issuer) return refuse(std::string(kUnknownToken));
+  if (claims.issuer != issuer) return refuse_token(std::string(kUnknownToken));
   const auto keys = SigningKey::load_all(keys_pem);
   if (!keys) return fail(keys.error());
   if (!check_signature((*keys)->public_keys, *parts))
-    return refuse("go-jose/go-jose: error in cryptographic primitive");
+    return refuse_token("go-jose/go-jose: error in cryptographic primitive");
   if (auto outcome = check_claims(claims, audiences, now); !outcome) return fail(outcome.error());
   return claims;
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "apiserver/authn/openssl_key.h"
 #include "apiserver/authn/service_account_token.h"
 #include "sublet/base/mutex.h"
 #include "sublet/net/openssl_ptr.h"
@@ -14,12 +15,6 @@ namespace sublet::apiserver {
 namespace {
 
 constexpr std::size_t kCoordinate = 32;
-
-using ContextPtr = net::OpensslPtr<EVP_MD_CTX, EVP_MD_CTX_free>;
-using SignaturePtr = net::OpensslPtr<ECDSA_SIG, ECDSA_SIG_free>;
-
-EVP_PKEY* as_key(void* key) { return static_cast<EVP_PKEY*>(key); }
-const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
 std::string padded(const BIGNUM* number) {
   std::string bytes(kCoordinate, '\0');
@@ -36,25 +31,25 @@ std::string coordinate(EVP_PKEY* key, const char* name) {
 
 /// OpenSSL speaks DER; JWS wants the two numbers side by side.
 std::string raw_of_der(std::string_view der) {
-  auto in = bytes_of(der);
-  SignaturePtr signature(d2i_ECDSA_SIG(nullptr, &in, static_cast<long>(der.size())));
+  auto in = openssl_bytes(der);
+  EcdsaSignaturePtr signature(d2i_ECDSA_SIG(nullptr, &in, static_cast<long>(der.size())));
   if (!signature) return "";
   return padded(ECDSA_SIG_get0_r(signature.get())) + padded(ECDSA_SIG_get0_s(signature.get()));
 }
 
 }  // namespace
 
-SigningKey::~SigningKey() { EVP_PKEY_free(as_key(key_)); }
+SigningKey::~SigningKey() { EVP_PKEY_free(evp_key(key_)); }
 
 bool SigningKey::read_public_parts() {
   char group[64] = {};
-  if (EVP_PKEY_get_group_name(as_key(key_), group, sizeof(group), nullptr) != 1) return false;
+  if (EVP_PKEY_get_group_name(evp_key(key_), group, sizeof(group), nullptr) != 1) return false;
   if (std::string_view(group) != "prime256v1" && std::string_view(group) != "P-256") return false;
   const auto unnamed = JwsKey::of(key_, "", "ES256");
   if (!unnamed) return false;
   public_ = JwsKey::of(key_, unnamed->fingerprint(), "ES256");
-  x_ = coordinate(as_key(key_), OSSL_PKEY_PARAM_EC_PUB_X);
-  y_ = coordinate(as_key(key_), OSSL_PKEY_PARAM_EC_PUB_Y);
+  x_ = coordinate(evp_key(key_), OSSL_PKEY_PARAM_EC_PUB_X);
+  y_ = coordinate(evp_key(key_), OSSL_PKEY_PARAM_EC_PUB_Y);
   return x_.size() == kCoordinate && y_.size() == kCoordinate;
 }
 
@@ -93,13 +88,13 @@ Result<SigningKey::All> SigningKey::load_all(const std::string& pem) {
 }
 
 std::string SigningKey::sign(std::string_view text) const {
-  ContextPtr context(EVP_MD_CTX_new());
-  if (EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, as_key(key_)) != 1) return "";
+  DigestContextPtr context(EVP_MD_CTX_new());
+  if (EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, evp_key(key_)) != 1) return "";
   std::size_t size = 0;
-  if (EVP_DigestSign(context.get(), nullptr, &size, bytes_of(text), text.size()) != 1) return "";
+  if (EVP_DigestSign(context.get(), nullptr, &size, openssl_bytes(text), text.size()) != 1) return "";
   std::string der(size, '\0');
   auto out = reinterpret_cast<unsigned char*>(der.data());
-  if (EVP_DigestSign(context.get(), out, &size, bytes_of(text), text.size()) != 1) return "";
+  if (EVP_DigestSign(context.get(), out, &size, openssl_bytes(text), text.size()) != 1) return "";
   der.resize(size);
   return raw_of_der(der);
 }

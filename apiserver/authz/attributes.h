@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "apiserver/request/user_names.h"
 #include "sublet/apiserver/options.h"
 #include "sublet/base/status.h"
 
@@ -20,11 +21,6 @@ struct Attributes {
   // of anything else
   std::string_view path;
 };
-
-inline constexpr std::string_view kMastersGroup = "system:masters";
-inline constexpr std::string_view kAuthenticatedGroup = "system:authenticated";
-inline constexpr std::string_view kUnauthenticatedGroup = "system:unauthenticated";
-inline constexpr std::string_view kAnonymousUser = "system:anonymous";
 
 bool is_in_group(const User& user, std::string_view group);
 

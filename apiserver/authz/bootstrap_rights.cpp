@@ -41,7 +41,7 @@ bool is_served(const schema::Registry& kinds, const ServedRight& right) {
   return facts && facts->served;
 }
 
-constexpr std::string_view kAutoUpdate = "rbac.authorization.kubernetes.io/autoupdate";
+constexpr std::string_view kRbacAutoUpdate = "rbac.authorization.kubernetes.io/autoupdate";
 
 bool add_missing_members(Value stored, const Value& wanted, std::string_view map) {
   bool changed = false;
@@ -107,7 +107,7 @@ void add_rights_of_served(Value right, const schema::Registry& kinds) {
 }
 
 Reconciled reconcile_right(Value stored, const Value& wanted) {
-  if (stored["metadata"]["annotations"][kAutoUpdate].text() == "false") return Reconciled::nothing;
+  if (stored["metadata"]["annotations"][kRbacAutoUpdate].text() == "false") return Reconciled::nothing;
   if (wanted.has("roleRef") && !stored["roleRef"].equals(wanted["roleRef"])) return Reconciled::anew;
   bool changed = add_missing_members(stored, wanted, "annotations");
   changed = add_missing_members(stored, wanted, "labels") || changed;

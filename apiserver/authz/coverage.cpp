@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "apiserver/request/text_list.h"
+
 namespace sublet::apiserver {
 namespace {
-
-constexpr std::string_view kAll = "*";
-
-bool has(Words words, std::string_view wanted) { return std::find(words.begin(), words.end(), wanted) != words.end(); }
 
 std::vector<Right> rights_of(const RuleWords& rule) {
   std::vector<Right> rights;
@@ -23,7 +21,7 @@ std::vector<Right> rights_of(const RuleWords& rule) {
 }
 
 bool covers_resource(Words held, std::string_view wanted) {
-  if (has(held, kAll) || has(held, wanted)) return true;
+  if (contains_text(held, kWildcard) || contains_text(held, wanted)) return true;
   const auto slash = wanted.find('/');
   if (slash == std::string_view::npos) return false;
   const auto sub = wanted.substr(slash);
@@ -40,13 +38,13 @@ bool covers_url(std::string_view held, std::string_view wanted) {
 }
 
 bool covers(const RuleWords& held, const Right& right) {
-  if (!has(held.verbs, kAll) && !has(held.verbs, right.verb)) return false;
+  if (!contains_text(held.verbs, kWildcard) && !contains_text(held.verbs, right.verb)) return false;
   if (!right.is_resource)
     return held.names.empty() &&
            std::any_of(held.urls.begin(), held.urls.end(), [&](auto url) { return covers_url(url, right.url); });
-  if (!has(held.groups, kAll) && !has(held.groups, right.group)) return false;
+  if (!contains_text(held.groups, kWildcard) && !contains_text(held.groups, right.group)) return false;
   if (!covers_resource(held.resources, right.resource)) return false;
-  return held.names.empty() || (right.has_name && has(held.names, right.name));
+  return held.names.empty() || (right.has_name && contains_text(held.names, right.name));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "apiserver/authz/coverage.h"
+#include "apiserver/request/api_groups.h"
 #include "sublet/base/go_quoted.h"
 
 namespace sublet::apiserver {
@@ -13,7 +14,6 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
 // --- how it is said ---
 
 void append_list(std::string& text, std::string_view label, const std::vector<std::string_view>& words) {
@@ -77,8 +77,8 @@ std::string not_held(const RightsWrite& write, const RoleRules& wanted) {
   return text;
 }
 
-Outcome refuse(const RightsWrite& write, std::string_view why) {
-  return fail(sublet::forbidden_status(kGroup, write.resource, write.object["metadata"]["name"].text(), why));
+Outcome refuse_rights(const RightsWrite& write, std::string_view why) {
+  return fail(sublet::forbidden_status(kRbacGroup, write.resource, write.object["metadata"]["name"].text(), why));
 }
 
 // --- which writes are asked ---
@@ -97,11 +97,12 @@ bool is_collectors_work(const Value& object, const Value& old) {
   return sides[0].root().equals(sides[1].root());
 }
 
-bool may(const RightsWrite& write, std::string_view verb, std::string_view resource, std::string_view name) {
+bool has_rights_verb(const RightsWrite& write, std::string_view verb, std::string_view resource,
+                     std::string_view name) {
   Attributes attributes;
   attributes.user = &write.user;
   attributes.verb = verb;
-  attributes.group = kGroup;
+  attributes.group = kRbacGroup;
   attributes.resource = resource;
   attributes.name = name;
   attributes.namespace_name = write.namespace_name;
@@ -129,13 +130,15 @@ HeldRules held_rules(const Policy& policy, const User& user, std::string_view na
 }
 
 Outcome check_role_write(const RightsWrite& write) {
-  if (is_in_group(write.user, kMastersGroup) || may(write, "escalate", write.resource, write.request_name)) return {};
+  if (is_in_group(write.user, kMastersGroup) || has_rights_verb(write, "escalate", write.resource, write.request_name))
+    return {};
   if (is_collectors_work(write.object, write.old)) return {};
-  if (const auto why = not_held(write, RoleRules(write.object["rules"])); !why.empty()) return refuse(write, why);
+  if (const auto why = not_held(write, RoleRules(write.object["rules"])); !why.empty())
+    return refuse_rights(write, why);
   if (!aggregates(write.object) && !aggregates(write.old)) return {};
   const auto everything = Document::parse_json(kEverything);
   if (everything && not_held(write, RoleRules(everything->root())).empty()) return {};
-  return refuse(write, "must have cluster-admin privileges to use the aggregationRule");
+  return refuse_rights(write, "must have cluster-admin privileges to use the aggregationRule");
 }
 
 Outcome check_binding_write(const RightsWrite& write) {
@@ -145,11 +148,11 @@ Outcome check_binding_write(const RightsWrite& write) {
   const std::string_view kind = ref["kind"].text(), name = ref["name"].text();
   const bool known = kind == "ClusterRole" || kind == "Role";
   if (!known) return fail(Reason::internal_error, "unsupported role reference kind: " + go_quoted(kind));
-  if (may(write, "bind", kind == "Role" ? "roles" : "clusterroles", name)) return {};
+  if (has_rights_verb(write, "bind", kind == "Role" ? "roles" : "clusterroles", name)) return {};
   const auto policy = write.authorizer.policy();
   const RoleRules* rules = policy->role(kind, write.namespace_name, name);
-  if (!rules) return fail(not_found_status(kGroup, write.resource, name));  // upstream says it of the binding
-  if (const auto why = not_held(write, *rules); !why.empty()) return refuse(write, why);
+  if (!rules) return fail(not_found_status(kRbacGroup, write.resource, name));  // upstream says it of the binding
+  if (const auto why = not_held(write, *rules); !why.empty()) return refuse_rights(write, why);
   return {};
 }
 

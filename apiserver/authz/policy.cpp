@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "apiserver/request/object_key.h"
+#include "apiserver/request/user_names.h"
 #include "sublet/base/go_quoted.h"
 
 namespace sublet::apiserver {
@@ -12,7 +13,6 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
 constexpr std::string_view kClusterRole = "ClusterRole", kServiceAccount = "ServiceAccount";
 
 bool is_binding(std::string_view key) {
@@ -25,16 +25,16 @@ std::string account_namespace(const Subject& subject, const Binding& binding) {
 }
 
 /// The name of the user that a subject is; "" when it is a group, or nobody.
-std::string user_of(const Subject& subject, const Binding& binding) {
+std::string user_of_subject(const Subject& subject, const Binding& binding) {
   if (subject.kind == "User") return subject.name;
   if (subject.kind != kServiceAccount) return {};
   const std::string home = account_namespace(subject, binding);
-  return home.empty() ? std::string() : std::string(kAccountPrefix) + home + ":" + subject.name;
+  return home.empty() ? std::string() : std::string(kServiceAccountPrefix) + home + ":" + subject.name;
 }
 
 bool is_subject(const Subject& subject, const Binding& binding, const User& user) {
   if (subject.kind == "Group") return is_in_group(user, subject.name);
-  return user_of(subject, binding) == user.name && !user.name.empty();
+  return user_of_subject(subject, binding) == user.name && !user.name.empty();
 }
 
 BindingPtr read_binding(const store::Object& object) {
@@ -89,7 +89,7 @@ void Policy::put_binding(const BindingPtr& binding, bool present) {
   for (const Subject& subject : binding->subjects) {
     if (subject.kind == "Group") {
       edit(kGroup, subject.name);
-    } else if (const std::string user = user_of(subject, *binding); !user.empty()) {
+    } else if (const std::string user = user_of_subject(subject, *binding); !user.empty()) {
       edit(kUser, user);
     }
   }

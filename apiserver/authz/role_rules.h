@@ -19,6 +19,8 @@ namespace sublet::apiserver {
 
 using Words = std::span<const std::string_view>;
 
+inline constexpr std::string_view kWildcard = "*";  // a word for all
+
 /// A rule's words; valid as long as who gave it holds them.
 struct RuleWords {
   Words verbs, groups, resources, names, urls;

@@ -21,9 +21,9 @@ struct FormFacts {
   std::string_view as;
   Form form;
 };
-constexpr std::array<FormFacts, 3> kForms{{{"Table", Form::table},
-                                           {"PartialObjectMetadata", Form::partial},
-                                           {"PartialObjectMetadataList", Form::partial_list}}};
+constexpr std::array<FormFacts, 3> kFormNames{{{"Table", Form::table},
+                                               {"PartialObjectMetadata", Form::partial},
+                                               {"PartialObjectMetadataList", Form::partial_list}}};
 
 constexpr std::string_view kAcceptedTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
@@ -56,7 +56,7 @@ std::optional<Output> output_of(const AcceptClause& clause, Servable servable) {
   if (!servable.meta_forms || clause.parameter("g") != "meta.k8s.io" || (version != "v1" && version != "v1beta1"))
     return std::nullopt;
   output.meta_v1beta1 = version == "v1beta1";
-  for (const auto& facts : kForms) {
+  for (const auto& facts : kFormNames) {
     if (facts.as != as) continue;
     output.form = facts.form;
     if (output.form == Form::table && output.media == Media::protobuf) return std::nullopt;

@@ -9,7 +9,7 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kVersion = "apiVersion";
+constexpr std::string_view kApiVersionMember = "apiVersion";
 
 // Writes the root's members, and notes where the value of metadata.resourceVersion begins.
 std::uint32_t append_with_hole(std::string& out, const Value& root) {
@@ -91,7 +91,7 @@ Result<store::Put> make_put(Value root, const schema::ResourceFacts& storage, co
   const std::string said = strategy.says_version ? root["apiVersion"].string() : std::string();
   root.erase("kind");
   root.erase("apiVersion");
-  if (!said.empty()) root.put(kVersion, said);
+  if (!said.empty()) root.put(kApiVersionMember, said);
   store::Put put;
   put.bytes.reserve(1024);
   put.hole = append_with_hole(put.bytes, root);
@@ -114,6 +114,13 @@ std::string metadata_json(const store::Object& object) {
 
 Result<schema::Document> stored_document(const store::Object& object) {
   return schema::Document::parse_json(object.json());
+}
+
+std::optional<schema::Document> read_stored(const store::Snapshot& state, const std::string& key) {
+  const auto stored = state.get(key);
+  if (!stored) return std::nullopt;
+  auto document = stored_document(*stored);
+  return document ? std::optional(std::move(*document)) : std::nullopt;
 }
 
 std::string take_version(std::string& text) {

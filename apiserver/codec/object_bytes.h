@@ -33,6 +33,8 @@ std::string metadata_json(const store::Object& object);
 
 /// The stored object as a tree, without kind and apiVersion, resourceVersion filled in.
 Result<schema::Document> stored_document(const store::Object& object);
+/// The same of the object at `key`; nullopt: it is absent or unreadable.
+std::optional<schema::Document> read_stored(const store::Snapshot& state, const std::string& key);
 /// The stored object as a tree in the served version, with kind and apiVersion in front.
 Result<schema::Document> served_document(const store::Object& object, const Route& route);
 /// What the verbs of the route work on: what is stored, or, when somebody else converts it, the served version.

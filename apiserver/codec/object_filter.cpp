@@ -11,7 +11,7 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::string_view kName = "metadata.name", kNamespace = "metadata.namespace";
+constexpr std::string_view kNamePath = "metadata.name", kNamespacePath = "metadata.namespace";
 
 std::string_view stored_label(const Route& route, std::string_view label) {
   if (const auto* conversion = conversion_of(route))
@@ -31,11 +31,11 @@ const SelectableField* find_field(const Route& route, std::string_view label) {
   return found == fields.end() ? nullptr : &*found;
 }
 
-bool is_of_metadata(std::string_view label) { return label == kName || label == kNamespace; }
+bool is_of_metadata(std::string_view label) { return label == kNamePath || label == kNamespacePath; }
 
 bool is_selectable(const Route& route, std::string_view label) {
-  if (label == kName) return true;
-  if (label == kNamespace) return route.served->namespaced;
+  if (label == kNamePath) return true;
+  if (label == kNamespacePath) return route.served->namespaced;
   return find_field(route, label) != nullptr;
 }
 
@@ -102,8 +102,8 @@ bool ObjectFilter::may_match(const store::Object& object) const {
   if (!labels_.everything() && !labels_.matches(object.index.labels)) return false;
   if (fields_.everything()) return true;
   return fields_.matches([&](std::string_view path) -> std::string_view {
-    if (path == kName) return name_of_key(object.key);
-    if (path == kNamespace) return namespace_of_key(object.key);
+    if (path == kNamePath) return name_of_key(object.key);
+    if (path == kNamespacePath) return namespace_of_key(object.key);
     for (const auto& [label, value] : object.index.fields)
       if (label == path) return value;
     const SelectableField* field = find_field(*route_, path);

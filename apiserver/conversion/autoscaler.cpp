@@ -13,11 +13,11 @@ using schema::Value;
 
 constexpr std::string_view kMetrics = "autoscaling.alpha.kubernetes.io/metrics";
 constexpr std::string_view kCurrentMetrics = "autoscaling.alpha.kubernetes.io/current-metrics";
-constexpr std::string_view kConditions = "autoscaling.alpha.kubernetes.io/conditions";
+constexpr std::string_view kConditionsAnnotation = "autoscaling.alpha.kubernetes.io/conditions";
 constexpr std::string_view kBehavior = "autoscaling.alpha.kubernetes.io/behavior";
 constexpr std::string_view kOwnAnnotations[] = {kMetrics,
                                                 kCurrentMetrics,
-                                                kConditions,
+                                                kConditionsAnnotation,
                                                 kBehavior,
                                                 "autoscaling.alpha.kubernetes.io/scale-down-tolerance",
                                                 "autoscaling.alpha.kubernetes.io/scale-up-tolerance"};
@@ -52,11 +52,11 @@ constexpr Field kExternalSource[] = {{"metricName", "metric.name"},
                                      {"metricSelector", "metric.selector"},
                                      {"targetValue", "target.value"},
                                      {"targetAverageValue", "target.averageValue"}};
-constexpr Metric kSources[] = {{"object", kObjectSource},
-                               {"pods", kPodsSource},
-                               {"resource", kResourceSource},
-                               {"containerResource", kContainerSource},
-                               {"external", kExternalSource}};
+constexpr Metric kAutoscalerMetricSources[] = {{"object", kObjectSource},
+                                               {"pods", kPodsSource},
+                                               {"resource", kResourceSource},
+                                               {"containerResource", kContainerSource},
+                                               {"external", kExternalSource}};
 
 constexpr Field kObjectStatus[] = {{"target", "describedObject"},
                                    {"metricName", "metric.name"},
@@ -77,11 +77,11 @@ constexpr Field kExternalStatus[] = {{"metricName", "metric.name"},
                                      {"metricSelector", "metric.selector"},
                                      {"currentValue", "current.value", true},
                                      {"currentAverageValue", "current.averageValue"}};
-constexpr Metric kStatuses[] = {{"object", kObjectStatus},
-                                {"pods", kPodsStatus},
-                                {"resource", kResourceStatus},
-                                {"containerResource", kContainerStatus},
-                                {"external", kExternalStatus}};
+constexpr Metric kMetricStatuses[] = {{"object", kObjectStatus},
+                                      {"pods", kPodsStatus},
+                                      {"resource", kResourceStatus},
+                                      {"containerResource", kContainerStatus},
+                                      {"external", kExternalStatus}};
 
 // --- metrics ---
 
@@ -268,7 +268,7 @@ void spec_from_storage(Value object) {
   Value percent;
   for (const Value metric : spec["metrics"]) {
     if (!is_cpu_percentage(metric))
-      append_v1(others.root(), metric, kSources);
+      append_v1(others.root(), metric, kAutoscalerMetricSources);
     else if (percent.missing())
       percent = metric.path("resource.target.averageUtilization");
   }
@@ -284,7 +284,7 @@ void status_from_storage(Value object) {
   if (!status.is_object()) return;
   Document metrics = new_list();
   for (const Value metric : status["currentMetrics"]) {
-    append_v1(metrics.root(), metric, kStatuses);
+    append_v1(metrics.root(), metric, kMetricStatuses);
     const Value percent = metric.path("resource.current.averageUtilization");
     if (is_cpu(metric) && percent.is_integer()) status.put("currentCPUUtilizationPercentage", percent.integer());
   }
@@ -296,7 +296,7 @@ void status_from_storage(Value object) {
       for (const std::string_view name : {"type", "status", "lastTransitionTime", "reason", "message"})
         if (condition.has(name) || name == "lastTransitionTime") made.put(name, condition[name]);
     }
-    annotate(object, kConditions, list);
+    annotate(object, kConditionsAnnotation, list);
   }
   status.erase("currentMetrics");
   status.erase("conditions");
@@ -308,7 +308,7 @@ void spec_to_storage(Value object) {
   spec.erase("behavior");
   Value metrics = spec.array("metrics");
   if (const auto others = annotated(object, kMetrics, true))
-    for (const Value metric : others->root()) append_v2(metrics, metric, kSources, true);
+    for (const Value metric : others->root()) append_v2(metrics, metric, kAutoscalerMetricSources, true);
   const Value percent = spec["targetCPUUtilizationPercentage"];
   if (percent.is_integer())
     push_cpu_percentage(metrics, percent.integer());
@@ -320,13 +320,13 @@ void spec_to_storage(Value object) {
 
 void status_to_storage(Value object) {
   const auto current = annotated(object, kCurrentMetrics, true);
-  const auto conditions = annotated(object, kConditions, true);
+  const auto conditions = annotated(object, kConditionsAnnotation, true);
   if (!object["status"].is_object() && !current && !conditions) return;
   Value status = object.object("status");
   const Value percent = status["currentCPUUtilizationPercentage"];
   if (current) {
     Value metrics = status.array("currentMetrics");
-    for (const Value metric : current->root()) append_v2(metrics, metric, kStatuses, false);
+    for (const Value metric : current->root()) append_v2(metrics, metric, kMetricStatuses, false);
   } else if (percent.is_integer()) {
     Value metric = status.array("currentMetrics").push_object();
     metric.put("type", "Resource");

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "apiserver/crd/go_type.h"
 #include "apiserver/request/members.h"
 #include "apiserver/structural/prune.h"
 #include "apiserver/structural/validate.h"
@@ -16,7 +17,7 @@ namespace {
 using schema::Value;
 
 /// ".spec.replicas" -> {"spec", "replicas"}.
-std::vector<std::string> names_of(std::string_view path) {
+std::vector<std::string> path_names(std::string_view path) {
   std::vector<std::string> names;
   while (!path.empty()) {
     path.remove_prefix(1);
@@ -27,16 +28,7 @@ std::vector<std::string> names_of(std::string_view path) {
   return names;
 }
 
-std::string_view go_type(const Value& value) {
-  if (value.is_string()) return "string";
-  if (value.is_boolean()) return "bool";
-  if (value.is_floating()) return "float64";
-  if (value.is_integer()) return "int64";
-  if (value.is_object()) return "map[string]interface {}";
-  return value.is_array() ? "[]interface {}" : "<nil>";
-}
-
-std::string shown(const Value& value) { return value.is_string() ? value.string() : value.to_json(); }
+std::string shown_value(const Value& value) { return value.is_string() ? value.string() : value.to_json(); }
 
 /// What on the way to `names` is no object, and where; nothing is amiss where the way just ends.
 std::optional<std::string> blocked(Value value, const std::vector<std::string>& names) {
@@ -45,7 +37,7 @@ std::optional<std::string> blocked(Value value, const std::vector<std::string>& 
     path += "." + name;
     if (value.missing()) return std::nullopt;
     if (!value.is_object())
-      return path + " accessor error: " + shown(value) + " is of the type " + std::string(go_type(value)) +
+      return path + " accessor error: " + shown_value(value) + " is of the type " + std::string(go_type(value)) +
              ", expected map[string]interface{}";
     value = value[name];
   }
@@ -59,7 +51,7 @@ void check_replicas(const Value& object, const std::vector<std::string>& names, 
   if (value.missing()) return;
   if (!value.is_integer())
     return invalid(causes, path, 0,
-                   path + " accessor error: " + shown(value) + " is of the type " + std::string(go_type(value)) +
+                   path + " accessor error: " + shown_value(value) + " is of the type " + std::string(go_type(value)) +
                        ", expected int64");
   if (value.integer() < 0) return invalid(causes, path, value, "should be a non-negative integer");
   if (value.integer() > std::numeric_limits<std::int32_t>::max())
@@ -108,9 +100,9 @@ CustomStrategy::CustomStrategy(CustomKindPtr kind, bool terminating)
 void CustomStrategy::add_scale(const DefinitionVersion& version) {
   if (!version.scale) return;
   auto [paths, added] = scales_.try_emplace(version.name);
-  paths->second.spec_replicas = names_of(version.scale->spec_replicas);
-  paths->second.status_replicas = names_of(version.scale->status_replicas);
-  paths->second.selector = names_of(version.scale->selector);
+  paths->second.spec_replicas = path_names(version.scale->spec_replicas);
+  paths->second.status_replicas = path_names(version.scale->status_replicas);
+  paths->second.selector = path_names(version.scale->selector);
   if (paths->second.selector.empty()) paths->second.selector = {""};  // has none, rather than spec.selector
 }
 
@@ -245,7 +237,7 @@ void CustomStrategy::check_scale(const Value& object, bool spec, std::vector<Cau
   const Value selector = version.scale->selector.empty() ? Value() : at_path(object, paths->selector);
   if (selector && !selector.is_string())
     invalid(causes, version.scale->selector, "",
-            version.scale->selector + " accessor error: " + shown(selector) + " is of the type " +
+            version.scale->selector + " accessor error: " + shown_value(selector) + " is of the type " +
                 std::string(go_type(selector)) + ", expected string");
 }
 

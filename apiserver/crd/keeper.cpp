@@ -19,6 +19,7 @@
 #include "apiserver/strategies/strategy.h"
 #include "apiserver/strategies/version_fields.h"
 #include "apiserver/structural/check_definition.h"
+#include "apiserver/structural/definition.h"
 #include "apiserver/watch/watch_hub.h"
 #include "sublet/base/log.h"
 #include "sublet/base/worker_pool.h"
@@ -32,12 +33,11 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const std::string kPrefix = "customresourcedefinitions.apiextensions.k8s.io/";
-const kube::Resource kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
-constexpr std::string_view kCleanup = "customresourcecleanup.apiextensions.k8s.io";
+const std::string kDefinitionPrefix = "customresourcedefinitions.apiextensions.k8s.io/";
+const kube::Resource kDefinitionResource{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
 
 /// True: something changed. A condition's time is when its status became what it is.
-bool put_condition(Value object, const Condition& wanted, const std::string& now) {
+bool put_naming_condition(Value object, const Condition& wanted, const std::string& now) {
   Value condition = kube::find_condition(object["status"]["conditions"], wanted.type);
   if (condition && condition["status"].text() == wanted.status && condition["reason"].text() == wanted.reason &&
       condition["message"].text() == wanted.message)
@@ -162,7 +162,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
 
   void read() {
     std::map<std::string, Known, std::less<>> now;
-    core.store.snapshot().scan(kPrefix, "", [&](const store::ObjectPtr& stored) {
+    core.store.snapshot().scan(kDefinitionPrefix, "", [&](const store::ObjectPtr& stored) {
       read_one(stored, now);
       return true;
     });
@@ -171,7 +171,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
   }
 
   void read_one(const store::ObjectPtr& stored, std::map<std::string, Known, std::less<>>& now) {
-    const std::string name = stored->key.substr(kPrefix.size());
+    const std::string name = stored->key.substr(kDefinitionPrefix.size());
     const auto before = all.find(name);
     if (before != all.end() && before->second.stored == stored) {
       now.emplace(name, std::move(before->second));
@@ -317,15 +317,15 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     Value status = wanted.root().object("status");
     const bool names_changed = KindNames::read(status["acceptedNames"]) != known.naming.accepted;
     if (names_changed) known.naming.accepted.write(status.object("acceptedNames"));
-    bool changed = put_condition(wanted.root(), known.naming.condition, now()) || names_changed;
-    if (known.approval) changed |= put_condition(wanted.root(), *known.approval, now());
+    bool changed = put_naming_condition(wanted.root(), known.naming.condition, now()) || names_changed;
+    if (known.approval) changed |= put_naming_condition(wanted.root(), *known.approval, now());
     if (known.naming.all_accepted() && !known.established)
-      changed |=
-          put_condition(wanted.root(),
-                        {"Established", "True", "InitialNamesAccepted", "the initial names have been accepted"}, now());
+      changed |= put_naming_condition(
+          wanted.root(), {"Established", "True", "InitialNamesAccepted", "the initial names have been accepted"},
+          now());
     else if (!kube::find_condition(wanted["status"]["conditions"], "Established"))
-      changed |=
-          put_condition(wanted.root(), {"Established", "False", "NotAccepted", "not all names are accepted"}, now());
+      changed |= put_naming_condition(wanted.root(),
+                                      {"Established", "False", "NotAccepted", "not all names are accepted"}, now());
     if (changed)
       put_status(known, wanted["status"]);
     else
@@ -343,7 +343,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     object.put("kind", "CustomResourceDefinition");
     object.put("apiVersion", "apiextensions.k8s.io/v1");
     const std::string name = object["metadata"]["name"].string();
-    auto written = client.update(kDefinitions, "", name, object, subresource);
+    auto written = client.update(kDefinitionResource, "", name, object, subresource);
     if (written) return true;
     // Who changed it meanwhile wakes us again.
     if (written.error().is(Reason::conflict) || written.error().is(Reason::not_found) || core.stopping) return false;
@@ -358,12 +358,12 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     const Definition& definition = known.kind->definition();
     Document wanted = known.head.clone();
     bool held = false;
-    for (const Value finalizer : wanted["metadata"]["finalizers"]) held = held || finalizer.text() == kCleanup;
+    for (const Value finalizer : wanted["metadata"]["finalizers"]) held = held || finalizer.text() == kCleanupFinalizer;
     if (!held) return;
     if (!known.established) return release(known, "NeverEstablished", "resource was never established");
-    if (put_condition(wanted.root(),
-                      {"Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"},
-                      now()) &&
+    if (put_naming_condition(
+            wanted.root(),
+            {"Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"}, now()) &&
         !put_status(known, wanted["status"]))
       return;
     const std::string prefix = instances_prefix(definition);
@@ -399,18 +399,18 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
   }
 
   void release(Known& known, std::string_view reason, std::string_view message) {
-    auto current = client.get(kDefinitions, "", known.kind->definition().name);
+    auto current = client.get(kDefinitionResource, "", known.kind->definition().name);
     if (!current) return;
     Value object = current->root();
     if (object["metadata"]["uid"].text() != known.kind->definition().uid) return;
-    if (put_condition(object, {"Terminating", "False", std::string(reason), std::string(message)}, now())) {
+    if (put_naming_condition(object, {"Terminating", "False", std::string(reason), std::string(message)}, now())) {
       if (!put(object, "status")) return;
-      current = client.get(kDefinitions, "", known.kind->definition().name);
+      current = client.get(kDefinitionResource, "", known.kind->definition().name);
       if (!current) return;
       object = current->root();
     }
     Value meta = object["metadata"];
-    meta["finalizers"].retain([](const Value& finalizer) { return finalizer.text() != kCleanup; });
+    meta["finalizers"].retain([](const Value& finalizer) { return finalizer.text() != kCleanupFinalizer; });
     collections.erase(known.kind->definition().uid);
     put(object, "");
   }
@@ -436,10 +436,10 @@ DefinitionKeeper::~DefinitionKeeper() { stop(); }
 Outcome DefinitionKeeper::start() {
   impl_->pass(false);
   if (!impl_->all.empty()) ::malloc_trim(0);  // their trees were many times what stays
-  auto [snapshot, watching] = impl_->core.store.snapshot_and_watch(kPrefix, impl_->waker());
+  auto [snapshot, watching] = impl_->core.store.snapshot_and_watch(kDefinitionPrefix, impl_->waker());
   impl_->watching = std::move(watching);
   // Most have none, and need no thread to see that.
-  if (snapshot.count(kPrefix) > 0 || !impl_->all.empty()) impl_->wake();
+  if (snapshot.count(kDefinitionPrefix) > 0 || !impl_->all.empty()) impl_->wake();
   return {};
 }
 

@@ -6,12 +6,13 @@
 namespace sublet::apiserver {
 namespace {
 
-using Names = TakenNames::Counts;
+using NameCounts = TakenNames::Counts;
 
 std::string in_use(const std::string& name) { return "\"" + name + "\" is already in use"; }
 
 /// Takes the name, or says why not.
-void take(const std::string& wanted, std::string& accepted, const Names& taken, const char* reason, Naming& naming) {
+void take_name(const std::string& wanted, std::string& accepted, const NameCounts& taken, const char* reason,
+               Naming& naming) {
   if (wanted == accepted || !taken.contains(wanted)) {
     accepted = wanted;
     return;
@@ -20,7 +21,7 @@ void take(const std::string& wanted, std::string& accepted, const Names& taken, 
 }
 
 /// As Go's aggregate of errors: one alone, several in brackets, each once.
-std::string joined(const std::vector<std::string>& problems) {
+std::string joined_problems(const std::vector<std::string>& problems) {
   std::vector<std::string> each;
   for (const auto& problem : problems)
     if (std::ranges::find(each, problem) == each.end()) each.push_back(problem);
@@ -30,7 +31,7 @@ std::string joined(const std::vector<std::string>& problems) {
   return text + "]";
 }
 
-void take_short_names(const KindNames& wanted, const KindNames& had, const Names& taken, Naming& naming) {
+void take_short_names(const KindNames& wanted, const KindNames& had, const NameCounts& taken, Naming& naming) {
   if (wanted.short_names == had.short_names) return;
   std::vector<std::string> problems;
   for (const auto& name : wanted.short_names)
@@ -39,7 +40,7 @@ void take_short_names(const KindNames& wanted, const KindNames& had, const Names
   if (problems.empty())
     naming.accepted.short_names = wanted.short_names;
   else
-    naming.condition = {"NamesAccepted", "False", "ShortNamesConflict", joined(problems)};
+    naming.condition = {"NamesAccepted", "False", "ShortNamesConflict", joined_problems(problems)};
 }
 
 }  // namespace
@@ -58,11 +59,11 @@ void TakenNames::count(const KindNames& names, int more) {
 Naming accept_names(const KindNames& wanted, const KindNames& had, const TakenNames& taken) {
   Naming naming{had, {"NamesAccepted", "True", "NoConflicts", "no conflicts found"}};
   KindNames& accepted = naming.accepted;
-  take(wanted.plural, accepted.plural, taken.resources, "PluralConflict", naming);
-  take(wanted.singular, accepted.singular, taken.resources, "SingularConflict", naming);
+  take_name(wanted.plural, accepted.plural, taken.resources, "PluralConflict", naming);
+  take_name(wanted.singular, accepted.singular, taken.resources, "SingularConflict", naming);
   take_short_names(wanted, had, taken.resources, naming);
-  take(wanted.kind, accepted.kind, taken.kinds, "KindConflict", naming);
-  take(wanted.list_kind, accepted.list_kind, taken.kinds, "ListKindConflict", naming);
+  take_name(wanted.kind, accepted.kind, taken.kinds, "KindConflict", naming);
+  take_name(wanted.list_kind, accepted.list_kind, taken.kinds, "ListKindConflict", naming);
   accepted.categories = wanted.categories;
   return naming;
 }

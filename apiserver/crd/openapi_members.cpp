@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "apiserver/discovery/openapi_schemas.h"
+#include "apiserver/request/text_list.h"
 #include "apiserver/structural/schema.h"
 
 namespace sublet::apiserver {
@@ -11,7 +13,6 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 // OpenAPI v2 has no word for these.
 constexpr std::string_view kJunctors[] = {"allOf", "anyOf", "oneOf", "not"};
 constexpr std::string_view kPreserve = "x-kubernetes-preserve-unknown-fields";
@@ -35,11 +36,6 @@ constexpr std::string_view kMetadataText =
     "Standard object's metadata. More info: "
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-template <std::size_t N>
-bool one_of(const std::string_view (&names)[N], std::string_view name) {
-  return std::ranges::find(names, name) != std::end(names);
-}
-
 class Writer {
  public:
   explicit Writer(OpenApiDialect dialect) : v2_(dialect == OpenApiDialect::v2) {}
@@ -52,13 +48,13 @@ class Writer {
     const bool resource = root || (props["x-kubernetes-embedded-resource"].boolean() && !(v2_ && preserve));
     for (const Value one : props) {
       const auto name = one.key();
-      if (v2_ && (one_of(kJunctors, name) || name == "nullable")) continue;
+      if (v2_ && (contains_text(kJunctors, name) || name == "nullable")) continue;
       if (name == "properties" || name == "required") continue;
       if (opaque && name == "items") continue;
       if (v2_ && name == "type" && untyped(props, nullable, preserve)) continue;
       if (name == "items" || name == "not" || (name == "additionalProperties" && one.is_object()))
         member(name, schema(one));
-      else if (one_of(kJunctors, name))
+      else if (contains_text(kJunctors, name))
         member(name, list(one));
       else
         member(name, one.to_json());
@@ -122,8 +118,8 @@ class Writer {
   std::string metadata() const {
     std::string out = "{\"description\":";
     schema::append_json_string(out, kMetadataText);
-    if (v2_) return out.append(",\"$ref\":\"#/definitions/").append(kObjectMeta).append("\"}");
-    return out.append(",\"allOf\":[{\"$ref\":\"#/components/schemas/").append(kObjectMeta).append("\"}]}");
+    if (v2_) return out.append(",\"$ref\":\"#/definitions/").append(kObjectMetaType).append("\"}");
+    return out.append(",\"allOf\":[{\"$ref\":\"#/components/schemas/").append(kObjectMetaType).append("\"}]}");
   }
 
   std::string required_of(const Value& props, bool embedded) const {

@@ -10,6 +10,7 @@
 #include "apiserver/admission/admission_hooks.h"
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/crd/custom_kind.h"
+#include "apiserver/crd/go_type.h"
 #include "apiserver/request/server_core.h"
 #include "apiserver/structural/prune.h"
 #include "apiserver/validation/names.h"
@@ -21,7 +22,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kGroup = "apiextensions.k8s.io";
+constexpr std::string_view kApiExtensionsGroup = "apiextensions.k8s.io";
 
 // As upstream answers what is no API error of its own.
 tl::unexpected<Status> failed(std::string message) {
@@ -32,15 +33,6 @@ tl::unexpected<Status> failed(std::string message) {
 }
 
 // --- what a converted object must be ---
-
-std::string_view go_type(const Value& value) {
-  if (value.is_string()) return "string";
-  if (value.is_boolean()) return "bool";
-  if (value.is_floating()) return "float64";
-  if (value.is_integer()) return "int64";
-  if (value.is_object()) return "map[string]interface {}";
-  return value.is_array() ? "[]interface {}" : "<nil>";
-}
 
 /// `what` is wrong with an object: the first of these, empty when none is.
 std::string differs(const Value& in, const Value& out) {
@@ -57,7 +49,7 @@ std::string differs(const Value& in, const Value& out) {
   return {};
 }
 
-std::string joined(const Causes& causes) {
+std::string joined_causes(const Causes& causes) {
   std::string all;
   for (const auto& cause : causes) {
     if (!all.empty()) all += ", ";
@@ -85,7 +77,7 @@ std::string take_map(Value metadata, const Value& answered, const char* name) {
       validate_labels(causes, "metadata.labels", map);
     else
       validate_annotations(causes, "metadata.annotation", map);
-    if (!causes.empty()) return joined(causes);
+    if (!causes.empty()) return joined_causes(causes);
   }
   metadata.put(name, map);
   return {};
@@ -299,7 +291,7 @@ std::unique_ptr<const OutsideConversion> WebhookConverter::to_version(const std:
 namespace {
 
 /// One who waits for an answer; a server that stops wakes nobody, so it looks whether it does.
-class Waiting {
+class PendingAnswer {
  public:
   void answer(Result<std::string> body) {
     const MutexLock lock(mutex_);
@@ -324,7 +316,7 @@ class Waiting {
 
 std::string review_of(const std::vector<Document>& objects, const std::string& version, const std::string& api_version,
                       const std::string& uid) {
-  std::string body = R"({"kind":"ConversionReview","apiVersion":")" + std::string(kGroup) + "/" + version +
+  std::string body = R"({"kind":"ConversionReview","apiVersion":")" + std::string(kApiExtensionsGroup) + "/" + version +
                      R"(","request":{"uid":")" + uid + R"(","desiredAPIVersion":")" + api_version + R"(","objects":[)";
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (i > 0) body += ',';
@@ -336,7 +328,7 @@ std::string review_of(const std::vector<Document>& objects, const std::string& v
 /// What is wrong with a review's answer; empty: nothing.
 std::string problem_of(const Value& review, const std::string& version, const std::string& uid) {
   if (version == "v1") {  // v1beta1 was never so strict
-    const std::string wanted = std::string(kGroup) + "/v1";
+    const std::string wanted = std::string(kApiExtensionsGroup) + "/v1";
     std::string got = review["apiVersion"].string();
     if (got.find('/') == std::string::npos) got.insert(0, "/");
     if (got != wanted || review["kind"].text() != "ConversionReview")
@@ -356,7 +348,7 @@ std::string problem_of(const Value& review, const std::string& version, const st
 }  // namespace
 
 Result<std::string> WebhookConverter::ask(const std::string& body) const {
-  const auto waiting = std::make_shared<Waiting>();
+  const auto waiting = std::make_shared<PendingAnswer>();
   const auto call =
       core_.hooks.caller().call(client_, core_.store.snapshot(), body, kTimeout,
                                 [waiting](Result<std::string> answer) { waiting->answer(std::move(answer)); });

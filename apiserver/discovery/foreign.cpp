@@ -11,7 +11,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-std::vector<std::string_view> texts_of(const Value& list) {
+std::vector<std::string_view> text_views(const Value& list) {
   std::vector<std::string_view> texts;
   for (const Value entry : list) texts.push_back(entry.text());
   return texts;
@@ -33,21 +33,21 @@ void write_subresources(JsonWriter& json, const Value& resources, const std::str
       json.object([&] {
         json.member("subresource", resource["name"].text().substr(prefix.size()));
         write_kind(json, resource);
-        json.key("verbs").texts(texts_of(resource["verbs"]));
+        json.key("verbs").texts(text_views(resource["verbs"]));
       });
     }
   });
 }
 
-void write_resource(JsonWriter& json, const Value& resources, const Value& resource) {
+void write_foreign_resource(JsonWriter& json, const Value& resources, const Value& resource) {
   json.object([&] {
     json.member("resource", resource["name"].text());
     write_kind(json, resource);
     json.member("scope", resource["namespaced"].boolean() ? "Namespaced" : "Cluster");
     json.member("singularResource", resource["singularName"].text());
-    json.key("verbs").texts(texts_of(resource["verbs"]));
+    json.key("verbs").texts(text_views(resource["verbs"]));
     for (const auto* member : {"shortNames", "categories"})
-      if (!resource[member].empty()) json.key(member).texts(texts_of(resource[member]));
+      if (!resource[member].empty()) json.key(member).texts(text_views(resource[member]));
     write_subresources(json, resources, resource["name"].string() + "/");
   });
 }
@@ -97,7 +97,8 @@ void write_foreign_version(JsonWriter& json, const ForeignApi& api) {
       json.key("resources").array([&] {
         const Value resources = (*list)["resources"];
         for (const Value resource : resources)
-          if (resource["name"].text().find('/') == std::string_view::npos) write_resource(json, resources, resource);
+          if (resource["name"].text().find('/') == std::string_view::npos)
+            write_foreign_resource(json, resources, resource);
       });
     json.member("freshness", api.available && list ? "Current" : "Stale");
   });

@@ -8,7 +8,7 @@
 namespace sublet::apiserver {
 namespace {
 
-std::string_view description_of(std::string_view schema) {
+std::string_view schema_description(std::string_view schema) {
   const auto text = kube::json_member(schema, "description");
   return text ? *text : std::string_view();
 }
@@ -23,13 +23,13 @@ HostTexts::HostTexts(std::shared_ptr<const std::string> document) : document_(st
   std::string_view name, schema;
   while (definitions.next(name, schema)) {
     Definition& definition = definitions_[name];
-    definition.text = description_of(schema);
+    definition.text = schema_description(schema);
     const auto properties = kube::json_member(schema, "properties");
     if (!properties) continue;
     kube::JsonScanner fields(*properties);
     std::string_view field, of_field;
     while (fields.next(field, of_field))
-      if (const auto text = description_of(of_field); !text.empty()) definition.fields.emplace(field, text);
+      if (const auto text = schema_description(of_field); !text.empty()) definition.fields.emplace(field, text);
   }
 }
 

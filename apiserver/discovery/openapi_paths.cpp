@@ -59,7 +59,7 @@ enum class Body { none, kind, delete_options };
 enum class AnswerBody { kind, list, status };
 
 /// What one discovery verb means over HTTP.
-struct Verb {
+struct ApiVerb {
   std::string_view verb, method, action, id_word;
   bool on_collection;
   Body body;
@@ -68,7 +68,7 @@ struct Verb {
   std::span<const std::string_view> codes;
 };
 
-constexpr Verb kVerbs[] = {
+constexpr ApiVerb kApiVerbs[] = {
     {"list", "get", "list", "list", true, Body::none, AnswerBody::list, kListParameters, kOk},
     {"create", "post", "post", "create", true, Body::kind, AnswerBody::kind, kWriteParameters, kOkCreatedAccepted},
     {"deletecollection", "delete", "deletecollection", "deleteCollection", true, Body::delete_options,
@@ -148,7 +148,7 @@ class Surface {
   void add_verbs(const ResourceFacts& facts, const std::string& path, std::vector<std::string_view> parameters,
                  bool collection) {
     ApiPath made{path, std::move(parameters), {}};
-    for (const Verb& verb : kVerbs) {
+    for (const ApiVerb& verb : kApiVerbs) {
       if (verb.on_collection != collection || !facts.verbs.contains(verb.verb)) continue;
       bool whole = verb.verb == "deletecollection";  // upstream writes deleteAppsV1CollectionNamespacedDeployment
       std::string id = (whole ? "delete" : std::string(verb.id_word)) + id_ + (whole ? "Collection" : "");
@@ -163,12 +163,12 @@ class Surface {
   void add_all_namespaces(const ResourceFacts& facts) {
     ApiPath made{root_ + "/" + std::string(facts.resource), {}, {}};
     std::string id = "list" + id_ + std::string(facts.kind) + "ForAllNamespaces";
-    made.operations.push_back(operation(kVerbs[0], id, facts.group, facts.version, facts.kind));
+    made.operations.push_back(operation(kApiVerbs[0], id, facts.group, facts.version, facts.kind));
     made.operations.back().answer = kinds_.find_kind(facts.group, facts.version, facts.list_kind);
     paths_.push_back(std::move(made));
   }
 
-  ApiOperation operation(const Verb& verb, std::string id, std::string_view group, std::string_view version,
+  ApiOperation operation(const ApiVerb& verb, std::string id, std::string_view group, std::string_view version,
                          std::string_view kind) const {
     Type type = kinds_.find_kind(group, version, kind);
     ApiOperation made{verb.method,     verb.action, std::move(id), group,     version, kind,
@@ -186,7 +186,7 @@ class Surface {
     if (std::find(std::begin(kConnecting), std::end(kConnecting), subresource.name) != std::end(kConnecting))
       return add_connecting(subresource, name, path, scope);
     ApiPath made{path, scope, {}};
-    for (const Verb& verb : kVerbs) {
+    for (const ApiVerb& verb : kApiVerbs) {
       if (!subresource.verbs.contains(verb.verb)) continue;
       made.operations.push_back(operation(verb, std::string(verb.id_word) + id_ + name, subresource.group,
                                           subresource.version, subresource.kind));
@@ -231,8 +231,9 @@ class Surface {
 
 constexpr std::string_view kMediaTypes[] = {"application/json", "application/yaml",
                                             "application/vnd.kubernetes.protobuf"};
-constexpr std::string_view kPatchTypes[] = {"application/apply-patch+yaml", "application/json-patch+json",
-                                            "application/merge-patch+json", "application/strategic-merge-patch+json"};
+constexpr std::string_view kPatchMediaTypes[] = {"application/apply-patch+yaml", "application/json-patch+json",
+                                                 "application/merge-patch+json",
+                                                 "application/strategic-merge-patch+json"};
 // Of kinds made at run time.
 constexpr std::string_view kCustomMediaTypes[] = {"application/json", "application/yaml"};
 constexpr std::string_view kCustomPatchTypes[] = {"application/apply-patch+yaml", "application/json-patch+json",
@@ -273,7 +274,7 @@ std::span<const std::string_view> api_media_types(bool custom) {
 
 std::span<const std::string_view> api_patch_types(bool custom) {
   if (custom) return kCustomPatchTypes;
-  return kPatchTypes;
+  return kPatchMediaTypes;
 }
 
 }  // namespace sublet::apiserver

@@ -53,7 +53,7 @@ struct ScalarForm {
   const ScalarDefinition* definition = nullptr;
 };
 
-constexpr std::array<ScalarForm, 18> kForms = {{
+constexpr std::array<ScalarForm, 18> kScalarForms = {{
     {"string"},            // string
     {"boolean"},           // boolean
     {"integer"},           // int32
@@ -73,15 +73,15 @@ constexpr std::array<ScalarForm, 18> kForms = {{
     {"", &kOrStrings},     // schema_or_strings
     {"object"},            // message: by reference, see write_value()
 }};
-static_assert(kForms.size() == static_cast<std::size_t>(Scalar::message) + 1);
+static_assert(kScalarForms.size() == static_cast<std::size_t>(Scalar::message) + 1);
 
-constexpr const ScalarDefinition* kDefinitions[] = {&kQuantity, &kIntOrString,  &kTime, &kMicroTime,
-                                                    &kFieldsV1, &kRawExtension, &kJson, &kOrArray,
-                                                    &kOrBool,   &kOrStrings,    &kPatch};
+constexpr const ScalarDefinition* kScalarDefinitions[] = {&kQuantity, &kIntOrString,  &kTime, &kMicroTime,
+                                                          &kFieldsV1, &kRawExtension, &kJson, &kOrArray,
+                                                          &kOrBool,   &kOrStrings,    &kPatch};
 
-const ScalarForm& form_of(const Field& field) { return kForms[static_cast<std::size_t>(field.scalar())]; }
+const ScalarForm& form_of(const Field& field) { return kScalarForms[static_cast<std::size_t>(field.scalar())]; }
 
-std::string_view text_of(PatchStrategy strategy) {
+std::string_view strategy_text(PatchStrategy strategy) {
   switch (strategy) {
     case PatchStrategy::none:
       return "";
@@ -97,8 +97,8 @@ std::string_view text_of(PatchStrategy strategy) {
   return "";
 }
 
-constexpr std::string_view kListTypes[] = {"", "atomic", "set", "map"};
-constexpr std::string_view kMapTypes[] = {"", "atomic", "granular"};
+constexpr std::string_view kListTypeTexts[] = {"", "atomic", "set", "map"};
+constexpr std::string_view kMapTypeTexts[] = {"", "atomic", "granular"};
 
 /// The definition that one value of the field refers to; "" when it is written in place.
 std::string_view reference_of(const Field& field) {
@@ -140,12 +140,12 @@ bool atomic_by_type(const Field& field) {
 void write_extensions(JsonWriter& json, const Field& field) {
   if (!field.list_map_keys().empty()) json.key("x-kubernetes-list-map-keys").texts(field.list_map_keys());
   if (field.list_type() != ListType::none)
-    json.member("x-kubernetes-list-type", kListTypes[static_cast<int>(field.list_type())]);
+    json.member("x-kubernetes-list-type", kListTypeTexts[static_cast<int>(field.list_type())]);
   if (field.map_type() != MapType::none && !atomic_by_type(field))
-    json.member("x-kubernetes-map-type", kMapTypes[static_cast<int>(field.map_type())]);
+    json.member("x-kubernetes-map-type", kMapTypeTexts[static_cast<int>(field.map_type())]);
   if (!field.patch_merge_key().empty()) json.member("x-kubernetes-patch-merge-key", field.patch_merge_key());
   if (field.patch_strategy() != PatchStrategy::none)
-    json.member("x-kubernetes-patch-strategy", text_of(field.patch_strategy()));
+    json.member("x-kubernetes-patch-strategy", strategy_text(field.patch_strategy()));
 }
 
 /// A reference with facts beside it: OpenAPI 3.0 ignores what stands next to $ref, so it goes into allOf.
@@ -161,7 +161,6 @@ void write_referring_members(JsonWriter& json, const Field& field, OpenApiDialec
 struct FieldText {
   std::string_view name, text;
 };
-constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 constexpr FieldText kObjectMetaTexts[] = {
     {"annotations", "Annotations are texts by name that tools and people keep with the object; no selector sees them."},
     {"creationTimestamp", "CreationTimestamp is a timestamp of the moment when the server made the object. Read-only."},
@@ -181,17 +180,17 @@ constexpr FieldText kObjectMetaTexts[] = {
     {"selfLink", "No longer set."},
     {"uid", "What tells the object apart from all others at all times. Read-only."}};
 
-std::string text_of(Type owner, const Field& field, const HostTexts* host) {
+std::string description_of(Type owner, const Field& field, const HostTexts* host) {
   if (host != nullptr)
     if (auto text = host->of(owner.name(), field.name()); !text.empty()) return text;
-  if (owner.name() != kObjectMeta) return {};
+  if (owner.name() != kObjectMetaType) return {};
   const auto known = std::ranges::find(kObjectMetaTexts, field.name(), &FieldText::name);
   return std::string(known == std::end(kObjectMetaTexts) ? std::string_view() : known->text);
 }
 
 void write_property(JsonWriter& json, Type owner, const Field& field, OpenApiDialect dialect, const HostTexts* host) {
   json.object([&] {
-    if (const auto text = text_of(owner, field, host); !text.empty()) json.member("description", text);
+    if (const auto text = description_of(owner, field, host); !text.empty()) json.member("description", text);
     if (field.map())
       write_entries(json, field, dialect);
     else if (field.repeated())
@@ -311,9 +310,9 @@ std::vector<std::string_view> reachable_definitions(const std::vector<Type>& roo
 
 void write_definition(JsonWriter& json, const Registry& kinds, std::string_view name, OpenApiDialect dialect,
                       const HostTexts* host) {
-  auto found = std::find_if(std::begin(kDefinitions), std::end(kDefinitions),
+  auto found = std::find_if(std::begin(kScalarDefinitions), std::end(kScalarDefinitions),
                             [&](const ScalarDefinition* definition) { return definition->name == name; });
-  if (found == std::end(kDefinitions)) return write_type(json, kinds, kinds.find_type(name), dialect, host);
+  if (found == std::end(kScalarDefinitions)) return write_type(json, kinds, kinds.find_type(name), dialect, host);
   const std::string_view content = dialect == OpenApiDialect::v2 ? (*found)->v2 : (*found)->v3;
   const std::string text = host ? host->of(name) : "";
   if (text.empty()) return void(json.raw(content));

@@ -18,9 +18,9 @@ using schema::GroupFacts;
 using schema::Registry;
 using schema::Type;
 
-constexpr OpenApiDialect kDialect = OpenApiDialect::v2;
+constexpr OpenApiDialect kV2Dialect = OpenApiDialect::v2;
 
-void write_parameter(JsonWriter& json, std::string_view place, const ApiParameter& parameter) {
+void write_v2_parameter(JsonWriter& json, std::string_view place, const ApiParameter& parameter) {
   json.object([&] {
     json.member("name", parameter.name).member("in", place);
     if (place == "path") json.member("required", true);
@@ -32,7 +32,7 @@ void write_body_parameter(JsonWriter& json, std::string_view definition, bool re
   json.object([&] {
     json.member("name", "body").member("in", "body");
     if (required) json.member("required", true);
-    write_reference(json.key("schema"), definition, kDialect);
+    write_reference(json.key("schema"), definition, kV2Dialect);
   });
 }
 
@@ -42,17 +42,17 @@ void write_parameters(JsonWriter& json, const ApiOperation& operation) {
   json.key("parameters").array([&] {
     if (patch) write_body_parameter(json, kPatchDefinition, true);
     if (operation.body) write_body_parameter(json, operation.body.name(), operation.method != "delete");
-    for (const ApiParameter& parameter : operation.parameters) write_parameter(json, "query", parameter);
+    for (const ApiParameter& parameter : operation.parameters) write_v2_parameter(json, "query", parameter);
   });
 }
 
-void write_responses(JsonWriter& json, const ApiOperation& operation) {
+void write_v2_responses(JsonWriter& json, const ApiOperation& operation) {
   json.key("responses").object([&] {
     for (std::string_view code : operation.codes)
       json.key(code).object([&] {
         json.member("description", code_description(code)).key("schema");
         if (operation.answer)
-          write_reference(json, operation.answer.name(), kDialect);
+          write_reference(json, operation.answer.name(), kV2Dialect);
         else
           json.object([&] { json.member("type", "string"); });
       });
@@ -60,24 +60,24 @@ void write_responses(JsonWriter& json, const ApiOperation& operation) {
   });
 }
 
-void write_operation(JsonWriter& json, const ApiOperation& operation, const std::string& tag) {
+void write_v2_operation(JsonWriter& json, const ApiOperation& operation, const std::string& tag) {
   json.key(operation.method).object([&] {
     json.key("tags").array([&] { json.value(tag); });
     json.member("operationId", operation.id);
     json.key("produces").texts(api_media_types(operation.custom)).key("consumes");
     json.texts(operation.action == "patch" ? api_patch_types(operation.custom) : api_media_types(operation.custom));
     write_parameters(json, operation);
-    write_responses(json, operation);
+    write_v2_responses(json, operation);
     write_what_it_does(json, operation);
   });
 }
 
 void write_path_item(JsonWriter& json, const ApiPath& path, const std::string& tag) {
   json.object([&] {
-    for (const ApiOperation& operation : path.operations) write_operation(json, operation, tag);
+    for (const ApiOperation& operation : path.operations) write_v2_operation(json, operation, tag);
     json.key("parameters").array([&] {
-      for (std::string_view name : path.path_parameters) write_parameter(json, "path", {name, "string", ""});
-      write_parameter(json, "query", {"pretty", "string", ""});
+      for (std::string_view name : path.path_parameters) write_v2_parameter(json, "path", {name, "string", ""});
+      write_v2_parameter(json, "query", {"pretty", "string", ""});
     });
   });
 }
@@ -133,7 +133,7 @@ std::string openapi_v2_json(const Registry& kinds, const ForeignOpenApi& others)
     });
     json.key("definitions").object([&] {
       const auto own = definitions(kinds);
-      for (std::string_view name : own) write_definition(json.key(name), kinds, name, kDialect);
+      for (std::string_view name : own) write_definition(json.key(name), kinds, name, kV2Dialect);
       for (const auto* other : unknown_definitions(own, others)) json.key(other->first).raw(other->second);
     });
   });
@@ -154,7 +154,7 @@ std::string openapi_v2_protobuf(const Registry& kinds, const ForeignOpenApi& oth
   const auto own = definitions(kinds);
   for (std::string_view name : own) {
     JsonWriter json;
-    write_definition(json, kinds, name, kDialect);
+    write_definition(json, kinds, name, kV2Dialect);
     document.add_definition(name, json.take());
   }
   for (const auto* other : unknown_definitions(own, others)) document.add_definition(other->first, other->second);

@@ -19,12 +19,12 @@ using schema::GroupFacts;
 using schema::Registry;
 using schema::Type;
 
-constexpr OpenApiDialect kDialect = OpenApiDialect::v3;
+constexpr OpenApiDialect kV3Dialect = OpenApiDialect::v3;
 
 void write_content(JsonWriter& json, std::span<const std::string_view> media_types, std::string_view definition) {
   json.key("content").object([&] {
     for (std::string_view media_type : media_types)
-      json.key(media_type).object([&] { write_reference(json.key("schema"), definition, kDialect); });
+      json.key(media_type).object([&] { write_reference(json.key("schema"), definition, kV3Dialect); });
   });
 }
 
@@ -33,7 +33,7 @@ void write_text_content(JsonWriter& json) {
       [&] { json.key("*/*").object([&] { json.key("schema").object([&] { json.member("type", "string"); }); }); });
 }
 
-void write_parameter(JsonWriter& json, std::string_view place, const ApiParameter& parameter) {
+void write_v3_parameter(JsonWriter& json, std::string_view place, const ApiParameter& parameter) {
   json.object([&] {
     json.member("name", parameter.name).member("in", place).member("description", parameter.description);
     if (place == "path") json.member("required", true);
@@ -41,7 +41,7 @@ void write_parameter(JsonWriter& json, std::string_view place, const ApiParamete
   });
 }
 
-void write_responses(JsonWriter& json, const ApiOperation& operation) {
+void write_v3_responses(JsonWriter& json, const ApiOperation& operation) {
   json.key("responses").object([&] {
     for (std::string_view code : operation.codes)
       json.key(code).object([&] {
@@ -67,27 +67,27 @@ void write_body(JsonWriter& json, const ApiOperation& operation) {
   });
 }
 
-void write_operation(JsonWriter& json, const ApiOperation& operation, const std::string& tag) {
+void write_v3_operation(JsonWriter& json, const ApiOperation& operation, const std::string& tag) {
   json.key(operation.method).object([&] {
     json.key("tags").array([&] { json.value(tag); });
     json.member("operationId", operation.id);
     if (!operation.parameters.empty())
       json.key("parameters").array([&] {
-        for (const ApiParameter& parameter : operation.parameters) write_parameter(json, "query", parameter);
+        for (const ApiParameter& parameter : operation.parameters) write_v3_parameter(json, "query", parameter);
       });
     write_body(json, operation);
-    write_responses(json, operation);
+    write_v3_responses(json, operation);
     write_what_it_does(json, operation);
   });
 }
 
 void write_path(JsonWriter& json, const ApiPath& path, const std::string& tag) {
   json.key(path.path).object([&] {
-    for (const ApiOperation& operation : path.operations) write_operation(json, operation, tag);
+    for (const ApiOperation& operation : path.operations) write_v3_operation(json, operation, tag);
     json.key("parameters").array([&] {
       for (std::string_view name : path.path_parameters)
-        write_parameter(json, "path", {name, "string", path_parameter_description(name)});
-      write_parameter(json, "query", {"pretty", "string", "true: indented output"});
+        write_v3_parameter(json, "path", {name, "string", path_parameter_description(name)});
+      write_v3_parameter(json, "query", {"pretty", "string", "true: indented output"});
     });
   });
 }
@@ -120,14 +120,14 @@ std::string document(const Registry& kinds, std::string_view group, std::string_
     json.key("components").object([&] {
       json.key("schemas").object([&] {
         for (std::string_view name : reachable_definitions(types_of(kinds, paths, group, version)))
-          write_definition(json.key(name), kinds, name, kDialect, host);
+          write_definition(json.key(name), kinds, name, kV3Dialect, host);
       });
     });
   });
   return json.take();
 }
 
-struct GroupVersion {
+struct DocumentVersion {
   std::string_view group, version;
 };
 
@@ -138,7 +138,7 @@ std::string hash_of(std::string_view text) { return net::sha256_hex(text, 32); }
 /// the snapshot: documents are made for their hashes once, and only the hashes are kept.
 struct DocumentIndex {
   struct Entry {
-    GroupVersion served;
+    DocumentVersion served;
     std::string hash;
   };
   std::map<std::string, Entry, std::less<>> entries;

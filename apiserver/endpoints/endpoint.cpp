@@ -37,7 +37,7 @@ std::int64_t resident_bytes() {
 }
 
 // "v1.36.3" -> "36".
-std::string minor_of(std::string_view version) {
+std::string minor_version_of(std::string_view version) {
   const auto first = version.find('.');
   const auto second = version.find('.', first + 1);
   return first == std::string_view::npos ? "0" : std::string(version.substr(first + 1, second - first - 1));
@@ -56,7 +56,7 @@ const Endpoint* find_endpoint(std::string_view path) {
 
 void serve_version(const ContextPtr& context) {
   const std::string& version = context->core->options.version;
-  const std::string minor = minor_of(version);
+  const std::string minor = minor_version_of(version);
   schema::Document body = schema::Document::object();
   const std::pair<std::string_view, std::string> members[] = {{"major", "1"},
                                                               {"minor", minor},

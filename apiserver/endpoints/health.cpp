@@ -4,12 +4,12 @@
 namespace sublet::apiserver {
 namespace {
 
-struct Check {
+struct HealthCheck {
   std::string_view name;
   bool ready_only;  // part of /readyz, not of /livez
   bool (*passes)(const ServerCore& core);
 };
-constexpr Check kChecks[] = {
+constexpr HealthCheck kChecks[] = {
     {"ping", false, [](const ServerCore&) { return true; }},
     {"store", false, [](const ServerCore& core) { return !core.store.stats().poisoned; }},
     {"poststarthook/start-system-namespaces", true, [](const ServerCore& core) { return core.ready.load(); }},

@@ -70,8 +70,8 @@ HostDescriptions::HostDescriptions(HostOpenApi ask, Clock& clock)
 HostDescriptions::~HostDescriptions() = default;
 
 void HostDescriptions::with_hashes(std::function<void(std::shared_ptr<const HostHashes>)> then) {
-  static const auto kNone = std::make_shared<const HostHashes>();
-  if (!impl_->ask) return then(kNone);
+  static const auto kNoDescriptions = std::make_shared<const HostHashes>();
+  if (!impl_->ask) return then(kNoDescriptions);
   bool ask_now = false;
   if (const auto known = impl_->known_or_wait(then, ask_now)) return then(known);
   if (!ask_now) return;

@@ -60,7 +60,7 @@ unsigned width_of(const RequestContext& context, const Attributes& attributes, c
   return std::clamp(seats, 1u, context.core->flow_control.widest(flow));
 }
 
-void refuse(RequestContext& context, const Flow& flow) {
+void refuse_too_many(RequestContext& context, const Flow& flow) {
   net::Headers headers = context.headers("text/plain; charset=utf-8");
   headers.add("Retry-After", std::to_string(context.core->flow_control.retry_after(flow)));
   headers.add("X-Content-Type-Options", "nosniff");
@@ -93,7 +93,7 @@ class Parked final : public ParkedRequest, public std::enable_shared_from_this<P
 
   void refuse(Refusal why) override {
     context_->sink->courier()->cancel(timer_);
-    if (why != Refusal::stopping) return apiserver::refuse(*context_, *flow_);
+    if (why != Refusal::stopping) return refuse_too_many(*context_, *flow_);
     Status status;
     status.reason = Reason::service_unavailable;
     status.message = "the server is shutting down";

@@ -5,20 +5,16 @@
 
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/authz/request_attributes.h"
+#include "apiserver/request/api_groups.h"
+#include "apiserver/request/user_names.h"
 #include "sublet/base/go_quoted.h"
+#include "sublet/base/text.h"
 
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::string_view kAccountPrefix = "system:serviceaccount:", kNodePrefix = "system:node:";
+constexpr std::string_view kNodePrefix = "system:node:";
 constexpr std::string_view kExtraPrefix = "impersonate-extra-";
-constexpr std::string_view kAuthentication = "authentication.k8s.io";
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
 
 // --- whom the headers name ---
 
@@ -31,7 +27,7 @@ std::string go_list(const std::vector<std::string>& words) {
 }
 
 // As Go shows the structure.
-std::string shown(const User& user) {
+std::string go_user_text(const User& user) {
   std::string text = "&user.DefaultInfo{Name:\"\", UID:" + go_quoted(user.uid) + ", Groups:" + go_list(user.groups) +
                      ", Extra:map[string][]string";
   if (user.extra.empty()) return text + "(nil)}";
@@ -54,14 +50,14 @@ Result<std::optional<User>> wanted_user(const net::Headers& headers) {
   for (const auto group : headers.all("Impersonate-Group")) user.groups.emplace_back(group);
   for (const auto& [name, value] : headers) {
     if (name.size() < kExtraPrefix.size()) continue;
-    const std::string spelled = lower(name);
+    const std::string spelled = to_lower(name);
     if (!spelled.starts_with(kExtraPrefix)) continue;
     const std::string key = spelled.substr(kExtraPrefix.size());
     add_extra(user, net::percent_decode(key).value_or(key), value);
   }
   if (!user.name.empty()) return std::optional<User>(std::move(user));
   if (user.uid.empty() && user.groups.empty() && user.extra.empty()) return std::optional<User>();
-  return bad_request("requested " + shown(user) + " without impersonating a user name");
+  return bad_request("requested " + go_user_text(user) + " without impersonating a user name");
 }
 
 // --- who may ---
@@ -70,8 +66,8 @@ struct Account {
   std::string_view namespace_name, name;
 };
 std::optional<Account> account_of(std::string_view user) {
-  if (!user.starts_with(kAccountPrefix)) return std::nullopt;
-  user.remove_prefix(kAccountPrefix.size());
+  if (!user.starts_with(kServiceAccountPrefix)) return std::nullopt;
+  user.remove_prefix(kServiceAccountPrefix.size());
   const auto colon = user.find(':');
   if (colon == std::string_view::npos || user.find(':', colon + 1) != std::string_view::npos) return std::nullopt;
   const Account account{user.substr(0, colon), user.substr(colon + 1)};
@@ -91,11 +87,11 @@ bool is_on_node(const User& asker, std::string_view node) {
   return false;
 }
 
-struct Mode {
+struct ImpersonationMode {
   std::string_view name;  // "": the plain verb
   bool (*applies)(const User& wanted, const User& asker);
 };
-constexpr Mode kModes[] = {
+constexpr ImpersonationMode kImpersonationModes[] = {
     {"associated-node",
      [](const User& wanted, const User& asker) {
        return is_name_only(wanted) && !node_of(wanted.name).empty() && account_of(asker.name) &&
@@ -109,9 +105,9 @@ constexpr Mode kModes[] = {
      [](const User& wanted, const User&) { return node_of(wanted.name).empty() && !account_of(wanted.name); }},
     {"", [](const User&, const User&) { return true; }}};
 
-class Check {
+class ImpersonationCheck {
  public:
-  Check(const RequestContext& context, const Mode& mode, const User& wanted)
+  ImpersonationCheck(const RequestContext& context, const ImpersonationMode& mode, const User& wanted)
       : authorizer_(context.core->authorizer),
         asker_(context.user),
         mode_(mode),
@@ -127,11 +123,11 @@ class Check {
     if (auto may = name(actual); !may) return fail(may.error());
     named_ = true;
     if (!wanted_.uid.empty())
-      if (auto may = ask(kAuthentication, "uids", wanted_.uid); !may) return fail(may.error());
+      if (auto may = ask(kAuthenticationGroup, "uids", wanted_.uid); !may) return fail(may.error());
     if (auto may = groups(); !may) return fail(may.error());
     for (const auto& [key, values] : wanted_.extra)
       for (const auto& value : values)
-        if (auto may = ask(kAuthentication, "userextras", value, key); !may) return fail(may.error());
+        if (auto may = ask(kAuthenticationGroup, "userextras", value, key); !may) return fail(may.error());
     if (actual.name == kAnonymousUser)
       join(actual, kUnauthenticatedGroup);
     else if (!is_in_group(actual, kUnauthenticatedGroup))
@@ -168,7 +164,7 @@ class Check {
     return authorizer_.check(asked);
   }
 
-  std::string_view users_group() const { return mode_.name.empty() ? std::string_view() : kAuthentication; }
+  std::string_view users_group() const { return mode_.name.empty() ? std::string_view() : kAuthenticationGroup; }
 
   Outcome name(User& actual) {
     Attributes asked = attributes(users_group(), "users", wanted_.name);
@@ -200,7 +196,7 @@ class Check {
 
   const Authorizer& authorizer_;
   const User& asker_;
-  const Mode& mode_;
+  const ImpersonationMode& mode_;
   const User& wanted_;
   const std::string verb_;
   bool named_ = false;
@@ -214,9 +210,9 @@ Outcome impersonate(RequestContext& context) {
   if (!*wanted) return {};
   const Attributes request = attributes_of(context);
   std::optional<Status> first;
-  for (const Mode& mode : kModes) {
+  for (const ImpersonationMode& mode : kImpersonationModes) {
     if (!mode.applies(**wanted, context.user)) continue;
-    Check check(context, mode, **wanted);
+    ImpersonationCheck check(context, mode, **wanted);
     auto actual = check.run(request);
     if (actual) {
       context.user = std::move(*actual);

@@ -23,17 +23,15 @@ namespace {
 constexpr std::size_t kBodyMax = 3 * 1024 * 1024;
 constexpr int kWritesInFlightMax = 1000;
 
-Status status_of(Reason reason, std::string message) {
+Status plain_status(Reason reason, std::string message) {
   Status status;
   status.reason = reason;
   status.message = std::move(message);
   return status;
 }
 
-Status no_such_resource() { return status_of(Reason::not_found, "the server could not find the requested resource"); }
-
-Status not_allowed() {
-  return status_of(Reason::method_not_allowed, "the server does not allow this method on the requested resource");
+Status no_such_resource() {
+  return plain_status(Reason::not_found, "the server could not find the requested resource");
 }
 
 std::string audit_id_of(const RequestContext& context) {
@@ -67,10 +65,10 @@ bool authenticate_request(RequestContext& context) {
     return false;
   }
   if (may_be_called(context.user.name, context)) return true;
-  reply_status(context, status_of(Reason::forbidden,
-                                  "\"" + context.user.name +
-                                      "\" is the name of a part of this virtual cluster, which nobody else may use: "
-                                      "not by a certificate, nor by a token, nor by impersonation"));
+  reply_status(context, plain_status(Reason::forbidden,
+                                     "\"" + context.user.name +
+                                         "\" is the name of a part of this virtual cluster, which nobody else may use: "
+                                         "not by a certificate, nor by a token, nor by impersonation"));
   return false;
 }
 
@@ -84,7 +82,7 @@ bool authorize_request(RequestContext& context) {
 bool is_write(Verb verb) { return verb != Verb::get && verb != Verb::list && verb != Verb::watch; }
 
 void refuse_for_now(RequestContext& context) {
-  Status status = status_of(Reason::too_many_requests, "too many requests, please try again later");
+  Status status = plain_status(Reason::too_many_requests, "too many requests, please try again later");
   status.retry_after_seconds = 1;
   reply_status(context, status);
 }
@@ -108,7 +106,7 @@ Outcome check_scope(const RequestContext& context) {
   if (info.has_namespace && !namespaced) return fail(no_such_resource());
   if (!namespaced || info.has_namespace) return {};
   if (!info.name.empty() && info.verb != Verb::watch) return fail(no_such_resource());
-  if (is_write(info.verb)) return fail(not_allowed());
+  if (is_write(info.verb)) return fail(method_not_allowed_status());
   return {};
 }
 
@@ -116,7 +114,7 @@ struct VerbRow {
   Verb verb;
   void (*run)(const ContextPtr& context);
 };
-constexpr VerbRow kVerbs[] = {
+constexpr VerbRow kVerbHandlers[] = {
     {Verb::get, get_object},       {Verb::list, list_objects},
     {Verb::watch, watch_objects},  {Verb::create, create_object},
     {Verb::update, update_object}, {Verb::patch, patch_object},
@@ -136,11 +134,11 @@ struct StreamRow {
   std::string_view subresource;
   void (*run)(const ContextPtr& context);
 };
-constexpr StreamRow kStreams[] = {{"log", pod_log},
-                                  {"exec", pod_connect},
-                                  {"attach", pod_connect},
-                                  {"portforward", pod_connect},
-                                  {"proxy", pod_proxy}};
+constexpr StreamRow kStreamHandlers[] = {{"log", pod_log},
+                                         {"exec", pod_connect},
+                                         {"attach", pod_connect},
+                                         {"portforward", pod_connect},
+                                         {"proxy", pod_proxy}};
 
 constexpr VerbRow kScaleVerbs[] = {{Verb::get, get_object}, {Verb::update, update_scale}, {Verb::patch, patch_scale}};
 
@@ -153,10 +151,10 @@ bool is_view(const RequestContext& context) {
 
 void dispatch_subresource(const ContextPtr& context) {
   if (!find_subresource(*context->route, context->info.subresource)) return reply_status(*context, no_such_resource());
-  for (const auto& row : kStreams)
+  for (const auto& row : kStreamHandlers)
     if (row.subresource == context->info.subresource) return row.run(context);
   if (!allows_verb(*context->route, context->info.subresource, verb_name(context->info.verb)))
-    return reply_status(*context, not_allowed());
+    return reply_status(*context, method_not_allowed_status());
   if (context->info.verb == Verb::create) return post_to_subresource(context);
   if (context->info.subresource == "scale")
     for (const auto& row : kScaleVerbs)
@@ -188,14 +186,14 @@ void dispatch_verb(const ContextPtr& context) {
   if (!info.subresource.empty() && !find_subresource(*context->route, info.subresource))
     return reply_status(*context, no_such_resource());
   if (!allows_verb(*context->route, info.subresource, verb_name(info.verb)))
-    return reply_status(*context, not_allowed());
-  if (info.verb == Verb::create && !info.name.empty()) return reply_status(*context, not_allowed());
+    return reply_status(*context, method_not_allowed_status());
+  if (info.verb == Verb::create && !info.name.empty()) return reply_status(*context, method_not_allowed_status());
   if (info.verb == Verb::create && info.group.empty() && info.resource == "bindings") return post_binding(context);
   if (info.verb == Verb::create && review_for(context->storage().group, context->storage().resource))
     return answer_review(context);
-  for (const auto& row : kVerbs)
+  for (const auto& row : kVerbHandlers)
     if (row.verb == info.verb) return run_verb(context, row.run);
-  reply_status(*context, not_allowed());
+  reply_status(*context, method_not_allowed_status());
 }
 
 bool negotiate_output(RequestContext& context) {
@@ -213,9 +211,9 @@ bool negotiate_output(RequestContext& context) {
   if (rows == "Object") context.output.row_object = RowObject::object;
   if (rows == "None") context.output.row_object = RowObject::none;
   if (rows.empty() || rows == "Metadata" || rows == "Object" || rows == "None") return true;
-  reply_status(context, status_of(Reason::bad_request,
-                                  "Unable to convert to Table as requested: includeObject: Invalid value: \"" +
-                                      std::string(rows) + "\": must be 'Metadata', 'Object', 'None', or empty"));
+  reply_status(context, plain_status(Reason::bad_request,
+                                     "Unable to convert to Table as requested: includeObject: Invalid value: \"" +
+                                         std::string(rows) + "\": must be 'Metadata', 'Object', 'None', or empty"));
   return false;
 }
 
@@ -229,8 +227,8 @@ void handle_resource(const ContextPtr& context) {
   if (auto fits = check_scope(*context); !fits) return reply_status(*context, fits.error());
   if (is_write(context->info.verb)) {
     if (context->request.body.size() > kBodyMax)
-      return reply_status(*context, status_of(Reason::request_entity_too_large,
-                                              "Request entity too large: limit is " + std::to_string(kBodyMax)));
+      return reply_status(*context, plain_status(Reason::request_entity_too_large,
+                                                 "Request entity too large: limit is " + std::to_string(kBodyMax)));
     if (!admit_write(*context)) return;
   }
   when_ready(context, dispatch_verb);
@@ -241,7 +239,7 @@ void serve(const ContextPtr& context) {
   const Endpoint* endpoint = find_endpoint(context->info.path);
   if (!endpoint) return reply_status(*context, no_such_resource());
   if (context->request.method != "GET" && context->request.method != "HEAD")
-    return reply_status(*context, not_allowed());
+    return reply_status(*context, method_not_allowed_status());
   endpoint->serve(context);
 }
 
@@ -264,7 +262,7 @@ void serve_with_seat(const ContextPtr& context) {
   });
 }
 
-void go_on(const ContextPtr& context) {
+void continue_pipeline(const ContextPtr& context) {
   if (authenticate_request(*context)) with_seat(context, serve_with_seat);
 }
 
@@ -273,8 +271,9 @@ bool waits_for_keys(const ContextPtr& context) {
   const auto& configured = context->core->options.authentication;
   if (!configured) return false;
   const auto token = presented_token(context->request);
-  return !token.empty() &&
-         configured->wait_for_keys(token, [context] { context->sink->courier()->post([context] { go_on(context); }); });
+  return !token.empty() && configured->wait_for_keys(token, [context] {
+    context->sink->courier()->post([context] { continue_pipeline(context); });
+  });
 }
 
 }  // namespace
@@ -285,7 +284,7 @@ void handle_request(const std::shared_ptr<ServerCore>& core, net::Request reques
   context->received = core->clock.steady_now();
   context->audit_id = audit_id_of(*context);
   context->info = parse_request_info(context->request, context->query);
-  if (!waits_for_keys(context)) go_on(context);
+  if (!waits_for_keys(context)) continue_pipeline(context);
 }
 
 }  // namespace sublet::apiserver

@@ -15,7 +15,7 @@ using schema::Document;
 
 constexpr std::string_view kSchemaPrefix = "flowschemas.flowcontrol.apiserver.k8s.io/",
                            kLevelPrefix = "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io/";
-constexpr std::string_view kPrefixes[] = {kLevelPrefix, kSchemaPrefix};
+constexpr std::string_view kFlowPrefixes[] = {kLevelPrefix, kSchemaPrefix};
 constexpr std::string_view kExempt = "exempt";
 constexpr std::size_t kNamedMax = 64;  // schemas and levels with figures of their own; a tenant may make more
 
@@ -99,7 +99,7 @@ FlowControl::FlowControl(store::Store& store, Clock& clock, std::int64_t seats,
     else
       imagined_levels_.push_back(LevelSpec::read(root));
   }
-  for (const auto prefix : kPrefixes) {
+  for (const auto prefix : kFlowPrefixes) {
     auto [snapshot, subscription] =
         store.snapshot_and_watch(prefix, store::watch_events([this](const auto& events) { take(events); }));
     following_.push_back(std::move(subscription));

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <functional>
 
+#include "apiserver/request/user_names.h"
+
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
 
-constexpr std::string_view kAll = "*", kAccountPrefix = "system:serviceaccount:";
+constexpr std::string_view kAnyEntry = "*";
 
 // `pods/status` without putting it together.
 bool is_resource_of(std::string_view entry, const Attributes& attributes) {
@@ -19,7 +21,7 @@ bool is_resource_of(std::string_view entry, const Attributes& attributes) {
 }
 
 bool covers_path(std::string_view rule, std::string_view path) {
-  if (rule == kAll || rule == path) return true;
+  if (rule == kAnyEntry || rule == path) return true;
   if (rule.ends_with('*')) rule.remove_suffix(1);
   if (rule.ends_with('/')) return path.starts_with(rule);
   return path.size() > rule.size() && path.starts_with(rule) && path[rule.size()] == '/';
@@ -30,7 +32,7 @@ bool covers_path(std::string_view rule, std::string_view path) {
 FlowSchema::Names FlowSchema::Names::read(const Value& list) {
   Names names;
   for (const Value entry : list) names.names.push_back(entry.string());
-  names.all = names.names.size() == 1 && names.names[0] == kAll;
+  names.all = names.names.size() == 1 && names.names[0] == kAnyEntry;
   return names;
 }
 
@@ -41,19 +43,19 @@ bool FlowSchema::Names::contains(std::string_view wanted) const {
 bool FlowSchema::Subject::is(const User& user) const {
   switch (kind) {
     case SubjectKind::user:
-      return name == kAll || name == user.name;
+      return name == kAnyEntry || name == user.name;
     case SubjectKind::group:
-      return name == kAll || is_in_group(user, name);
+      return name == kAnyEntry || is_in_group(user, name);
     case SubjectKind::account:
       break;
   }
   std::string_view rest = user.name;
-  if (!rest.starts_with(kAccountPrefix)) return false;
-  rest.remove_prefix(kAccountPrefix.size());
+  if (!rest.starts_with(kServiceAccountPrefix)) return false;
+  rest.remove_prefix(kServiceAccountPrefix.size());
   if (!rest.starts_with(namespace_name)) return false;
   rest.remove_prefix(namespace_name.size());
   if (!rest.starts_with(':')) return false;
-  return name == kAll || rest.substr(1) == name;
+  return name == kAnyEntry || rest.substr(1) == name;
 }
 
 bool FlowSchema::ResourceRule::matches(const Attributes& attributes) const {

@@ -12,12 +12,12 @@ using Seconds = std::chrono::duration<double>;
 constexpr double kGuessMax = 1;        // seconds: a flow whose requests take long is not put off for longer
 constexpr double kWidestShare = 0.15;  // of its level's seats, for one request
 constexpr unsigned kWidest = 100;      // seats
-constexpr std::int64_t kHandMax = 60, kQueuesMax = 100'000;  // upstream's limits on memory and hash bits
+constexpr std::int64_t kLevelHandMax = 60, kLevelQueuesMax = 100'000;  // upstream's limits on memory and hash bits
 constexpr int kRetryAfterMax = 32;
 
-double seconds_of(SteadyTime time) { return Seconds(time.time_since_epoch()).count(); }
+double steady_seconds(SteadyTime time) { return Seconds(time.time_since_epoch()).count(); }
 
-std::optional<std::int64_t> number_of(const Value& value) {
+std::optional<std::int64_t> optional_integer(const Value& value) {
   return value ? std::optional(value.integer()) : std::nullopt;
 }
 
@@ -29,15 +29,16 @@ LevelSpec LevelSpec::read(const Value& object) {
   made.uid = object["metadata"]["uid"].string();
   made.exempt = object["spec"]["type"].text() == "Exempt";
   const Value form = object["spec"][made.exempt ? "exempt" : "limited"];
-  made.shares = number_of(form["nominalConcurrencyShares"]).value_or(made.exempt ? 0 : 30);
-  made.lendable_percent = number_of(form["lendablePercent"]).value_or(0);
-  made.borrowing_percent = number_of(form["borrowingLimitPercent"]);
+  made.shares = optional_integer(form["nominalConcurrencyShares"]).value_or(made.exempt ? 0 : 30);
+  made.lendable_percent = optional_integer(form["lendablePercent"]).value_or(0);
+  made.borrowing_percent = optional_integer(form["borrowingLimitPercent"]);
   const Value response = form["limitResponse"];
   made.queuing = response["type"].text() == "Queue";
   const Value queuing = response["queuing"];
-  made.queues = std::clamp<std::int64_t>(number_of(queuing["queues"]).value_or(64), 1, kQueuesMax);
-  made.hand = std::clamp<std::int64_t>(number_of(queuing["handSize"]).value_or(8), 1, std::min(kHandMax, made.queues));
-  made.length = number_of(queuing["queueLengthLimit"]).value_or(50);
+  made.queues = std::clamp<std::int64_t>(optional_integer(queuing["queues"]).value_or(64), 1, kLevelQueuesMax);
+  made.hand = std::clamp<std::int64_t>(optional_integer(queuing["handSize"]).value_or(8), 1,
+                                       std::min(kLevelHandMax, made.queues));
+  made.length = optional_integer(queuing["queueLengthLimit"]).value_or(50);
   return made;
 }
 
@@ -57,7 +58,7 @@ std::string_view refusal_name(Refusal why) {
 
 void deal(std::uint64_t flow, std::int64_t queues, std::int64_t hand, std::vector<int>& into) {
   into.clear();
-  std::int64_t remainders[kHandMax] = {};
+  std::int64_t remainders[kLevelHandMax] = {};
   for (std::int64_t i = 0; i < hand; ++i) {
     const auto left = static_cast<std::uint64_t>(queues - i);
     remainders[i] = static_cast<std::int64_t>(flow % left);
@@ -118,7 +119,7 @@ double PriorityLevel::Queue::reached(double second) const {
 double PriorityLevel::waiting_since(SteadyTime now) const {
   double least = virtual_now_;
   for (const Queue& queue : queues_)
-    if (!queue.requests.empty()) least = std::min(least, queue.reached(seconds_of(now)));
+    if (!queue.requests.empty()) least = std::min(least, queue.reached(steady_seconds(now)));
   return least;
 }
 
@@ -131,7 +132,7 @@ void PriorityLevel::enter(Queue& queue, SteadyTime now) {
 
 void PriorityLevel::begin(Queue& queue, unsigned seats, SteadyTime now) {
   queue.used_seats += seats;
-  queue.begun += seats * seconds_of(now);
+  queue.begun += seats * steady_seconds(now);
   counted_ += seats;
   in_use_ += seats;
 }
@@ -165,7 +166,7 @@ const ParkedRequest* PriorityLevel::next(SteadyTime now) {
   if (waiting_ == 0) return nullptr;
   advance(now);
   double least = 0;
-  const double second = seconds_of(now);
+  const double second = steady_seconds(now);
   next_ = -1;
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     const std::size_t at = (turn_ + i) % queues_.size();
@@ -203,7 +204,7 @@ void PriorityLevel::give_back(unsigned seats, int queue, SteadyTime::duration wo
     const double took = Seconds(worked).count();
     Queue& of = queues_[static_cast<std::size_t>(queue)];
     of.used_seats -= seats;
-    of.begun = of.used_seats == 0 ? 0 : of.begun - seats * (seconds_of(now) - took);
+    of.begun = of.used_seats == 0 ? 0 : of.begun - seats * (steady_seconds(now) - took);
     of.starts += took * seats;
     of.guess = std::clamp(took, kGuess, kGuessMax);
     counted_ -= seats;

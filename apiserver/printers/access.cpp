@@ -1,6 +1,7 @@
 // Who may do what, and what watches over it: bindings, certificates, webhooks, admission policies, API services.
 #include "apiserver/printers/cells.h"
 #include "apiserver/printers/families.h"
+#include "apiserver/request/api_groups.h"
 #include "sublet/kube/conditions.h"
 
 namespace sublet::apiserver {
@@ -24,7 +25,7 @@ std::string subjects_of(const Value& subjects, std::string_view kind) {
     std::string name = subject["name"].string();
     parts.push_back(kind == "ServiceAccount" ? subject["namespace"].string() + "/" + name : name);
   }
-  return joined(parts, ", ");
+  return join(parts, ", ");
 }
 
 void binding_cells(const Value& object, WallTime now, Value row) {
@@ -89,7 +90,7 @@ std::string param_kind(const Value& kind) {
 }
 
 template <bool mutating>
-void policy_cells(const Value& object, WallTime now, Value row) {
+void admission_policy_cells(const Value& object, WallTime now, Value row) {
   Value spec = object["spec"];
   std::size_t rules = spec[mutating ? "mutations" : "validations"].size();
   Cells cells(object, now, row);
@@ -110,7 +111,7 @@ std::string selector_struct(const Value& selector) {
   made += "},MatchExpressions:[]LabelSelectorRequirement{";
   for (Value expression : selector["matchExpressions"])
     made += "LabelSelectorRequirement{Key:" + expression["key"].string() +
-            ",Operator:" + expression["operator"].string() + ",Values:[" + joined(texts_of(expression["values"]), " ") +
+            ",Operator:" + expression["operator"].string() + ",Values:[" + join(texts_of(expression["values"]), " ") +
             "],},";
   return made + "},}";
 }
@@ -152,24 +153,23 @@ void api_service_cells(const Value& object, WallTime now, Value row) {
   cells.text(availability(object["status"])).age();
 }
 
-constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
-constexpr std::string_view kAdmission = "admissionregistration.k8s.io";
-constexpr Printer kPrinters[] = {
-    {kRbac, "rolebindings", kBindingColumns, binding_cells},
-    {kRbac, "clusterrolebindings", kBindingColumns, binding_cells},
+constexpr Printer kAccessPrinters[] = {
+    {kRbacGroup, "rolebindings", kBindingColumns, binding_cells},
+    {kRbacGroup, "clusterrolebindings", kBindingColumns, binding_cells},
     {"certificates.k8s.io", "certificatesigningrequests", kCsrColumns, csr_cells},
     {"certificates.k8s.io", "clustertrustbundles", kTrustBundleColumns, trust_bundle_cells},
-    {kAdmission, "mutatingwebhookconfigurations", kWebhookColumns, webhook_cells},
-    {kAdmission, "validatingwebhookconfigurations", kWebhookColumns, webhook_cells},
-    {kAdmission, "validatingadmissionpolicies", kValidatingPolicyColumns, policy_cells<false>},
-    {kAdmission, "mutatingadmissionpolicies", kMutatingPolicyColumns, policy_cells<true>},
-    {kAdmission, "validatingadmissionpolicybindings", kPolicyBindingColumns, policy_binding_cells},
-    {kAdmission, "mutatingadmissionpolicybindings", kPolicyBindingColumns, policy_binding_cells},
+    {kAdmissionRegistrationGroup, "mutatingwebhookconfigurations", kWebhookColumns, webhook_cells},
+    {kAdmissionRegistrationGroup, "validatingwebhookconfigurations", kWebhookColumns, webhook_cells},
+    {kAdmissionRegistrationGroup, "validatingadmissionpolicies", kValidatingPolicyColumns,
+     admission_policy_cells<false>},
+    {kAdmissionRegistrationGroup, "mutatingadmissionpolicies", kMutatingPolicyColumns, admission_policy_cells<true>},
+    {kAdmissionRegistrationGroup, "validatingadmissionpolicybindings", kPolicyBindingColumns, policy_binding_cells},
+    {kAdmissionRegistrationGroup, "mutatingadmissionpolicybindings", kPolicyBindingColumns, policy_binding_cells},
     {"apiregistration.k8s.io", "apiservices", kApiServiceColumns, api_service_cells},
 };
 
 }  // namespace
 
-std::span<const Printer> access_printers() { return kPrinters; }
+std::span<const Printer> access_printers() { return kAccessPrinters; }
 
 }  // namespace sublet::apiserver

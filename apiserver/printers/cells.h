@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "apiserver/printers/printer.h"
+#include "apiserver/request/members.h"
+#include "sublet/base/text.h"
 
 namespace sublet::apiserver {
 
@@ -17,6 +19,7 @@ inline constexpr std::string_view kUnknown = "<unknown>";
 
 inline constexpr Column kNameColumn{"Name", "string", "name", "Name of the object, unique in its namespace"};
 inline constexpr Column kAgeColumn{"Age", "string", "", "Time since the object was created"};
+inline constexpr Column kNameAndAgeColumns[] = {kNameColumn, kAgeColumn};
 inline constexpr Column kContainersColumn{"Containers", "string", "", "Names of the template's containers", 1};
 inline constexpr Column kImagesColumn{"Images", "string", "", "Images of the template's containers", 1};
 inline constexpr Column kSelectorColumn{"Selector", "string", "", "Labels of the pods that belong to it", 1};
@@ -53,9 +56,9 @@ class Cells {
   schema::Value row_;
 };
 
-std::string joined(const std::vector<std::string>& parts, std::string_view separator);
-/// The texts of a list of strings.
-std::vector<std::string> texts_of(const schema::Value& list);
+/// The cells of kNameAndAgeColumns.
+void name_and_age_cells(const schema::Value& object, WallTime now, schema::Value row);
+
 /// The first parts, and how many more there are: "a,b,c + 2 more...".
 std::string clipped(const std::vector<std::string>& parts, std::size_t most, std::string_view separator = ",");
 /// "a=1,b=2" of a map of labels, by key; "<none>" for an empty one.

@@ -44,7 +44,7 @@ std::string node_roles(const Value& node) {
     if (key.starts_with(kPrefix) && key.size() > kPrefix.size()) roles.emplace(key.substr(kPrefix.size()));
     if (key == "kubernetes.io/role" && !label.text().empty()) roles.emplace(label.text());
   }
-  return joined({roles.begin(), roles.end()}, ",");
+  return join(roles, ",");
 }
 
 std::string node_address(const Value& node, std::string_view type) {
@@ -234,7 +234,7 @@ void priority_level_cells(const Value& object, WallTime now, Value row) {
   cells.age();
 }
 
-constexpr Printer kPrinters[] = {
+constexpr Printer kClusterPrinters[] = {
     {"", "nodes", kNodeColumns, node_cells},
     {"", "namespaces", kNamespaceColumns, namespace_cells},
     {"", "events", kEventColumns, event_cells},
@@ -249,6 +249,6 @@ constexpr Printer kPrinters[] = {
 
 }  // namespace
 
-std::span<const Printer> cluster_printers() { return kPrinters; }
+std::span<const Printer> cluster_printers() { return kClusterPrinters; }
 
 }  // namespace sublet::apiserver

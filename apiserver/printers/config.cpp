@@ -48,10 +48,10 @@ void quota_cells(const Value& object, WallTime now, Value row) {
     std::string used = status["used"][resource].string("0");
     (resource.starts_with("limits.") ? limits : requests).push_back(resource + ": " + used + "/" + allowed);
   }
-  Cells(object, now, row).name().text(joined(requests, ", ")).text(joined(limits, ", ")).age();
+  Cells(object, now, row).name().text(join(requests, ", ")).text(join(limits, ", ")).age();
 }
 
-constexpr Printer kPrinters[] = {
+constexpr Printer kConfigPrinters[] = {
     {"", "configmaps", kConfigMapColumns, config_map_cells},
     {"", "secrets", kSecretColumns, secret_cells},
     {"", "serviceaccounts", kServiceAccountColumns, service_account_cells},
@@ -60,6 +60,6 @@ constexpr Printer kPrinters[] = {
 
 }  // namespace
 
-std::span<const Printer> config_printers() { return kPrinters; }
+std::span<const Printer> config_printers() { return kConfigPrinters; }
 
 }  // namespace sublet::apiserver

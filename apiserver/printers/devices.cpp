@@ -1,17 +1,14 @@
 // Dynamic resource allocation: classes of devices, claims on them, and what nodes offer.
 #include "apiserver/printers/cells.h"
 #include "apiserver/printers/families.h"
+#include "apiserver/request/api_groups.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
 
-constexpr Column kPlainColumns[] = {kNameColumn, kAgeColumn};
-
-void plain_cells(const Value& object, WallTime now, Value row) { Cells(object, now, row).name().age(); }
-
-constexpr Column kClaimColumns[] = {
+constexpr Column kDeviceClaimColumns[] = {
     kNameColumn, {"State", "string", "", "Whether it is allocated, reserved or being deleted"}, kAgeColumn};
 
 std::string claim_state(const Value& object) {
@@ -25,14 +22,14 @@ std::string claim_state(const Value& object) {
   } else if (!deleted) {
     states.emplace_back("pending");
   }
-  return joined(states, ",");
+  return join(states, ",");
 }
 
-void claim_cells(const Value& object, WallTime now, Value row) {
+void device_claim_cells(const Value& object, WallTime now, Value row) {
   Cells(object, now, row).name().text(claim_state(object)).age();
 }
 
-constexpr Column kSliceColumns[] = {
+constexpr Column kDeviceSliceColumns[] = {
     kNameColumn,
     {"Node", "string", "", "Node that has the devices"},
     {"Driver", "string", "", "Driver that offers them"},
@@ -40,22 +37,21 @@ constexpr Column kSliceColumns[] = {
     kAgeColumn,
 };
 
-void slice_cells(const Value& object, WallTime now, Value row) {
+void device_slice_cells(const Value& object, WallTime now, Value row) {
   Value spec = object["spec"];
   Cells cells(object, now, row);
   cells.name().text(spec["nodeName"].text()).text(spec["driver"].text()).text(spec["pool"]["name"].text()).age();
 }
 
-constexpr std::string_view kGroup = "resource.k8s.io";
-constexpr Printer kPrinters[] = {
-    {kGroup, "deviceclasses", kPlainColumns, plain_cells},
-    {kGroup, "resourceclaims", kClaimColumns, claim_cells},
-    {kGroup, "resourceclaimtemplates", kPlainColumns, plain_cells},
-    {kGroup, "resourceslices", kSliceColumns, slice_cells},
+constexpr Printer kDevicePrinters[] = {
+    {kResourceApiGroup, "deviceclasses", kNameAndAgeColumns, name_and_age_cells},
+    {kResourceApiGroup, "resourceclaims", kDeviceClaimColumns, device_claim_cells},
+    {kResourceApiGroup, "resourceclaimtemplates", kNameAndAgeColumns, name_and_age_cells},
+    {kResourceApiGroup, "resourceslices", kDeviceSliceColumns, device_slice_cells},
 };
 
 }  // namespace
 
-std::span<const Printer> device_printers() { return kPrinters; }
+std::span<const Printer> device_printers() { return kDevicePrinters; }
 
 }  // namespace sublet::apiserver

@@ -1,15 +1,12 @@
 // Gangs: groups of pods that are scheduled together, and the workloads that they are made of.
 #include "apiserver/printers/cells.h"
 #include "apiserver/printers/families.h"
+#include "apiserver/request/api_groups.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
-
-constexpr Column kPlainColumns[] = {kNameColumn, kAgeColumn};
-
-void plain_cells(const Value& object, WallTime now, Value row) { Cells(object, now, row).name().age(); }
 
 constexpr Column kGroupColumns[] = {
     kNameColumn,
@@ -40,14 +37,13 @@ void group_cells(const Value& object, WallTime now, Value row) {
       .age();
 }
 
-constexpr std::string_view kGroup = "scheduling.k8s.io";
-constexpr Printer kPrinters[] = {
-    {kGroup, "podgroups", kGroupColumns, group_cells},
-    {kGroup, "workloads", kPlainColumns, plain_cells},
+constexpr Printer kGroupPrinters[] = {
+    {kSchedulingGroup, "podgroups", kGroupColumns, group_cells},
+    {kSchedulingGroup, "workloads", kNameAndAgeColumns, name_and_age_cells},
 };
 
 }  // namespace
 
-std::span<const Printer> group_printers() { return kPrinters; }
+std::span<const Printer> group_printers() { return kGroupPrinters; }
 
 }  // namespace sublet::apiserver

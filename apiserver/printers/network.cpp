@@ -40,7 +40,7 @@ std::string external_address(const Value& object) {
   std::vector<std::string> addresses;
   if (balanced) addresses = balancer_addresses(object["status"]["loadBalancer"]);
   for (Value address : spec["externalIPs"]) addresses.push_back(address.string());
-  if (!addresses.empty()) return joined(addresses, ",");
+  if (!addresses.empty()) return join(addresses, ",");
   return balanced ? "<pending>" : std::string(kNone);
 }
 
@@ -51,7 +51,7 @@ std::string service_ports(const Value& ports) {
     if (port["nodePort"].integer() > 0) text += ":" + std::to_string(port["nodePort"].integer());
     parts.push_back(text + "/" + port["protocol"].string());
   }
-  return joined(parts, ",");
+  return join(parts, ",");
 }
 
 void service_cells(const Value& object, WallTime now, Value row) {
@@ -87,7 +87,7 @@ void endpoints_cells(const Value& object, WallTime now, Value row) {
   Cells(object, now, row).name().text(endpoints_text(object["subsets"])).age();
 }
 
-constexpr Column kSliceColumns[] = {
+constexpr Column kEndpointSliceColumns[] = {
     kNameColumn,
     {"AddressType", "string", "", "Family of the addresses"},
     {"Ports", "string", "", "Ports of every endpoint"},
@@ -113,7 +113,7 @@ std::string slice_addresses(const Value& endpoints) {
   return clipped(parts, 3);
 }
 
-void slice_cells(const Value& object, WallTime now, Value row) {
+void endpoint_slice_cells(const Value& object, WallTime now, Value row) {
   Cells cells(object, now, row);
   cells.name().text(object["addressType"].text()).text_or(slice_ports(object["ports"]), kUnset);
   cells.text_or(slice_addresses(object["endpoints"]), kUnset).age();
@@ -138,14 +138,14 @@ std::string ingress_hosts(const Value& rules) {
     if (!more && !rule["host"].text().empty()) hosts.push_back(rule["host"].string());
   }
   if (hosts.empty()) return "*";
-  return joined(hosts, ",") + (more ? " + " + std::to_string(rules.size() - kMost) + " more..." : "");
+  return join(hosts, ",") + (more ? " + " + std::to_string(rules.size() - kMost) + " more..." : "");
 }
 
 void ingress_cells(const Value& object, WallTime now, Value row) {
   Value spec = object["spec"];
   Cells cells(object, now, row);
   cells.name().text(spec["ingressClassName"].text(kNone)).text(ingress_hosts(spec["rules"]));
-  cells.text(joined(balancer_addresses(object["status"]["loadBalancer"]), ","));
+  cells.text(join(balancer_addresses(object["status"]["loadBalancer"]), ","));
   cells.text(spec["tls"].empty() ? "80" : "80, 443").age();
 }
 
@@ -173,7 +173,7 @@ void ingress_class_cells(const Value& object, WallTime now, Value row) {
 constexpr Column kPolicyColumns[] = {
     kNameColumn, {"Pod-Selector", "string", "", "Labels of the pods that it is for"}, kAgeColumn};
 
-void policy_cells(const Value& object, WallTime now, Value row) {
+void network_policy_cells(const Value& object, WallTime now, Value row) {
   Cells(object, now, row).name().text(selector_or_none(object["spec"]["podSelector"])).age();
 }
 
@@ -181,7 +181,7 @@ constexpr Column kServiceCidrColumns[] = {
     kNameColumn, {"CIDRs", "string", "", "Ranges that addresses are taken from"}, kAgeColumn};
 
 void service_cidr_cells(const Value& object, WallTime now, Value row) {
-  Cells(object, now, row).name().text(joined(texts_of(object["spec"]["cidrs"]), ",")).age();
+  Cells(object, now, row).name().text(join(texts_of(object["spec"]["cidrs"]), ",")).age();
 }
 
 constexpr Column kAddressColumns[] = {kNameColumn, {"ParentRef", "string", "", "Object that uses the address"}};
@@ -200,19 +200,19 @@ void address_cells(const Value& object, WallTime now, Value row) {
   Cells(object, now, row).name().text(parent_text(object["spec"]["parentRef"]));
 }
 
-constexpr Printer kPrinters[] = {
+constexpr Printer kNetworkPrinters[] = {
     {"", "services", kServiceColumns, service_cells},
     {"", "endpoints", kEndpointsColumns, endpoints_cells},
-    {"discovery.k8s.io", "endpointslices", kSliceColumns, slice_cells},
+    {"discovery.k8s.io", "endpointslices", kEndpointSliceColumns, endpoint_slice_cells},
     {"networking.k8s.io", "ingresses", kIngressColumns, ingress_cells},
     {"networking.k8s.io", "ingressclasses", kIngressClassColumns, ingress_class_cells},
-    {"networking.k8s.io", "networkpolicies", kPolicyColumns, policy_cells},
+    {"networking.k8s.io", "networkpolicies", kPolicyColumns, network_policy_cells},
     {"networking.k8s.io", "servicecidrs", kServiceCidrColumns, service_cidr_cells},
     {"networking.k8s.io", "ipaddresses", kAddressColumns, address_cells},
 };
 
 }  // namespace
 
-std::span<const Printer> network_printers() { return kPrinters; }
+std::span<const Printer> network_printers() { return kNetworkPrinters; }
 
 }  // namespace sublet::apiserver

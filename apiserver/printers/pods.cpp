@@ -204,13 +204,13 @@ void pod_template_cells(const Value& object, WallTime now, Value row) {
   Cells(object, now, row).name().containers(pod["spec"]["containers"]).text(labels_text(pod["metadata"]["labels"]));
 }
 
-constexpr Printer kPrinters[] = {
+constexpr Printer kPodPrinters[] = {
     {"", "pods", kPodColumns, pod_cells, pod_conditions},
     {"", "podtemplates", kPodTemplateColumns, pod_template_cells},
 };
 
 }  // namespace
 
-std::span<const Printer> pod_printers() { return kPrinters; }
+std::span<const Printer> pod_printers() { return kPodPrinters; }
 
 }  // namespace sublet::apiserver

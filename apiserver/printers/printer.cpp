@@ -8,13 +8,13 @@ namespace {
 
 using schema::Value;
 
-constexpr Column kPlainColumns[] = {kNameColumn, {"Created At", "date", "", "When the object was created"}};
+constexpr Column kDefaultColumns[] = {kNameColumn, {"Created At", "date", "", "When the object was created"}};
 
-void plain_cells(const Value& object, WallTime now, Value row) {
+void default_cells(const Value& object, WallTime now, Value row) {
   Cells(object, now, row).name().text(object["metadata"]["creationTimestamp"].text());
 }
 
-constexpr Printer kPlain{"", "", kPlainColumns, plain_cells};
+constexpr Printer kDefaultPrinter{"", "", kDefaultColumns, default_cells};
 
 // As upstream shows custom resources that name no columns.
 constexpr Column kCustomColumns[] = {kNameColumn, {"Age", "date", "", "When the object was created"}};
@@ -24,9 +24,9 @@ void custom_cells(const Value& object, WallTime now, Value row) { Cells(object, 
 constexpr Printer kCustom{"", "", kCustomColumns, custom_cells};
 
 using Family = std::span<const Printer> (*)();
-constexpr Family kFamilies[] = {pod_printers,     cluster_printers,  config_printers,
-                                network_printers, workload_printers, storage_printers,
-                                access_printers,  device_printers,   group_printers};
+constexpr Family kPrinterFamilies[] = {pod_printers,     cluster_printers,  config_printers,
+                                       network_printers, workload_printers, storage_printers,
+                                       access_printers,  device_printers,   group_printers};
 
 /// One unit while it tells enough, two while the smaller one still matters: "119s", "5m30s", "3h", "2d3h".
 std::string with_rest(std::int64_t large, std::string_view large_unit, std::int64_t small,
@@ -43,10 +43,10 @@ const Printer* Printer::row_of(const schema::ResourceFacts& facts) {
 }
 
 const Printer& printer_for(std::string_view group, std::string_view resource) {
-  for (Family family : kFamilies)
+  for (Family family : kPrinterFamilies)
     for (const Printer& printer : family())
       if (printer.resource == resource && printer.group == group) return printer;
-  return kPlain;
+  return kDefaultPrinter;
 }
 
 std::string human_duration(std::chrono::seconds duration) {

@@ -1,6 +1,7 @@
 // Volumes, claims, storage classes and what CSI adds.
 #include "apiserver/printers/cells.h"
 #include "apiserver/printers/families.h"
+#include "apiserver/request/api_groups.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -11,18 +12,18 @@ using schema::Value;
 struct AccessMode {
   std::string_view name, text;
 };
-constexpr AccessMode kAccessModes[] = {
+constexpr AccessMode kAccessModeTexts[] = {
     {"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}};
 
 std::string access_modes(const Value& modes) {
   std::vector<std::string> parts;
-  for (const AccessMode& mode : kAccessModes)
+  for (const AccessMode& mode : kAccessModeTexts)
     for (Value item : modes)
       if (item.text() == mode.name) {
         parts.emplace_back(mode.text);
         break;
       }
-  return joined(parts, ",");
+  return join(parts, ",");
 }
 
 /// The class of a volume or claim: an annotation from before the field was there has the first word.
@@ -59,7 +60,7 @@ void volume_cells(const Value& object, WallTime now, Value row) {
   cells.text(object["status"]["reason"].text()).age().text(spec["volumeMode"].text(kUnset));
 }
 
-constexpr Column kClaimColumns[] = {
+constexpr Column kVolumeClaimColumns[] = {
     kNameColumn,
     {"Status", "string", "", "Whether the claim is bound"},
     {"Volume", "string", "", "Volume that it is bound to"},
@@ -71,7 +72,7 @@ constexpr Column kClaimColumns[] = {
     {"VolumeMode", "string", "", "Filesystem or Block", 1},
 };
 
-void claim_cells(const Value& object, WallTime now, Value row) {
+void volume_claim_cells(const Value& object, WallTime now, Value row) {
   Value spec = object["spec"], status = object["status"];
   bool bound = !spec["volumeName"].text().empty();
   Cells cells(object, now, row);
@@ -90,14 +91,14 @@ constexpr Column kClassColumns[] = {
     kAgeColumn,
 };
 
-bool default_class(const Value& object) {
+bool is_default_class(const Value& object) {
   return annotation(object, "storageclass.kubernetes.io/is-default-class").text() == "true" ||
          annotation(object, "storageclass.beta.kubernetes.io/is-default-class").text() == "true";
 }
 
 void class_cells(const Value& object, WallTime now, Value row) {
   Cells cells(object, now, row);
-  cells.text(object["metadata"]["name"].string() + (default_class(object) ? " (default)" : ""));
+  cells.text(object["metadata"]["name"].string() + (is_default_class(object) ? " (default)" : ""));
   cells.text(object["provisioner"].text()).text(object["reclaimPolicy"].text("Delete"));
   cells.text(object["volumeBindingMode"].text("Immediate")).flag(object["allowVolumeExpansion"].boolean()).age();
 }
@@ -146,7 +147,7 @@ std::string token_audiences(const Value& requests) {
   if (!requests.is_array()) return std::string(kUnset);
   std::vector<std::string> audiences;
   for (Value request : requests) audiences.push_back(request["audience"].string());
-  return joined(audiences, ",");
+  return join(audiences, ",");
 }
 
 void csi_driver_cells(const Value& object, WallTime now, Value row) {
@@ -155,7 +156,7 @@ void csi_driver_cells(const Value& object, WallTime now, Value row) {
   cells.name().flag(spec["attachRequired"].boolean(true)).flag(spec["podInfoOnMount"].boolean());
   cells.flag(spec["storageCapacity"].boolean()).text(token_audiences(spec["tokenRequests"]));
   cells.flag(spec["requiresRepublish"].boolean());
-  cells.text_or(joined(texts_of(spec["volumeLifecycleModes"]), ","), kNone).age();
+  cells.text_or(join(texts_of(spec["volumeLifecycleModes"]), ","), kNone).age();
 }
 
 constexpr Column kCapacityColumns[] = {
@@ -168,20 +169,19 @@ void capacity_cells(const Value& object, WallTime now, Value row) {
   Cells(object, now, row).name().text(object["storageClassName"].text()).text(object["capacity"].text(kUnset));
 }
 
-constexpr std::string_view kGroup = "storage.k8s.io";
-constexpr Printer kPrinters[] = {
+constexpr Printer kStoragePrinters[] = {
     {"", "persistentvolumes", kVolumeColumns, volume_cells},
-    {"", "persistentvolumeclaims", kClaimColumns, claim_cells},
-    {kGroup, "storageclasses", kClassColumns, class_cells},
-    {kGroup, "volumeattributesclasses", kAttributesClassColumns, attributes_class_cells},
-    {kGroup, "volumeattachments", kAttachmentColumns, attachment_cells},
-    {kGroup, "csinodes", kCsiNodeColumns, csi_node_cells},
-    {kGroup, "csidrivers", kCsiDriverColumns, csi_driver_cells},
-    {kGroup, "csistoragecapacities", kCapacityColumns, capacity_cells},
+    {"", "persistentvolumeclaims", kVolumeClaimColumns, volume_claim_cells},
+    {kStorageGroup, "storageclasses", kClassColumns, class_cells},
+    {kStorageGroup, "volumeattributesclasses", kAttributesClassColumns, attributes_class_cells},
+    {kStorageGroup, "volumeattachments", kAttachmentColumns, attachment_cells},
+    {kStorageGroup, "csinodes", kCsiNodeColumns, csi_node_cells},
+    {kStorageGroup, "csidrivers", kCsiDriverColumns, csi_driver_cells},
+    {kStorageGroup, "csistoragecapacities", kCapacityColumns, capacity_cells},
 };
 
 }  // namespace
 
-std::span<const Printer> storage_printers() { return kPrinters; }
+std::span<const Printer> storage_printers() { return kStoragePrinters; }
 
 }  // namespace sublet::apiserver

@@ -112,20 +112,20 @@ constexpr Column kJobColumns[] = {
 };
 
 /// Conditions and what they are called, first match first; deletion stands between the ends and the rest.
-struct JobState {
+struct JobStateText {
   std::string_view condition, text;
 };
-constexpr JobState kJobEnds[] = {{"Complete", "Complete"}, {"Failed", "Failed"}};
-constexpr JobState kJobStates[] = {
+constexpr JobStateText kJobEnds[] = {{"Complete", "Complete"}, {"Failed", "Failed"}};
+constexpr JobStateText kJobStates[] = {
     {"Suspended", "Suspended"}, {"FailureTarget", "FailureTarget"}, {"SuccessCriteriaMet", "SuccessCriteriaMet"}};
 
 std::string_view job_state(const Value& object) {
   Value conditions = object["status"]["conditions"];
   auto holds = [&](std::string_view type) { return kube::find_condition(conditions, type)["status"].text() == "True"; };
-  for (const JobState& state : kJobEnds)
+  for (const JobStateText& state : kJobEnds)
     if (holds(state.condition)) return state.text;
   if (!object["metadata"]["deletionTimestamp"].text().empty()) return "Terminating";
-  for (const JobState& state : kJobStates)
+  for (const JobStateText& state : kJobStates)
     if (holds(state.condition)) return state.text;
   return "Running";
 }
@@ -302,7 +302,7 @@ void scale_cells(const Value& object, WallTime now, Value row) {
   cells.name().number(object["spec"]["replicas"].integer()).number(object["status"]["replicas"].integer()).age();
 }
 
-constexpr Printer kPrinters[] = {
+constexpr Printer kWorkloadPrinters[] = {
     {"apps", "deployments", kDeploymentColumns, deployment_cells},
     {"apps", "replicasets", kReplicaSetColumns, replica_set_cells},
     {"", "replicationcontrollers", kReplicaSetColumns, replication_controller_cells},
@@ -318,6 +318,6 @@ constexpr Printer kPrinters[] = {
 
 }  // namespace
 
-std::span<const Printer> workload_printers() { return kPrinters; }
+std::span<const Printer> workload_printers() { return kWorkloadPrinters; }
 
 }  // namespace sublet::apiserver

@@ -22,4 +22,11 @@ inline schema::Value at_path(schema::Value value, const std::vector<std::string>
   return value;
 }
 
+/// The texts of a list of strings.
+inline std::vector<std::string> texts_of(const schema::Value& list) {
+  std::vector<std::string> texts;
+  for (const schema::Value text : list) texts.push_back(text.string());
+  return texts;
+}
+
 }  // namespace sublet::apiserver

@@ -96,4 +96,8 @@ net::Headers RequestContext::headers(std::string_view content_type) const {
   return headers;
 }
 
+Status method_not_allowed_status() {
+  return fail(Reason::method_not_allowed, "the server does not allow this method on the requested resource").value();
+}
+
 }  // namespace sublet::apiserver

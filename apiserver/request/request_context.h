@@ -60,4 +60,7 @@ struct RequestContext {
 };
 using ContextPtr = std::shared_ptr<RequestContext>;
 
+/// The 405 of a method that the resource does not have, in upstream's words.
+Status method_not_allowed_status();
+
 }  // namespace sublet::apiserver

@@ -19,7 +19,7 @@ struct MethodFacts {
   std::string_view method;
   Verb with_name, on_collection;
 };
-constexpr MethodFacts kMethods[] = {
+constexpr MethodFacts kMethodVerbs[] = {
     {"GET", Verb::get, Verb::list},       {"HEAD", Verb::get, Verb::list},
     {"POST", Verb::create, Verb::create}, {"PUT", Verb::update, Verb::other},
     {"PATCH", Verb::patch, Verb::other},  {"DELETE", Verb::remove, Verb::remove_collection},
@@ -36,28 +36,28 @@ std::vector<std::string_view> split_path(std::string_view path) {
   return parts;
 }
 
-std::string decoded(std::string_view part) { return net::percent_decode(part).value_or(std::string(part)); }
+std::string decoded_part(std::string_view part) { return net::percent_decode(part).value_or(std::string(part)); }
 
 // "namespaces/x/finalize" and "/status" are subresources of the namespace, not resources in it.
 bool is_namespace_subresource(std::string_view part) { return part == "status" || part == "finalize"; }
 
-using Parts = std::vector<std::string_view>;
+using PathParts = std::vector<std::string_view>;
 
-void read_resource(RequestInfo& info, const Parts& parts, std::size_t at) {
+void read_resource(RequestInfo& info, const PathParts& parts, std::size_t at) {
   if (at + 1 < parts.size() && parts[at] == "namespaces") {
     if (at + 2 < parts.size() && !is_namespace_subresource(parts[at + 2])) {
-      info.namespace_name = decoded(parts[at + 1]);
+      info.namespace_name = decoded_part(parts[at + 1]);
       info.has_namespace = true;
       at += 2;
     }
   }
-  info.resource = decoded(parts[at]);
-  if (at + 1 < parts.size()) info.name = decoded(parts[at + 1]);
-  if (at + 2 < parts.size()) info.subresource = decoded(parts[at + 2]);
+  info.resource = decoded_part(parts[at]);
+  if (at + 1 < parts.size()) info.name = decoded_part(parts[at + 1]);
+  if (at + 2 < parts.size()) info.subresource = decoded_part(parts[at + 2]);
 }
 
 Verb verb_of(const net::Request& request, const Query& query, const RequestInfo& info, bool watch_prefix) {
-  for (const auto& facts : kMethods) {
+  for (const auto& facts : kMethodVerbs) {
     if (facts.method != request.method) continue;
     const Verb verb = info.name.empty() ? facts.on_collection : facts.with_name;
     const bool reads = verb == Verb::list || (verb == Verb::get && info.subresource.empty());
@@ -96,14 +96,14 @@ bool Query::flag(std::string_view name) const {
 RequestInfo parse_request_info(const net::Request& request, const Query& query) {
   RequestInfo info;
   const std::string_view raw = request.path();
-  info.path = decoded(raw);
-  const Parts parts = split_path(raw);
+  info.path = decoded_part(raw);
+  const PathParts parts = split_path(raw);
   const bool core = parts.size() >= 3 && parts[0] == "api";
   const bool grouped = parts.size() >= 4 && parts[0] == "apis";
   if (!core && !grouped) return info;
   std::size_t at = 1;
-  if (grouped) info.group = decoded(parts[at++]);
-  info.version = decoded(parts[at++]);
+  if (grouped) info.group = decoded_part(parts[at++]);
+  info.version = decoded_part(parts[at++]);
   const bool watch_prefix = parts[at] == "watch" && at + 1 < parts.size();
   if (watch_prefix) ++at;
   read_resource(info, parts, at);

@@ -11,9 +11,9 @@ using schema::Value;
 
 constexpr std::int64_t kGroupPriorityMax = 20000, kVersionPriorityMax = 1000;
 
-constexpr DefaultFact kDefaults[] = {{"spec.service?.port", "443"}};
+constexpr DefaultFact kApiServiceDefaults[] = {{"spec.service?.port", "443"}};
 
-void validate_service(Causes& causes, const Value& spec) {
+void validate_service_reference(Causes& causes, const Value& spec) {
   constexpr static FieldRule kRules[] = {{"service.namespace", must_be_set}, {"service.name", must_be_set}};
   const auto insecure = spec["insecureSkipTLSVerify"];
   std::size_t bundle_bytes = 0;
@@ -34,7 +34,7 @@ void validate_service(Causes& causes, const Value& spec) {
     invalid(causes, "spec.insecureSkipTLSVerify", insecure, "may not be true if caBundle is present");
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_api_service(const Value& object, Causes& causes) {
   const auto spec = object["spec"];
   const auto group = spec["group"].text(), version = spec["version"].text(), name = object["metadata"]["name"].text();
   const auto wanted = std::string(version) + "." + std::string(group);
@@ -51,26 +51,26 @@ void validate(const Value& object, Causes& causes) {
   };
   in_order("groupPriorityMinimum", kGroupPriorityMax);
   in_order("versionPriority", kVersionPriorityMax);
-  validate_service(causes, spec);
+  validate_service_reference(causes, spec);
 }
 
-void validate_status(const Value& object, const Value&, Causes& causes) {
+void validate_api_service_status(const Value& object, const Value&, Causes& causes) {
   constexpr static std::string_view kStatuses[] = {"True", "False", "Unknown"};
   constexpr static FieldRule kRules[] = {choice_of("status.conditions[].status", kStatuses)};
   check_rules(causes, "", object, kRules);
 }
 
-constexpr KindFacts kFacts = {"apiregistration.k8s.io",
-                              "apiservices",
-                              defaults_from<kDefaults>,
-                              kUpdateNeedsVersion | kSealsMetadata | kAnyFinalizer,
-                              NameRule::path_segment,
-                              validate,
-                              nullptr,
-                              validate_status};
+constexpr KindFacts kApiServiceFacts = {"apiregistration.k8s.io",
+                                        "apiservices",
+                                        defaults_from<kApiServiceDefaults>,
+                                        kUpdateNeedsVersion | kSealsMetadata | kAnyFinalizer,
+                                        NameRule::path_segment,
+                                        validate_api_service,
+                                        nullptr,
+                                        validate_api_service_status};
 
 }  // namespace
 
-Strategy api_service_strategy() { return row_of(kFacts); }
+Strategy api_service_strategy() { return row_of(kApiServiceFacts); }
 
 }  // namespace sublet::apiserver

@@ -253,7 +253,7 @@ void validate_budget_status(const Value& object, const Value&, Causes& causes) {
   check_rules(causes, "status", object["status"], kBudgetStatus);
 }
 
-constexpr KindFacts kKinds[] = {
+constexpr KindFacts kAutoscalingKinds[] = {
     {"policy", "poddisruptionbudgets", nullptr, kGeneration | kUpdateNeedsVersion, NameRule::path_segment,
      validate_budget, nullptr, validate_budget_status},
     {"autoscaling", "horizontalpodautoscalers", default_autoscaler, 0, NameRule::dns_subdomain, validate_autoscaler,
@@ -263,7 +263,7 @@ constexpr KindFacts kKinds[] = {
 
 std::vector<Strategy> autoscaling_strategies() {
   std::vector<Strategy> rows;
-  for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  for (const auto& facts : kAutoscalingKinds) rows.push_back(row_of(facts));
   return rows;
 }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "apiserver/request/text_list.h"
 #include "apiserver/strategies/rows.h"
 #include "apiserver/validation/certificates.h"
 #include "apiserver/validation/field_errors.h"
@@ -14,7 +15,7 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kConditions = "status.conditions";
+constexpr std::string_view kRequestConditionsPath = "status.conditions";
 constexpr std::string_view kLegacySigner = "kubernetes.io/legacy-unknown";
 constexpr int kSecondsMin = 600;
 // Sorted, as upstream lists them when it refuses another.
@@ -44,12 +45,7 @@ constexpr std::string_view kUsages[] = {"any",
 constexpr std::string_view kApproved = "Approved", kDenied = "Denied", kFailed = "Failed";
 constexpr std::string_view kDecisions[] = {kApproved, kDenied}, kFinal[] = {kApproved, kDenied, kFailed};
 
-template <class List>
-bool contains(const List& list, std::string_view text) {
-  return std::find(std::begin(list), std::end(list), text) != std::end(list);
-}
-
-std::string decoded(const Value& bytes) { return schema::base64_decode(bytes.text()).value_or(""); }
+std::string decoded_bytes(const Value& bytes) { return schema::base64_decode(bytes.text()).value_or(""); }
 
 std::vector<Value> conditions_of(const Value& object, std::string_view type) {
   std::vector<Value> found;
@@ -59,7 +55,7 @@ std::vector<Value> conditions_of(const Value& object, std::string_view type) {
 }
 
 /// The request carries who made it, whatever was sent.
-Outcome prepare_create(WriteContext& context, Value object) {
+Outcome prepare_certificate_create(WriteContext& context, Value object) {
   object.erase("status");
   auto spec = object.object("spec");
   for (auto field : {"username", "uid", "groups", "extra"}) spec.erase(field);
@@ -71,7 +67,7 @@ Outcome prepare_create(WriteContext& context, Value object) {
   return {};
 }
 
-Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_certificate_update(WriteContext& context, Value object, const Value& old) {
   copy_field(object, old, "spec");
   return keep_status(context, object, old);
 }
@@ -91,7 +87,7 @@ void stamp_conditions(const WriteContext& context, Value object, const Value& ol
   }
 }
 
-Outcome prepare_status(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_certificate_status(WriteContext& context, Value object, const Value& old) {
   copy_field(object, old, "spec");
   for (auto type : kDecisions) {
     auto now = conditions_of(object, type), before = conditions_of(old, type);
@@ -118,7 +114,7 @@ void validate_usages(Causes& causes, const Value& usages) {
   if (usages.empty()) required(causes, "spec.usages");
   std::size_t index = 0;
   for (auto usage : usages)
-    if (const auto at = item("spec.usages", index++); !contains(kUsages, usage.text()))
+    if (const auto at = item("spec.usages", index++); !contains_text(kUsages, usage.text()))
       not_supported(causes, at, usage.text(), kUsages);
   std::set<std::string_view> seen;
   index = 0;
@@ -131,29 +127,30 @@ void validate_condition_status(Causes& causes, const std::string& at, const Valu
   constexpr std::string_view kAll[] = {"False", "True", "Unknown"}, kTrue[] = {"True"};
   const auto status = condition["status"].text();
   if (status.empty()) return required(causes, at);
-  const bool is_final = contains(kFinal, condition["type"].text());
+  const bool is_final = contains_text(kFinal, condition["type"].text());
   if (is_final && status != "True") not_supported(causes, at, status, kTrue);
-  if (!is_final && !contains(kAll, status)) not_supported(causes, at, status, kAll);
+  if (!is_final && !contains_text(kAll, status)) not_supported(causes, at, status, kAll);
 }
 
-void validate_conditions(Causes& causes, const Value& conditions) {
+void validate_request_conditions(Causes& causes, const Value& conditions) {
   std::set<std::string_view> seen;
   std::size_t index = 0;
   for (auto condition : conditions) {
-    const auto at = item(std::string(kConditions), index++);
+    const auto at = item(std::string(kRequestConditionsPath), index++);
     const auto type = condition["type"].text();
     if (type.empty()) required(causes, child(at, "type"));
     validate_condition_status(causes, child(at, "status"), condition);
     if ((type == kApproved && seen.count(kDenied)) || (type == kDenied && seen.count(kApproved)))
-      invalid(causes, std::string(kConditions), type, "Approved and Denied conditions are mutually exclusive");
+      invalid(causes, std::string(kRequestConditionsPath), type,
+              "Approved and Denied conditions are mutually exclusive");
     if (!seen.insert(type).second) duplicate(causes, child(at, "type"), type);
   }
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_certificate_request(const Value& object, Causes& causes) {
   auto spec = object["spec"];
   const auto shown = spec["request"].is_string() ? BadValue(spec["request"]) : BadValue::raw("null");
-  if (const auto wrong = check_certificate_request(decoded(spec["request"])); !wrong.empty())
+  if (const auto wrong = check_certificate_request(decoded_bytes(spec["request"])); !wrong.empty())
     invalid(causes, "spec.request", shown, wrong);
   validate_usages(causes, spec["usages"]);
   if (spec["signerName"].text() == kLegacySigner)
@@ -163,11 +160,11 @@ void validate(const Value& object, Causes& causes) {
   if (auto seconds = spec["expirationSeconds"]; seconds && seconds.integer() < kSecondsMin)
     invalid(causes, "spec.expirationSeconds", seconds.integer(),
             "may not specify a duration less than 600 seconds (10 minutes)");
-  validate_conditions(causes, object["status"]["conditions"]);
+  validate_request_conditions(causes, object["status"]["conditions"]);
 }
 
 void forbid_condition(Causes& causes, std::string_view verb, std::string_view type) {
-  forbidden(causes, std::string(kConditions),
+  forbidden(causes, std::string(kRequestConditionsPath),
             "updates may not " + std::string(verb) + " a condition of type \"" + std::string(type) + "\"");
 }
 
@@ -176,11 +173,12 @@ void validate_approval(const Value& object, const Value& old, Causes& causes) {
     if (conditions_of(object, type).size() < conditions_of(old, type).size()) forbid_condition(causes, "remove", type);
 }
 
-void validate_status(const Value& object, const Value& old, Causes& causes) {
+void validate_certificate_status(const Value& object, const Value& old, Causes& causes) {
   validate_approval(object, old, causes);
   for (auto type : kDecisions)
     if (conditions_of(object, type).size() > conditions_of(old, type).size()) forbid_condition(causes, "add", type);
-  const auto certificate = decoded(object["status"]["certificate"]), before = decoded(old["status"]["certificate"]);
+  const auto certificate = decoded_bytes(object["status"]["certificate"]),
+             before = decoded_bytes(old["status"]["certificate"]);
   if (certificate == before) return;
   if (const auto wrong = check_certificate_chain(certificate); !wrong.empty())
     invalid(causes, "status.certificate", "<certificate data>", wrong);
@@ -194,11 +192,11 @@ Strategy certificate_request_strategy() {
   row.group = "certificates.k8s.io";
   row.resource = "certificatesigningrequests";
   row.name_rule = NameRule::path_segment;
-  row.prepare_create = prepare_create;
-  row.prepare_update = prepare_update;
-  row.prepare_status_update = prepare_status;
-  row.validate = validate;
-  row.validate_status_update = validate_status;
+  row.prepare_create = prepare_certificate_create;
+  row.prepare_update = prepare_certificate_update;
+  row.prepare_status_update = prepare_certificate_status;
+  row.validate = validate_certificate_request;
+  row.validate_status_update = validate_certificate_status;
   row.views = {{"approval", prepare_approval, validate_approval}};
   row.selectable_fields = {{"spec.signerName", "spec.signerName"}};
   return row;

@@ -11,7 +11,7 @@ namespace {
 constexpr int kHostBitsMax = 24;
 constexpr int kRandomTries = 64;
 
-std::string key_of(std::string_view prefix, std::string_view value) { return std::string(prefix).append(value); }
+std::string claim_key(std::string_view prefix, std::string_view value) { return std::string(prefix).append(value); }
 
 std::string claim_bytes(std::string_view owner) {
   std::string bytes = "{\"owner\":";
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> pick(Random& random, std::uint64_t first, std::uint
 }  // namespace
 
 bool is_claimed(const WriteContext& context, std::string_view prefix, std::string_view value) {
-  auto key = key_of(prefix, value);
+  auto key = claim_key(prefix, value);
   for (const auto& op : context.txn.ops)
     if (op.key == key) return op.put.has_value();
   return context.pending.get(key) != nullptr;
@@ -44,7 +44,7 @@ bool is_claimed(const WriteContext& context, std::string_view prefix, std::strin
 
 void claim(WriteContext& context, std::string_view prefix, std::string_view value, std::string_view owner) {
   if (context.dry_run) return;
-  auto key = key_of(prefix, value);
+  auto key = claim_key(prefix, value);
   context.txn.guards.push_back({key, 0});
   store::Put put;
   put.bytes = claim_bytes(owner);
@@ -56,7 +56,7 @@ void claim(WriteContext& context, std::string_view prefix, std::string_view valu
 
 void release(WriteContext& context, std::string_view prefix, std::string_view value, std::string_view owner) {
   if (context.dry_run) return;
-  auto key = key_of(prefix, value);
+  auto key = claim_key(prefix, value);
   auto stored = context.pending.get(key);
   if (!stored || stored->bytes != claim_bytes(owner)) return;
   context.txn.guards.push_back({key, stored->revision});

@@ -7,7 +7,7 @@ namespace {
 
 using schema::Value;
 
-void validate(const Value& object, Causes& causes) {
+void validate_config_map(const Value& object, Causes& causes) {
   std::size_t total = 0;
   for (auto entry : object["data"]) {
     std::string at = keyed("data", entry.key());
@@ -23,7 +23,7 @@ void validate(const Value& object, Causes& causes) {
   if (total > kPayloadMax) too_long(causes, "[]", kPayloadMax);
 }
 
-void validate_update(const Value& object, const Value& old, Causes& causes) {
+void validate_config_map_update(const Value& object, const Value& old, Causes& causes) {
   validate_immutable_payload(causes, object, old, {"data", "binaryData"});
 }
 
@@ -32,8 +32,8 @@ void validate_update(const Value& object, const Value& old, Causes& causes) {
 Strategy config_map_strategy() {
   Strategy row;
   row.resource = "configmaps";
-  row.validate = validate;
-  row.validate_update = validate_update;
+  row.validate = validate_config_map;
+  row.validate_update = validate_config_map_update;
   return row;
 }
 

@@ -4,13 +4,12 @@
 
 #include "apiserver/strategies/rows.h"
 #include "apiserver/structural/check_definition.h"
+#include "apiserver/structural/definition.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
-
-constexpr std::string_view kCleanup = "customresourcecleanup.apiextensions.k8s.io";
 
 std::optional<std::string_view> storage_version(const Value& object) {
   for (const Value version : object["spec"]["versions"])
@@ -28,7 +27,7 @@ void note_storage_version(Value object) {
   list.push(*stored);
 }
 
-void defaults(Value object) {
+void default_definition(Value object) {
   Value spec = object.object("spec");
   Value names = spec.object("names");
   const std::string kind = names["kind"].string();
@@ -46,14 +45,14 @@ void defaults(Value object) {
 
 void warn_of_formats(WriteContext& context, const Value& object, const Value& old);
 
-Outcome prepare_create(WriteContext& context, Value object) {
+Outcome prepare_definition_create(WriteContext& context, Value object) {
   object.object("status").clear();
   note_storage_version(object);
   warn_of_formats(context, object, Value());
   return {};
 }
 
-Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_definition_update(WriteContext& context, Value object, const Value& old) {
   if (auto kept = keep_status(context, object, old); !kept) return kept;
   note_storage_version(object);
   warn_of_formats(context, object, old);
@@ -61,10 +60,10 @@ Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
 }
 
 // The first DELETE only marks it: the kind's objects go first.
-bool holds_deletion(const Value& object) { return !object["metadata"].has("deletionTimestamp"); }
+bool holds_definition(const Value& object) { return !object["metadata"].has("deletionTimestamp"); }
 
-void put_condition(Value object, std::string_view type, std::string_view reason, std::string_view message,
-                   std::string_view time) {
+void put_true_condition(Value object, std::string_view type, std::string_view reason, std::string_view message,
+                        std::string_view time) {
   Value list = object.object("status").array("conditions");
   Value condition;
   for (const Value known : list)
@@ -77,15 +76,15 @@ void put_condition(Value object, std::string_view type, std::string_view reason,
   condition.put("message", message);
 }
 
-void mark_deleting(Value object) {
+void mark_definition_deleted(Value object) {
   Value meta = object["metadata"];
   Value finalizers = meta.array("finalizers");
   for (const Value finalizer : finalizers)
-    if (finalizer.text() == kCleanup) return;
-  finalizers.push(kCleanup);
-  put_condition(object, "Terminating", "InstanceDeletionPending",
-                "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-                meta["deletionTimestamp"].text());
+    if (finalizer.text() == kCleanupFinalizer) return;
+  finalizers.push(kCleanupFinalizer);
+  put_true_condition(object, "Terminating", "InstanceDeletionPending",
+                     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+                     meta["deletionTimestamp"].text());
 }
 
 void warn_of_formats(WriteContext& context, const Value& object, const Value& old) {
@@ -95,13 +94,15 @@ void warn_of_formats(WriteContext& context, const Value& object, const Value& ol
       context.warnings.push_back("unrecognized format \"" + format + "\"");
 }
 
-void validate_create(const Value& object, std::vector<Cause>& causes) { check_definition(object, Value(), causes); }
+void validate_definition_create(const Value& object, std::vector<Cause>& causes) {
+  check_definition(object, Value(), causes);
+}
 
-void validate_update(const Value& object, const Value& old, std::vector<Cause>& causes) {
+void validate_definition_update(const Value& object, const Value& old, std::vector<Cause>& causes) {
   check_definition(object, old, causes);
 }
 
-void validate_status_update(const Value& object, const Value&, std::vector<Cause>& causes) {
+void validate_definition_status(const Value& object, const Value&, std::vector<Cause>& causes) {
   check_accepted_names(object, causes);
 }
 
@@ -115,15 +116,15 @@ Strategy custom_resource_definition_strategy() {
   row.takes_long = true;  // a megabyte of schemas, and its rules are compiled
   row.finalizers = FinalizerRule::any_name;
   row.unconditional_update = false;
-  row.defaults = defaults;
-  row.prepare_create = prepare_create;
-  row.prepare_update = prepare_update;
+  row.defaults = default_definition;
+  row.prepare_create = prepare_definition_create;
+  row.prepare_update = prepare_definition_update;
   row.prepare_status_update = keep_spec;
-  row.validate_create = validate_create;
-  row.validate_update = validate_update;
-  row.validate_status_update = validate_status_update;
-  row.holds_deletion = holds_deletion;
-  row.mark_deleting = mark_deleting;
+  row.validate_create = validate_definition_create;
+  row.validate_update = validate_definition_update;
+  row.validate_status_update = validate_definition_status;
+  row.holds_deletion = holds_definition;
+  row.mark_deleting = mark_definition_deleted;
   return row;
 }
 

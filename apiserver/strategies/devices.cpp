@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "apiserver/request/api_groups.h"
 #include "apiserver/strategies/kind_facts.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
@@ -18,9 +19,8 @@ namespace {
 using schema::Value;
 namespace cel = patches::cel;
 
-constexpr std::string_view kGroup = "resource.k8s.io";
 constexpr std::size_t kRequestsMax = 32, kConstraintsMax = 32, kConfigsMax = 32, kSelectorsMax = 32,
-                      kAlternativesMax = 8, kParametersMax = 10 * 1024, kExpressionMax = 10 * 1024;
+                      kAlternativesMax = 8, kDeviceParametersMax = 10 * 1024, kDeviceExpressionMax = 10 * 1024;
 
 // --- what several kinds have ---
 
@@ -31,14 +31,14 @@ void default_count(Value request) {
   for (auto toleration : request["tolerations"]) default_text(toleration, "operator", "Equal");
 }
 
-void default_requests(const Value& claim_spec) {
+void default_device_requests(const Value& claim_spec) {
   for (auto request : claim_spec["devices"]["requests"]) {
     if (const auto exactly = request["exactly"]; exactly.is_object()) default_count(exactly);
     for (auto alternative : request["firstAvailable"]) default_count(alternative);
   }
 }
-void default_claim(Value claim) { default_requests(claim["spec"]); }
-void default_claim_template(Value claim_template) { default_requests(claim_template["spec"]["spec"]); }
+void default_claim(Value claim) { default_device_requests(claim["spec"]); }
+void default_claim_template(Value claim_template) { default_device_requests(claim_template["spec"]["spec"]); }
 
 cel::TypeRef bounded(const cel::TypeRef& type, std::uint64_t most) {
   auto copy = std::make_shared<cel::Type>(*type);
@@ -69,7 +69,7 @@ cel::Environment make_device_environment() {
   return names;
 }
 
-void validate_expression(Causes& causes, const std::string& field, std::string_view source) {
+void validate_device_expression(Causes& causes, const std::string& field, std::string_view source) {
   constexpr std::uint64_t kCostMax = 1'000'000;
   static const cel::Environment names = make_device_environment();
   const auto program = cel::Program::compile(source, names);
@@ -89,10 +89,10 @@ void validate_selectors(Causes& causes, const std::string& path, const Value& se
     const auto expression = selector["cel"]["expression"].text();
     if (!selector.has("cel"))
       required(causes, at);
-    else if (expression.size() > kExpressionMax)
-      too_long(causes, child(at, "expression"), kExpressionMax);
+    else if (expression.size() > kDeviceExpressionMax)
+      too_long(causes, child(at, "expression"), kDeviceExpressionMax);
     else
-      validate_expression(causes, child(at, "expression"), expression);
+      validate_device_expression(causes, child(at, "expression"), expression);
   }
 }
 
@@ -105,8 +105,8 @@ void validate_configuration(Causes& causes, const std::string& path, const Value
   const auto field = child(at, "parameters");
   if (!parameters || parameters.is_null())
     required(causes, field);
-  else if (parameters.to_json().size() > kParametersMax)
-    too_long(causes, field, kParametersMax);
+  else if (parameters.to_json().size() > kDeviceParametersMax)
+    too_long(causes, field, kDeviceParametersMax);
   else if (!parameters.is_object())
     invalid(causes, field, "<value omitted>", "must be a valid JSON object");
 }
@@ -253,8 +253,8 @@ void validate_qualified_attribute(Causes& causes, const std::string& field, std:
     invalid(causes, field, name, "a fully qualified name must be a domain and a name separated by a slash");
 }
 
-void validate_constraints(Causes& causes, const std::string& path, const Value& constraints,
-                          const RequestNames& names) {
+void validate_device_constraints(Causes& causes, const std::string& path, const Value& constraints,
+                                 const RequestNames& names) {
   if (!is_bounded(causes, path, constraints, kConstraintsMax)) return;
   std::size_t index = 0;
   for (auto constraint : constraints) {
@@ -275,7 +275,7 @@ void validate_constraints(Causes& causes, const std::string& path, const Value& 
 void validate_claim_devices(Causes& causes, const std::string& path, const Value& devices) {
   const auto names = request_names(devices);
   validate_requests(causes, child(path, "requests"), devices["requests"]);
-  validate_constraints(causes, child(path, "constraints"), devices["constraints"], names);
+  validate_device_constraints(causes, child(path, "constraints"), devices["constraints"], names);
   const auto configs = child(path, "config");
   if (!is_bounded(causes, configs, devices["config"], kConfigsMax)) return;
   std::size_t index = 0;
@@ -286,7 +286,7 @@ void validate_claim_devices(Causes& causes, const std::string& path, const Value
   }
 }
 
-void validate_claim(const Value& object, Causes& causes) {
+void validate_device_claim(const Value& object, Causes& causes) {
   validate_claim_devices(causes, "spec.devices", object["spec"]["devices"]);
 }
 
@@ -295,7 +295,7 @@ bool is_empty_member(const Value& member) {
   return member.is_null() || ((member.is_object() || member.is_array()) && member.empty());
 }
 
-void validate_claim_template(const Value& object, Causes& causes) {
+void validate_device_claim_template(const Value& object, Causes& causes) {
   const auto metadata = object["spec"]["metadata"];
   for (auto member : metadata)
     if (member.key() != "labels" && member.key() != "annotations" && !is_empty_member(member))
@@ -365,7 +365,7 @@ void validate_binding_names(Causes& causes, const std::string& field, const Valu
 }
 
 /// Conditions that a device sets before it can be used, and those that say it never will.
-void validate_binding(Causes& causes, const std::string& path, const Value& holder) {
+void validate_device_binding(Causes& causes, const std::string& path, const Value& holder) {
   const auto good = holder["bindingConditions"], bad = holder["bindingFailureConditions"];
   const auto good_at = child(path, "bindingConditions"), bad_at = child(path, "bindingFailureConditions");
   validate_binding_names(causes, good_at, good);
@@ -395,7 +395,7 @@ void validate_result(Causes& causes, const std::string& path, const Value& resul
   validate_csi_driver_name(causes, child(path, "driver"), result["driver"].text());
   validate_pool_name(causes, child(path, "pool"), result["pool"].text());
   invalid_each(causes, child(path, "device"), device, dns1123_label(device));
-  validate_binding(causes, path, result);
+  validate_device_binding(causes, path, result);
   validate_share_id(causes, path, result["shareID"]);
 }
 
@@ -474,8 +474,8 @@ void validate_device_status(Causes& causes, const std::string& path, const Value
     too_many(causes, child(path, "conditions"), device["conditions"].size(), kConditionsMax);
   validate_conditions(causes, child(path, "conditions"), device["conditions"]);
   const auto data = device["data"];
-  if (data && data.to_json().size() > kParametersMax)
-    too_long(causes, child(path, "data"), kParametersMax);
+  if (data && data.to_json().size() > kDeviceParametersMax)
+    too_long(causes, child(path, "data"), kDeviceParametersMax);
   else if (data && data.is_null())
     required(causes, child(path, "data"));
   else if (data && !data.is_object())
@@ -510,7 +510,7 @@ void validate_consumers(Causes& causes, const Value& object, const Value& old) {
   }
 }
 
-void validate_claim_status(const Value& object, const Value& old, Causes& causes) {
+void validate_device_claim_status(const Value& object, const Value& old, Causes& causes) {
   const auto status = object["status"], allocation = status["allocation"];
   validate_consumers(causes, object, old);
   std::set<std::string> allocated, seen;
@@ -764,7 +764,7 @@ void validate_slice(const Value& object, Causes& causes) {
   for (auto device : devices) {
     const auto at = item("spec.devices", index++);
     validate_device(causes, at, device);
-    validate_binding(causes, at, device);
+    validate_device_binding(causes, at, device);
     validate_consumed(causes, child(at, "consumesCounters"), device["consumesCounters"]);
     validate_device_place(causes, at, device, spec["perDeviceNodeSelection"].boolean());
     if (!names.insert(device["name"].string()).second) duplicate(causes, at, device["name"].text());
@@ -841,23 +841,23 @@ bool overlooks_slice(const Value&, std::string_view field) {
 
 constexpr std::string_view kSliceKept[] = {"spec.pool.name", "spec.driver", "spec.nodeName"};
 
-constexpr NameRule kName = NameRule::dns_subdomain;
+constexpr NameRule kDeviceNameRule = NameRule::dns_subdomain;
 // A claim's spec, which cannot change, is judged once, at creation.
-constexpr KindFacts kKinds[] = {
-    {kGroup, "resourceclaims", default_claim, kReturnsDeleted | kSealsMetadata, kName, nullptr,
-     spec_stays<default_claim>, validate_claim_status, validate_claim, overlooks_claim},
-    {kGroup, "resourceclaimtemplates", default_claim_template, kReturnsDeleted, kName, validate_claim_template,
-     spec_stays<default_claim_template>, nullptr, nullptr, overlooks_claim},
-    {kGroup, "resourceslices", nullptr, kGeneration | kReturnsDeleted, kName, validate_slice, kept<kSliceKept>, nullptr,
-     nullptr, overlooks_slice},
-    {kGroup, "deviceclasses", nullptr, kGeneration | kReturnsDeleted, kName, validate_class},
-    {kGroup, "devicetaintrules", nullptr, kGeneration | kReturnsDeleted | kSealsMetadata}};
+constexpr KindFacts kDeviceKinds[] = {
+    {kResourceApiGroup, "resourceclaims", default_claim, kReturnsDeleted | kSealsMetadata, kDeviceNameRule, nullptr,
+     spec_stays<default_claim>, validate_device_claim_status, validate_device_claim, overlooks_claim},
+    {kResourceApiGroup, "resourceclaimtemplates", default_claim_template, kReturnsDeleted, kDeviceNameRule,
+     validate_device_claim_template, spec_stays<default_claim_template>, nullptr, nullptr, overlooks_claim},
+    {kResourceApiGroup, "resourceslices", nullptr, kGeneration | kReturnsDeleted, kDeviceNameRule, validate_slice,
+     kept<kSliceKept>, nullptr, nullptr, overlooks_slice},
+    {kResourceApiGroup, "deviceclasses", nullptr, kGeneration | kReturnsDeleted, kDeviceNameRule, validate_class},
+    {kResourceApiGroup, "devicetaintrules", nullptr, kGeneration | kReturnsDeleted | kSealsMetadata}};
 
 }  // namespace
 
 std::vector<Strategy> device_strategies() {
   std::vector<Strategy> rows;
-  for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  for (const auto& facts : kDeviceKinds) rows.push_back(row_of(facts));
   for (auto& row : rows) {
     if (row.resource == "resourceclaims") row.judge_create = judge_claim;
     if (row.resource == "resourceclaimtemplates") row.judge_create = judge_claim_template;

@@ -10,23 +10,23 @@ namespace {
 
 using schema::Value;
 
-constexpr std::size_t kEndpointsMax = 1000, kAddressesMax = 100, kPortsMax = 20000, kHintsMax = 8;
+constexpr std::size_t kEndpointsMax = 1000, kSliceAddressesMax = 100, kPortsMax = 20000, kHintsMax = 8;
 
-void defaults(Value object) {
+void default_endpoint_slice(Value object) {
   for (auto port : object["ports"]) {
     if (port["name"].missing()) port.put("name", "");
     if (port["protocol"].missing()) port.put("protocol", "TCP");
   }
 }
 
-Outcome prepare_create(WriteContext&, Value object) {
+Outcome prepare_endpoint_slice_create(WriteContext&, Value object) {
   object.object("metadata").put("generation", 1);
   for (auto endpoint : object["endpoints"]) endpoint.erase("deprecatedTopology");
   return {};
 }
 
 /// The generation moves with everything but metadata, and with labels.
-Outcome prepare_update(WriteContext&, Value object, const Value& old) {
+Outcome prepare_endpoint_slice_update(WriteContext&, Value object, const Value& old) {
   // Of earlier API versions; it can go, and not come.
   std::size_t index = 0;
   for (auto endpoint : object["endpoints"])
@@ -54,8 +54,8 @@ void validate_domain(Causes& causes, const std::string& path, std::string_view n
   }
 }
 
-void validate_address(Causes& causes, const std::string& path, const std::string& list, std::string_view type,
-                      std::string_view address, bool own) {
+void validate_slice_address(Causes& causes, const std::string& path, const std::string& list, std::string_view type,
+                            std::string_view address, bool own) {
   if (type == "FQDN") return validate_domain(causes, path, address);
   if (type != "IPv4" && type != "IPv6") return;
   auto ip = parse_ip(address);
@@ -82,7 +82,7 @@ void validate_hints(Causes& causes, const std::string& path, const Value& hints)
   }
 }
 
-void validate_endpoints(Causes& causes, const Value& object) {
+void validate_slice_endpoints(Causes& causes, const Value& object) {
   auto endpoints = object["endpoints"];
   bool own = is_server_endpoint(object["metadata"]);
   if (endpoints.size() > kEndpointsMax) return too_many(causes, "endpoints", endpoints.size(), kEndpointsMax);
@@ -91,10 +91,11 @@ void validate_endpoints(Causes& causes, const Value& object) {
     std::string at = item("endpoints", index++), list = child(at, "addresses");
     auto addresses = endpoint["addresses"];
     if (addresses.empty()) required(causes, list, "must contain at least 1 address");
-    if (addresses.size() > kAddressesMax) too_many(causes, list, addresses.size(), kAddressesMax);
+    if (addresses.size() > kSliceAddressesMax) too_many(causes, list, addresses.size(), kSliceAddressesMax);
     std::size_t address_index = 0;
     for (auto address : addresses)
-      validate_address(causes, item(list, address_index++), list, object["addressType"].text(), address.text(), own);
+      validate_slice_address(causes, item(list, address_index++), list, object["addressType"].text(), address.text(),
+                             own);
     const auto node = endpoint["nodeName"];
     auto hostname = endpoint["hostname"].text();
     if (node) invalid_each(causes, child(at, "nodeName"), node.text(), dns1123_subdomain(node.text()));
@@ -103,7 +104,7 @@ void validate_endpoints(Causes& causes, const Value& object) {
   }
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_endpoint_slice(const Value& object, Causes& causes) {
   constexpr std::string_view kTypes[] = {"FQDN", "IPv4", "IPv6"};
   auto type = object["addressType"].text();
   if (type.empty())
@@ -123,10 +124,10 @@ void validate(const Value& object, Causes& causes) {
     validate_protocol(causes, child(at, "protocol"), port["protocol"].text());
     if (protocol) invalid_each(causes, child(at, "appProtocol"), protocol.text(), qualified_name(protocol.text()));
   }
-  validate_endpoints(causes, object);
+  validate_slice_endpoints(causes, object);
 }
 
-void validate_update(const Value& object, const Value& old, Causes& causes) {
+void validate_endpoint_slice_update(const Value& object, const Value& old, Causes& causes) {
   // Endpoints that an update does not touch are not its fault.
   if (semantically_equal(object["endpoints"], old["endpoints"]))
     causes.erase(std::remove_if(causes.begin(), causes.end(),
@@ -141,11 +142,11 @@ Strategy endpoint_slice_strategy() {
   Strategy row;
   row.group = "discovery.k8s.io";
   row.resource = "endpointslices";
-  row.defaults = defaults;
-  row.prepare_create = prepare_create;
-  row.prepare_update = prepare_update;
-  row.validate = validate;
-  row.validate_update = validate_update;
+  row.defaults = default_endpoint_slice;
+  row.prepare_create = prepare_endpoint_slice_create;
+  row.prepare_update = prepare_endpoint_slice_update;
+  row.validate = validate_endpoint_slice;
+  row.validate_update = validate_endpoint_slice_update;
   return row;
 }
 

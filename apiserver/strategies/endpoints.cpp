@@ -8,12 +8,12 @@ namespace {
 
 using schema::Value;
 
-void defaults(Value object) {
+void default_endpoints(Value object) {
   for (auto subset : object["subsets"])
     for (auto port : subset["ports"]) default_text(port, "protocol", "TCP");
 }
 
-void validate_address(Causes& causes, const std::string& path, const Value& address, bool own) {
+void validate_subset_address(Causes& causes, const std::string& path, const Value& address, bool own) {
   auto ip = address["ip"].text();
   if (!own) validate_endpoint_ip(causes, child(path, "ip"), ip);
   const auto messages = own ? Messages() : ip_address(ip);
@@ -24,7 +24,7 @@ void validate_address(Causes& causes, const std::string& path, const Value& addr
   if (!node.empty()) invalid_each(causes, child(path, "nodeName"), node, dns1123_subdomain(node));
 }
 
-void validate_port(Causes& causes, const std::string& path, const Value& port, bool name_required) {
+void validate_subset_port(Causes& causes, const std::string& path, const Value& port, bool name_required) {
   const auto name = port["name"].text();
   const auto protocol = port["appProtocol"];
   if (!name.empty())
@@ -36,7 +36,7 @@ void validate_port(Causes& causes, const std::string& path, const Value& port, b
   if (protocol) invalid_each(causes, child(path, "appProtocol"), protocol.text(), qualified_name(protocol.text()));
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_endpoints(const Value& object, Causes& causes) {
   bool own = is_server_endpoint(object["metadata"]);
   std::size_t subset_index = 0;
   for (auto subset : object["subsets"]) {
@@ -45,17 +45,17 @@ void validate(const Value& object, Causes& causes) {
       required(causes, at, "must specify `addresses` or `notReadyAddresses`");
     for (auto list : {"addresses", "notReadyAddresses"}) {
       std::size_t index = 0;
-      for (auto address : subset[list]) validate_address(causes, item(child(at, list), index++), address, own);
+      for (auto address : subset[list]) validate_subset_address(causes, item(child(at, list), index++), address, own);
     }
     std::size_t index = 0;
     for (auto port : subset["ports"])
-      validate_port(causes, item(child(at, "ports"), index++), port, subset["ports"].size() > 1);
+      validate_subset_port(causes, item(child(at, "ports"), index++), port, subset["ports"].size() > 1);
   }
 }
 
 /// A stored object with addresses that newer rules refuse can still be relabelled.
-void validate_changed(const Value& object, const Value& old, Causes& causes) {
-  if (!semantically_equal(object["subsets"], old["subsets"])) validate(object, causes);
+void validate_endpoints_update(const Value& object, const Value& old, Causes& causes) {
+  if (!semantically_equal(object["subsets"], old["subsets"])) validate_endpoints(object, causes);
 }
 
 Outcome warn_deprecated(WriteContext& context, Value) {
@@ -69,10 +69,10 @@ Strategy endpoints_strategy() {
   Strategy row;
   row.resource = "endpoints";
   row.create_on_update = true;
-  row.defaults = defaults;
+  row.defaults = default_endpoints;
   row.prepare_create = warn_deprecated;
-  row.validate_create = validate;
-  row.validate_update = validate_changed;
+  row.validate_create = validate_endpoints;
+  row.validate_update = validate_endpoints_update;
   return row;
 }
 

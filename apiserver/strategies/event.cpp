@@ -27,23 +27,23 @@ constexpr std::string_view kNewFormImmutable[] = {
 
 bool is_new_form(const WriteContext& context) { return context.served && context.served->group == "events.k8s.io"; }
 
-bool is_set(const Value& value) {
+bool is_nonempty(const Value& value) {
   if (value.missing() || value.is_null()) return false;
   if (value.is_object() || value.is_array()) return !value.empty();
   return value.is_string() ? !value.text().empty() : value.integer() != 0;
 }
 
-void validate_namespace(Causes& causes, const Value& object) {
+void validate_event_namespace(Causes& causes, const Value& object) {
   auto own = object["metadata"]["namespace"].text(), involved = object["involvedObject"]["namespace"].text();
-  bool new_style = is_set(object["eventTime"]);
+  bool new_style = is_nonempty(object["eventTime"]);
   bool fits = involved.empty() ? own.empty() || own == "default" || (new_style && own == "kube-system")
                                : new_style || own == involved;
   if (!fits) invalid(causes, "involvedObject.namespace", involved, "does not match event.namespace");
 }
 
 void validate_both(Causes& causes, const WriteContext& context, const Value& object) {
-  validate_namespace(causes, object);
-  if (!is_set(object["eventTime"])) return;
+  validate_event_namespace(causes, object);
+  if (!is_nonempty(object["eventTime"])) return;
   std::string field = is_new_form(context) ? "reportingController" : "reportingComponent";
   auto controller = object["reportingComponent"].text();
   if (controller.empty()) required(causes, field);
@@ -57,7 +57,7 @@ void validate_both(Causes& causes, const WriteContext& context, const Value& obj
   }
 }
 
-Outcome verdict(const Value& object, Causes causes) {
+Outcome event_verdict(const Value& object, Causes causes) {
   if (causes.empty()) return {};
   return fail(invalid_status("", "Event", object["metadata"]["name"].text(), std::move(causes)));
 }
@@ -65,30 +65,30 @@ Outcome verdict(const Value& object, Causes causes) {
 void validate_series(Causes& causes, const Value& series) {
   if (!series) return;
   if (series["count"].integer() < 2) invalid(causes, "series.count", "", "should be at least 2");
-  if (!is_set(series["lastObservedTime"])) required(causes, "series.lastObservedTime");
+  if (!is_nonempty(series["lastObservedTime"])) required(causes, "series.lastObservedTime");
 }
 
-Outcome prepare_create(WriteContext& context, Value object) {
+Outcome prepare_event_create(WriteContext& context, Value object) {
   Causes causes;
   validate_both(causes, context, object);
-  if (!is_new_form(context)) return verdict(object, std::move(causes));
+  if (!is_new_form(context)) return event_verdict(object, std::move(causes));
   validate_object_meta(object["metadata"], true, NameRule::dns_subdomain, causes);
   validate_series(causes, object["series"]);
-  if (!is_set(object["eventTime"])) required(causes, "eventTime");
+  if (!is_nonempty(object["eventTime"])) required(causes, "eventTime");
   auto type = object["type"].text();
   if (type != "Normal" && type != "Warning") invalid(causes, "type", "", "has invalid value: " + std::string(type));
   for (auto field : kOldFormFields)
-    if (is_set(object[field])) invalid(causes, std::string(field), "", "needs to be unset");
-  return verdict(object, std::move(causes));
+    if (is_nonempty(object[field])) invalid(causes, std::string(field), "", "needs to be unset");
+  return event_verdict(object, std::move(causes));
 }
 
-Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_event_update(WriteContext& context, Value object, const Value& old) {
   Causes causes;
   validate_both(causes, context, object);
-  if (!is_new_form(context)) return verdict(object, std::move(causes));
+  if (!is_new_form(context)) return event_verdict(object, std::move(causes));
   if (!semantically_equal(object["series"], old["series"])) validate_series(causes, object["series"]);
   for (auto field : kNewFormImmutable) {
-    if (!is_set(object[field]) && !is_set(old[field]) && field != "related") continue;
+    if (!is_nonempty(object[field]) && !is_nonempty(old[field]) && field != "related") continue;
     const std::string said = field == "reportingComponent" ? "reportingController" : std::string(field);
     // A text that went is an empty one.
     if (old[field].is_string() && object[field].missing())
@@ -98,7 +98,7 @@ Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
     else
       immutable(causes, said, object[field], old[field]);
   }
-  return verdict(object, std::move(causes));
+  return event_verdict(object, std::move(causes));
 }
 
 }  // namespace
@@ -108,8 +108,8 @@ Strategy event_strategy() {
   row.resource = "events";
   row.name_rule = NameRule::path_segment;  // of the old form; the new one is stricter
   row.create_on_update = true;
-  row.prepare_create = prepare_create;
-  row.prepare_update = prepare_update;
+  row.prepare_create = prepare_event_create;
+  row.prepare_update = prepare_event_update;
   row.selectable_fields = {{"involvedObject.kind", "involvedObject.kind"},
                            {"involvedObject.namespace", "involvedObject.namespace"},
                            {"involvedObject.name", "involvedObject.name"},

@@ -13,9 +13,7 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kGroup = "flowcontrol.apiserver.k8s.io";
-
-bool has_wildcard(const Value& list) {
+bool has_star(const Value& list) {
   return std::any_of(list.begin(), list.end(), [](const Value& entry) { return entry.text() == "*"; });
 }
 
@@ -23,9 +21,10 @@ bool has_wildcard(const Value& list) {
 
 constexpr DefaultFact kFlowSchema[] = {{"spec.matchingPrecedence", "1000", {}, {}, true}};
 constexpr std::int64_t kPrecedenceMax = 10000;
-constexpr std::string_view kMethods[] = {"ByNamespace", "ByUser"}, kSubjects[] = {"Group", "ServiceAccount", "User"},
-                           kVerbs[] = {"create", "delete", "deletecollection", "get",  "list",
-                                       "patch",  "proxy",  "update",           "watch"};
+constexpr std::string_view kDistinguisherMethods[] = {"ByNamespace", "ByUser"},
+                           kFlowSubjectKinds[] = {"Group", "ServiceAccount", "User"},
+                           kFlowVerbs[] = {"create", "delete", "deletecollection", "get",  "list",
+                                           "patch",  "proxy",  "update",           "watch"};
 
 struct SubjectForm {
   std::string_view kind, member;
@@ -44,10 +43,10 @@ void validate_service_account(Causes& causes, const std::string& path, const Val
     invalid_each(causes, child(path, "namespace"), space, dns1123_label(space));
 }
 
-void validate_subject(Causes& causes, const std::string& path, const Value& subject) {
+void validate_flow_subject(Causes& causes, const std::string& path, const Value& subject) {
   const auto kind = subject["kind"].text();
-  if (std::ranges::find(kSubjects, kind) == std::end(kSubjects))
-    return not_supported(causes, child(path, "kind"), kind, kSubjects);
+  if (std::ranges::find(kFlowSubjectKinds, kind) == std::end(kFlowSubjectKinds))
+    return not_supported(causes, child(path, "kind"), kind, kFlowSubjectKinds);
   for (const auto& form : kSubjectForms) {
     const auto value = subject[form.member];
     const auto at = child(path, form.member);
@@ -67,14 +66,14 @@ void validate_subject(Causes& causes, const std::string& path, const Value& subj
 void validate_verbs(Causes& causes, const std::string& path, const Value& verbs) {
   const auto field = child(path, "verbs");
   if (verbs.empty()) return required(causes, field, "verbs must contain at least one value");
-  if (has_wildcard(verbs)) {
+  if (has_star(verbs)) {
     if (verbs.size() > 1) invalid(causes, field, verbs, "if '*' is present, must not specify other verbs");
     return;
   }
   const bool known = std::all_of(verbs.begin(), verbs.end(), [](const Value& verb) {
-    return std::ranges::find(kVerbs, verb.text()) != std::end(kVerbs);
+    return std::ranges::find(kFlowVerbs, verb.text()) != std::end(kFlowVerbs);
   });
-  if (!known) not_supported(causes, field, verbs, kVerbs);
+  if (!known) not_supported(causes, field, verbs, kFlowVerbs);
 }
 
 std::string_view what_is_wrong_with_url(std::string_view url) {
@@ -90,7 +89,7 @@ std::string_view what_is_wrong_with_url(std::string_view url) {
 void validate_urls(Causes& causes, const std::string& path, const Value& urls) {
   const auto field = child(path, "nonResourceURLs");
   if (urls.empty()) return required(causes, field, "nonResourceURLs must contain at least one value");
-  if (has_wildcard(urls)) {
+  if (has_star(urls)) {
     if (urls.size() > 1) invalid(causes, field, urls, "if '*' is present, must not specify other non-resource URLs");
     return;
   }
@@ -105,7 +104,7 @@ void validate_star_alone(Causes& causes, const std::string& field, const Value& 
                          std::string_view others) {
   if (list.empty())
     required(causes, field, none);
-  else if (list.size() > 1 && has_wildcard(list))
+  else if (list.size() > 1 && has_star(list))
     invalid(causes, field, list, "if '*' is present, must not specify other " + std::string(others));
 }
 
@@ -114,7 +113,7 @@ void validate_namespaces(Causes& causes, const std::string& path, const Value& r
   const auto spaces = rule["namespaces"];
   if (spaces.empty() && !rule["clusterScope"].boolean())
     return required(causes, field, "resource rules that are not cluster scoped must supply at least one namespace");
-  if (has_wildcard(spaces)) {
+  if (has_star(spaces)) {
     if (spaces.size() > 1) invalid(causes, field, spaces, "if '*' is present, must not specify other namespaces");
     return;
   }
@@ -126,10 +125,10 @@ void validate_namespaces(Causes& causes, const std::string& path, const Value& r
   }
 }
 
-void validate_rule(Causes& causes, const std::string& path, const Value& rule) {
+void validate_flow_rule(Causes& causes, const std::string& path, const Value& rule) {
   if (rule["subjects"].empty()) required(causes, child(path, "subjects"), "subjects must contain at least one value");
   std::size_t index = 0;
-  for (auto subject : rule["subjects"]) validate_subject(causes, item(child(path, "subjects"), index++), subject);
+  for (auto subject : rule["subjects"]) validate_flow_subject(causes, item(child(path, "subjects"), index++), subject);
   if (rule["resourceRules"].empty() && rule["nonResourceRules"].empty())
     required(causes, path, "at least one of resourceRules and nonResourceRules has to be non-empty");
   index = 0;
@@ -169,8 +168,8 @@ void validate_flow_schema(const Value& object, Causes& causes) {
   if (precedence == 1 && object["metadata"]["name"].text() != "exempt")
     invalid(causes, field, precedence, "only the schema named 'exempt' may have matchingPrecedence 1");
   if (const auto method = spec["distinguisherMethod"];
-      method && std::ranges::find(kMethods, method["type"].text()) == std::end(kMethods))
-    not_supported(causes, "spec.distinguisherMethod.type", method, kMethods);
+      method && std::ranges::find(kDistinguisherMethods, method["type"].text()) == std::end(kDistinguisherMethods))
+    not_supported(causes, "spec.distinguisherMethod.type", method, kDistinguisherMethods);
   const auto name = spec["priorityLevelConfiguration"]["name"].text();
   const std::string level = "spec.priorityLevelConfiguration.name";
   if (name.empty())
@@ -178,7 +177,7 @@ void validate_flow_schema(const Value& object, Causes& causes) {
   else
     invalid_each(causes, level, name, dns1123_subdomain(name));
   std::size_t index = 0;
-  for (auto rule : spec["rules"]) validate_rule(causes, item("spec.rules", index++), rule);
+  for (auto rule : spec["rules"]) validate_flow_rule(causes, item("spec.rules", index++), rule);
   validate_conditions_told_apart(object, causes);
 }
 
@@ -193,7 +192,7 @@ constexpr DefaultFact kPriorityLevel[] = {
     {"spec.limited?.limitResponse?.queuing?.queues", "64", {}, {}, true},
     {"spec.limited?.limitResponse?.queuing?.queueLengthLimit", "50", {}, {}, true}};
 constexpr std::string_view kLevelTypes[] = {"Exempt", "Limited"}, kResponses[] = {"Queue", "Reject"};
-constexpr std::int64_t kQueuesMax = 10'000'000;
+constexpr std::int64_t kQueuesFieldMax = 10'000'000;
 constexpr int kHashBits = 60;
 constexpr std::string_view kPercents = "must be between 0 and 100, inclusive",
                            kShares = "must be a non-negative integer";
@@ -212,8 +211,8 @@ void validate_queuing(Causes& causes, const std::string& path, const Value& queu
   if (queuing["queueLengthLimit"].integer() <= 0) wrong("queueLengthLimit", "must be positive");
   if (queues <= 0)
     wrong("queues", "must be positive");
-  else if (queues > kQueuesMax)
-    wrong("queues", "must not be greater than " + std::to_string(kQueuesMax));
+  else if (queues > kQueuesFieldMax)
+    wrong("queues", "must not be greater than " + std::to_string(kQueuesFieldMax));
   if (hand <= 0)
     wrong("handSize", "must be positive");
   else if (hand > queues)
@@ -271,7 +270,8 @@ void leave_out_subjects(const Value& object, SaidFields& said) {
     std::size_t index = 0;
     for (auto subject : rule["subjects"]) {
       const auto place = item(at, index++);
-      if (std::ranges::find(kSubjects, subject["kind"].text()) == std::end(kSubjects)) said.leave_out(place);
+      if (std::ranges::find(kFlowSubjectKinds, subject["kind"].text()) == std::end(kFlowSubjectKinds))
+        said.leave_out(place);
     }
   }
 }
@@ -311,17 +311,17 @@ void validate_known_level(const Value& object, Causes& causes) {
           "spec of '" + name + "'" + (exempt ? " except the 'spec.exempt' field" : "") + " must equal the fixed value");
 }
 
-constexpr KindFacts kKinds[] = {
-    {kGroup, "flowschemas", defaults_from<kFlowSchema>, kGeneration | kSealsMetadata, NameRule::dns_subdomain,
-     validate_known_schema, nullptr, nullptr, nullptr, nullptr, leave_out_subjects},
-    {kGroup, "prioritylevelconfigurations", defaults_from<kPriorityLevel>, kGeneration | kSealsMetadata,
+constexpr KindFacts kFlowControlKinds[] = {
+    {kFlowControlGroup, "flowschemas", defaults_from<kFlowSchema>, kGeneration | kSealsMetadata,
+     NameRule::dns_subdomain, validate_known_schema, nullptr, nullptr, nullptr, nullptr, leave_out_subjects},
+    {kFlowControlGroup, "prioritylevelconfigurations", defaults_from<kPriorityLevel>, kGeneration | kSealsMetadata,
      NameRule::dns_subdomain, validate_known_level}};
 
 }  // namespace
 
 std::vector<Strategy> flow_control_strategies() {
   std::vector<Strategy> rows;
-  for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  for (const auto& facts : kFlowControlKinds) rows.push_back(row_of(facts));
   return rows;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "apiserver/request/api_groups.h"
 #include "apiserver/strategies/kind_facts.h"
 #include "apiserver/validation/names.h"
 
@@ -14,17 +15,16 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kGroup = "scheduling.k8s.io";
 constexpr std::size_t kTemplatesMax = 8, kClaimsMax = 4, kTopologyMax = 1;
 constexpr std::int64_t kPriorityMax = 1'000'000'000;
 constexpr std::array<std::string_view, 2> kDisruptionModes{"Pod", "PodGroup"};
 
 /// A pointer without omitempty is stored as null.
-bool is_set(const Value& value) { return value && !value.is_null(); }
+bool is_given(const Value& value) { return value && !value.is_null(); }
 
 void default_group(Value group) {
   Value spec = group.object("spec");
-  if (!is_set(spec["disruptionMode"])) spec.put("disruptionMode", "Pod");
+  if (!is_given(spec["disruptionMode"])) spec.put("disruptionMode", "Pod");
 }
 
 /// Exactly one of some members is there.
@@ -34,7 +34,7 @@ void validate_union(Causes& causes, const std::string& field, const Value& objec
   std::size_t count = 0;
   for (const std::string_view member : members) {
     all.append(all.empty() ? "`" : ", `").append(member).append("`");
-    if (!is_set(object[member])) continue;
+    if (!is_given(object[member])) continue;
     given.append(given.empty() ? "" : ", ").append(member);
     ++count;
   }
@@ -52,14 +52,15 @@ void validate_unique(Causes& causes, const std::string& field, const Value& list
   }
 }
 
-void validate_name(Causes& causes, const std::string& field, const Value& name, Messages (*rule)(std::string_view)) {
+void validate_required_name(Causes& causes, const std::string& field, const Value& name,
+                            Messages (*rule)(std::string_view)) {
   if (name.text().empty()) return required(causes, field);
   invalid_each(causes, field, name.text(), rule(name.text()));
 }
 
 void validate_policy(Causes& causes, const std::string& path, const Value& policy) {
   validate_union(causes, path, policy, {"basic", "gang"});
-  if (!is_set(policy["gang"])) return;
+  if (!is_given(policy["gang"])) return;
   const std::string field = child(path, "gang.minCount");
   const std::int64_t count = policy["gang"]["minCount"].integer();
   if (count == 0)
@@ -68,12 +69,12 @@ void validate_policy(Causes& causes, const std::string& path, const Value& polic
     invalid(causes, field, count, "must be greater than or equal to 1");
 }
 
-void validate_constraints(Causes& causes, const std::string& path, const Value& constraints) {
+void validate_topology_constraints(Causes& causes, const std::string& path, const Value& constraints) {
   const std::string field = child(path, "topology");
   if (!is_bounded(causes, field, constraints["topology"], kTopologyMax)) return;
   std::size_t index = 0;
   for (const Value one : constraints["topology"])
-    validate_name(causes, child(item(field, index++), "key"), one["key"], qualified_name);
+    validate_required_name(causes, child(item(field, index++), "key"), one["key"], qualified_name);
 }
 
 void validate_claims(Causes& causes, const std::string& path, const Value& claims) {
@@ -83,9 +84,9 @@ void validate_claims(Causes& causes, const std::string& path, const Value& claim
   for (const Value claim : claims) {
     const std::string at = item(path, index++);
     validate_union(causes, at, claim, {"resourceClaimName", "resourceClaimTemplateName"});
-    validate_name(causes, child(at, "name"), claim["name"], dns1123_label);
+    validate_required_name(causes, child(at, "name"), claim["name"], dns1123_label);
     for (const char* field : {"resourceClaimName", "resourceClaimTemplateName"})
-      if (is_set(claim[field]))
+      if (is_given(claim[field]))
         invalid_each(causes, child(at, field), claim[field].text(), dns1123_subdomain(claim[field].text()));
   }
 }
@@ -93,10 +94,10 @@ void validate_claims(Causes& causes, const std::string& path, const Value& claim
 /// What a group and the template of groups have alike, from schedulingPolicy on.
 void validate_like_group(Causes& causes, const std::string& path, const Value& spec) {
   validate_policy(causes, child(path, "schedulingPolicy"), spec["schedulingPolicy"]);
-  validate_constraints(causes, child(path, "schedulingConstraints"), spec["schedulingConstraints"]);
+  validate_topology_constraints(causes, child(path, "schedulingConstraints"), spec["schedulingConstraints"]);
   validate_claims(causes, child(path, "resourceClaims"), spec["resourceClaims"]);
   const Value mode = spec["disruptionMode"];
-  if (is_set(mode) && std::ranges::find(kDisruptionModes, mode.text()) == kDisruptionModes.end())
+  if (is_given(mode) && std::ranges::find(kDisruptionModes, mode.text()) == kDisruptionModes.end())
     not_supported(causes, child(path, "disruptionMode"), mode.text(), kDisruptionModes);
   if (const auto name = spec["priorityClassName"].text(); !name.empty())
     invalid_each(causes, child(path, "priorityClassName"), name, dns1123_subdomain(name));
@@ -110,8 +111,9 @@ void validate_group(const Value& group, Causes& causes) {
     const std::string at = "spec.podGroupTemplateRef";
     validate_union(causes, at, reference, {"workload"});
     if (const Value workload = reference["workload"]; workload.is_object()) {
-      validate_name(causes, at + ".workload.workloadName", workload["workloadName"], dns1123_subdomain);
-      validate_name(causes, at + ".workload.podGroupTemplateName", workload["podGroupTemplateName"], dns1123_label);
+      validate_required_name(causes, at + ".workload.workloadName", workload["workloadName"], dns1123_subdomain);
+      validate_required_name(causes, at + ".workload.podGroupTemplateName", workload["podGroupTemplateName"],
+                             dns1123_label);
     }
   }
   validate_like_group(causes, "spec", spec);
@@ -123,7 +125,8 @@ void validate_workload(const Value& workload, Causes& causes) {
     const std::string at = "spec.controllerRef";
     if (const auto group = owner["apiGroup"].text(); !group.empty())
       invalid_each(causes, at + ".apiGroup", group, dns1123_subdomain(group));
-    for (const char* field : {"kind", "name"}) validate_name(causes, child(at, field), owner[field], path_segment_name);
+    for (const char* field : {"kind", "name"})
+      validate_required_name(causes, child(at, field), owner[field], path_segment_name);
   }
   const std::string field = "spec.podGroupTemplates";
   if (templates.empty()) return required(causes, field);
@@ -132,7 +135,7 @@ void validate_workload(const Value& workload, Causes& causes) {
   std::size_t index = 0;
   for (const Value one : templates) {
     const std::string at = item(field, index++);
-    validate_name(causes, child(at, "name"), one["name"], dns1123_label);
+    validate_required_name(causes, child(at, "name"), one["name"], dns1123_label);
     validate_like_group(causes, at, one);
   }
 }
@@ -173,23 +176,24 @@ void validate_group_status(const Value& group, const Value& old, Causes& causes)
   for (const Value claim : claims) {
     const Value name = claim["resourceClaimName"];
     const std::string at = child(item(path, index++), "resourceClaimName");
-    if (is_set(name)) invalid_each(causes, at, name.text(), dns1123_subdomain(name.text()));
+    if (is_given(name)) invalid_each(causes, at, name.text(), dns1123_subdomain(name.text()));
   }
 }
 
 // What stands above says it, in upstream's order, or upstream does not get to look: behind a list that is too long.
 bool overlooks(const Value&, std::string_view field) { return field.starts_with("spec."); }
 
-constexpr KindFacts kKinds[] = {{kGroup, "podgroups", default_group, kSealsMetadata, NameRule::dns_subdomain, nullptr,
-                                 group_stays, validate_group_status, validate_group, overlooks},
-                                {kGroup, "workloads", nullptr, 0, NameRule::dns_subdomain, nullptr, workload_stays,
-                                 nullptr, validate_workload, overlooks}};
+constexpr KindFacts kGroupKinds[] = {
+    {kSchedulingGroup, "podgroups", default_group, kSealsMetadata, NameRule::dns_subdomain, nullptr, group_stays,
+     validate_group_status, validate_group, overlooks},
+    {kSchedulingGroup, "workloads", nullptr, 0, NameRule::dns_subdomain, nullptr, workload_stays, nullptr,
+     validate_workload, overlooks}};
 
 }  // namespace
 
 std::vector<Strategy> group_strategies() {
   std::vector<Strategy> rows;
-  for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  for (const auto& facts : kGroupKinds) rows.push_back(row_of(facts));
   return rows;
 }
 

@@ -6,20 +6,22 @@ namespace {
 
 using schema::Value;
 
-void validate(const Value& object, Causes& causes) {
+void validate_lease(const Value& object, Causes& causes) {
   auto spec = object["spec"];
   if (auto duration = spec["leaseDurationSeconds"]) positive(causes, "spec.leaseDurationSeconds", duration.integer());
   nonnegative(causes, "spec.leaseTransitions", spec["leaseTransitions"].integer());
 }
 
 /// Coordinated leader election is an alpha feature that upstream has off: its fields are dropped.
-Outcome prepare_create(WriteContext&, Value object) {
+Outcome prepare_lease_create(WriteContext&, Value object) {
   auto spec = object.object("spec");
   for (auto field : {"strategy", "preferredHolder"}) spec.erase(field);
   return {};
 }
 
-Outcome prepare_update(WriteContext& context, Value object, const Value&) { return prepare_create(context, object); }
+Outcome prepare_lease_update(WriteContext& context, Value object, const Value&) {
+  return prepare_lease_create(context, object);
+}
 
 }  // namespace
 
@@ -29,9 +31,9 @@ Strategy lease_strategy() {
   row.resource = "leases";
   row.create_on_update = true;
   row.unconditional_update = false;
-  row.prepare_create = prepare_create;
-  row.prepare_update = prepare_update;
-  row.validate = validate;
+  row.prepare_create = prepare_lease_create;
+  row.prepare_update = prepare_lease_update;
+  row.validate = validate_lease;
   return row;
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kTypes[] = {"Pod", "Container", "PersistentVolumeClaim"};
-constexpr std::string_view kLists[] = {"max", "min", "default", "defaultRequest", "maxLimitRequestRatio"};
+constexpr std::string_view kLimitTypes[] = {"Pod", "Container", "PersistentVolumeClaim"};
+constexpr std::string_view kLimitLists[] = {"max", "min", "default", "defaultRequest", "maxLimitRequestRatio"};
 
 /// For containers, limits follow from maxima, and requests from limits and minima.
 void set_defaults(Value object) {
@@ -30,10 +30,10 @@ void set_defaults(Value object) {
   }
 }
 
-void validate_type(Causes& causes, const std::string& at, std::string_view type) {
+void validate_limit_type(Causes& causes, const std::string& at, std::string_view type) {
   if (auto messages = qualified_name(type); !messages.empty()) return invalid_each(causes, at, type, messages);
   if (type.find('/') == std::string_view::npos &&
-      std::find(std::begin(kTypes), std::end(kTypes), type) == std::end(kTypes))
+      std::find(std::begin(kLimitTypes), std::end(kLimitTypes), type) == std::end(kLimitTypes))
     invalid(causes, at, type, "must be a standard limit type or fully qualified");
 }
 
@@ -76,7 +76,7 @@ void validate_ratio(Causes& causes, const std::string& at, const Value& limit, c
   invalid(causes, field, ratio, "ratio " + ratio.string() + " is greater than max/min = " + digits);
 }
 
-void validate_amounts(Causes& causes, const std::string& at, const Value& limit, const std::string& name) {
+void validate_limit_amounts(Causes& causes, const std::string& at, const Value& limit, const std::string& name) {
   validate_order(causes, at, limit, name);
   validate_ratio(causes, at, limit, name);
   auto amount = limit["default"][name], request = limit["defaultRequest"][name];
@@ -90,7 +90,7 @@ void validate_limit(Causes& causes, const std::string& at, const Value& limit) {
   auto type = limit["type"].text();
   const bool of_pod = type == "Pod";
   std::set<std::string> names;
-  for (auto list : kLists) {
+  for (auto list : kLimitLists) {
     const bool is_default = list.starts_with("default");
     if (of_pod && is_default) {
       if (!limit[list].empty()) forbidden(causes, child(at, list), "may not be specified when `type` is 'Pod'");
@@ -109,16 +109,16 @@ void validate_limit(Causes& causes, const std::string& at, const Value& limit) {
       names.emplace(amount.key());
     }
   }
-  for (const auto& name : names) validate_amounts(causes, at, limit, name);
+  for (const auto& name : names) validate_limit_amounts(causes, at, limit, name);
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_limit_range(const Value& object, Causes& causes) {
   std::set<std::string> types;
   std::size_t index = 0;
   for (auto limit : object["spec"]["limits"]) {
     auto at = item("spec.limits", index++);
     auto type = limit["type"].string();
-    validate_type(causes, child(at, "type"), type);
+    validate_limit_type(causes, child(at, "type"), type);
     if (!types.insert(type).second) duplicate(causes, child(at, "type"), type);
     validate_limit(causes, at, limit);
   }
@@ -140,7 +140,7 @@ Strategy limit_range_strategy() {
   row.create_on_update = true;
   row.defaults = set_defaults;
   row.prepare_create = name_by_chance;
-  row.validate = validate;
+  row.validate = validate_limit_range;
   return row;
 }
 

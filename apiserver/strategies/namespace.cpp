@@ -10,14 +10,14 @@ constexpr std::string_view kNameLabel = "kubernetes.io/metadata.name";
 constexpr std::string_view kFinalizer = "kubernetes";
 constexpr std::string_view kStandardFinalizers[] = {"kubernetes", "orphan", "foregroundDeletion"};
 
-void defaults(Value object) {
+void default_namespace(Value object) {
   auto name = object["metadata"]["name"].string();
   if (!name.empty()) object.object("metadata").object("labels").put(kNameLabel, name);
   default_text(object.object("status"), "phase", "Active");
 }
 
-Outcome prepare_create(WriteContext&, Value object) {
-  defaults(object);
+Outcome prepare_namespace_create(WriteContext&, Value object) {
+  default_namespace(object);
   auto status = object.object("status");
   status.clear();
   status.put("phase", "Active");
@@ -29,13 +29,13 @@ Outcome prepare_create(WriteContext&, Value object) {
 }
 
 /// The main endpoint changes metadata only; /finalize is the one way to take finalizers out of spec.
-Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_namespace_update(WriteContext& context, Value object, const Value& old) {
   if (context.subresource != "finalize") copy_field(object, old, "spec");
   copy_field(object, old, "status");
   return {};
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_namespace(const Value& object, Causes& causes) {
   for (auto finalizer : object["spec"]["finalizers"]) {
     auto name = finalizer.text();
     invalid_each(causes, "spec.finalizers", name, qualified_name(name));
@@ -46,7 +46,7 @@ void validate(const Value& object, Causes& causes) {
   }
 }
 
-void validate_status_update(const Value& object, const Value&, Causes& causes) {
+void validate_namespace_status(const Value& object, const Value&, Causes& causes) {
   bool deleting = object["metadata"].has("deletionTimestamp");
   auto phase = object["status"]["phase"].text();
   if (!deleting && phase != "Active")
@@ -55,9 +55,9 @@ void validate_status_update(const Value& object, const Value&, Causes& causes) {
     invalid(causes, "status.Phase", phase, "may only be 'Terminating' if `deletionTimestamp` is not empty");
 }
 
-bool holds_deletion(const Value& object) { return !object["spec"]["finalizers"].empty(); }
+bool holds_namespace(const Value& object) { return !object["spec"]["finalizers"].empty(); }
 
-void mark_deleting(Value object) { object.object("status").put("phase", "Terminating"); }
+void mark_namespace_deleted(Value object) { object.object("status").put("phase", "Terminating"); }
 
 }  // namespace
 
@@ -66,14 +66,14 @@ Strategy namespace_strategy() {
   row.resource = "namespaces";
   row.name_rule = NameRule::dns_label;
   row.delete_returns_object = true;
-  row.defaults = defaults;
-  row.prepare_create = prepare_create;
-  row.prepare_update = prepare_update;
+  row.defaults = default_namespace;
+  row.prepare_create = prepare_namespace_create;
+  row.prepare_update = prepare_namespace_update;
   row.prepare_status_update = keep_spec;
-  row.validate = validate;
-  row.validate_status_update = validate_status_update;
-  row.holds_deletion = holds_deletion;
-  row.mark_deleting = mark_deleting;
+  row.validate = validate_namespace;
+  row.validate_status_update = validate_namespace_status;
+  row.holds_deletion = holds_namespace;
+  row.mark_deleting = mark_namespace_deleted;
   row.selectable_fields = {{"status.phase", "status.phase"}, {"name", "metadata.name"}};
   return row;
 }

@@ -12,7 +12,7 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kGroup = "networking.k8s.io";
+constexpr std::string_view kNetworkingGroup = "networking.k8s.io";
 
 // --- Ingress ---
 
@@ -157,7 +157,7 @@ void validate_ingress_status(const Value& object, const Value&, Causes& causes) 
 // --- IngressClass ---
 
 constexpr DefaultFact kIngressClass[] = {{"spec?.parameters?.scope", "\"Cluster\"", {}, {}, false, true}};
-constexpr std::string_view kScopes[] = {"Cluster", "Namespace"};
+constexpr std::string_view kParameterScopes[] = {"Cluster", "Namespace"};
 constexpr std::int64_t kControllerMax = 250;
 
 void validate_ingress_class(const Value& object, Causes& causes) {
@@ -170,8 +170,8 @@ void validate_ingress_class(const Value& object, Causes& causes) {
   const std::string at = "spec.parameters";
   validate_typed_reference(causes, at, parameters);
   const auto scope = parameters["scope"].text(), name = parameters["namespace"].text();
-  if (std::ranges::find(kScopes, scope) == std::end(kScopes))
-    return not_supported(causes, child(at, "scope"), scope, kScopes);
+  if (std::ranges::find(kParameterScopes, scope) == std::end(kParameterScopes))
+    return not_supported(causes, child(at, "scope"), scope, kParameterScopes);
   const bool has_namespace = parameters.has("namespace");
   if (scope == "Cluster" && has_namespace)
     forbidden(causes, child(at, "namespace"), "`parameters.scope` is set to 'Cluster'");
@@ -219,12 +219,12 @@ void validate_policy_port(Causes& causes, const std::string& at, const Value& po
 }
 
 /// A network as it can be read, whatever stands in the bits of its hosts.
-struct Network {
+struct IpNetwork {
   IpAddress base;
   int bits = 0;
 };
 
-std::optional<Network> read_network(std::string_view text) {
+std::optional<IpNetwork> read_network(std::string_view text) {
   const auto slash = text.find('/');
   const auto base = parse_ip(text.substr(0, slash));
   if (!base || slash == std::string_view::npos) return std::nullopt;
@@ -233,11 +233,11 @@ std::optional<Network> read_network(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
   const bool fits = error == std::errc() && end == text.data() + text.size() && bits <= (base->v6 ? 128 : 32);
   if (!fits || bits < 0) return std::nullopt;
-  return Network{*base, bits};
+  return IpNetwork{*base, bits};
 }
 
 /// Whether every address of the second network is one of the first, which is the larger.
-bool is_strictly_inside(const Network& outer, const Network& inner) {
+bool is_strictly_inside(const IpNetwork& outer, const IpNetwork& inner) {
   const int bits = outer.bits;
   const IpAddress *base = &outer.base, *other = &inner.base;
   if (base->v6 != other->v6 || bits >= inner.bits) return false;
@@ -356,20 +356,21 @@ void validate_service_cidr_update(const Value& object, const Value& old, Causes&
   }
 }
 
-constexpr KindFacts kKinds[] = {
-    {kGroup, "ipaddresses", nullptr, 0, NameRule::ip_address, validate_ip_address, kept<kIpAddressKept>},
-    {kGroup, "servicecidrs", nullptr, kSealsMetadata},
-    {kGroup, "ingresses", nullptr, kGeneration, NameRule::dns_subdomain, validate_ingress, nullptr,
+constexpr KindFacts kNetworkingKinds[] = {
+    {kNetworkingGroup, "ipaddresses", nullptr, 0, NameRule::ip_address, validate_ip_address, kept<kIpAddressKept>},
+    {kNetworkingGroup, "servicecidrs", nullptr, kSealsMetadata},
+    {kNetworkingGroup, "ingresses", nullptr, kGeneration, NameRule::dns_subdomain, validate_ingress, nullptr,
      validate_ingress_status, validate_ingress_create, nullptr, leave_out_backends},
-    {kGroup, "ingressclasses", defaults_from<kIngressClass>, kGeneration, NameRule::dns_subdomain,
+    {kNetworkingGroup, "ingressclasses", defaults_from<kIngressClass>, kGeneration, NameRule::dns_subdomain,
      validate_ingress_class, keep_controller},
-    {kGroup, "networkpolicies", default_network_policy, kGeneration, NameRule::dns_subdomain, validate_network_policy}};
+    {kNetworkingGroup, "networkpolicies", default_network_policy, kGeneration, NameRule::dns_subdomain,
+     validate_network_policy}};
 
 }  // namespace
 
 std::vector<Strategy> networking_strategies() {
   std::vector<Strategy> rows;
-  for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  for (const auto& facts : kNetworkingKinds) rows.push_back(row_of(facts));
   for (auto& row : rows) {
     if (row.resource != "servicecidrs") continue;
     row.validate_create = validate_service_cidr;

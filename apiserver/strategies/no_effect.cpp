@@ -11,13 +11,13 @@ bool wants_load_balancer(const Value& object) { return object["spec"]["type"].te
 
 bool is_further_range(const Value& object) { return object["metadata"]["name"].text() != "kubernetes"; }
 
-struct Row {
+struct NoEffectRow {
   std::string_view group, kind;
   std::string_view what_does_not_happen;           // "<Kind> is stored, but <this>"
   bool (*applies)(const Value& object) = nullptr;  // null: always
 };
 // A row goes when the feature comes; docs/limits.md says the same to people.
-constexpr Row kRows[] = {
+constexpr NoEffectRow kNoEffectRows[] = {
     {"networking.k8s.io", "ServiceCIDR",
      "Services get their addresses from the range of the ServiceCIDR kubernetes alone", is_further_range},
     // These have their effect on a host; a template says whether they cross (syncer/synced_kinds.cpp).
@@ -35,7 +35,7 @@ void warn_of_no_effect(WriteContext& context, const Value& object, const Value& 
         return kind.resource == facts.resource && kind.group == facts.group && kind.kind != "Service";
       }))
     return;
-  for (const Row& row : kRows) {
+  for (const NoEffectRow& row : kNoEffectRows) {
     if (row.group != facts.group || row.kind != facts.kind) continue;
     const auto applies = [&](const Value& state) { return state && (!row.applies || row.applies(state)); };
     if (applies(object) && !applies(old))
@@ -45,7 +45,7 @@ void warn_of_no_effect(WriteContext& context, const Value& object, const Value& 
 
 std::vector<std::string_view> kinds_without_effect() {
   std::vector<std::string_view> kinds;
-  for (const Row& row : kRows) kinds.push_back(row.kind);
+  for (const NoEffectRow& row : kNoEffectRows) kinds.push_back(row.kind);
   return kinds;
 }
 

@@ -31,7 +31,7 @@ void drop_old_fields(Value object) {
   if (auto status = object["status"]; status.is_object()) status.erase("config");
 }
 
-void defaults(Value object) {
+void default_node(Value object) {
   if (auto spec = object["spec"]) copy_pod_cidr(spec);
   auto status = object["status"];
   if (status && status["allocatable"].missing() && status.has("capacity"))
@@ -140,7 +140,7 @@ void validate_avoided(Causes& causes, const Value& annotations) {
   }
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_node(const Value& object, Causes& causes) {
   validate_avoided(causes, object["metadata"]["annotations"]);
   validate_features(causes, object["status"]["declaredFeatures"]);
   // As that of the taints, this path is upstream's.
@@ -154,7 +154,7 @@ void validate(const Value& object, Causes& causes) {
       validate_resource_quantity(causes, child(child("status", list), quantity.key()), quantity.key(), quantity);
 }
 
-void validate_update(const Value& object, const Value& old, Causes& causes) {
+void validate_node_update(const Value& object, const Value& old, Causes& causes) {
   auto spec = object["spec"], old_spec = old["spec"];
   if (spec["externalID"].text() != old_spec["externalID"].text())
     forbidden(causes, "spec.externalID", "may not be updated");
@@ -165,15 +165,15 @@ void validate_update(const Value& object, const Value& old, Causes& causes) {
 }
 
 /// Nodes are created with their status: the kubelet registers itself in one request.
-Outcome prepare_create(WriteContext&, Value object) {
+Outcome prepare_node_create(WriteContext&, Value object) {
   drop_old_fields(object);
   return {};
 }
-Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_node_update(WriteContext& context, Value object, const Value& old) {
   drop_old_fields(object);
   return keep_status(context, object, old);
 }
-Outcome prepare_status_update(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_node_status(WriteContext& context, Value object, const Value& old) {
   drop_old_fields(object);
   return keep_spec(context, object, old);
 }
@@ -183,12 +183,12 @@ Outcome prepare_status_update(WriteContext& context, Value object, const Value& 
 Strategy node_strategy() {
   Strategy row;
   row.resource = "nodes";
-  row.defaults = defaults;
-  row.prepare_create = prepare_create;
-  row.prepare_update = prepare_update;
-  row.prepare_status_update = prepare_status_update;
-  row.validate = validate;
-  row.validate_update = validate_update;
+  row.defaults = default_node;
+  row.prepare_create = prepare_node_create;
+  row.prepare_update = prepare_node_update;
+  row.prepare_status_update = prepare_node_status;
+  row.validate = validate_node;
+  row.validate_update = validate_node_update;
   row.selectable_fields = {{"spec.unschedulable", "spec.unschedulable", "false"}};
   return row;
 }

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "apiserver/request/api_groups.h"
 #include "apiserver/strategies/kind_facts.h"
 #include "apiserver/validation/admission_configs.h"
 
@@ -57,28 +58,27 @@ void validate_policy_status(const Value& object, const Value&, Causes& causes) {
   validate_conditions(causes, "status.conditions", object["status"]["conditions"]);
 }
 
-constexpr std::string_view kAdmission = "admissionregistration.k8s.io";
 constexpr unsigned kAdmissionTraits = kGeneration | kUpdateNeedsVersion | kAnyFinalizer;
-constexpr NameRule kName = NameRule::dns_subdomain;
-constexpr KindFacts kKinds[] = {
-    {"apps", "controllerrevisions", nullptr, 0, kName, validate_revision, kept<kRevisionKept>, nullptr,
+constexpr NameRule kSubdomainRule = NameRule::dns_subdomain;
+constexpr KindFacts kOtherKinds[] = {
+    {"apps", "controllerrevisions", nullptr, 0, kSubdomainRule, validate_revision, kept<kRevisionKept>, nullptr,
      validate_revision_create},
     {"resource.k8s.io", "resourcepoolstatusrequests", nullptr, kSealsMetadata},
     {"certificates.k8s.io", "clustertrustbundles", nullptr, kUpdateNeedsVersion},
     {"certificates.k8s.io", "podcertificaterequests", nullptr, kUpdateNeedsVersion | kSealsMetadata},
     {"coordination.k8s.io", "leasecandidates", nullptr, kCreateOnUpdate | kUpdateNeedsVersion},
-    {kAdmission, "validatingwebhookconfigurations", defaults_from<kValidatingWebhook>, kAdmissionTraits, kName,
-     validate_validating_webhooks},
-    {kAdmission, "mutatingwebhookconfigurations", defaults_from<kMutatingWebhook>, kAdmissionTraits, kName,
-     validate_mutating_webhooks},
-    {kAdmission, "validatingadmissionpolicies", defaults_from<kAdmissionPolicy>, kAdmissionTraits | kSealsMetadata,
-     kName, validate_validating_policy, nullptr, validate_policy_status},
-    {kAdmission, "mutatingadmissionpolicies", defaults_from<kAdmissionPolicy>, kAdmissionTraits, kName,
-     validate_mutating_policy},
-    {kAdmission, "validatingadmissionpolicybindings", defaults_from<kPolicyBinding>, kAdmissionTraits, kName,
-     validate_validating_binding},
-    {kAdmission, "mutatingadmissionpolicybindings", defaults_from<kPolicyBinding>, kAdmissionTraits, kName,
-     validate_mutating_binding},
+    {kAdmissionRegistrationGroup, "validatingwebhookconfigurations", defaults_from<kValidatingWebhook>,
+     kAdmissionTraits, kSubdomainRule, validate_validating_webhooks},
+    {kAdmissionRegistrationGroup, "mutatingwebhookconfigurations", defaults_from<kMutatingWebhook>, kAdmissionTraits,
+     kSubdomainRule, validate_mutating_webhooks},
+    {kAdmissionRegistrationGroup, "validatingadmissionpolicies", defaults_from<kAdmissionPolicy>,
+     kAdmissionTraits | kSealsMetadata, kSubdomainRule, validate_validating_policy, nullptr, validate_policy_status},
+    {kAdmissionRegistrationGroup, "mutatingadmissionpolicies", defaults_from<kAdmissionPolicy>, kAdmissionTraits,
+     kSubdomainRule, validate_mutating_policy},
+    {kAdmissionRegistrationGroup, "validatingadmissionpolicybindings", defaults_from<kPolicyBinding>, kAdmissionTraits,
+     kSubdomainRule, validate_validating_binding},
+    {kAdmissionRegistrationGroup, "mutatingadmissionpolicybindings", defaults_from<kPolicyBinding>, kAdmissionTraits,
+     kSubdomainRule, validate_mutating_binding},
     {"internal.apiserver.k8s.io", "storageversions", nullptr, kUpdateNeedsVersion | kSealsMetadata},
     {"storagemigration.k8s.io", "storageversionmigrations", nullptr, kUpdateNeedsVersion | kSealsMetadata}};
 
@@ -86,7 +86,7 @@ constexpr KindFacts kKinds[] = {
 
 std::vector<Strategy> other_strategies() {
   std::vector<Strategy> rows;
-  for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  for (const auto& facts : kOtherKinds) rows.push_back(row_of(facts));
   return rows;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using schema::Value;
 
-void defaults(Value object) {
+void default_pod(Value object) {
   auto spec = object.object("spec");
   default_pod_spec(spec);
   default_pod_only(spec);
@@ -75,7 +75,7 @@ void take_app_armor_annotations(WriteContext& context, Value object) {
   }
 }
 
-/// Rules for new pods only, which validate() cannot tell from updates.
+/// Rules for new pods only, which validate_pod() cannot tell from updates.
 Outcome check_create(const Value& object) {
   Causes causes;
   auto spec = object["spec"];
@@ -86,7 +86,7 @@ Outcome check_create(const Value& object) {
   return fail(invalid_status("", "Pod", object["metadata"]["name"].text(), std::move(causes)));
 }
 
-Outcome prepare_create(WriteContext& context, Value object) {
+Outcome prepare_pod_create(WriteContext& context, Value object) {
   auto status = object.object("status");
   status.clear();
   status.put("phase", "Pending");
@@ -97,12 +97,12 @@ Outcome prepare_create(WriteContext& context, Value object) {
   return check_create(object);
 }
 
-Outcome prepare_update(WriteContext&, Value object, const Value& old) {
+Outcome prepare_pod_update(WriteContext&, Value object, const Value& old) {
   copy_field(object, old, "status");
   return {};
 }
 
-Outcome prepare_status_update(WriteContext&, Value object, const Value& old) {
+Outcome prepare_pod_status(WriteContext&, Value object, const Value& old) {
   copy_field(object, old, "spec");
   copy_field(object.object("metadata"), old["metadata"], "ownerReferences");
   auto status = object.object("status");
@@ -160,24 +160,24 @@ void validate_resize(const Value& object, const Value& old, Causes& causes) {
   validate_pod_resize(causes, object, old);
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_pod(const Value& object, Causes& causes) {
   const auto metadata = object["metadata"];
   validate_pod_annotations(causes, "metadata.annotations", metadata["annotations"], object["spec"]);
   validate_pod_spec(causes, "spec", object["spec"], metadata);
 }
 
-void validate_create(const Value& object, Causes& causes) {
+void validate_pod_create(const Value& object, Causes& causes) {
   validate_profiles_agree(causes, "spec", object["metadata"]["annotations"], object["spec"]);
 }
 
-void validate_status_update(const Value& object, const Value& old, Causes& causes) {
+void validate_pod_status(const Value& object, const Value& old, Causes& causes) {
   const auto annotations = object["metadata"]["annotations"];
   validate_pod_annotations_update(causes, "metadata.annotations", annotations, old["metadata"]["annotations"]);
   validate_pod_annotations(causes, "metadata.annotations", annotations, object["spec"]);
   validate_pod_status_update(causes, object, old);
 }
 
-void validate_update(const Value& object, const Value& old, Causes& causes) {
+void validate_pod_update(const Value& object, const Value& old, Causes& causes) {
   validate_pod_annotations_update(causes, "metadata.annotations", object["metadata"]["annotations"],
                                   old["metadata"]["annotations"]);
   validate_pod_spec_update(causes, "spec", object["spec"], old["spec"]);
@@ -197,14 +197,14 @@ Strategy pod_strategy() {
   row.resource = "pods";
   row.generation = true;
   row.delete_returns_object = true;
-  row.defaults = defaults;
-  row.prepare_create = prepare_create;
-  row.prepare_update = prepare_update;
-  row.prepare_status_update = prepare_status_update;
-  row.validate = validate;
-  row.validate_create = validate_create;
-  row.validate_update = validate_update;
-  row.validate_status_update = validate_status_update;
+  row.defaults = default_pod;
+  row.prepare_create = prepare_pod_create;
+  row.prepare_update = prepare_pod_update;
+  row.prepare_status_update = prepare_pod_status;
+  row.validate = validate_pod;
+  row.validate_create = validate_pod_create;
+  row.validate_update = validate_pod_update;
+  row.validate_status_update = validate_pod_status;
   row.views = {{"ephemeralcontainers", prepare_ephemeral_containers, validate_ephemeral_containers, true},
                {"resize", prepare_resize, validate_resize, true}};
   row.grace_seconds = grace_seconds;

@@ -10,7 +10,7 @@ using schema::Value;
 constexpr std::string_view kSystemPrefix = "system-";
 constexpr std::int64_t kUserMax = 1'000'000'000;
 
-void defaults(Value object) { default_text(object, "preemptionPolicy", "PreemptLowerPriority"); }
+void default_preemption_policy(Value object) { default_text(object, "preemptionPolicy", "PreemptLowerPriority"); }
 
 std::string why_not_system(const Value& object) {
   auto name = object["metadata"]["name"].string();
@@ -23,7 +23,7 @@ std::string why_not_system(const Value& object) {
   return name + " is not a known system priority class";
 }
 
-void validate_create(const Value& object, Causes& causes) {
+void validate_priority_class_create(const Value& object, Causes& causes) {
   validate_choice(causes, "", object, {"preemptionPolicy", {"PreemptLowerPriority", "Never"}});
   if (object["metadata"]["name"].text().starts_with(kSystemPrefix)) {
     auto why = why_not_system(object);
@@ -35,14 +35,14 @@ void validate_create(const Value& object, Causes& causes) {
   }
 }
 
-void validate_update(const Value& object, const Value& old, Causes& causes) {
+void validate_priority_class_update(const Value& object, const Value& old, Causes& causes) {
   if (object["value"].integer() != old["value"].integer())
     forbidden(causes, "value", "may not be changed in an update.");
   immutable(causes, "preemptionPolicy", object["preemptionPolicy"], old["preemptionPolicy"]);
 }
 
 /// Upstream numbers the first generation and counts no further.
-Outcome prepare_create(WriteContext&, Value object) {
+Outcome prepare_priority_class_create(WriteContext&, Value object) {
   object.object("metadata").put("generation", 1);
   return {};
 }
@@ -53,10 +53,10 @@ Strategy priority_class_strategy() {
   Strategy row;
   row.group = "scheduling.k8s.io";
   row.resource = "priorityclasses";
-  row.prepare_create = prepare_create;
-  row.defaults = defaults;
-  row.validate_create = validate_create;
-  row.validate_update = validate_update;
+  row.prepare_create = prepare_priority_class_create;
+  row.defaults = default_preemption_policy;
+  row.validate_create = validate_priority_class_create;
+  row.validate_update = validate_priority_class_update;
   return row;
 }
 

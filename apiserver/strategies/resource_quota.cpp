@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "apiserver/request/text_list.h"
 #include "apiserver/strategies/kind_facts.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/resources.h"
@@ -31,40 +32,35 @@ constexpr std::string_view kQuotaResources[] = {"configmaps",
                                                 "services",
                                                 "services.loadbalancers",
                                                 "services.nodeports"};
-constexpr std::string_view kCounted[] = {"configmaps",
-                                         "persistentvolumeclaims",
-                                         "pods",
-                                         "replicationcontrollers",
-                                         "resourcequotas",
-                                         "secrets",
-                                         "services",
-                                         "services.loadbalancers",
-                                         "services.nodeports"};
-constexpr std::string_view kPodResources[] = {"pods",          "cpu",          "memory",         "limits.cpu",
-                                              "limits.memory", "requests.cpu", "requests.memory"};
+constexpr std::string_view kCountedResources[] = {"configmaps",
+                                                  "persistentvolumeclaims",
+                                                  "pods",
+                                                  "replicationcontrollers",
+                                                  "resourcequotas",
+                                                  "secrets",
+                                                  "services",
+                                                  "services.loadbalancers",
+                                                  "services.nodeports"};
+constexpr std::string_view kPodQuotaResources[] = {"pods",          "cpu",          "memory",         "limits.cpu",
+                                                   "limits.memory", "requests.cpu", "requests.memory"};
 constexpr std::string_view kVolumeResources[] = {"persistentvolumeclaims", "requests.storage"};
-constexpr std::string_view kScopes[] = {
+constexpr std::string_view kQuotaScopes[] = {
     "BestEffort",  "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass",
     "Terminating", "VolumeAttributesClass"};
 constexpr std::string_view kExistsScopes[] = {"BestEffort", "CrossNamespacePodAffinity", "NotBestEffort",
                                               "NotTerminating", "Terminating"};
 
-template <std::size_t N>
-bool is_known(std::string_view text, const std::string_view (&choices)[N]) {
-  return std::ranges::find(choices, text) != std::end(choices);
-}
-
 bool is_standard(std::string_view name) {
-  return is_known(name, kQuotaResources) || is_huge_page_resource(name) || name.starts_with("requests.hugepages-");
+  return contains_text(kQuotaResources, name) || is_huge_page_resource(name) || name.starts_with("requests.hugepages-");
 }
 
-bool fits(std::string_view scope, std::string_view resource) {
+bool fits_scope(std::string_view scope, std::string_view resource) {
   if (scope == "BestEffort") return resource == "pods";
-  if (scope == "VolumeAttributesClass") return is_known(resource, kVolumeResources);
-  return !is_known(scope, kScopes) || is_known(resource, kPodResources);
+  if (scope == "VolumeAttributesClass") return contains_text(kVolumeResources, resource);
+  return !contains_text(kQuotaScopes, scope) || contains_text(kPodQuotaResources, resource);
 }
 
-void validate_amounts(Causes& causes, const std::string& path, const Value& amounts) {
+void validate_quota_amounts(Causes& causes, const std::string& path, const Value& amounts) {
   constexpr __int128 kUnit = 1'000'000'000;
   for (auto amount : amounts) {
     const auto name = amount.key();
@@ -74,7 +70,7 @@ void validate_amounts(Causes& causes, const std::string& path, const Value& amou
       invalid(causes, field, name, "must be a standard resource for quota");
     const auto nanos = quantity_nanos_of(amount);
     if (nanos < 0) invalid(causes, field, amount, "must be greater than or equal to 0");
-    if ((is_known(name, kCounted) || is_extended_resource(name)) && nanos % kUnit != 0)
+    if ((contains_text(kCountedResources, name) || is_extended_resource(name)) && nanos % kUnit != 0)
       invalid(causes, field, amount, "must be an integer");
   }
 }
@@ -89,7 +85,7 @@ void validate_scope_resources(Causes& causes, const std::string& field, const Va
                               const Value& shown, std::size_t& complaints_left) {
   for (auto amount : spec["hard"]) {
     if (complaints_left == 0) return;
-    if (!is_standard(amount.key()) || fits(scope, amount.key())) continue;
+    if (!is_standard(amount.key()) || fits_scope(scope, amount.key())) continue;
     invalid(causes, field, shown, "unsupported scope applied to resource");
     --complaints_left;
   }
@@ -111,7 +107,7 @@ void validate_scopes(Causes& causes, const Value& spec) {
   for (auto scope : scopes) {
     if (complaints_left == 0) break;
     if (!seen.insert(scope.string()).second && !judges_again) continue;
-    if (!is_known(scope.text(), kScopes)) {
+    if (!contains_text(kQuotaScopes, scope.text())) {
       invalid(causes, "spec.scopes", scopes, "unsupported scope");
       --complaints_left;
     }
@@ -128,10 +124,10 @@ void validate_scope_selector(Causes& causes, const Value& spec) {
   std::size_t complaints_left = complaints_about(expressions);
   for (auto expression : expressions) {
     const auto scope = expression["scopeName"].text(), op = expression["operator"].text();
-    if (!is_known(scope, kScopes)) invalid(causes, child(at, "scopeName"), scope, "unsupported scope");
+    if (!contains_text(kQuotaScopes, scope)) invalid(causes, child(at, "scopeName"), scope, "unsupported scope");
     if (seen.insert(std::string(scope)).second || judges_again)
       validate_scope_resources(causes, at, spec, scope, spec["scopeSelector"], complaints_left);
-    if (is_known(scope, kExistsScopes) && op != "Exists")
+    if (contains_text(kExistsScopes, scope) && op != "Exists")
       invalid(causes, child(at, "operator"), op,
               "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
               "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
@@ -154,7 +150,7 @@ void validate_scope_selector(Causes& causes, const Value& spec) {
 
 void validate_quota(const Value& object, Causes& causes) {
   const auto spec = object["spec"];
-  validate_amounts(causes, "spec.hard", spec["hard"]);
+  validate_quota_amounts(causes, "spec.hard", spec["hard"]);
   validate_scopes(causes, spec);
   validate_scope_selector(causes, spec);
 }
@@ -171,7 +167,7 @@ void validate_quota_update(const Value& object, const Value& old, Causes& causes
 }
 
 void validate_quota_status(const Value& object, const Value&, Causes& causes) {
-  for (auto list : {"hard", "used"}) validate_amounts(causes, child("status", list), object["status"][list]);
+  for (auto list : {"hard", "used"}) validate_quota_amounts(causes, child("status", list), object["status"][list]);
 }
 
 constexpr KindFacts kQuota = {"",

@@ -2,6 +2,7 @@
 // away what he has not (authz/escalation.h).
 
 #include "apiserver/authz/escalation.h"
+#include "apiserver/request/api_groups.h"
 #include "apiserver/strategies/rows.h"
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/validation/names.h"
@@ -11,11 +12,9 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
-
 // --- rules ---
 
-void validate_rule(Causes& causes, const Value& rule, const std::string& path, bool namespaced) {
+void validate_policy_rule(Causes& causes, const Value& rule, const std::string& path, bool namespaced) {
   if (rule["verbs"].empty()) required(causes, child(path, "verbs"), "verbs must contain at least one value");
   if (const Value urls = rule["nonResourceURLs"]; !urls.empty()) {
     const std::string where = child(path, "nonResourceURLs");
@@ -33,7 +32,7 @@ void validate_rule(Causes& causes, const Value& rule, const std::string& path, b
 template <bool kNamespaced>
 void validate_role(const Value& role, Causes& causes) {
   std::size_t place = 0;
-  for (const Value rule : role["rules"]) validate_rule(causes, rule, item("rules", place++), kNamespaced);
+  for (const Value rule : role["rules"]) validate_policy_rule(causes, rule, item("rules", place++), kNamespaced);
   if (!kNamespaced && role.has("aggregationRule") && role["aggregationRule"]["clusterRoleSelectors"].empty())
     required(causes, "aggregationRule.clusterRoleSelectors",
              "at least one clusterRoleSelector required if aggregationRule is non-nil");
@@ -49,17 +48,17 @@ void validate_role(const Value& role, Causes& causes) {
 // --- bindings ---
 
 void default_binding(Value object) {
-  default_text(object.object("roleRef"), "apiGroup", kGroup);
+  default_text(object.object("roleRef"), "apiGroup", kRbacGroup);
   for (auto subject : object["subjects"])
     if (subject["kind"].text() == "User" || subject["kind"].text() == "Group")
-      default_text(subject, "apiGroup", kGroup);
+      default_text(subject, "apiGroup", kRbacGroup);
 }
 
-constexpr std::string_view kGroups[] = {kGroup}, kNoGroup[] = {""};
+constexpr std::string_view kGroups[] = {kRbacGroup}, kNoGroup[] = {""};
 constexpr std::string_view kRoleKinds[] = {"Role", "ClusterRole"}, kClusterRoleKind[] = {"ClusterRole"};
 constexpr std::string_view kSubjectKinds[] = {"ServiceAccount", "User", "Group"};
 
-void validate_subject(Causes& causes, const Value& subject, const std::string& path, bool namespaced) {
+void validate_binding_subject(Causes& causes, const Value& subject, const std::string& path, bool namespaced) {
   const std::string_view kind = subject["kind"].text(), name = subject["name"].text();
   const std::string_view group = subject["apiGroup"].text();
   if (name.empty()) required(causes, child(path, "name"));
@@ -68,16 +67,16 @@ void validate_subject(Causes& causes, const Value& subject, const std::string& p
     if (!group.empty()) not_supported(causes, child(path, "apiGroup"), group, kNoGroup);
     if (!namespaced && subject["namespace"].text().empty()) required(causes, child(path, "namespace"));
   } else if (kind == "User" || kind == "Group") {
-    if (group != kGroup) not_supported(causes, child(path, "apiGroup"), group, kGroups);
+    if (group != kRbacGroup) not_supported(causes, child(path, "apiGroup"), group, kGroups);
   } else {
     not_supported(causes, child(path, "kind"), kind, kSubjectKinds);
   }
 }
 
 template <bool kNamespaced>
-void validate_binding(const Value& binding, Causes& causes) {
+void validate_role_binding(const Value& binding, Causes& causes) {
   const Value ref = binding["roleRef"];
-  if (ref["apiGroup"].text() != kGroup) not_supported(causes, "roleRef.apiGroup", ref["apiGroup"].text(), kGroups);
+  if (ref["apiGroup"].text() != kRbacGroup) not_supported(causes, "roleRef.apiGroup", ref["apiGroup"].text(), kGroups);
   const std::string_view kind = ref["kind"].text(), name = ref["name"].text();
   if (kind != "ClusterRole" && !(kNamespaced && kind == "Role")) {
     if (kNamespaced)
@@ -91,11 +90,11 @@ void validate_binding(const Value& binding, Causes& causes) {
     invalid_each(causes, "roleRef.name", name, path_segment_name(name));
   std::size_t place = 0;
   for (const Value subject : binding["subjects"])
-    validate_subject(causes, subject, item("subjects", place++), kNamespaced);
+    validate_binding_subject(causes, subject, item("subjects", place++), kNamespaced);
 }
 
 // As upstream's own form of it shows.
-BadValue shown(const Value& ref) {
+BadValue role_ref_value(const Value& ref) {
   auto text = schema::Document::object();
   for (const auto& [label, field] :
        {std::pair{"APIGroup", "apiGroup"}, std::pair{"Kind", "kind"}, std::pair{"Name", "name"}})
@@ -105,7 +104,7 @@ BadValue shown(const Value& ref) {
 
 void validate_role_ref_kept(const Value& object, const Value& old, Causes& causes) {
   if (!semantically_equal(object["roleRef"], old["roleRef"]))
-    invalid(causes, "roleRef", shown(object["roleRef"]), "cannot change roleRef");
+    invalid(causes, "roleRef", role_ref_value(object["roleRef"]), "cannot change roleRef");
 }
 
 // --- nobody gives away what he has not ---
@@ -135,7 +134,7 @@ Outcome change_grant(WriteContext& context, Value object, const Value& old) {
 
 Strategy row(std::string_view resource) {
   Strategy made;
-  made.group = kGroup;
+  made.group = kRbacGroup;
   made.resource = resource;
   made.name_rule = NameRule::path_segment;
   made.create_on_update = true;
@@ -165,8 +164,8 @@ std::vector<Strategy> rights_strategies() {
                                 binding_row("clusterrolebindings")};
   rows[0].validate = validate_role<true>;
   rows[1].validate = validate_role<false>;
-  rows[2].validate = validate_binding<true>;
-  rows[3].validate = validate_binding<false>;
+  rows[2].validate = validate_role_binding<true>;
+  rows[3].validate = validate_role_binding<false>;
   return rows;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using schema::Value;
 
-void validate(const Value& object, Causes& causes) {
+void validate_runtime_class(const Value& object, Causes& causes) {
   auto handler = object["handler"].text();
   if (handler.empty())
     required(causes, "handler");
@@ -32,7 +32,7 @@ void validate(const Value& object, Causes& causes) {
   }
 }
 
-void validate_update(const Value& object, const Value& old, Causes& causes) {
+void validate_runtime_class_update(const Value& object, const Value& old, Causes& causes) {
   immutable(causes, "handler", object["handler"], old["handler"]);
 }
 
@@ -44,8 +44,8 @@ Strategy runtime_class_strategy() {
   row.resource = "runtimeclasses";
   row.create_on_update = true;
   row.unconditional_update = false;
-  row.validate = validate;
-  row.validate_update = validate_update;
+  row.validate = validate_runtime_class;
+  row.validate_update = validate_runtime_class_update;
   return row;
 }
 

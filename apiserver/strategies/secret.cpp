@@ -17,7 +17,7 @@ struct TypeFacts {
   bool is_json = false;
   bool may_be_empty = true;
 };
-constexpr TypeFacts kTypes[] = {
+constexpr TypeFacts kSecretTypes[] = {
     {.type = "kubernetes.io/dockercfg", .key = ".dockercfg", .is_json = true},
     {.type = "kubernetes.io/dockerconfigjson", .key = ".dockerconfigjson", .is_json = true},
     {.type = "kubernetes.io/ssh-auth", .key = "ssh-privatekey", .may_be_empty = false},
@@ -44,7 +44,7 @@ void fold_string_data(Value object) {
   if (object.has("data")) object["data"].sort_keys();
 }
 
-void defaults(Value object) {
+void default_secret(Value object) {
   fold_string_data(object);
   default_text(object, "type", "Opaque");
 }
@@ -56,10 +56,10 @@ bool is_json_object(std::string_view base64) {
   return document && document->root().is_object();
 }
 
-void validate_type(const Value& object, Causes& causes) {
+void validate_secret_type(const Value& object, Causes& causes) {
   auto type = object["type"].text();
   auto data = object["data"];
-  for (const auto& facts : kTypes) {
+  for (const auto& facts : kSecretTypes) {
     if (facts.type != type) continue;
     std::string at = keyed("data", facts.key);
     auto value = data[facts.key];
@@ -77,23 +77,23 @@ void validate_type(const Value& object, Causes& causes) {
     required(causes, keyed("metadata.annotations", kAccount));
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_secret(const Value& object, Causes& causes) {
   std::size_t total = 0;
   for (auto entry : object["data"]) {
     invalid_each(causes, keyed("data", entry.key()), entry.key(), config_map_key(entry.key()));
     total += decoded_size(entry.text());
   }
   if (total > kPayloadMax) too_long(causes, "data", kPayloadMax);
-  validate_type(object, causes);
+  validate_secret_type(object, causes);
 }
 
-void validate_update(const Value& object, const Value& old, Causes& causes) {
+void validate_secret_update(const Value& object, const Value& old, Causes& causes) {
   immutable(causes, "type", object["type"], old["type"]);
   validate_immutable_payload(causes, object, old, {"data"});
 }
 
 /// A writer who leaves the type out means to keep it.
-Outcome prepare_update(WriteContext&, Value object, const Value& old) {
+Outcome prepare_secret_update(WriteContext&, Value object, const Value& old) {
   if (object["type"].text().empty()) copy_field(object, old, "type");
   return {};
 }
@@ -103,10 +103,10 @@ Outcome prepare_update(WriteContext&, Value object, const Value& old) {
 Strategy secret_strategy() {
   Strategy row;
   row.resource = "secrets";
-  row.defaults = defaults;
-  row.prepare_update = prepare_update;
-  row.validate = validate;
-  row.validate_update = validate_update;
+  row.defaults = default_secret;
+  row.prepare_update = prepare_secret_update;
+  row.validate = validate_secret;
+  row.validate_update = validate_secret_update;
   row.selectable_fields = {{"type", "type"}};
   return row;
 }

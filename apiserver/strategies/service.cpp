@@ -6,6 +6,7 @@
 #include "apiserver/validation/endpoints.h"
 #include "apiserver/validation/field_rules.h"
 #include "apiserver/validation/names.h"
+#include "sublet/base/text.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -22,7 +23,7 @@ void default_session_affinity(Value spec) {
     default_number(spec.object("sessionAffinityConfig").object("clientIP"), "timeoutSeconds", kAffinitySeconds);
 }
 
-void defaults(Value object) {
+void default_service(Value object) {
   auto spec = object.object("spec");
   default_session_affinity(spec);
   default_text(spec, "type", "ClusterIP");
@@ -51,7 +52,7 @@ void hide_internal_policy(Value spec) {
   if (spec["type"].text() == "ExternalName") spec.erase("internalTrafficPolicy");
 }
 
-Outcome prepare_create(WriteContext& context, Value object) {
+Outcome prepare_service_create(WriteContext& context, Value object) {
   hide_internal_policy(object["spec"]);
   warn_about_distribution(context, object["spec"]);
   auto status = object.object("status");
@@ -60,7 +61,7 @@ Outcome prepare_create(WriteContext& context, Value object) {
   return settle_families(object, {}, context.options.service_cidr);
 }
 
-Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_service_update(WriteContext& context, Value object, const Value& old) {
   hide_internal_policy(object["spec"]);
   copy_field(object, old, "status");
   if (object["spec"]["type"].text() != "LoadBalancer") object.object("status").object("loadBalancer").clear();
@@ -68,8 +69,8 @@ Outcome prepare_update(WriteContext& context, Value object, const Value& old) {
   return settle_families(object, old, context.options.service_cidr);
 }
 
-void validate_port(Causes& causes, const std::string& path, const Value& port, bool name_required,
-                   std::set<std::string_view>& names) {
+void validate_service_port(Causes& causes, const std::string& path, const Value& port, bool name_required,
+                           std::set<std::string_view>& names) {
   auto name = port["name"].text();
   if (name.empty()) {
     if (name_required) required(causes, child(path, "name"));
@@ -102,7 +103,7 @@ void validate_ports(Causes& causes, const Value& spec) {
   std::size_t index = 0;
   for (auto port : spec["ports"]) {
     std::string at = item("spec.ports", index++);
-    validate_port(causes, at, port, spec["ports"].size() > 1, names);
+    validate_service_port(causes, at, port, spec["ports"].size() > 1, names);
     auto node_port = port["nodePort"].integer();
     if (node_port != 0 && spec["type"].text() == "ClusterIP")
       forbidden(causes, child(at, "nodePort"), "may not be used when `type` is 'ClusterIP'");
@@ -140,13 +141,6 @@ void validate_affinity_seconds(Causes& causes, const Value& spec) {
   if (seconds <= 0 || seconds > kAffinitySecondsMax)
     invalid(causes, "spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds,
             "must be greater than 0 and less than 86400");
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\r\v\f";
-  const auto first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
 constexpr std::string_view kOldRanges = "service.beta.kubernetes.io/load-balancer-source-ranges",
@@ -205,7 +199,7 @@ void validate_traffic(Causes& causes, const Value& spec) {
     forbidden(causes, "spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'");
 }
 
-void validate(const Value& object, Causes& causes) {
+void validate_service(const Value& object, Causes& causes) {
   auto spec = object["spec"];
   bool external_name = spec["type"].text() == "ExternalName";
   if (spec["ports"].empty() && !is_headless(spec) && !external_name) required(causes, "spec.ports");
@@ -222,7 +216,7 @@ void validate(const Value& object, Causes& causes) {
   validate_traffic(causes, spec);
 }
 
-void validate_update(const Value& object, const Value& old, Causes& causes) {
+void validate_service_update(const Value& object, const Value& old, Causes& causes) {
   auto spec = object["spec"], old_spec = old["spec"];
   if (needs_health_check_port(spec) && needs_health_check_port(old_spec) &&
       spec["healthCheckNodePort"].integer() != old_spec["healthCheckNodePort"].integer())
@@ -236,14 +230,14 @@ void validate_update(const Value& object, const Value& old, Causes& causes) {
 }
 
 // What the host says of a Service comes by /status, its addresses too; from anybody else's mouth they are not heard.
-Outcome prepare_status_update(WriteContext& context, Value object, const Value& old) {
+Outcome prepare_service_status(WriteContext& context, Value object, const Value& old) {
   const auto said = schema::Document::copy_of(object);
   if (auto kept = keep_spec(context, object, old); !kept) return kept;
   if (brings_host_addresses(context.options, context.user, context.resource)) take_host_addresses(object, said.root());
   return {};
 }
 
-void validate_status_update(const Value& object, const Value&, Causes& causes) {
+void validate_service_status(const Value& object, const Value&, Causes& causes) {
   if (!object["status"]["loadBalancer"]["ingress"].empty() && object["spec"]["type"].text() != "LoadBalancer")
     forbidden(causes, "status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'");
 }
@@ -256,15 +250,15 @@ Strategy service_strategy() {
   row.name_rule = NameRule::dns_label;  // relaxed from DNS-1035 in v1.36
   row.create_on_update = true;
   row.delete_returns_object = true;
-  row.defaults = defaults;
-  row.prepare_create = prepare_create;
-  row.prepare_update = prepare_update;
+  row.defaults = default_service;
+  row.prepare_create = prepare_service_create;
+  row.prepare_update = prepare_service_update;
   row.claim_create = allocate_service;
   row.claim_update = reallocate_service;
-  row.prepare_status_update = prepare_status_update;
-  row.validate = validate;
-  row.validate_update = validate_update;
-  row.validate_status_update = validate_status_update;
+  row.prepare_status_update = prepare_service_status;
+  row.validate = validate_service;
+  row.validate_update = validate_service_update;
+  row.validate_status_update = validate_service_status;
   row.on_removed = release_service;
   row.selectable_fields = {{"spec.clusterIP", "spec.clusterIP"}, {"spec.type", "spec.type"}};
   return row;

@@ -7,6 +7,7 @@
 
 #include "apiserver/strategies/claims.h"
 #include "apiserver/strategies/rows.h"
+#include "apiserver/validation/field_errors.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -130,28 +131,26 @@ Outcome allocate_ports(WriteContext& context, Value service, std::set<int> held)
   return {};
 }
 
-bool same(const Value& a, const Value& b, std::string_view field) { return semantically_equal(a[field], b[field]); }
-
 /// What only the old type could have, when the writer merely sent it back.
 void drop_fields_of_old_type(Value spec, const Value& old) {
-  bool same_ips = same(spec, old, "clusterIP") && same(spec, old, "clusterIPs");
+  bool same_ips = same_field(spec, old, "clusterIP") && same_field(spec, old, "clusterIPs");
   if (needs_cluster_ip(old) && !needs_cluster_ip(spec)) {
     for (auto field : {"clusterIP", "clusterIPs"})
       if (same_ips) spec.erase(field);
     for (auto field : {"ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"})
-      if (same(spec, old, field)) spec.erase(field);
+      if (same_field(spec, old, field)) spec.erase(field);
   }
   auto type = spec["type"].text();
   bool node_port_type = type == "NodePort" || type == "LoadBalancer";
   auto old_ports = node_ports(old), ports = node_ports(spec);
   if (!node_port_type && std::includes(old_ports.begin(), old_ports.end(), ports.begin(), ports.end()))
     for (auto port : spec["ports"]) port.erase("nodePort");
-  if (needs_health_check_port(old) && !needs_health_check_port(spec) && same(spec, old, "healthCheckNodePort"))
+  if (needs_health_check_port(old) && !needs_health_check_port(spec) && same_field(spec, old, "healthCheckNodePort"))
     spec.erase("healthCheckNodePort");
   if (type != "LoadBalancer")
     for (auto field : {"allocateLoadBalancerNodePorts", "loadBalancerClass"})
-      if (old.has(field) && same(spec, old, field)) spec.erase(field);
-  if (is_external(old) && !is_external(spec) && same(spec, old, "externalTrafficPolicy"))
+      if (old.has(field) && same_field(spec, old, field)) spec.erase(field);
+  if (is_external(old) && !is_external(spec) && same_field(spec, old, "externalTrafficPolicy"))
     spec.erase("externalTrafficPolicy");
 }
 
@@ -161,7 +160,7 @@ void keep_allocated(Value spec, const Value& old) {
     if (spec["clusterIP"].text().empty()) copy_field(spec, old, "clusterIP");
     if (spec["clusterIPs"].empty()) copy_field(spec, old, "clusterIPs");
     // Who changes only the one field means both; validation then says what it thinks of the change.
-    if (!same(spec, old, "clusterIP") && same(spec, old, "clusterIPs")) {
+    if (!same_field(spec, old, "clusterIP") && same_field(spec, old, "clusterIPs")) {
       auto ip = spec["clusterIP"].string();
       spec.array("clusterIPs").clear();
       spec["clusterIPs"].push(ip);

@@ -7,6 +7,7 @@
 #include "apiserver/strategies/claims.h"
 #include "apiserver/strategies/rows.h"
 #include "apiserver/strategies/service_allocation.h"
+#include "apiserver/validation/field_errors.h"
 #include "apiserver/validation/names.h"
 
 namespace sublet::apiserver {
@@ -14,9 +15,9 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kIps = "spec.clusterIPs", kFamilies = "spec.ipFamilies", kPolicy = "spec.ipFamilyPolicy",
+constexpr std::string_view kIps = "spec.clusterIPs", kFamiliesPath = "spec.ipFamilies", kPolicy = "spec.ipFamilyPolicy",
                            kNames[] = {"IPv4", "IPv6"},
-                           kPolicies[] = {"PreferDualStack", "RequireDualStack", "SingleStack"};
+                           kFamilyPolicies[] = {"PreferDualStack", "RequireDualStack", "SingleStack"};
 
 std::string_view family_of(std::string_view ip) { return kNames[ip.find(':') != std::string_view::npos]; }
 
@@ -24,8 +25,6 @@ Outcome refused(const Value& service, Causes causes) {
   if (causes.empty()) return {};
   return fail(invalid_status("", "Service", service["metadata"]["name"].text(), std::move(causes)));
 }
-
-bool same(const Value& a, const Value& b, std::string_view field) { return semantically_equal(a[field], b[field]); }
 
 bool is_open_headless(const Value& spec) {
   return spec["clusterIP"].text() == "None" && spec["selector"].empty();  // its addresses come from elsewhere
@@ -43,15 +42,15 @@ void validate_families(Causes& causes, const Value& spec) {
   std::set<std::string_view> seen;
   std::size_t index = 0;
   for (auto family : spec["ipFamilies"]) {
-    const auto at = item(std::string(kFamilies), index++);
+    const auto at = item(std::string(kFamiliesPath), index++);
     const auto name = family.text();
     if (name != kNames[0] && name != kNames[1]) not_supported(causes, at, name, kNames);
     if (!seen.insert(name).second) duplicate(causes, at, name);
   }
   const auto policy = spec["ipFamilyPolicy"];
   bool known = policy.missing();
-  for (auto name : kPolicies) known |= policy.text() == name;
-  if (!known) not_supported(causes, std::string(kPolicy), policy.text(), kPolicies);
+  for (auto name : kFamilyPolicies) known |= policy.text() == name;
+  if (!known) not_supported(causes, std::string(kPolicy), policy.text(), kFamilyPolicies);
 }
 
 /// Whether each is an address; those that were there before may stay.
@@ -76,7 +75,7 @@ void settle_reduction(Causes& causes, Value spec, const Value& old_spec) {
   const bool single = spec["ipFamilyPolicy"].text() == "SingleStack";
   for (const std::string_view field : {"clusterIPs", "ipFamilies"}) {
     auto list = spec[field];
-    if (single && same(spec, old_spec, field) && list.size() > 1) {
+    if (single && same_field(spec, old_spec, field) && list.size() > 1) {
       std::size_t place = 0;
       list.retain([&](const Value&) { return place++ == 0; });
     } else if (!single && list.size() == 1 && old_spec[field].size() == 2) {
@@ -115,7 +114,7 @@ void validate_configured(Causes& causes, const Value& spec, std::string_view own
     invalid(causes, std::string(kPolicy), "RequireDualStack", "this cluster is not configured for dual-stack services");
   std::size_t index = 0;
   for (auto family : spec["ipFamilies"]) {
-    const auto at = item(std::string(kFamilies), index++);
+    const auto at = item(std::string(kFamiliesPath), index++);
     if (family.text() != own) invalid(causes, at, family.text(), "not configured on this cluster");
   }
 }
@@ -182,7 +181,7 @@ void validate_cluster_ips_update(Causes& causes, const Value& spec, const Value&
   const std::size_t judged = same_length ? families.size() : std::size_t{!families.empty() && !old_families.empty()};
   for (std::size_t i = 0; i < judged; ++i)
     if (families.at(i).text() != old_families.at(i).text())
-      invalid(causes, item(std::string(kFamilies), 0), shown(same_length ? families : ips), kOnce);
+      invalid(causes, item(std::string(kFamiliesPath), 0), shown(same_length ? families : ips), kOnce);
 }
 
 Outcome settle_families(Value service, const Value& old, std::string_view cidr) {
@@ -195,8 +194,8 @@ Outcome settle_families(Value service, const Value& old, std::string_view cidr) 
   // clusterIP and clusterIPs are one fact in two fields.
   if (!spec["clusterIP"].text().empty() && spec["clusterIPs"].empty())
     spec.array("clusterIPs").push(spec["clusterIP"].string());
-  if (old && spec["ipFamilyPolicy"].text() == "PreferDualStack" && same(spec, old_spec, "ipFamilyPolicy") &&
-      same(spec, old_spec, "clusterIPs") && same(spec, old_spec, "ipFamilies"))
+  if (old && spec["ipFamilyPolicy"].text() == "PreferDualStack" && same_field(spec, old_spec, "ipFamilyPolicy") &&
+      same_field(spec, old_spec, "clusterIPs") && same_field(spec, old_spec, "ipFamilies"))
     return {};
   default_policy(spec, old_spec);
   Causes causes;

@@ -3,26 +3,20 @@
 #include <algorithm>
 #include <set>
 
+#include "apiserver/request/api_groups.h"
 #include "apiserver/strategies/kind_facts.h"
 #include "apiserver/strategies/volumes.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/resources.h"
 #include "apiserver/validation/volume_sources.h"
+#include "sublet/base/text.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
 
-constexpr std::string_view kGroup = "storage.k8s.io";
-constexpr std::size_t kParametersMax = 512, kParametersSizeMax = 256 * 1024;
-
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  for (auto& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return lower;
-}
+constexpr std::size_t kClassParametersMax = 512, kParametersSizeMax = 256 * 1024;
 
 Messages caseless_qualified_name(std::string_view value) { return qualified_name(to_lower(value)); }
 
@@ -34,7 +28,7 @@ std::size_t size_of(const Value& map) {
 
 void validate_parameters(Causes& causes, const Value& parameters) {
   const std::string field = "parameters";
-  if (parameters.size() > kParametersMax) return too_long(causes, field, kParametersMax);
+  if (parameters.size() > kClassParametersMax) return too_long(causes, field, kClassParametersMax);
   if (parameters.has("")) invalid(causes, field, "", "field can not be empty.");
   if (size_of(parameters) > kParametersSizeMax) too_long(causes, field, kParametersSizeMax);
 }
@@ -50,10 +44,10 @@ void validate_driver(Causes& causes, const std::string& field, std::string_view 
 
 constexpr DefaultFact kStorageClass[] = {{"reclaimPolicy", "\"Delete\"", {}, {}, false, true},
                                          {"volumeBindingMode", "\"Immediate\"", {}, {}, false, true}};
-constexpr std::string_view kReclaimPolicies[] = {"Delete", "Retain"},
+constexpr std::string_view kClassReclaimPolicies[] = {"Delete", "Retain"},
                            kBindingModes[] = {"Immediate", "WaitForFirstConsumer"};
 constexpr FieldRule kStorageClassRules[] = {
-    choice_of("reclaimPolicy", kReclaimPolicies),
+    choice_of("reclaimPolicy", kClassReclaimPolicies),
     choice_of("volumeBindingMode", kBindingModes),
     {"allowedTopologies[].matchLabelExpressions[].values", must_have_items},
     {"allowedTopologies[].matchLabelExpressions[].key", is_named_even_empty, qualified_name}};
@@ -266,7 +260,7 @@ constexpr FieldRule kCapacityRules[] = {{"nodeTopology", is_selector},
                                         {"storageClassName", is_named_even_empty, dns1123_subdomain},
                                         {"capacity", is_nonnegative_quantity}};
 
-void validate_capacity(const Value& object, Causes& causes) {
+void validate_storage_capacity(const Value& object, Causes& causes) {
   check_rules(causes, "", object, kCapacityRules);
   if (!object.has("storageClassName")) invalid_each(causes, "storageClassName", "", dns1123_subdomain(""));
 }
@@ -284,26 +278,26 @@ void validate_attributes_class_update(const Value& object, const Value& old, Cau
       forbidden(causes, field, "updates to " + std::string(field) + " are forbidden.");
 }
 
-constexpr KindFacts kKinds[] = {
-    {kGroup, "storageclasses", defaults_from<kStorageClass>, kReturnsDeleted, NameRule::dns_subdomain,
+constexpr KindFacts kStorageKinds[] = {
+    {kStorageGroup, "storageclasses", defaults_from<kStorageClass>, kReturnsDeleted, NameRule::dns_subdomain,
      validate_storage_class, kept<kStorageClassKept>},
-    {kGroup, "csidrivers", defaults_from<kCsiDriver>, kUpdateNeedsVersion | kReturnsDeleted, NameRule::dns_subdomain,
-     validate_csi_driver, validate_csi_driver_update},
-    {kGroup, "csinodes", nullptr, kUpdateNeedsVersion | kReturnsDeleted, NameRule::dns_subdomain, validate_csi_node,
-     validate_csi_node_update},
-    {kGroup, "volumeattachments", nullptr, kUpdateNeedsVersion | kReturnsDeleted | kSealsMetadata,
+    {kStorageGroup, "csidrivers", defaults_from<kCsiDriver>, kUpdateNeedsVersion | kReturnsDeleted,
+     NameRule::dns_subdomain, validate_csi_driver, validate_csi_driver_update},
+    {kStorageGroup, "csinodes", nullptr, kUpdateNeedsVersion | kReturnsDeleted, NameRule::dns_subdomain,
+     validate_csi_node, validate_csi_node_update},
+    {kStorageGroup, "volumeattachments", nullptr, kUpdateNeedsVersion | kReturnsDeleted | kSealsMetadata,
      NameRule::dns_subdomain, validate_attachment, keep_attachment, validate_attachment_status, nullptr,
      overlooks_volume_field},
-    {kGroup, "csistoragecapacities", nullptr, kUpdateNeedsVersion, NameRule::dns_subdomain, validate_capacity,
-     kept<kCapacityKept>},
-    {kGroup, "volumeattributesclasses", nullptr, kReturnsDeleted, NameRule::dns_subdomain, validate_attributes_class,
-     validate_attributes_class_update}};
+    {kStorageGroup, "csistoragecapacities", nullptr, kUpdateNeedsVersion, NameRule::dns_subdomain,
+     validate_storage_capacity, kept<kCapacityKept>},
+    {kStorageGroup, "volumeattributesclasses", nullptr, kReturnsDeleted, NameRule::dns_subdomain,
+     validate_attributes_class, validate_attributes_class_update}};
 
 }  // namespace
 
 std::vector<Strategy> storage_strategies() {
   std::vector<Strategy> rows;
-  for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  for (const auto& facts : kStorageKinds) rows.push_back(row_of(facts));
   for (auto& row : rows) {
     if (row.resource != "csidrivers") continue;
     row.prepare_create = prepare_csi_driver;

@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "apiserver/request/members.h"
+#include "apiserver/request/text_list.h"
 #include "apiserver/strategies/kind_facts.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
@@ -16,46 +17,41 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kReclaimPolicies[] = {"Delete", "Recycle", "Retain"}, kModes[] = {"Block", "Filesystem"},
-                           kStorage[] = {"storage"};
-
-template <std::size_t N>
-bool is_known(std::string_view text, const std::string_view (&choices)[N]) {
-  return std::ranges::find(choices, text) != std::end(choices);
-}
+constexpr std::string_view kVolumeReclaimPolicies[] = {"Delete", "Recycle", "Retain"}, kStorage[] = {"storage"};
 
 // --- what holds the data ---
 
 /// The sources in the order in which upstream looks at them, and the name under which it reports each.
-struct Source {
+struct PersistentSource {
   std::string_view member, reported;
 };
-constexpr Source kSources[] = {{"hostPath", "hostPath"},
-                               {"gcePersistentDisk", "persistentDisk"},
-                               {"awsElasticBlockStore", "awsElasticBlockStore"},
-                               {"glusterfs", "glusterfs"},
-                               {"flocker", "flocker"},
-                               {"nfs", "nfs"},
-                               {"rbd", "rbd"},
-                               {"quobyte", "quobyte"},
-                               {"cephfs", "cephfs"},
-                               {"iscsi", "iscsi"},
-                               {"cinder", "cinder"},
-                               {"fc", "fc"},
-                               {"flexVolume", "flexVolume"},
-                               {"azureFile", "azureFile"},
-                               {"vsphereVolume", "vsphereVolume"},
-                               {"photonPersistentDisk", "photonPersistentDisk"},
-                               {"portworxVolume", "portworxVolume"},
-                               {"azureDisk", "azureDisk"},
-                               {"scaleIO", "scaleIO"},
-                               {"local", "local"},
-                               {"storageos", "storageos"},
-                               {"csi", "csi"}};
+constexpr PersistentSource kPersistentSources[] = {{"hostPath", "hostPath"},
+                                                   {"gcePersistentDisk", "persistentDisk"},
+                                                   {"awsElasticBlockStore", "awsElasticBlockStore"},
+                                                   {"glusterfs", "glusterfs"},
+                                                   {"flocker", "flocker"},
+                                                   {"nfs", "nfs"},
+                                                   {"rbd", "rbd"},
+                                                   {"quobyte", "quobyte"},
+                                                   {"cephfs", "cephfs"},
+                                                   {"iscsi", "iscsi"},
+                                                   {"cinder", "cinder"},
+                                                   {"fc", "fc"},
+                                                   {"flexVolume", "flexVolume"},
+                                                   {"azureFile", "azureFile"},
+                                                   {"vsphereVolume", "vsphereVolume"},
+                                                   {"photonPersistentDisk", "photonPersistentDisk"},
+                                                   {"portworxVolume", "portworxVolume"},
+                                                   {"azureDisk", "azureDisk"},
+                                                   {"scaleIO", "scaleIO"},
+                                                   {"local", "local"},
+                                                   {"storageos", "storageos"},
+                                                   {"csi", "csi"}};
 
-void validate_sources(Causes& causes, const std::string& path, const Value& spec, std::string_view volume_name) {
+void validate_persistent_sources(Causes& causes, const std::string& path, const Value& spec,
+                                 std::string_view volume_name) {
   int count = 0;
-  for (const auto& facts : kSources) {
+  for (const auto& facts : kPersistentSources) {
     const auto source = spec[facts.member];
     if (!source) continue;
     const std::string_view twice = facts.member == "cephfs" ? "cephFS" : facts.member;
@@ -73,7 +69,7 @@ void validate_sources(Causes& causes, const std::string& path, const Value& spec
 
 // --- PersistentVolume ---
 
-void validate_capacity(Causes& causes, const std::string& path, const Value& capacity) {
+void validate_volume_capacity(Causes& causes, const std::string& path, const Value& capacity) {
   if (capacity.empty()) required(causes, path);
   if (!capacity.has("storage") || capacity.size() > 1)
     not_supported(causes, path, capacity ? BadValue(capacity) : BadValue::raw("null"), kStorage);
@@ -110,18 +106,18 @@ bool is_root(std::string_view path) {
 }
 
 void validate_own_volume(Causes& causes, const std::string& path, const Value& spec) {
-  validate_capacity(causes, child(path, "capacity"), spec["capacity"]);
+  validate_volume_capacity(causes, child(path, "capacity"), spec["capacity"]);
   const auto policy = spec["persistentVolumeReclaimPolicy"].text();
-  if (!policy.empty() && !is_known(policy, kReclaimPolicies))
-    not_supported(causes, child(path, "persistentVolumeReclaimPolicy"), policy, kReclaimPolicies);
+  if (!policy.empty() && !contains_text(kVolumeReclaimPolicies, policy))
+    not_supported(causes, child(path, "persistentVolumeReclaimPolicy"), policy, kVolumeReclaimPolicies);
   const auto affinity = spec["nodeAffinity"];
   const auto at = child(path, "nodeAffinity");
   if (affinity && !affinity.has("required"))
     required(causes, child(at, "required"), "must specify required node constraints");
   if (affinity.has("required")) validate_node_selector(causes, child(at, "required"), affinity["required"]);
   check_rules(causes, path, spec, kVolumeRules);
-  if (const auto mode = spec["volumeMode"]; mode && !is_known(mode.text(), kModes))
-    not_supported(causes, child(path, "volumeMode"), mode.text(), kModes);
+  if (const auto mode = spec["volumeMode"]; mode && !contains_text(kVolumeModes, mode.text()))
+    not_supported(causes, child(path, "volumeMode"), mode.text(), kVolumeModes);
   if (spec.has("hostPath") && policy == "Recycle" && is_root(spec["hostPath"]["path"].text()))
     forbidden(causes, child(path, "persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'");
 }
@@ -181,7 +177,7 @@ void validate_volume_update(const Value& object, const Value& old, Causes& cause
   defaults_from<kPersistentVolume>(stored.root());  // it may be older than some of the defaults
   const auto spec = object["spec"], before = stored["spec"];
   bool same = true;
-  for (const auto& facts : kSources) {
+  for (const auto& facts : kPersistentSources) {
     auto now = schema::Document::copy_of(spec[facts.member]);
     if (facts.member == "csi" && before["csi"] && !before["csi"].has("controllerExpandSecretRef") && spec["csi"])
       now.root().erase("controllerExpandSecretRef");
@@ -263,7 +259,9 @@ Outcome prepare_claim_update(WriteContext& context, Value object, const Value& o
 constexpr DefaultFact kPersistentVolumeClaim[] = {{"status.phase", "\"Pending\""},
                                                   {"spec.volumeMode", "\"Filesystem\"", {}, {}, false, true}};
 
-void validate_claim(const Value& object, Causes& causes) { validate_claim_spec(causes, "spec", object["spec"], false); }
+void validate_volume_claim(const Value& object, Causes& causes) {
+  validate_claim_spec(causes, "spec", object["spec"], false);
+}
 
 /// The claim's spec with what may change put back.
 schema::Document unchangeable_part(const Value& object, const Value& old) {
@@ -337,12 +335,12 @@ void validate_amount(Causes& causes, const std::string& field, const Value& quan
     invalid(causes, field, static_cast<std::int64_t>(nanos / 1'000'000'000), "must be a valid resource quantity");
 }
 
-void validate_claim_status(const Value& object, const Value&, Causes& causes) {
+void validate_volume_claim_status(const Value& object, const Value&, Causes& causes) {
   const auto status = object["status"];
   for (auto quantity : status["capacity"]) validate_amount(causes, keyed("status.capacity", quantity.key()), quantity);
   for (auto state : status["allocatedResourceStatuses"]) {
     is_claim_resource(causes, "status.allocatedResourceStatuses", state.key());
-    if (!is_known(state.text(), kResizeStates))
+    if (!contains_text(kResizeStates, state.text()))
       not_supported(causes, "status.allocatedResourceStatuses", state.key(), kResizeStates);
   }
   for (auto quantity : status["allocatedResources"])
@@ -350,11 +348,11 @@ void validate_claim_status(const Value& object, const Value&, Causes& causes) {
       validate_amount(causes, keyed("status.allocatedResources", quantity.key()), quantity);
 }
 
-constexpr KindFacts kKinds[] = {
+constexpr KindFacts kVolumeKinds[] = {
     {"", "persistentvolumes", defaults_from<kPersistentVolume>, kReturnsDeleted, NameRule::dns_subdomain,
      validate_volume, validate_volume_update},
     {"", "persistentvolumeclaims", defaults_from<kPersistentVolumeClaim>, kReturnsDeleted, NameRule::dns_subdomain,
-     validate_claim, validate_claim_update, validate_claim_status}};
+     validate_volume_claim, validate_claim_update, validate_volume_claim_status}};
 
 }  // namespace
 
@@ -365,7 +363,7 @@ void validate_volume_spec(Causes& causes, const std::string& path, const Value& 
   else
     validate_own_volume(causes, path, spec);
   validate_access_modes(causes, child(path, "accessModes"), spec["accessModes"], {});
-  validate_sources(causes, path, spec, name);
+  validate_persistent_sources(causes, path, spec, name);
   const auto attributes = spec["volumeAttributesClassName"];
   if (!attributes || inline_volume) return;
   const auto at = child(path, "volumeAttributesClassName");
@@ -383,7 +381,7 @@ bool overlooks_volume_field(const Value&, std::string_view field) {
 
 std::vector<Strategy> volume_strategies() {
   std::vector<Strategy> rows;
-  for (const auto& facts : kKinds) rows.push_back(row_of(facts));
+  for (const auto& facts : kVolumeKinds) rows.push_back(row_of(facts));
   rows[0].overlooks = overlooks_volume_field;
   rows[0].prepare_create = pending_phase;
   rows[0].prepare_status_update = prepare_volume_status;

@@ -364,15 +364,15 @@ constexpr CountOrder kStatefulSetOrders[] = {
 constexpr std::string_view kDaemonSetCounts[] = {
     "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",   "observedGeneration",
     "updatedNumberScheduled", "numberAvailable",    "numberUnavailable",      "collisionCount"};
-constexpr StatusFacts kStatuses[] = {{"deployments", kDeploymentCounts, kDeploymentOrders},
-                                     {"replicasets", kReplicaSetCounts, kReplicaSetOrders},
-                                     {"replicationcontrollers", kReplicaSetCounts, kReplicaSetOrders},
-                                     {"statefulsets", kStatefulSetCounts, kStatefulSetOrders},
-                                     {"daemonsets", kDaemonSetCounts, {}}};
+constexpr StatusFacts kStatusFacts[] = {{"deployments", kDeploymentCounts, kDeploymentOrders},
+                                        {"replicasets", kReplicaSetCounts, kReplicaSetOrders},
+                                        {"replicationcontrollers", kReplicaSetCounts, kReplicaSetOrders},
+                                        {"statefulsets", kStatefulSetCounts, kStatefulSetOrders},
+                                        {"daemonsets", kDaemonSetCounts, {}}};
 
 template <std::size_t Row>
-void validate_status(const Value& object, const Value& old, Causes& causes) {
-  const StatusFacts& facts = kStatuses[Row];
+void validate_workload_status(const Value& object, const Value& old, Causes& causes) {
+  const StatusFacts& facts = kStatusFacts[Row];
   const auto status = object["status"];
   for (auto field : facts.counts) nonnegative(causes, child("status", field), status[field].integer());
   for (const auto& order : facts.orders)
@@ -620,7 +620,9 @@ bool overlooks_selector(const Value&, std::string_view field) { return field == 
 
 template <std::size_t... Rows>
 void set_status_rules(Strategy& row, std::index_sequence<Rows...>) {
-  ((row.resource == kStatuses[Rows].resource ? void(row.validate_status_update = validate_status<Rows>) : void()), ...);
+  ((row.resource == kStatusFacts[Rows].resource ? void(row.validate_status_update = validate_workload_status<Rows>)
+                                                : void()),
+   ...);
 }
 
 constexpr std::string_view kJobOrphans =
@@ -648,7 +650,7 @@ std::vector<Strategy> workload_strategies() {
     if (row.resource == "deployments" || row.resource == "replicasets" || row.resource == "statefulsets")
       row.overlooks = overlooks_template;
     if (row.resource == "daemonsets") row.overlooks = overlooks_selector;
-    set_status_rules(row, std::make_index_sequence<std::size(kStatuses)>());
+    set_status_rules(row, std::make_index_sequence<std::size(kStatusFacts)>());
     if (row.resource == "daemonsets") {
       row.prepare_create = prepare_daemon_set_create;
       row.prepare_update = prepare_daemon_set_update;

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "apiserver/request/text_list.h"
 #include "apiserver/structural/definition.h"
 #include "apiserver/structural/rules.h"
 #include "apiserver/structural/validate.h"
@@ -17,33 +18,13 @@ namespace {
 using schema::Value;
 
 constexpr std::size_t kSelectableMax = 8;
-constexpr std::string_view kTypes[] = {"array", "boolean", "integer", "number", "object", "string"};
+constexpr std::string_view kSchemaTypes[] = {"array", "boolean", "integer", "number", "object", "string"};
 constexpr std::string_view kColumnTypes[] = {"boolean", "date", "integer", "number", "string"};
 constexpr std::string_view kColumnFormats[] = {"byte",  "date",  "date-time", "double",
                                                "float", "int32", "int64",     "password"};
-constexpr std::string_view kReasons[] = {"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid",
-                                         "FieldValueRequired"};
+constexpr std::string_view kRuleReasons[] = {"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid",
+                                             "FieldValueRequired"};
 
-template <std::size_t N>
-bool one_of(const std::string_view (&names)[N], std::string_view name) {
-  return std::ranges::find(names, name) != std::end(names);
-}
-template <std::size_t N>
-std::string joined(const std::string_view (&names)[N]) {
-  std::string text;
-  for (const auto name : names) text.append(text.empty() ? "" : ",").append(name);
-  return text;
-}
-std::string joined(const Messages& messages) {
-  std::string text;
-  for (const auto& message : messages) text.append(text.empty() ? "" : ",").append(message);
-  return text;
-}
-std::string lower(std::string_view text) {
-  std::string made(text);
-  for (char& c : made) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return made;
-}
 std::string indexed(const std::string& path, std::size_t index) { return path + "[" + std::to_string(index) + "]"; }
 
 bool is_blank(std::string_view text) { return trimmed(text).empty(); }
@@ -83,7 +64,7 @@ class SchemaCheck {
  private:
   void keywords(const Value& props, const std::string& path, const Below& below) {
     const auto type = props["type"].text();
-    if (!type.empty() && !one_of(kTypes, type)) not_supported(causes_, path + ".type", type, kTypes);
+    if (!type.empty() && !contains_text(kSchemaTypes, type)) not_supported(causes_, path + ".type", type, kSchemaTypes);
     if (props.has("default") && !below.defaults)
       forbidden(causes_, path + ".default",
                 below.no_defaults_because.empty() ? "must not be set" : "must not be set " + below.no_defaults_because);
@@ -140,7 +121,7 @@ class SchemaCheck {
     type_for(props, path, "object", "must be object if x-kubernetes-map-type is specified");
     const auto text = props["x-kubernetes-map-type"].text();
     constexpr std::string_view kMapTypes[] = {"atomic", "granular"};
-    if (!one_of(kMapTypes, text)) not_supported(causes_, path + ".x-kubernetes-map-type", text, kMapTypes);
+    if (!contains_text(kMapTypes, text)) not_supported(causes_, path + ".x-kubernetes-map-type", text, kMapTypes);
   }
 
   void type_for(const Value& props, const std::string& path, std::string_view wanted, std::string_view detail) {
@@ -161,7 +142,8 @@ class SchemaCheck {
     else if (text == "set" && items.is_object())
       set_items(items, path);
     constexpr std::string_view kListTypes[] = {"atomic", "set", "map"};
-    if (said && !one_of(kListTypes, text)) not_supported(causes_, path + ".x-kubernetes-list-type", text, kListTypes);
+    if (said && !contains_text(kListTypes, text))
+      not_supported(causes_, path + ".x-kubernetes-list-type", text, kListTypes);
     if (!keys.empty() && !said)
       required(causes_, path + ".x-kubernetes-list-type", "must be map if x-kubernetes-list-map-keys is non-empty");
     else if (!keys.empty() && text != "map")
@@ -244,8 +226,8 @@ class SchemaCheck {
     const auto expression = rule["messageExpression"].text();
     if (!expression.empty() && is_blank(expression))
       required(causes_, here + ".messageExpression", "messageExpression must be non-empty if specified");
-    if (const Value reason = rule["reason"]; reason && !one_of(kReasons, reason.text()))
-      not_supported(causes_, here + ".reason", reason.text(), kReasons);
+    if (const Value reason = rule["reason"]; reason && !contains_text(kRuleReasons, reason.text()))
+      not_supported(causes_, here + ".reason", reason.text(), kRuleReasons);
     const auto field_path = rule["fieldPath"].text();
     if (!field_path.empty() && is_blank(field_path))
       invalid(causes_, here + ".fieldPath", field_path, "must be non-empty if specified");
@@ -258,9 +240,10 @@ class SchemaCheck {
 void check_names(const Value& names, const std::string& path, std::vector<Cause>& causes) {
   const auto label = [&](std::string_view text, const std::string& field, bool kind) {
     if (text.empty() && !field.ends_with(']')) return;
-    const auto messages = dns1035_label(kind ? lower(text) : std::string(text));
+    const auto messages = dns1035_label(kind ? to_lower(text) : std::string(text));
     if (messages.empty()) return;
-    invalid(causes, field, text, (kind ? "may have mixed case, but should otherwise match: " : "") + joined(messages));
+    invalid(causes, field, text,
+            (kind ? "may have mixed case, but should otherwise match: " : "") + join(messages, ","));
   };
   label(names["plural"].text(), path + ".plural", false);
   label(names["singular"].text(), path + ".singular", false);
@@ -345,7 +328,7 @@ class DefinitionCheck {
     const auto group = spec_["group"].text();
     if (group.empty()) return required(causes_, "spec.group");
     if (const auto messages = dns1123_subdomain(group); !messages.empty())
-      invalid(causes_, "spec.group", group, joined(messages));
+      invalid(causes_, "spec.group", group, join(messages, ","));
     else if (group.find('.') == std::string_view::npos)
       invalid(causes_, "spec.group", group, "should be a domain with at least one dot");
   }
@@ -355,7 +338,7 @@ class DefinitionCheck {
     const auto scope = spec_["scope"].text();
     if (scope.empty())
       required(causes_, "spec.scope");
-    else if (!one_of(kScopes, scope))
+    else if (!contains_text(kScopes, scope))
       not_supported(causes_, "spec.scope", scope, kScopes);
   }
 
@@ -391,11 +374,11 @@ class DefinitionCheck {
       storage += version["storage"].boolean() ? 1 : 0;
       unique = names.insert(version["name"].string()).second && unique;
       if (const auto messages = dns1035_label(version["name"].text()); !messages.empty())
-        invalid(causes_, here + ".name", version["name"].text(), joined(messages));
+        invalid(causes_, here + ".name", version["name"].text(), join(messages, ","));
       // Upstream's internal form says the first version's name again.
       if (const auto messages = dns1035_label(version["name"].text());
           index == 1 && !version["name"].text().empty() && !messages.empty())
-        invalid(causes_, "spec.version", version["name"].text(), joined(messages));
+        invalid(causes_, "spec.version", version["name"].text(), join(messages, ","));
       deprecation(version, here);
       if (!one_schema) schema(version["schema"], version["subresources"].has("status"), here + ".schema");
       if (!one_subresources) subresources(version["subresources"], here + ".subresources");
@@ -491,7 +474,7 @@ class DefinitionCheck {
                      "only \"object\" is allowed as the type at the root of the schema if the status subresource is "
                      "enabled");
     for (const Value member : props) {
-      if (one_of(kAllowed, member.key()) || (member.is_boolean() && !member.boolean())) continue;
+      if (contains_text(kAllowed, member.key()) || (member.is_boolean() && !member.boolean())) continue;
       return invalid(causes_, here, props,
                      "only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength "
                      "MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties "
@@ -536,11 +519,11 @@ class DefinitionCheck {
       if (column["name"].text().empty()) required(causes_, here + ".name");
       const auto type = column["type"].text(), format = column["format"].text();
       if (type.empty())
-        required(causes_, here + ".type", "must be one of " + joined(kColumnTypes));
-      else if (!one_of(kColumnTypes, type))
-        invalid(causes_, here + ".type", type, "must be one of " + joined(kColumnTypes));
-      if (!format.empty() && !one_of(kColumnFormats, format))
-        invalid(causes_, here + ".format", format, "must be one of " + joined(kColumnFormats));
+        required(causes_, here + ".type", "must be one of " + join(kColumnTypes, ","));
+      else if (!contains_text(kColumnTypes, type))
+        invalid(causes_, here + ".type", type, "must be one of " + join(kColumnTypes, ","));
+      if (!format.empty() && !contains_text(kColumnFormats, format))
+        invalid(causes_, here + ".format", format, "must be one of " + join(kColumnFormats, ","));
       if (column["jsonPath"].text().empty())
         required(causes_, here + ".JSONPath");
       else
@@ -609,7 +592,7 @@ class DefinitionCheck {
     const auto strategy = conversion["strategy"].text();
     if (strategy.empty())
       required(causes_, "spec.conversion.strategy");
-    else if (!one_of(kStrategies, strategy))
+    else if (!contains_text(kStrategies, strategy))
       not_supported(causes_, "spec.conversion.strategy", strategy, kStrategies);
     const Value webhook = conversion["webhook"], client = webhook["clientConfig"];
     if (strategy != "Webhook") {

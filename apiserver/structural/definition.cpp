@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "apiserver/request/members.h"
+
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
-
-std::vector<std::string> texts_of(const Value& list) {
-  std::vector<std::string> made;
-  for (const Value item : list) made.push_back(item.string());
-  return made;
-}
 
 /// What a deprecated version says of itself: which one to use, the newest that is served and not deprecated.
 std::string deprecation(std::string_view version, const Value& spec) {

@@ -55,6 +55,9 @@ struct Definition {
   const DefinitionVersion& stored() const;
 };
 
+/// The finalizer that holds a definition until its custom resources are gone.
+inline constexpr std::string_view kCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
 /// A version's schema in the object.
 schema::Value schema_of(const schema::Value& object, std::string_view version);
 /// Whether `a` comes before `b` where versions are listed: v2, v1, v1beta2, v1alpha1, then others by name.

@@ -18,13 +18,13 @@ schema::Type object_meta() {
 }
 
 /// Where a pass stands; a path in words is only made for what is unknown.
-struct Step {
-  const Step* parent = nullptr;
+struct PruneStep {
+  const PruneStep* parent = nullptr;
   std::string_view key;
   std::int64_t index = -1;
 };
 
-void append_path(std::string& out, const Step* step) {
+void append_path(std::string& out, const PruneStep* step) {
   if (!step) return;
   append_path(out, step->parent);
   if (step->index >= 0) {
@@ -42,12 +42,12 @@ class Pruner {
   void resource(Value value, const Schema& schema) { object(value, schema, true, nullptr); }
 
   /// `schema` null: nothing is known of the value, so it may hold nothing.
-  void value(Value value, const Schema* schema, const Step* at) {
+  void value(Value value, const Schema* schema, const PruneStep* at) {
     if (schema && schema->preserve) return skip(value, *schema, at);
     if (value.is_array()) {
       std::int64_t index = 0;
       for (const Value item : value) {
-        const Step here{at, {}, index++};
+        const PruneStep here{at, {}, index++};
         this->value(item, schema ? schema->items : nullptr, &here);
       }
     } else if (value.is_object()) {
@@ -58,7 +58,7 @@ class Pruner {
   }
 
  private:
-  void object(Value value, const Schema& schema, bool resource, const Step* at) {
+  void object(Value value, const Schema& schema, bool resource, const PruneStep* at) {
     if (schema.preserve) return skip_object(value, schema, resource, at);
     bool strangers = false;
     for (const Value member : value) {
@@ -66,7 +66,7 @@ class Pruner {
         embedded_meta(member, at);
         continue;
       }
-      const Step here{at, member.key(), -1};
+      const PruneStep here{at, member.key(), -1};
       if (const Schema* known = schema.member(member.key()))
         this->value(member, known, &here);
       else if (schema.additional_any)
@@ -84,38 +84,38 @@ class Pruner {
   }
 
   // Unknown fields stay, but what is known below is pruned again.
-  void skip(Value value, const Schema& schema, const Step* at) {
+  void skip(Value value, const Schema& schema, const PruneStep* at) {
     if (value.is_object()) return skip_object(value, schema, schema.embedded, at);
     std::int64_t index = 0;
     for (const Value item : value) {
-      const Step here{at, {}, index++};
+      const PruneStep here{at, {}, index++};
       if (schema.items) skip(item, *schema.items, &here);
     }
   }
 
-  void skip_object(Value value, const Schema& schema, bool resource, const Step* at) {
+  void skip_object(Value value, const Schema& schema, bool resource, const PruneStep* at) {
     for (const Value member : value) {
       if (resource && is_type_or_object_meta(member.key())) {
         embedded_meta(member, at);
         continue;
       }
-      const Step here{at, member.key(), -1};
+      const PruneStep here{at, member.key(), -1};
       if (const Schema* known = schema.member(member.key())) this->value(member, known, &here);
     }
   }
 
   // The root's has its form already.
-  void embedded_meta(Value member, const Step* at) {
+  void embedded_meta(Value member, const PruneStep* at) {
     if (!at || member.key() != "metadata" || !member.is_object()) return;
     schema::Document formed = schema::Document::copy_of(member);
     schema::DecodeNotes notes;
     if (!schema::conform(formed.root(), object_meta(), &notes)) return;  // validation will say what is wrong
     member.set(formed.root());
-    const Step here{at, "metadata", -1};
+    const PruneStep here{at, "metadata", -1};
     for (const auto& field : notes.unknown_fields) note(field, &here);
   }
 
-  void note(std::string_view key, const Step* at) {
+  void note(std::string_view key, const PruneStep* at) {
     if (!unknown_) return;
     std::string path;
     append_path(path, at);
@@ -130,13 +130,13 @@ bool defaultless_null(const Value& value, const Schema* schema) {
   return value.is_null() && schema && !schema->nullable && !schema->default_value;
 }
 
-void fill(Value value, const Schema& schema) {
+void fill_defaults(Value value, const Schema& schema) {
   if (value.is_array()) {
     if (!schema.items) return;
     for (Value item : value) {
       if (item.is_null() && !schema.items->nullable && schema.items->default_value)
         item.set(schema.items->default_value);
-      fill(item, *schema.items);
+      fill_defaults(item, *schema.items);
     }
     return;
   }
@@ -152,7 +152,7 @@ void fill(Value value, const Schema& schema) {
     const Schema* known = schema.member(member.key());
     if (!known) continue;
     if (member.is_null() && !known->nullable && known->default_value) member.set(known->default_value);
-    fill(member, *known);
+    fill_defaults(member, *known);
   }
 }
 
@@ -181,6 +181,6 @@ void drop_nulls(Value object, const Schema& schema) {
   if (nulls) object.retain([&](const Value& member) { return !defaultless_null(member, schema.member(member.key())); });
 }
 
-void apply_schema_defaults(Value object, const Schema& schema) { fill(object, schema); }
+void apply_schema_defaults(Value object, const Schema& schema) { fill_defaults(object, schema); }
 
 }  // namespace sublet::apiserver

@@ -265,7 +265,7 @@ std::string cost_message(const std::string& what, std::uint64_t cost, std::uint6
 }
 
 /// As upstream's internal form of a rule is shown.
-BadValue shown(const Value& rule) {
+BadValue rule_value(const Value& rule) {
   std::string text = "{\"Rule\":";
   const auto add = [&text](std::string_view value) { schema::append_json_string(text, value); };
   add(rule["rule"].text());
@@ -330,10 +330,10 @@ class DefinitionRules {
         const std::uint64_t cost = times(rule.test.program->estimate_cost().max, count);
         limit("estimated rule cost", cost, here + ".rule");
       } else {
-        invalid(causes_, here + ".rule", shown(spec), rule.test.problem);
+        invalid(causes_, here + ".rule", rule_value(spec), rule.test.problem);
       }
       if (!rule.text.problem.empty())
-        invalid(causes_, here + ".messageExpression", shown(spec), rule.text.problem);
+        invalid(causes_, here + ".messageExpression", rule_value(spec), rule.text.problem);
       else if (rule.text.program)
         limit("estimated messageExpression cost", rule.text.program->estimate_cost().max, here + ".messageExpression");
       if (rule.reads_old && !apart.empty())

@@ -35,7 +35,7 @@ MapType map_type_of(std::string_view text) {
   return text == "granular" ? MapType::granular : MapType::none;
 }
 
-std::optional<double> number_of(const Value& value) {
+std::optional<double> optional_number(const Value& value) {
   return value.is_number() ? std::optional(value.floating()) : std::nullopt;
 }
 std::optional<std::int64_t> integer_of(const Value& value) {
@@ -160,11 +160,11 @@ class Schemas::Compiler {
   }
 
   bool fill(Checks& checks, const Value& props) {
-    checks.minimum = number_of(props["minimum"]);
-    checks.maximum = number_of(props["maximum"]);
+    checks.minimum = optional_number(props["minimum"]);
+    checks.maximum = optional_number(props["maximum"]);
     checks.exclusive_minimum = props["exclusiveMinimum"].boolean();
     checks.exclusive_maximum = props["exclusiveMaximum"].boolean();
-    checks.multiple_of = number_of(props["multipleOf"]);
+    checks.multiple_of = optional_number(props["multipleOf"]);
     checks.min_length = integer_of(props["minLength"]);
     checks.max_length = integer_of(props["maxLength"]);
     checks.min_items = integer_of(props["minItems"]);

@@ -18,7 +18,7 @@ bool fits_integer(double number) { return number >= -0x1p63 && number < 0x1p63; 
 bool is_integral(double number) { return std::isfinite(number) && std::trunc(number) == number; }
 
 /// The JSON type's name, as the validator's messages have it.
-std::string_view kind_text(const Value& value) {
+std::string_view json_kind(const Value& value) {
   switch (value.kind()) {
     case schema::NodeKind::null:
       return "null";
@@ -38,7 +38,7 @@ std::string_view kind_text(const Value& value) {
   return "";
 }
 
-bool fits(const Value& value, JsonType type) {
+bool is_of_type(const Value& value, JsonType type) {
   switch (type) {
     case JsonType::any:
       return true;
@@ -131,8 +131,8 @@ class Validator {
   }
 
   void type(const Value& value, const Schema& schema, const std::string& path) {
-    if (schema.type == JsonType::any || (value.is_null() && schema.nullable) || fits(value, schema.type)) return;
-    type_invalid(path, kind_text(value),
+    if (schema.type == JsonType::any || (value.is_null() && schema.nullable) || is_of_type(value, schema.type)) return;
+    type_invalid(path, json_kind(value),
                  schema.type == JsonType::int_or_string ? "integer,string" : type_name(schema.type));
   }
 

@@ -8,10 +8,10 @@ namespace {
 using schema::Value;
 
 Outcome check_binding(const Value& pod, const Value& binding) {
-  constexpr std::string_view kKinds[] = {"Node", "<empty>"};
+  constexpr std::string_view kTargetKinds[] = {"Node", "<empty>"};
   Causes causes;
   auto kind = binding["target"]["kind"].text();
-  if (!kind.empty() && kind != "Node") not_supported(causes, "target.kind", kind, kKinds);
+  if (!kind.empty() && kind != "Node") not_supported(causes, "target.kind", kind, kTargetKinds);
   if (binding["target"]["name"].text().empty()) required(causes, "target.name");
   if (causes.empty()) return {};
   return fail(invalid_status("", "Binding", pod["metadata"]["name"].text(), std::move(causes)));

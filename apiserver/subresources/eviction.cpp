@@ -49,7 +49,7 @@ bool unhealthy_may_go(const Value& pod, const Value& budget) {
   return desired > 0 && budget["status"]["currentHealthy"].integer() >= desired;
 }
 
-tl::unexpected<Status> too_many(std::string why, int retry_after) {
+tl::unexpected<Status> too_many_evictions(std::string why, int retry_after) {
   Status status;
   status.reason = Reason::too_many_requests;
   status.message = kRefusal;
@@ -70,14 +70,15 @@ Outcome check_budget(const Value& budget) {
   auto name = budget["metadata"]["name"].string();
   auto status = budget["status"];
   if (status["observedGeneration"].integer() < budget["metadata"]["generation"].integer())
-    return too_many("The disruption budget " + name + " is still being processed by the server.", 10);
+    return too_many_evictions("The disruption budget " + name + " is still being processed by the server.", 10);
   auto allowed = status["disruptionsAllowed"].integer();
   if (allowed < 0)
-    return fail(forbidden_status("policy", "poddisruptionbudget", name, "pdb disruptions allowed is negative"));
+    return fail(sublet::forbidden_status("policy", "poddisruptionbudget", name, "pdb disruptions allowed is negative"));
   if (status["disruptedPods"].size() > kDisruptedPodsMax)
-    return fail(forbidden_status("policy", "poddisruptionbudget", name,
+    return fail(
+        sublet::forbidden_status("policy", "poddisruptionbudget", name,
                                  "DisruptedPods map too big - too many evictions not confirmed by PDB controller"));
-  if (allowed == 0) return too_many(why_exhausted(budget), 0);
+  if (allowed == 0) return too_many_evictions(why_exhausted(budget), 0);
   return {};
 }
 

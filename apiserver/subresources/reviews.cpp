@@ -3,6 +3,7 @@
 #include "apiserver/authn/authenticator.h"
 #include "apiserver/authn/service_account_token.h"
 #include "apiserver/authz/escalation.h"
+#include "apiserver/request/api_groups.h"
 #include "apiserver/subresources/functions.h"
 #include "apiserver/validation/field_errors.h"
 
@@ -11,9 +12,7 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kGroup = "authorization.k8s.io";
-
-void put_user(Value info, const User& user) {
+void put_review_user(Value info, const User& user) {
   if (!user.name.empty()) info.put("username", user.name);
   if (!user.uid.empty()) info.put("uid", user.uid);
   for (const auto& group : user.groups) info.array("groups").push(group);
@@ -35,12 +34,12 @@ void check_attributes(Causes& causes, const Value& spec) {
 }
 
 /// The kind stays empty, as upstream leaves it.
-Outcome verdict(Causes causes) {
+Outcome review_verdict(Causes causes) {
   if (causes.empty()) return {};
-  return fail(invalid_status(kGroup, "", "", std::move(causes)));
+  return fail(invalid_status(kAuthorizationGroup, "", "", std::move(causes)));
 }
 
-User user_of(const Value& spec) {
+User user_of_review(const Value& spec) {
   User user;
   user.name = spec["user"].string();
   user.uid = spec["uid"].string();
@@ -48,7 +47,7 @@ User user_of(const Value& spec) {
   return user;
 }
 
-Attributes attributes_of(const User& user, const Value& spec) {
+Attributes review_attributes(const User& user, const Value& spec) {
   Attributes asked;
   asked.user = &user;
   const auto resource = spec["resourceAttributes"];
@@ -65,7 +64,7 @@ Attributes attributes_of(const User& user, const Value& spec) {
 }
 
 void put_decision(const WriteContext& context, Value review, const User& user) {
-  const Decision decision = context.authorizer->decide(attributes_of(user, review["spec"]));
+  const Decision decision = context.authorizer->decide(review_attributes(user, review["spec"]));
   auto status = review.object("status");
   status.clear();
   status.put("allowed", decision.allowed);
@@ -96,14 +95,14 @@ Outcome review_self(WriteContext& context, Value review) {
   review.object("metadata").put("creationTimestamp", format_time(context.clock.now()));
   auto status = review.object("status");
   status.clear();
-  put_user(status.object("userInfo"), context.user);
+  put_review_user(status.object("userInfo"), context.user);
   return {};
 }
 
 Outcome review_self_access(WriteContext& context, Value review) {
   Causes causes;
   check_attributes(causes, review["spec"]);
-  if (auto outcome = verdict(std::move(causes)); !outcome) return outcome;
+  if (auto outcome = review_verdict(std::move(causes)); !outcome) return outcome;
   put_decision(context, review, context.user);
   return {};
 }
@@ -111,8 +110,8 @@ Outcome review_self_access(WriteContext& context, Value review) {
 Outcome review_access(WriteContext& context, Value review) {
   Causes causes;
   check_subject(causes, review["spec"]);
-  if (auto outcome = verdict(std::move(causes)); !outcome) return outcome;
-  put_decision(context, review, user_of(review["spec"]));
+  if (auto outcome = review_verdict(std::move(causes)); !outcome) return outcome;
+  put_decision(context, review, user_of_review(review["spec"]));
   return {};
 }
 
@@ -128,8 +127,8 @@ Outcome review_local_access(WriteContext& context, Value review) {
             "must match metadata.namespace");
   if (spec.has("nonResourceAttributes"))
     invalid(causes, "spec.nonResourceAttributes", spec["nonResourceAttributes"], "disallowed on this kind of request");
-  if (auto outcome = verdict(std::move(causes)); !outcome) return outcome;
-  put_decision(context, review, user_of(spec));
+  if (auto outcome = review_verdict(std::move(causes)); !outcome) return outcome;
+  put_decision(context, review, user_of_review(spec));
   return {};
 }
 
@@ -174,7 +173,7 @@ Outcome review_token(WriteContext& context, Value review) {
     return {};
   }
   status.put("authenticated", true);
-  put_user(status.object("user"), identity->user);
+  put_review_user(status.object("user"), identity->user);
   for (const auto& audience : identity->audiences) status.array("audiences").push(audience);
   return {};
 }

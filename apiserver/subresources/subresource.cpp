@@ -1,5 +1,6 @@
 #include "apiserver/subresources/subresource.h"
 
+#include "apiserver/request/api_groups.h"
 #include "apiserver/subresources/functions.h"
 
 namespace sublet::apiserver {
@@ -17,13 +18,12 @@ struct ReviewFacts {
   std::string_view group, resource;
   Review function;
 };
-constexpr std::string_view kAuthentication = "authentication.k8s.io", kAuthorization = "authorization.k8s.io";
-constexpr ReviewFacts kReviews[] = {{kAuthentication, "selfsubjectreviews", review_self},
-                                    {kAuthentication, "tokenreviews", review_token},
-                                    {kAuthorization, "selfsubjectaccessreviews", review_self_access},
-                                    {kAuthorization, "subjectaccessreviews", review_access},
-                                    {kAuthorization, "localsubjectaccessreviews", review_local_access},
-                                    {kAuthorization, "selfsubjectrulesreviews", review_self_rules}};
+constexpr ReviewFacts kReviews[] = {{kAuthenticationGroup, "selfsubjectreviews", review_self},
+                                    {kAuthenticationGroup, "tokenreviews", review_token},
+                                    {kAuthorizationGroup, "selfsubjectaccessreviews", review_self_access},
+                                    {kAuthorizationGroup, "subjectaccessreviews", review_access},
+                                    {kAuthorizationGroup, "localsubjectaccessreviews", review_local_access},
+                                    {kAuthorizationGroup, "selfsubjectrulesreviews", review_self_rules}};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 #include "apiserver/authn/service_account_token.h"
+#include "apiserver/request/api_groups.h"
 #include "apiserver/subresources/functions.h"
 #include "apiserver/validation/field_errors.h"
 
@@ -8,7 +9,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kGroup = "authentication.k8s.io", kKind = "TokenRequest";
+constexpr std::string_view kTokenRequestKind = "TokenRequest";
 constexpr std::int64_t kSecondsDefault = 3600, kSecondsMin = 600, kSecondsMax = std::int64_t{1} << 32;
 
 Outcome check_metadata(const Value& account, const Value& request) {
@@ -21,11 +22,11 @@ Outcome check_metadata(const Value& account, const Value& request) {
               "must match the service account " + std::string(field) + " if specified");
   }
   auto name = account["metadata"]["name"].text();
-  if (!causes.empty()) return fail(invalid_status(kGroup, kKind, name, std::move(causes)));
+  if (!causes.empty()) return fail(invalid_status(kAuthenticationGroup, kTokenRequestKind, name, std::move(causes)));
   auto uid = metadata["uid"].string(), actual = account["metadata"]["uid"].string();
   if (!uid.empty() && uid != actual)
     return fail(conflict_status(
-        kGroup, kKind, name,
+        kAuthenticationGroup, kTokenRequestKind, name,
         "the UID in the token request (" + uid + ") does not match the UID of the service account (" + actual + ")"));
   return {};
 }
@@ -37,7 +38,7 @@ Result<std::int64_t> lifetime(const Value& request) {
     invalid(causes, "spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes");
   if (seconds > kSecondsMax)
     invalid(causes, "spec.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds");
-  if (!causes.empty()) return fail(invalid_status(kGroup, kKind, "", std::move(causes)));
+  if (!causes.empty()) return fail(invalid_status(kAuthenticationGroup, kTokenRequestKind, "", std::move(causes)));
   return seconds;
 }
 
@@ -86,7 +87,7 @@ Outcome bind_claims(const WriteContext& context, const Value& reference, TokenCl
 Document answer_body(const TokenClaims& claims, const Value& request, std::int64_t seconds, const std::string& token) {
   auto document = Document::object();
   auto root = document.root();
-  root.put("kind", kKind);
+  root.put("kind", kTokenRequestKind);
   root.put("apiVersion", "authentication.k8s.io/v1");
   auto metadata = root.object("metadata");
   metadata.put("name", claims.account.name);

@@ -3,43 +3,38 @@
 #include <algorithm>
 #include <set>
 
+#include "apiserver/request/text_list.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/policy_expressions.h"
+#include "sublet/base/text.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
-using Names = std::span<const std::string_view>;
+using Choices = std::span<const std::string_view>;
 
 constexpr std::string_view kFailurePolicies[] = {"Fail", "Ignore"}, kMatchPolicies[] = {"Equivalent", "Exact"},
-                           kSideEffects[] = {"None", "NoneOnDryRun"}, kScopes[] = {"*", "Cluster", "Namespaced"},
+                           kSideEffects[] = {"None", "NoneOnDryRun"}, kRuleScopes[] = {"*", "Cluster", "Namespaced"},
                            kOperations[] = {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"},
                            kMutatingOperations[] = {"*", "CONNECT", "CREATE", "UPDATE"},
-                           kReinvocations[] = {"IfNeeded", "Never"}, kActions[] = {"Audit", "Deny", "Warn"},
-                           kReasons[] = {"Forbidden", "Invalid", "RequestEntityTooLarge"},
-                           kPatchTypes[] = {"ApplyConfiguration", "JSONPatch"}, kNotFoundActions[] = {"Deny", "Allow"};
-
-bool is_one_of(Names names, std::string_view text) { return std::ranges::find(names, text) != names.end(); }
-
-std::string joined(const Messages& messages, std::string_view between) {
-  std::string text;
-  for (const auto& message : messages) text.append(text.empty() ? "" : between).append(message);
-  return text;
-}
+                           kReinvocations[] = {"IfNeeded", "Never"}, kValidationActions[] = {"Audit", "Deny", "Warn"},
+                           kDenialReasons[] = {"Forbidden", "Invalid", "RequestEntityTooLarge"},
+                           kMutationPatchTypes[] = {"ApplyConfiguration", "JSONPatch"},
+                           kNotFoundActions[] = {"Deny", "Allow"};
 
 bool absent(const Value& value) { return value.missing() || value.is_null(); }
 
-void choice(Causes& causes, const std::string& field, const Value& value, Names names) {
-  if (!absent(value) && !is_one_of(names, value.text())) not_supported(causes, field, value, names);
+void choice(Causes& causes, const std::string& field, const Value& value, Choices names) {
+  if (!absent(value) && !contains_text(names, value.text())) not_supported(causes, field, value, names);
 }
 
-void needed_choice(Causes& causes, const std::string& field, const Value& value, Names names) {
+void needed_choice(Causes& causes, const std::string& field, const Value& value, Choices names) {
   if (absent(value)) return required(causes, field);
   choice(causes, field, value, names);
 }
 
-bool has(const Value& list, std::string_view text) {
+bool has_entry(const Value& list, std::string_view text) {
   for (const Value entry : list)
     if (entry.text() == text) return true;
   return false;
@@ -49,7 +44,7 @@ bool has(const Value& list, std::string_view text) {
 void wildcard_list(Causes& causes, const std::string& field, const Value& list, std::string_view others,
                    bool takes_empty) {
   if (list.empty()) required(causes, field);
-  if (list.size() > 1 && has(list, "*"))
+  if (list.size() > 1 && has_entry(list, "*"))
     invalid(causes, field, list, "if '*' is present, must not specify other " + std::string(others));
   std::size_t index = 0;
   for (const Value entry : list) {
@@ -90,22 +85,22 @@ void validate_resources(Causes& causes, const std::string& field, const Value& r
     invalid(causes, field, resources, "if '*' is present, must not specify other resources without subresources");
 }
 
-void validate_rule(Causes& causes, const std::string& path, const Value& rule) {
+void validate_match_rule(Causes& causes, const std::string& path, const Value& rule) {
   const Value operations = rule["operations"];
   if (operations.empty()) required(causes, path + ".operations");
-  if (operations.size() > 1 && has(operations, "*"))
+  if (operations.size() > 1 && has_entry(operations, "*"))
     invalid(causes, path + ".operations", operations, "if '*' is present, must not specify other operations");
   std::size_t index = 0;
   for (const Value operation : operations) choice(causes, item(path + ".operations", index++), operation, kOperations);
   wildcard_list(causes, path + ".apiGroups", rule["apiGroups"], "API groups", true);
   wildcard_list(causes, path + ".apiVersions", rule["apiVersions"], "API versions", false);
   validate_resources(causes, path + ".resources", rule["resources"]);
-  choice(causes, path + ".scope", rule["scope"], kScopes);
+  choice(causes, path + ".scope", rule["scope"], kRuleScopes);
 }
 
 // --- expressions ---
 
-void validate_expression(Causes& causes, const std::string& field, const PolicyExpression& expression) {
+void validate_policy_expression(Causes& causes, const std::string& field, const PolicyExpression& expression) {
   if (!expression.problem.empty()) invalid(causes, field, expression.source, expression.problem);
 }
 
@@ -122,7 +117,7 @@ void validate_match_conditions(Causes& causes, const std::string& path, const Va
     if (source.empty())
       required(causes, at + ".expression");
     else
-      validate_expression(causes, at + ".expression", compile_expression(source, environment, Gives::boolean));
+      validate_policy_expression(causes, at + ".expression", compile_expression(source, environment, Gives::boolean));
     const auto name = condition["name"].text();
     if (name.empty()) {
       required(causes, at + ".name");
@@ -140,7 +135,7 @@ bool is_identifier(std::string_view name) {
   const auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   if (name.empty() || !letter(name.front())) return false;
   return std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); }) &&
-         !is_one_of(kReserved, name);
+         !contains_text(kReserved, name);
 }
 
 void validate_variables(Causes& causes, const Value& variables, PolicyEnvironment& environment) {
@@ -156,7 +151,7 @@ void validate_variables(Causes& causes, const Value& variables, PolicyEnvironmen
       continue;
     }
     const auto expression = compile_expression(variable["expression"].text(), environment, Gives::anything);
-    validate_expression(causes, at + ".expression", expression);
+    validate_policy_expression(causes, at + ".expression", expression);
     environment.add_variable(name, expression.program ? &*expression.program : nullptr);
   }
 }
@@ -168,18 +163,18 @@ void validate_validation(Causes& causes, const std::string& path, const Value& v
   if (trimmed(expression.text()).empty())
     required(causes, path + ".expression", "expression is not specified");
   else
-    validate_expression(causes, path + ".expression",
-                        compile_expression(expression.text(), environment, Gives::boolean));
+    validate_policy_expression(causes, path + ".expression",
+                               compile_expression(expression.text(), environment, Gives::boolean));
   if (!says.text().empty() && trimmed(says.text()).empty())
     invalid(causes, path + ".messageExpression", says, "must be non-empty if specified");
   else if (!says.text().empty())
-    validate_expression(causes, path + ".messageExpression",
-                        compile_expression(says.text(), environment.without_authorizer(), Gives::text));
+    validate_policy_expression(causes, path + ".messageExpression",
+                               compile_expression(says.text(), environment.without_authorizer(), Gives::text));
   if (!message.text().empty() && trimmed(message.text()).empty())
     invalid(causes, path + ".message", message, "must be non-empty if specified");
   else if (trimmed(message.text()).find_first_of("\r\n") != std::string_view::npos)
     invalid(causes, path + ".message", message, "must not contain line breaks");
-  choice(causes, path + ".reason", validation["reason"], kReasons);
+  choice(causes, path + ".reason", validation["reason"], kDenialReasons);
 }
 
 void validate_audit_annotation(Causes& causes, const std::string& path, const Value& policy, const Value& annotation,
@@ -229,17 +224,17 @@ void validate_param_kind(Causes& causes, const Value& kind) {
     const std::string group = slash == std::string::npos ? std::string() : version.substr(0, slash);
     const std::string number = slash == std::string::npos ? version : version.substr(slash + 1);
     if (const auto wrong = dns1123_subdomain(group); !group.empty() && !wrong.empty())
-      invalid(causes, path + ".apiVersion", group, joined(wrong, ","));
+      invalid(causes, path + ".apiVersion", group, join(wrong, ","));
     if (number.empty())
       invalid(causes, path + ".apiVersion", version, "version must be specified");
     else if (const auto wrong = dns1035_label(number); !wrong.empty())
-      invalid(causes, path + ".apiVersion", number, joined(wrong, ","));
+      invalid(causes, path + ".apiVersion", number, join(wrong, ","));
   }
   if (name.empty()) return required(causes, path + ".kind");
   std::string lower = name;
   std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; });
   if (const auto wrong = dns1035_label(lower); !wrong.empty())
-    invalid(causes, path + ".kind", name, "may have mixed case, but should otherwise match: " + joined(wrong, ","));
+    invalid(causes, path + ".kind", name, "may have mixed case, but should otherwise match: " + join(wrong, ","));
 }
 
 void validate_named_rules(Causes& causes, const std::string& path, const Value& rules) {
@@ -253,7 +248,7 @@ void validate_named_rules(Causes& causes, const std::string& path, const Value& 
       invalid_each(causes, here, name, path_segment_name(name.text()));
       if (!names.insert(name.text()).second) duplicate(causes, here, name);
     }
-    validate_rule(causes, at, rule);
+    validate_match_rule(causes, at, rule);
   }
 }
 
@@ -283,7 +278,8 @@ void validate_mutation(Causes& causes, const std::string& path, const Value& mut
                        const PolicyEnvironment& environment) {
   const Value type = mutation["patchType"];
   if (type.text().empty()) return required(causes, path + ".patchType");
-  if (!is_one_of(kPatchTypes, type.text())) return not_supported(causes, path + ".patchType", type, kPatchTypes);
+  if (!contains_text(kMutationPatchTypes, type.text()))
+    return not_supported(causes, path + ".patchType", type, kMutationPatchTypes);
   const bool json = type.text() == "JSONPatch";
   const std::string wanted = json ? "jsonPatch" : "applyConfiguration",
                     other = json ? "applyConfiguration" : "jsonPatch";
@@ -292,7 +288,7 @@ void validate_mutation(Causes& causes, const std::string& path, const Value& mut
   } else if (const auto source = trimmed(mutation[wanted]["expression"].text()); source.empty()) {
     required(causes, child(path, wanted) + ".expression");
   } else {
-    validate_expression(
+    validate_policy_expression(
         causes, child(path, wanted) + ".expression",
         compile_expression(source, environment.with_patches(), json ? Gives::json_patches : Gives::object_patch));
   }
@@ -330,7 +326,7 @@ void validate_actions(Causes& causes, const Value& list) {
   std::size_t index = 0;
   for (const Value action : list) {
     const std::string at = item(path, index++);
-    choice(causes, at, action, kActions);
+    choice(causes, at, action, kValidationActions);
     if (!actions.insert(action.text()).second) duplicate(causes, at, action);
   }
   if (actions.contains("Deny") && actions.contains("Warn"))
@@ -343,10 +339,10 @@ void validate_actions(Causes& causes, const Value& list) {
 
 // --- webhooks ---
 
-void validate_name(Causes& causes, const std::string& path, const Value& name) {
+void validate_webhook_name(Causes& causes, const std::string& path, const Value& name) {
   if (name.text().empty()) return required(causes, path);
   if (const auto wrong = dns1123_subdomain(name.text()); !wrong.empty())
-    return invalid(causes, path, name, joined(wrong, ","));
+    return invalid(causes, path, name, join(wrong, ","));
   if (std::ranges::count(name.text(), '.') < 2)
     invalid(causes, path, name, "should be a domain with at least three segments separated by dots");
 }
@@ -420,11 +416,11 @@ void validate_service_path(Causes& causes, const std::string& path, const Value&
 }
 
 // Upstream hands the two names over in the other order, so an empty namespace is told as a missing name.
-void validate_service(Causes& causes, const std::string& path, const Value& service) {
+void validate_webhook_service(Causes& causes, const std::string& path, const Value& service) {
   if (service["namespace"].text().empty()) required(causes, path + ".name");
   if (service["name"].text().empty()) required(causes, path + ".namespace");
   if (const auto wrong = port_number(service["port"].integer()); !wrong.empty())
-    invalid(causes, path + ".port", service["port"], "port is not valid: " + joined(wrong, ", "));
+    invalid(causes, path + ".port", service["port"], "port is not valid: " + join(wrong, ", "));
   if (service.has("path")) validate_service_path(causes, path + ".path", service["path"]);
 }
 
@@ -432,7 +428,7 @@ void validate_client_config(Causes& causes, const std::string& path, const Value
   if (client.has("url") == client.has("service"))
     return required(causes, path, "exactly one of url or service is required");
   if (client.has("url")) return validate_url(causes, path + ".url", client["url"]);
-  validate_service(causes, path + ".service", client["service"]);
+  validate_webhook_service(causes, path + ".service", client["service"]);
 }
 
 void validate_review_versions(Causes& causes, const std::string& path, const Value& versions) {
@@ -453,9 +449,9 @@ void validate_review_versions(Causes& causes, const std::string& path, const Val
 }
 
 void validate_webhook(Causes& causes, const std::string& path, const Value& hook, bool mutating) {
-  validate_name(causes, path + ".name", hook["name"]);
+  validate_webhook_name(causes, path + ".name", hook["name"]);
   std::size_t index = 0;
-  for (const Value rule : hook["rules"]) validate_rule(causes, item(path + ".rules", index++), rule);
+  for (const Value rule : hook["rules"]) validate_match_rule(causes, item(path + ".rules", index++), rule);
   choice(causes, path + ".failurePolicy", hook["failurePolicy"], kFailurePolicies);
   choice(causes, path + ".matchPolicy", hook["matchPolicy"], kMatchPolicies);
   if (absent(hook["sideEffects"])) required(causes, path + ".sideEffects", "must specify one of None, NoneOnDryRun");

@@ -8,7 +8,7 @@ namespace sublet::apiserver {
 namespace {
 
 constexpr std::string_view kRequestType = "CERTIFICATE REQUEST", kCertificateType = "CERTIFICATE";
-constexpr std::size_t kDomainMax = 253, kSignerMax = 571;
+constexpr std::size_t kSignerDomainMax = 253, kSignerMax = 571;
 
 struct PemBlock {
   std::string type, headers, der;
@@ -89,7 +89,7 @@ void validate_signer_name(Causes& causes, const std::string& path, std::string_v
     return invalid(causes, path, name,
                    "must be a fully qualified domain and path of the form 'example.com/signer-name'");
   const auto domain = name.substr(0, slash), rest = name.substr(slash + 1);
-  if (domain.size() > kDomainMax) too_long(causes, path, kDomainMax);
+  if (domain.size() > kSignerDomainMax) too_long(causes, path, kSignerDomainMax);
   validate_parts(causes, path, domain, dns1123_label);
   if (domain.find('.') == std::string_view::npos)
     invalid(causes, path, domain, "should be a domain with at least two segments separated by dots");

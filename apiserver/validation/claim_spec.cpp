@@ -12,8 +12,7 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kAccessModes[] = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"},
-                           kModes[] = {"Block", "Filesystem"};
+constexpr std::string_view kAccessModes[] = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"};
 
 void validate_data_source(Causes& causes, const std::string& path, const Value& source, bool known_group) {
   for (auto field : {"name", "kind"})
@@ -71,8 +70,9 @@ void validate_claim_spec(Causes& causes, const std::string& path, const Value& s
   else if (quantity_nanos_of(storage) <= 0)
     invalid(causes, at, storage, "must be greater than zero");
   check_rules(causes, path, spec, kClaimRules);
-  if (const auto mode = spec["volumeMode"]; mode && std::ranges::find(kModes, mode.text()) == std::end(kModes))
-    not_supported(causes, child(path, "volumeMode"), mode.text(), kModes);
+  if (const auto mode = spec["volumeMode"];
+      mode && std::ranges::find(kVolumeModes, mode.text()) == std::end(kVolumeModes))
+    not_supported(causes, child(path, "volumeMode"), mode.text(), kVolumeModes);
   validate_data_sources(causes, path, spec, known_group);
 }
 

@@ -18,7 +18,7 @@ bool is_loopback(const IpAddress& ip) {
 }
 
 /// An IPv4 address that is written as an IPv6 one: ::ffff:127.0.0.1.
-bool is_mapped(const IpAddress& ip) {
+bool is_mapped_address(const IpAddress& ip) {
   static constexpr unsigned char kPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   return ip.v6 && std::equal(std::begin(kPrefix), std::end(kPrefix), ip.bytes);
 }
@@ -37,7 +37,7 @@ struct AddressRule {
   bool (*matches)(const IpAddress&);
   std::string_view message;
 };
-constexpr AddressRule kRules[] = {
+constexpr AddressRule kAddressRules[] = {
     {is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"},
     {is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"},
     {is_link_local_multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"}};
@@ -47,9 +47,9 @@ constexpr AddressRule kRules[] = {
 void validate_endpoint_ip(Causes& causes, const std::string& path, std::string_view ip) {
   auto address = parse_ip(ip);
   if (!address) return invalid_each(causes, path, ip, ip_address(ip));
-  if (is_mapped(*address)) return invalid(causes, path, ip, "must not be an IPv4-mapped IPv6 address");
+  if (is_mapped_address(*address)) return invalid(causes, path, ip, "must not be an IPv4-mapped IPv6 address");
   if (is_unspecified(*address)) invalid(causes, path, ip, "may not be unspecified (" + std::string(ip) + ")");
-  for (const auto& rule : kRules)
+  for (const auto& rule : kAddressRules)
     if (rule.matches(*address)) invalid(causes, path, ip, rule.message);
 }
 

@@ -73,6 +73,10 @@ void positive(Causes& causes, std::string field, std::int64_t value);
 
 /// Equality as the API sees it: missing, null, empty list and empty map are one.
 bool semantically_equal(const schema::Value& a, const schema::Value& b);
+/// The same of one field of two objects.
+inline bool same_field(const schema::Value& a, const schema::Value& b, std::string_view field) {
+  return semantically_equal(a[field], b[field]);
+}
 
 inline constexpr std::string_view kImmutable = "field is immutable";
 

@@ -36,17 +36,17 @@ void check_rule(Causes& causes, const std::string& at, const Value& object, std:
 bool is_missing(const Value& value) { return value.missing() || value.is_null(); }
 
 /// An address and how many of its bits are the network's.
-struct Network {
+struct ParsedNetwork {
   IpAddress address = {};
   int bits = 0;
   int width() const { return address.v6 ? 128 : 32; }
 };
 
 // Without what inet_pton refuses and upstream's strict rules refuse too: leading zeros.
-std::optional<Network> parse_network(std::string_view text) {
+std::optional<ParsedNetwork> parse_network(std::string_view text) {
   const auto slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  Network network;
+  ParsedNetwork network;
   const auto address = parse_ip(text.substr(0, slash));
   const auto digits = text.substr(slash + 1);
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), network.bits);
@@ -57,14 +57,14 @@ std::optional<Network> parse_network(std::string_view text) {
   return network;
 }
 
-IpAddress masked(const Network& network) {
+IpAddress masked(const ParsedNetwork& network) {
   IpAddress address = network.address;
   for (int bit = network.bits + (address.v6 ? 0 : 96); bit < 128; ++bit)
     address.bytes[bit / 8] = static_cast<unsigned char>(address.bytes[bit / 8] & ~(0x80 >> (bit % 8)));
   return address;
 }
 
-bool is_mapped(std::string_view text, const Network& network) {
+bool is_written_mapped(std::string_view text, const ParsedNetwork& network) {
   static constexpr unsigned char kPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   return text.find(':') != std::string_view::npos && std::memcmp(network.address.bytes, kPrefix, sizeof(kPrefix)) == 0;
 }
@@ -192,7 +192,7 @@ Messages cidr(std::string_view value) {
   }
   const auto length = value.substr(value.find('/') + 1);
   if (length.size() > 1 && length.front() == '0') return {"must not have leading 0s in IP or prefix length"};
-  if (is_mapped(value, *network)) return {"must not have an IPv4-mapped IPv6 address"};
+  if (is_written_mapped(value, *network)) return {"must not have an IPv4-mapped IPv6 address"};
   if (!(masked(*network) == network->address)) return {"must not have bits set beyond the prefix length"};
   return {};
 }
@@ -213,7 +213,7 @@ Messages interface_address(std::string_view value) {
   }
   auto address = network->address;
   auto bits = network->bits;
-  if (is_mapped(value, *network)) {
+  if (is_written_mapped(value, *network)) {
     address.v6 = false;
     if (bits > 32) bits -= 96;
   }

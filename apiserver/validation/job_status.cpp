@@ -12,7 +12,7 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kConditions = "status.conditions";
+constexpr std::string_view kConditionsPath = "status.conditions";
 
 bool is_true(const Value& job, std::string_view type) {
   for (auto condition : job["status"]["conditions"])
@@ -27,8 +27,8 @@ bool is_false(const Value& job, std::string_view type) {
 }
 
 /// One half of an update.
-struct JobState {
-  explicit JobState(const Value& job)
+struct JobOutcome {
+  explicit JobOutcome(const Value& job)
       : status(job["status"]),
         complete(is_true(job, "Complete")),
         failed(is_true(job, "Failed")),
@@ -61,7 +61,7 @@ class StatusCheck {
   static std::string at(std::string_view field) { return child("status", field); }
   /// Without the value.
   void wrong_conditions(std::string_view why) {
-    causes_.push_back({"FieldValueInvalid", "Invalid value: " + std::string(why), std::string(kConditions)});
+    causes_.push_back({"FieldValueInvalid", "Invalid value: " + std::string(why), std::string(kConditionsPath)});
   }
 
   void counts() {
@@ -212,7 +212,7 @@ class StatusCheck {
 
   Causes& causes_;
   const Value job_, old_job_, spec_;
-  const JobState now_, was_;
+  const JobOutcome now_, was_;
 };
 
 }  // namespace

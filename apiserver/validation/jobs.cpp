@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "apiserver/request/text_list.h"
 #include "apiserver/validation/field_rules.h"
 #include "apiserver/validation/names.h"
 #include "sublet/kube/cron_schedule.h"
@@ -19,15 +20,11 @@ constexpr std::int64_t kIndexedParallelismMax = 100'000, kFailedIndexesMax = 100
 constexpr std::size_t kFailureRulesMax = 20, kExitCodesMax = 255, kPatternsMax = 20, kSuccessRulesMax = 20,
                       kZonePartMax = 14;
 constexpr int kManagedByMax = 63, kIndexesTextMax = 64 * 1024;
-constexpr std::string_view kActions[] = {"Count", "FailIndex", "FailJob", "Ignore"}, kOperators[] = {"In", "NotIn"},
-                           kStatuses[] = {"False", "True", "Unknown"}, kModes[] = {"NonIndexed", "Indexed"},
+constexpr std::string_view kFailureActions[] = {"Count", "FailIndex", "FailJob", "Ignore"},
+                           kExitCodeOperators[] = {"In", "NotIn"}, kConditionStatuses[] = {"False", "True", "Unknown"},
+                           kCompletionModes[] = {"NonIndexed", "Indexed"},
                            kReplacements[] = {"Failed", "TerminatingOrFailed"}, kOnlyFailed[] = {"Failed"},
                            kConcurrency[] = {"Allow", "Forbid", "Replace"};
-
-template <std::size_t N>
-bool is_one_of(std::string_view text, const std::string_view (&choices)[N]) {
-  return std::find(std::begin(choices), std::end(choices), text) != std::end(choices);
-}
 
 /// `valid values: ["a" "b"]`, as Go shows a list.
 template <std::size_t N>
@@ -38,15 +35,15 @@ std::string valid_values(const std::string_view (&choices)[N]) {
 }
 
 template <std::size_t N>
-void one_of(Causes& causes, const std::string& path, const Value& value, const std::string_view (&choices)[N]) {
+void require_choice(Causes& causes, const std::string& path, const Value& value, const std::string_view (&choices)[N]) {
   if (value.text().empty())
     required(causes, path, valid_values(choices));
-  else if (!is_one_of(value.text(), choices))
+  else if (!contains_text(choices, value.text()))
     not_supported(causes, path, value, choices);
 }
 
 void validate_exit_codes(Causes& causes, const std::string& path, const Value& codes, const Value& pod) {
-  one_of(causes, child(path, "operator"), codes["operator"], kOperators);
+  require_choice(causes, child(path, "operator"), codes["operator"], kExitCodeOperators);
   if (const auto name = codes["containerName"]) {
     bool known = false;
     for (auto list : {"containers", "initContainers"})
@@ -81,13 +78,13 @@ void validate_patterns(Causes& causes, const std::string& path, const Value& pat
   for (Value pattern : patterns) {
     const auto at = item(path, index++);
     invalid_each(causes, child(at, "type"), pattern["type"].text(), qualified_name(pattern["type"].text()));
-    one_of(causes, child(at, "status"), pattern["status"], kStatuses);
+    require_choice(causes, child(at, "status"), pattern["status"], kConditionStatuses);
   }
 }
 
 void validate_failure_rule(Causes& causes, const std::string& path, const Value& rule, const Value& spec) {
   const auto action = rule["action"];
-  one_of(causes, child(path, "action"), action, kActions);
+  require_choice(causes, child(path, "action"), action, kFailureActions);
   if (action.text() == "FailIndex" && !spec.has("backoffLimitPerIndex"))
     invalid(causes, child(path, "action"), action, "requires the backoffLimitPerIndex to be set");
   const auto codes = rule["onExitCodes"], patterns = rule["onPodConditions"];
@@ -249,7 +246,8 @@ void validate_job_spec(Causes& causes, const std::string& path, const Value& spe
     required(causes, child(path, "backoffLimitPerIndex"), "when maxFailedIndexes is specified");
   if (const auto manager = spec["managedBy"]) validate_managed_by(causes, path, manager);
   const auto mode = spec["completionMode"].text("NonIndexed");
-  if (!is_one_of(mode, kModes)) not_supported(causes, child(path, "completionMode"), mode, kModes);
+  if (!contains_text(kCompletionModes, mode))
+    not_supported(causes, child(path, "completionMode"), mode, kCompletionModes);
   if (mode == "Indexed") validate_indexed(causes, path, spec);
   for (auto field : {"backoffLimitPerIndex", "maxFailedIndexes"})
     if (mode == "NonIndexed" && spec.has(field))
@@ -260,7 +258,7 @@ void validate_job_spec(Causes& causes, const std::string& path, const Value& spe
     const auto at = child(path, "podReplacementPolicy");
     if (spec.has("podFailurePolicy") && policy.text() != "Failed")
       not_supported(causes, at, policy, kOnlyFailed);
-    else if (!is_one_of(policy.text(), kReplacements))
+    else if (!contains_text(kReplacements, policy.text()))
       not_supported(causes, at, policy, kReplacements);
   }
   const auto restart = spec["template"]["spec"]["restartPolicy"];
@@ -285,7 +283,7 @@ void validate_schedule(Causes& causes, const Value& spec) {
   for (auto field : {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"})
     if (auto value = spec[field]) nonnegative(causes, child("spec", field), value.integer());
   if (const auto zone = spec["timeZone"]) validate_time_zone(causes, "spec.timeZone", zone);
-  if (const auto policy = spec["concurrencyPolicy"]; !is_one_of(policy.text("Allow"), kConcurrency))
+  if (const auto policy = spec["concurrencyPolicy"]; !contains_text(kConcurrency, policy.text("Allow")))
     not_supported(causes, "spec.concurrencyPolicy", policy, kConcurrency);
 }
 

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sublet/base/text.h"
+
 namespace sublet::apiserver {
 namespace {
 
 constexpr std::size_t kLabelMax = 63;
 constexpr std::size_t kSubdomainMax = 253;
-constexpr std::size_t kAnnotationsMax = 256 * 1024;
+constexpr std::size_t kAnnotationsSizeMax = 256 * 1024;
 
 // The expressions are part of the messages; the matching below is by hand, because names are checked on every write.
 constexpr std::string_view kDns1123Label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -19,20 +21,18 @@ constexpr std::string_view kDns1035Label = "[a-z]([-a-z0-9]*[a-z0-9])?";
 constexpr std::string_view kQualifiedName = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 constexpr std::string_view kLabelValue = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower_alnum(char c) { return is_lower(c) || is_digit(c); }
-bool is_alnum(char c) { return is_lower_alnum(c) || is_upper(c); }
 
 template <class Accepts>
-bool all_of(std::string_view text, Accepts accepts) {
+bool consists_of(std::string_view text, Accepts accepts) {
   return std::all_of(text.begin(), text.end(), accepts);
 }
 
 bool matches_label(std::string_view value) {
   return !value.empty() && is_lower_alnum(value.front()) && is_lower_alnum(value.back()) &&
-         all_of(value, [](char c) { return is_lower_alnum(c) || c == '-'; });
+         consists_of(value, [](char c) { return is_lower_alnum(c) || c == '-'; });
 }
 
 bool matches_subdomain(std::string_view value) {
@@ -46,7 +46,7 @@ bool matches_subdomain(std::string_view value) {
 
 bool matches_name_part(std::string_view value) {
   return !value.empty() && is_alnum(value.front()) && is_alnum(value.back()) &&
-         all_of(value, [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; });
+         consists_of(value, [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 std::string too_long_message(std::size_t length) {
@@ -83,13 +83,6 @@ constexpr std::string_view kNamePartRule =
 
 std::string name_part_message(std::string_view lead) {
   return std::string(lead) + pattern_message(kNamePartRule, kQualifiedName, {"MyName", "my.name", "123-abc"});
-}
-
-std::string to_lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-  return result;
 }
 
 }  // namespace
@@ -200,7 +193,7 @@ Messages label_value(std::string_view value) {
 Messages config_map_key(std::string_view value) {
   Messages messages;
   if (value.size() > kSubdomainMax) messages.push_back(too_long_message(kSubdomainMax));
-  if (value.empty() || !all_of(value, [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; }))
+  if (value.empty() || !consists_of(value, [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; }))
     messages.push_back(pattern_message("a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
                                        "[-._a-zA-Z0-9]+", {"key.name", "KEY_NAME", "key-name"}));
   forbid_parent_path(messages, value);
@@ -209,12 +202,12 @@ Messages config_map_key(std::string_view value) {
 
 Messages env_var_name(std::string_view value) {
   if (value.empty()) return {"environment variable name must be non-empty"};
-  if (all_of(value, [](char c) { return c >= 0x20 && c < 0x7f && c != '='; })) return {};
+  if (consists_of(value, [](char c) { return c >= 0x20 && c < 0x7f && c != '='; })) return {};
   return {"a valid environment variable name must consist only of printable ASCII characters other than '='"};
 }
 
 Messages c_identifier(std::string_view value) {
-  if (!value.empty() && !is_digit(value.front()) && all_of(value, [](char c) { return is_alnum(c) || c == '_'; }))
+  if (!value.empty() && !is_digit(value.front()) && consists_of(value, [](char c) { return is_alnum(c) || c == '_'; }))
     return {};
   return {
       pattern_message("a valid C identifier must start with alphabetic character or '_', followed by a string of "
@@ -238,7 +231,7 @@ void validate_protocol(Causes& causes, const std::string& path, std::string_view
 Messages port_name(std::string_view value) {
   Messages messages;
   if (value.size() > 15) messages.push_back(too_long_message(15));
-  if (value.empty() || !all_of(value, [](char c) { return is_lower_alnum(c) || c == '-'; }))
+  if (value.empty() || !consists_of(value, [](char c) { return is_lower_alnum(c) || c == '-'; }))
     messages.push_back("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
   if (std::none_of(value.begin(), value.end(), is_lower)) messages.push_back("must contain at least one letter (a-z)");
   if (value.find("--") != std::string_view::npos) messages.push_back("must not contain consecutive hyphens");
@@ -247,13 +240,13 @@ Messages port_name(std::string_view value) {
 }
 
 Messages http_header_name(std::string_view value) {
-  if (!value.empty() && all_of(value, [](char c) { return is_alnum(c) || c == '-'; })) return {};
+  if (!value.empty() && consists_of(value, [](char c) { return is_alnum(c) || c == '-'; })) return {};
   return {pattern_message("a valid HTTP header must consist of alphanumeric characters or '-'", "[-A-Za-z0-9]+",
                           {"X-Header-Name"})};
 }
 
 Messages percent(std::string_view value) {
-  if (value.size() > 1 && value.ends_with('%') && all_of(value.substr(0, value.size() - 1), is_digit)) return {};
+  if (value.size() > 1 && value.ends_with('%') && consists_of(value.substr(0, value.size() - 1), is_digit)) return {};
   return {pattern_message("a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%",
                           {"1%", "93%"})};
 }
@@ -321,7 +314,7 @@ void validate_annotations(Causes& causes, const std::string& path, const schema:
     invalid_each(causes, path, annotation.key(), qualified_name(to_lower(annotation.key())));
     total += annotation.key().size() + annotation.text().size();
   }
-  if (total > kAnnotationsMax) too_long(causes, path, static_cast<int>(kAnnotationsMax));
+  if (total > kAnnotationsSizeMax) too_long(causes, path, static_cast<int>(kAnnotationsSizeMax));
 }
 
 void validate_label_selector(Causes& causes, const std::string& path, const schema::Value& selector) {

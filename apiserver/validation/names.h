@@ -15,6 +15,10 @@ namespace sublet::apiserver {
 
 using Messages = std::vector<std::string>;
 
+/// ASCII only, whatever the locale is.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_alnum(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 Messages dns1123_label(std::string_view value);
 Messages dns1123_subdomain(std::string_view value);
 /// As in DNS search paths.

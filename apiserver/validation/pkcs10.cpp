@@ -12,7 +12,7 @@ struct RequestKey {
   X509_ALGOR* algorithm;
   ASN1_BIT_STRING* bits;
 };
-struct RequestInfo {
+struct CertificationRequestInfo {
   ASN1_ENCODING bytes;  // as they came: what is signed
   ASN1_INTEGER* version;
   X509_NAME* subject;
@@ -23,7 +23,7 @@ struct RequestInfo {
 }  // namespace
 
 struct Pkcs10::Form {
-  RequestInfo* info;
+  CertificationRequestInfo* info;
   X509_ALGOR* algorithm;
   ASN1_BIT_STRING* signature;
 };
@@ -39,28 +39,28 @@ ASN1_SEQUENCE(RequestKey) = {
   ASN1_SIMPLE(RequestKey, bits, ASN1_BIT_STRING),
 } static_ASN1_SEQUENCE_END(RequestKey)
 
-ASN1_SEQUENCE_enc(RequestInfo, bytes, nullptr) = {
-  ASN1_SIMPLE(RequestInfo, version, ASN1_INTEGER),
-  ASN1_SIMPLE(RequestInfo, subject, X509_NAME),
-  ASN1_SIMPLE(RequestInfo, key, RequestKey),
-  ASN1_IMP_SET_OF_OPT(RequestInfo, attributes, X509_ATTRIBUTE, 0),
-} static_ASN1_SEQUENCE_END_ref(RequestInfo, RequestInfo)
+ASN1_SEQUENCE_enc(CertificationRequestInfo, bytes, nullptr) = {
+  ASN1_SIMPLE(CertificationRequestInfo, version, ASN1_INTEGER),
+  ASN1_SIMPLE(CertificationRequestInfo, subject, X509_NAME),
+  ASN1_SIMPLE(CertificationRequestInfo, key, RequestKey),
+  ASN1_IMP_SET_OF_OPT(CertificationRequestInfo, attributes, X509_ATTRIBUTE, 0),
+} static_ASN1_SEQUENCE_END_ref(CertificationRequestInfo, CertificationRequestInfo)
 
 ASN1_SEQUENCE(RequestForm) = {
-  ASN1_SIMPLE(RequestForm, info, RequestInfo),
+  ASN1_SIMPLE(RequestForm, info, CertificationRequestInfo),
   ASN1_SIMPLE(RequestForm, algorithm, X509_ALGOR),
   ASN1_SIMPLE(RequestForm, signature, ASN1_BIT_STRING),
 } static_ASN1_SEQUENCE_END(RequestForm)
     // clang-format on
 
-    using ContextPtr = net::OpensslPtr<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
+    using CurveContextPtr = net::OpensslPtr<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
 
 net::KeyPtr curve_key(const char* curve, const ASN1_BIT_STRING& point) {
   OSSL_PARAM parameters[] = {
       OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, const_cast<char*>(curve), 0),
       OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, point.data, static_cast<std::size_t>(point.length)),
       OSSL_PARAM_construct_end()};
-  const ContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
+  const CurveContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
   EVP_PKEY* key = nullptr;
   if (context && EVP_PKEY_fromdata_init(context.get()) == 1)
     EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY, parameters);
@@ -68,7 +68,7 @@ net::KeyPtr curve_key(const char* curve, const ASN1_BIT_STRING& point) {
 }
 
 /// Null: of a kind or a form that nobody verifies.
-net::KeyPtr key_of(const RequestKey& key) {
+net::KeyPtr key_of_request(const RequestKey& key) {
   const ASN1_OBJECT* algorithm = nullptr;
   const void* parameter = nullptr;
   int type = 0;
@@ -106,9 +106,9 @@ std::optional<Pkcs10> Pkcs10::parse(std::string_view der) {
 }
 
 bool Pkcs10::is_signed() const {
-  const net::KeyPtr key = key_of(*form_->info->key);
-  const bool fits =
-      key && ASN1_item_verify(RequestInfo_it(), form_->algorithm, form_->signature, form_->info, key.get()) == 1;
+  const net::KeyPtr key = key_of_request(*form_->info->key);
+  const bool fits = key && ASN1_item_verify(CertificationRequestInfo_it(), form_->algorithm, form_->signature,
+                                            form_->info, key.get()) == 1;
   ERR_clear_error();
   return fits;
 }

@@ -14,8 +14,9 @@ constexpr std::string_view kMirror = "kubernetes.io/config.mirror",
                            kDeletionCost = "controller.kubernetes.io/pod-deletion-cost",
                            kSeccompOfPod = "seccomp.security.alpha.kubernetes.io/pod",
                            kSeccompOfContainer = "container.seccomp.security.alpha.kubernetes.io/",
-                           kAppArmor = "container.apparmor.security.beta.kubernetes.io/", kLocalhost = "localhost/";
-constexpr std::string_view kLists[] = {"initContainers", "containers", "ephemeralContainers"};
+                           kAppArmor = "container.apparmor.security.beta.kubernetes.io/",
+                           kLocalhostPrefix = "localhost/";
+constexpr std::string_view kAnnotatedLists[] = {"initContainers", "containers", "ephemeralContainers"};
 
 /// 32 bits, and no other zero in front than that of "0" and "-0".
 bool is_deletion_cost(std::string_view text) {
@@ -28,22 +29,17 @@ bool is_deletion_cost(std::string_view text) {
 
 void validate_seccomp_annotation(Causes& causes, const std::string& path, std::string_view value) {
   if (value == "runtime/default" || value == "docker/default" || value == "unconfined") return;
-  if (value.starts_with(kLocalhost)) return validate_relative_path(causes, path, value.substr(kLocalhost.size()));
+  if (value.starts_with(kLocalhostPrefix))
+    return validate_relative_path(causes, path, value.substr(kLocalhostPrefix.size()));
   invalid(causes, path, value, "must be a valid seccomp profile");
-}
-
-bool has_container(const Value& spec, std::string_view name) {
-  for (auto list : kLists)
-    for (auto container : spec[list])
-      if (container["name"].text() == name) return true;
-  return false;
 }
 
 void validate_app_armor_annotation(Causes& causes, const std::string& path, const Value& annotation,
                                    const Value& spec) {
   const auto name = annotation.key().substr(kAppArmor.size()), value = annotation.text();
   if (!has_container(spec, name)) invalid(causes, path, name, "container not found");
-  if (value.empty() || value == "runtime/default" || value == "unconfined" || value.starts_with(kLocalhost)) return;
+  if (value.empty() || value == "runtime/default" || value == "unconfined" || value.starts_with(kLocalhostPrefix))
+    return;
   invalid(causes, path, value, "invalid AppArmor profile name: " + BadValue(value).text());
 }
 
@@ -54,9 +50,9 @@ std::string_view contradicted(std::string_view annotation, const Value& profile,
   if (type == "RuntimeDefault" && annotation != "runtime/default" && !(seccomp && annotation == "docker/default"))
     return "type";
   if (type != "Localhost") return {};
-  if (!annotation.starts_with(kLocalhost)) return "type";
+  if (!annotation.starts_with(kLocalhostPrefix)) return "type";
   const auto name = profile["localhostProfile"];
-  return name && name.text() == annotation.substr(kLocalhost.size()) ? std::string_view() : "localhostProfile";
+  return name && name.text() == annotation.substr(kLocalhostPrefix.size()) ? std::string_view() : "localhostProfile";
 }
 
 void validate_agreement(Causes& causes, const std::string& path, const Value& annotation, const Value& profile,
@@ -107,7 +103,7 @@ void validate_profiles_agree(Causes& causes, const std::string& path, const Valu
   validate_agreement(causes, child(path, "securityContext.seccompProfile"), annotations[kSeccompOfPod],
                      context["seccompProfile"], true);
   const bool windows = spec["os"]["name"].text() == "windows";
-  for (auto list : kLists) {
+  for (auto list : kAnnotatedLists) {
     std::size_t index = 0;
     for (auto container : spec[list]) {
       const auto at = child(item(child(path, list), index++), "securityContext");

@@ -2,6 +2,7 @@
 #include <set>
 #include <string>
 
+#include "apiserver/request/text_list.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
 #include "apiserver/validation/resources.h"
@@ -19,11 +20,6 @@ constexpr std::string_view kEnvSources[] = {"fieldRef", "resourceFieldRef", "con
 constexpr std::string_view kHandlers[] = {"exec", "httpGet", "tcpSocket", "grpc", "sleep"};
 constexpr std::string_view kProbeNumbers[] = {"initialDelaySeconds", "timeoutSeconds", "periodSeconds",
                                               "successThreshold", "failureThreshold"};
-
-template <std::size_t N>
-bool contains(const std::string_view (&list)[N], std::string_view text) {
-  return std::find(std::begin(list), std::end(list), text) != std::end(list);
-}
 
 void validate_port_reference(Causes& causes, const std::string& path, const Value& port) {
   if (port.is_string())
@@ -171,13 +167,13 @@ void validate_mounts(Causes& causes, const std::string& path, const Value& conta
     // Upstream does not say which of the mounts.
     if (const auto mode = mount["mountPropagation"]) {
       const auto where = child(mounts_path, "mountPropagation");
-      if (!contains(kPropagations, mode.text())) not_supported(causes, where, mode, kPropagations);
+      if (!contains_text(kPropagations, mode.text())) not_supported(causes, where, mode, kPropagations);
       if (mode.text() == "Bidirectional" && !privileged)
         forbidden(causes, where, "Bidirectional mount propagation is available only to privileged containers");
     }
     if (const auto mode = mount["recursiveReadOnly"]) {
       const auto where = child(mounts_path, "recursiveReadOnly");
-      if (!contains(kRecursive, mode.text())) {
+      if (!contains_text(kRecursive, mode.text())) {
         not_supported(causes, where, mode, kRecursive);
       } else if (mode.text() != "Disabled") {
         if (!mount["readOnly"].boolean()) forbidden(causes, where, "may only be specified when readOnly is true");
@@ -250,7 +246,7 @@ void validate_restart_policy(Causes& causes, const std::string& path, const Valu
     if (!rules.empty())
       required(causes, child(path, "restartPolicy"), "must specify restartPolicy when restart rules are used");
     if (init) return;
-  } else if (!contains(kRestartPolicies, policy.text())) {
+  } else if (!contains_text(kRestartPolicies, policy.text())) {
     not_supported(causes, child(path, "restartPolicy"), policy, kRestartPolicies);
   }
   const auto rules_at = child(path, "restartPolicyRules");
@@ -258,14 +254,14 @@ void validate_restart_policy(Causes& causes, const std::string& path, const Valu
   std::size_t index = 0;
   for (auto rule : rules) {
     const auto at = item(rules_at, index++), codes_at = child(at, "exitCodes");
-    if (!contains(kRestartActions, rule["action"].text()))
+    if (!contains_text(kRestartActions, rule["action"].text()))
       not_supported(causes, child(at, "action"), rule["action"].text(), kRestartActions);
     const auto codes = rule["exitCodes"];
     if (!codes) {
       required(causes, codes_at, "must be specified");
       continue;
     }
-    if (!contains(kExitOperators, codes["operator"].text()))
+    if (!contains_text(kExitOperators, codes["operator"].text()))
       not_supported(causes, child(codes_at, "operator"), codes["operator"].text(), kExitOperators);
     if (codes["values"].size() > kExitCodesMax)
       too_many(causes, child(codes_at, "values"), codes["values"].size(), kExitCodesMax);
@@ -354,8 +350,6 @@ void validate_probe(Causes& causes, const std::string& path, const Value& probe,
     invalid(causes, child(path, "successThreshold"), probe["successThreshold"].integer(), "must be 1");
 }
 
-constexpr std::string_view kProbes[] = {"livenessProbe", "readinessProbe", "startupProbe"};
-
 void validate_lifecycle(Causes& causes, const std::string& path, const Value& container, std::int64_t grace) {
   for (auto hook : {"postStart", "preStop"})
     if (auto handler = container["lifecycle"][hook])
@@ -386,7 +380,7 @@ void validate_seccomp_profile(Causes& causes, const std::string& path, const Val
   const auto at = child(path, "localhostProfile");
   if (type.empty())
     required(causes, child(path, "type"), "type is required when seccompProfile is set");
-  else if (!contains(kTypes, type))
+  else if (!contains_text(kTypes, type))
     not_supported(causes, child(path, "type"), type, kTypes);
   if (type != "Localhost") {
     if (name) invalid(causes, at, profile, "can only be set when seccomp type is Localhost");

@@ -8,7 +8,7 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr int kFileMode = 0644;
+constexpr int kVolumeFileMode = 0644;
 
 /// A constant that a missing or empty text field gets.
 struct TextDefault {
@@ -23,7 +23,7 @@ constexpr TextDefault kSpecTexts[] = {
     {"restartPolicy", "Always"}, {"dnsPolicy", "ClusterFirst"}, {"schedulerName", "default-scheduler"}};
 constexpr TextDefault kContainerTexts[] = {{"terminationMessagePath", "/dev/termination-log"},
                                            {"terminationMessagePolicy", "File"}};
-constexpr NumberDefault kProbeNumbers[] = {
+constexpr NumberDefault kProbeDefaults[] = {
     {"timeoutSeconds", 1}, {"periodSeconds", 10}, {"successThreshold", 1}, {"failureThreshold", 3}};
 
 /// Constants inside one kind of volume source.
@@ -40,9 +40,7 @@ constexpr VolumeText kVolumeTexts[] = {{"iscsi", "iscsiInterface", "default"},
                                        {"scaleIO", "storageMode", "ThinProvisioned"},
                                        {"scaleIO", "fsType", "xfs"}};
 constexpr std::string_view kVolumesWithMode[] = {"secret", "configMap", "downwardAPI", "projected"};
-constexpr std::string_view kProbes[] = {"livenessProbe", "readinessProbe", "startupProbe"};
 constexpr std::string_view kLifecycleHooks[] = {"postStart", "preStop"};
-constexpr std::string_view kContainerLists[] = {"containers", "initContainers", "ephemeralContainers"};
 
 template <std::size_t N>
 void default_texts(schema::Value object, const TextDefault (&defaults)[N]) {
@@ -76,7 +74,7 @@ void default_container(schema::Value container) {
     auto probe = container[name];
     if (!probe) continue;
     default_handler(probe);
-    for (const auto& fact : kProbeNumbers)
+    for (const auto& fact : kProbeDefaults)
       if (probe[fact.field].integer() == 0) probe.put(fact.field, fact.value);
   }
   for (auto name : kLifecycleHooks)
@@ -97,7 +95,7 @@ void default_volume(schema::Value volume) {
   if (volume.size() <= (volume.has("name") ? 1u : 0u)) volume.object("emptyDir");
   for (auto name : kVolumesWithMode) {
     auto source = volume[name];
-    if (source && source["defaultMode"].missing()) source.put("defaultMode", kFileMode);
+    if (source && source["defaultMode"].missing()) source.put("defaultMode", kVolumeFileMode);
   }
   if (auto downward = volume["downwardAPI"]) default_downward_items(downward);
   for (auto source : volume["projected"]["sources"]) default_projection(source);
@@ -117,7 +115,7 @@ void default_volume(schema::Value volume) {
 }
 
 /// The API keeps the old name of the field beside the new one.
-void default_service_account(schema::Value spec) {
+void default_account_of_pod(schema::Value spec) {
   auto name = spec["serviceAccountName"].string(), old_name = spec["serviceAccount"].string();
   if (name.empty()) name = old_name;
   if (name.empty()) return;
@@ -125,7 +123,7 @@ void default_service_account(schema::Value spec) {
   spec.put("serviceAccount", name);
 }
 
-void default_requests(schema::Value container) {
+void default_requests_from_limits(schema::Value container) {
   auto limits = container["resources"]["limits"];
   if (limits.empty()) return;
   auto requests = container["resources"].object("requests");
@@ -155,17 +153,17 @@ void default_pod_resources(schema::Value spec) {
   if (requests.empty()) resources.erase("requests");
 }
 
-bool is_alnum(char c, bool upper_too) {
+bool is_name_char(char c, bool upper_too) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (upper_too && c >= 'A' && c <= 'Z');
 }
 
 /// Lower-case letters and digits, with ".", "_", "__" or hyphens between them.
 bool is_path_part(std::string_view part) {
-  if (part.empty() || !is_alnum(part.front(), false) || !is_alnum(part.back(), false)) return false;
+  if (part.empty() || !is_name_char(part.front(), false) || !is_name_char(part.back(), false)) return false;
   for (std::size_t i = 0; i < part.size();) {
     const auto end = std::min(part.size(), part.find_first_not_of("._-", i));
     const auto separator = part.substr(i, end - i);
-    if (separator.empty() && !is_alnum(part[i], false)) return false;
+    if (separator.empty() && !is_name_char(part[i], false)) return false;
     const bool hyphens = separator.find_first_not_of('-') == std::string_view::npos;
     if (!hyphens && separator != "." && separator != "_" && separator != "__") return false;
     i = std::max(end, i + 1);
@@ -195,13 +193,13 @@ bool is_registry(std::string_view text) {
     return host.ends_with(']') && host.size() > 2 &&
            host.substr(1, host.size() - 2).find_first_not_of("0123456789abcdefABCDEF:") == std::string_view::npos;
   return each_part(host, '.', [](std::string_view part) {
-    return !part.empty() && is_alnum(part.front(), true) && is_alnum(part.back(), true) &&
-           std::ranges::all_of(part, [](char c) { return is_alnum(c, true) || c == '-'; });
+    return !part.empty() && is_name_char(part.front(), true) && is_name_char(part.back(), true) &&
+           std::ranges::all_of(part, [](char c) { return is_name_char(c, true) || c == '-'; });
   });
 }
 
 bool is_tag(std::string_view tag) {
-  const auto is_word = [](char c) { return is_alnum(c, true) || c == '_'; };
+  const auto is_word = [](char c) { return is_name_char(c, true) || c == '_'; };
   return !tag.empty() && tag.size() <= 128 && is_word(tag.front()) &&
          std::ranges::all_of(tag, [&](char c) { return is_word(c) || c == '.' || c == '-'; });
 }
@@ -209,11 +207,11 @@ bool is_tag(std::string_view tag) {
 bool is_digest(std::string_view digest) {
   const auto colon = digest.find(':');
   if (colon == 0 || colon == std::string_view::npos || digest.size() - colon - 1 < 32) return false;
-  const auto is_letter = [](char c) { return is_alnum(c, true) && !(c >= '0' && c <= '9'); };
+  const auto is_letter = [](char c) { return is_name_char(c, true) && !(c >= '0' && c <= '9'); };
   bool fresh = true;
   for (const char c : digest.substr(0, colon)) {
     const bool separates = c == '-' || c == '_' || c == '+' || c == '.';
-    if (fresh ? !is_letter(c) : !separates && !is_alnum(c, true)) return false;
+    if (fresh ? !is_letter(c) : !separates && !is_name_char(c, true)) return false;
     fresh = separates;
   }
   return !fresh && digest.find_first_not_of("0123456789abcdefABCDEF", colon + 1) == std::string_view::npos;
@@ -260,7 +258,7 @@ void default_pod_spec(schema::Value spec) {
   default_texts(spec, kSpecTexts);
   if (spec["terminationGracePeriodSeconds"].missing()) spec.put("terminationGracePeriodSeconds", 30);
   if (spec["securityContext"].missing()) spec.object("securityContext");
-  default_service_account(spec);
+  default_account_of_pod(spec);
   for (auto list : kContainerLists)
     for (auto container : spec[list]) default_container(container);
   for (auto volume : spec["volumes"]) default_volume(volume);
@@ -269,7 +267,7 @@ void default_pod_spec(schema::Value spec) {
 void default_pod_only(schema::Value spec) {
   for (auto list : {"containers", "initContainers"}) {
     for (auto container : spec[list]) {
-      default_requests(container);
+      default_requests_from_limits(container);
       if (!spec["hostNetwork"].boolean()) continue;
       for (auto port : container["ports"])
         if (port["hostPort"].integer() == 0) port.put("hostPort", port["containerPort"].integer());

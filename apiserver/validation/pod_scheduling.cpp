@@ -4,20 +4,12 @@
 
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/pod_spec.h"
+#include "sublet/base/text.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Value;
-
-std::string join(const Messages& messages, std::string_view separator) {
-  std::string result;
-  for (const auto& message : messages) {
-    if (!result.empty()) result += separator;
-    result += message;
-  }
-  return result;
-}
 
 void validate_requirement_values(Causes& causes, const std::string& path, const Value& requirement) {
   auto op = requirement["operator"].text();

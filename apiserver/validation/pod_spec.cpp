@@ -12,8 +12,6 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::int64_t kInt32Max = 2147483647;
-
 /// Fields that hold one name each, and the rule for it.
 struct NameField {
   std::string_view field;
@@ -347,6 +345,13 @@ void restore_updatable_fields(Causes& causes, const std::string& path, Value mun
 }
 
 }  // namespace
+
+bool has_container(const Value& spec, std::string_view name) {
+  for (const auto list : kContainerLists)
+    for (const Value container : spec[list])
+      if (container["name"].text() == name) return true;
+  return false;
+}
 
 void validate_pod_spec(Causes& causes, const std::string& path, const Value& spec, const Value& metadata) {
   const bool is_pod = bool(metadata);

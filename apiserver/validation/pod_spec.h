@@ -13,6 +13,15 @@
 
 namespace sublet::apiserver {
 
+inline constexpr std::int64_t kInt32Max = 2147483647;
+/// The members of a pod spec that list containers.
+inline constexpr std::string_view kContainerLists[] = {"containers", "initContainers", "ephemeralContainers"};
+/// The members of a container that are probes.
+inline constexpr std::string_view kProbes[] = {"livenessProbe", "readinessProbe", "startupProbe"};
+
+/// Returns true if a container of any list has the name.
+bool has_container(const schema::Value& spec, std::string_view name);
+
 /// Fills defaults of a pod spec (also inside templates).
 void default_pod_spec(schema::Value spec);
 /// What only a Pod itself gets: requests from limits, host ports, service links.

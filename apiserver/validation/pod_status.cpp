@@ -13,8 +13,6 @@ namespace {
 
 using schema::Value;
 
-constexpr std::int64_t kInt32Max = 2147483647;
-
 void validate_conditions_of(Causes& causes, const Value& conditions) {
   std::size_t index = 0;
   for (auto condition : conditions) {

@@ -13,7 +13,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::array<std::string_view, 2> kContainerLists = {"containers", "initContainers"};
+constexpr std::array<std::string_view, 2> kResizableLists = {"containers", "initContainers"};
 constexpr std::array<std::string_view, 2> kResizable = {"cpu", "memory"};
 constexpr std::array<std::string_view, 2> kResourceLists = {"requests", "limits"};
 
@@ -49,7 +49,7 @@ void restore_container(Value container, const Value& old) {
 
 bool same_order(Causes& causes, const std::string& path, const Value& spec, const Value& old_spec) {
   const std::size_t before = causes.size();
-  for (const auto list : kContainerLists) {
+  for (const auto list : kResizableLists) {
     const std::string at = child(path, list);
     const Value now = spec[list], old = old_spec[list];
     if (now.size() != old.size()) {

@@ -102,39 +102,39 @@ constexpr std::string_view kHostPathTypes[] = {"",     "BlockDevice",  "CharDevi
 
 /// The sources in the order in which upstream looks at them, the name under which it reports each, and the one that it
 /// gives to a second of them.
-struct Source {
+struct PodVolumeSource {
   std::string_view member, reported = member, second = member;
 };
-constexpr Source kSources[] = {{"emptyDir"},
-                               {"hostPath"},
-                               {"gitRepo"},
-                               {"gcePersistentDisk", "persistentDisk"},
-                               {"awsElasticBlockStore"},
-                               {"secret"},
-                               {"nfs"},
-                               {"iscsi"},
-                               {"glusterfs"},
-                               {"flocker"},
-                               {"persistentVolumeClaim"},
-                               {"rbd"},
-                               {"cinder"},
-                               {"cephfs", "cephfs", "cephFS"},
-                               {"quobyte"},
-                               {"downwardAPI", "downwardAPI", "downwarAPI"},
-                               {"fc"},
-                               {"flexVolume"},
-                               {"configMap"},
-                               {"azureFile"},
-                               {"vsphereVolume"},
-                               {"photonPersistentDisk"},
-                               {"portworxVolume"},
-                               {"azureDisk"},
-                               {"storageos"},
-                               {"projected"},
-                               {"scaleIO"},
-                               {"csi"},
-                               {"ephemeral"},
-                               {"image"}};
+constexpr PodVolumeSource kPodVolumeSources[] = {{"emptyDir"},
+                                                 {"hostPath"},
+                                                 {"gitRepo"},
+                                                 {"gcePersistentDisk", "persistentDisk"},
+                                                 {"awsElasticBlockStore"},
+                                                 {"secret"},
+                                                 {"nfs"},
+                                                 {"iscsi"},
+                                                 {"glusterfs"},
+                                                 {"flocker"},
+                                                 {"persistentVolumeClaim"},
+                                                 {"rbd"},
+                                                 {"cinder"},
+                                                 {"cephfs", "cephfs", "cephFS"},
+                                                 {"quobyte"},
+                                                 {"downwardAPI", "downwardAPI", "downwarAPI"},
+                                                 {"fc"},
+                                                 {"flexVolume"},
+                                                 {"configMap"},
+                                                 {"azureFile"},
+                                                 {"vsphereVolume"},
+                                                 {"photonPersistentDisk"},
+                                                 {"portworxVolume"},
+                                                 {"azureDisk"},
+                                                 {"storageos"},
+                                                 {"projected"},
+                                                 {"scaleIO"},
+                                                 {"csi"},
+                                                 {"ephemeral"},
+                                                 {"image"}};
 
 void validate_files(Causes& causes, const std::string& path, const Value& source, std::string_view name) {
   if (source[name].text().empty()) required(causes, child(path, name));
@@ -157,7 +157,7 @@ void validate_ephemeral_claim(Causes& causes, const std::string& path, const Val
     invalid(causes, child(volume_path, "name"), name, "PVC name " + BadValue(claim_name).text() + ": " + message);
 }
 
-void validate_source(Causes& causes, const std::string& path, const Value& source, const Source& facts,
+void validate_source(Causes& causes, const std::string& path, const Value& source, const PodVolumeSource& facts,
                      const HeldVolume& volume, const Value& metadata) {
   constexpr static std::string_view kPullPolicies[] = {"Always", "IfNotPresent", "Never"};
   const auto member = facts.member;
@@ -185,9 +185,9 @@ void validate_source(Causes& causes, const std::string& path, const Value& sourc
   }
 }
 
-void validate_sources(Causes& causes, const std::string& path, const Value& volume, const Value& metadata) {
+void validate_pod_volume_sources(Causes& causes, const std::string& path, const Value& volume, const Value& metadata) {
   int count = 0;
-  for (const auto& facts : kSources) {
+  for (const auto& facts : kPodVolumeSources) {
     const auto source = volume[facts.member];
     if (!source) continue;
     if (count++ > 0)
@@ -237,7 +237,7 @@ SoundVolumes validate_volumes(Causes& causes, const std::string& path, const Val
   for (auto volume : volumes) {
     std::string at = item(path, index++);
     auto before = causes.size();
-    validate_sources(causes, at, volume, metadata);
+    validate_pod_volume_sources(causes, at, volume, metadata);
     auto name = volume["name"].text();
     if (name.empty())
       required(causes, child(at, "name"));

@@ -70,7 +70,7 @@ TypeRef variable_type(const Type& type) {
   }
 }
 
-bool fits(const Type& type, Gives gives) {
+bool fits_result(const Type& type, Gives gives) {
   switch (gives) {
     case Gives::anything:
       return true;
@@ -92,15 +92,7 @@ bool fits(const Type& type, Gives gives) {
 constexpr std::string_view kWanted[] = {"any",    "bool",           "string", "one of [string null_type]",
                                         "Object", "list(JSONPatch)"};
 
-constexpr std::string_view kBlanks = " \t\r\n\v\f";
-
 }  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 PolicyEnvironment::PolicyEnvironment(const Offers& offers) : names_(cel::Library::kubernetes) {
   static const TypeRef request = make_request_type(), namespace_type = make_namespace_type();
@@ -143,7 +135,7 @@ PolicyExpression compile_expression(std::string_view source, const PolicyEnviron
   auto program = cel::Program::compile(source, environment.names());
   if (!program)
     made.problem = "compilation failed: " + cel::display_text(program.error(), source);
-  else if (!fits(program->full_type(), gives))
+  else if (!fits_result(program->full_type(), gives))
     made.problem = "must evaluate to " + std::string(kWanted[static_cast<std::size_t>(gives)]) + " but got " +
                    cel::type_text(program->full_type());
   else

@@ -71,6 +71,4 @@ std::vector<NamedExpression> compile_variables(const schema::Value& variables, P
 inline constexpr std::uint64_t kPolicyCostMax = 10'000'000;          // of all expressions of one binding
 inline constexpr std::uint64_t kMatchConditionsCostMax = 2'500'000;  // of all conditions of one webhook or policy
 
-std::string_view trimmed(std::string_view text);
-
 }  // namespace sublet::apiserver

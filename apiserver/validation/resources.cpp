@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apiserver/request/text_list.h"
 #include "apiserver/validation/members.h"
 #include "apiserver/validation/names.h"
 #include "sublet/quota/amounts.h"
@@ -30,13 +31,8 @@ constexpr std::array<std::string_view, 17> kOtherStandardResources = {"requests.
                                                                       "requests.storage",
                                                                       "services.nodeports",
                                                                       "services.loadbalancers"};
-constexpr std::string_view kPodResources[] = {"cpu", "hugepages-", "memory"};
-constexpr __int128 kUnit = 1'000'000'000;
-
-template <class List>
-bool contains(const List& list, std::string_view name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
+constexpr std::string_view kPodLevelResources[] = {"cpu", "hugepages-", "memory"};
+constexpr __int128 kNanosPerUnit = 1'000'000'000;
 
 bool is_native(std::string_view name) {
   return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
@@ -96,7 +92,7 @@ __int128 quantity_nanos_of(const schema::Value& quantity) {
 void validate_resource_name(Causes& causes, const std::string& path, std::string_view name) {
   auto messages = qualified_name(name);
   invalid_each(causes, path, name, messages);
-  bool standard = contains(kContainerResources, name) || contains(kOtherStandardResources, name) ||
+  bool standard = contains_text(kContainerResources, name) || contains_text(kOtherStandardResources, name) ||
                   is_huge_page_resource(name) || name.starts_with("requests.hugepages-");
   if (messages.empty() && name.find('/') == std::string_view::npos && !standard)
     invalid(causes, path, name, "must be a standard resource type or fully qualified");
@@ -105,7 +101,7 @@ void validate_resource_name(Causes& causes, const std::string& path, std::string
 void validate_container_resource_name(Causes& causes, const std::string& path, std::string_view name) {
   validate_resource_name(causes, path, name);
   if (name.find('/') == std::string_view::npos) {
-    if (!contains(kContainerResources, name) && !is_huge_page_resource(name))
+    if (!contains_text(kContainerResources, name) && !is_huge_page_resource(name))
       invalid(causes, path, name, "must be a standard resource for containers");
   } else if (!is_native(name) && !is_extended_resource(name)) {
     invalid(causes, path, name, "doesn't follow extended resource name standard");
@@ -124,7 +120,8 @@ void validate_resource_quantity(Causes& causes, const std::string& path, std::st
   constexpr std::string_view kCounted[] = {
       "pods",       "resourcequotas",         "services",           "replicationcontrollers", "secrets",
       "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"};
-  if ((is_extended_resource(name) || std::ranges::find(kCounted, name) != std::end(kCounted)) && value % kUnit != 0)
+  if ((is_extended_resource(name) || std::ranges::find(kCounted, name) != std::end(kCounted)) &&
+      value % kNanosPerUnit != 0)
     invalid(causes, path, quantity, "must be an integer");
 }
 
@@ -191,7 +188,7 @@ void validate_pod_resources(Causes& causes, const std::string& path, const schem
       const auto field = keyed(child(at, list), name);
       const auto before = causes.size();
       validate_resource_name(causes, field, name);
-      if (causes.size() == before && !is_pod_resource(name)) not_supported(causes, field, name, kPodResources);
+      if (causes.size() == before && !is_pod_resource(name)) not_supported(causes, field, name, kPodLevelResources);
       validate_resource_quantity(causes, field, name, quantity);
     }
   }

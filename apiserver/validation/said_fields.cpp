@@ -16,7 +16,8 @@ std::string without_indexes(std::string_view path) {
   return text;
 }
 
-constexpr std::string_view kName = ".name", kRestartPolicy = ".restartPolicy", kRules = ".restartPolicyRules[";
+constexpr std::string_view kNameMember = ".name", kRestartPolicy = ".restartPolicy",
+                           kRestartRulesMember = ".restartPolicyRules[";
 
 }  // namespace
 
@@ -43,10 +44,11 @@ bool SaidFields::covers(std::string_view field) const {
   if (fields_.contains(std::string(field)) || lies_in_unread(field)) return true;
   if (const auto named = lists_.find(without_indexes(field)); named != lists_.end() && named->second < lists_in(field))
     return true;
-  if (field.ends_with(kName) && without_name_.contains(std::string(field.substr(0, field.size() - kName.size()))))
+  if (field.ends_with(kNameMember) &&
+      without_name_.contains(std::string(field.substr(0, field.size() - kNameMember.size()))))
     return true;
   // The rules of an init container that says no restartPolicy are not read.
-  const std::size_t rules = field.find(kRules);
+  const std::size_t rules = field.find(kRestartRulesMember);
   return rules != field.npos &&
          without_restart_policy_.contains(std::string(field.substr(0, rules)) + std::string(kRestartPolicy));
 }

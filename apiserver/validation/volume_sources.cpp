@@ -108,9 +108,6 @@ void validate_fibre_channel(Causes& causes, const std::string& path, const Value
     invalid_each(causes, child(path, "lun"), lun.integer(), in_range(lun.integer(), 0, 255));
 }
 
-bool is_alnum(char c) { return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// "iqn.2001-04.com.example:storage".
 bool is_iqn(std::string_view text) {
   if (text.size() < 12) return false;

@@ -23,6 +23,8 @@ void validate_volume_source(Causes& causes, const std::string& path, const schem
                             std::string_view member, const HeldVolume& volume);
 void validate_csi_driver_name(Causes& causes, const std::string& field, std::string_view name);
 
+inline constexpr std::string_view kVolumeModes[] = {"Block", "Filesystem"};
+
 /// `words`: what is said when there are none.
 void validate_access_modes(Causes& causes, const std::string& field, const schema::Value& modes,
                            std::string_view words);

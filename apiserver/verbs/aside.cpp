@@ -18,14 +18,14 @@ Status later(Reason reason, std::string message) {
 }
 
 /// A step that does not run, since the server stops, is answered all the same.
-class Step {
+class AsideStep {
  public:
-  Step(ContextPtr context, std::function<void()> run) : context_(std::move(context)), run_(std::move(run)) {}
-  ~Step() {
+  AsideStep(ContextPtr context, std::function<void()> run) : context_(std::move(context)), run_(std::move(run)) {}
+  ~AsideStep() {
     if (run_) reply_status(*context_, later(Reason::service_unavailable, "the server is shutting down"));
   }
-  Step(const Step&) = delete;
-  Step& operator=(const Step&) = delete;
+  AsideStep(const AsideStep&) = delete;
+  AsideStep& operator=(const AsideStep&) = delete;
   void run() {
     if (!context_->core->stopping) std::exchange(run_, nullptr)();
   }
@@ -52,7 +52,7 @@ void go_aside(const ContextPtr& context, AsidePool& pool, std::function<void()> 
 void go_on(const ContextPtr& context, std::function<void()> step) {
   AsidePool* pool = context->aside;
   if (!pool) return step();
-  const auto kept = std::make_shared<Step>(context, std::move(step));
+  const auto kept = std::make_shared<AsideStep>(context, std::move(step));
   (void)pool->workers.submit([kept, may_wait = pool->may_wait] {  // not taken: the server stops
     if (!may_wait) return kept->run();
     const MayWait here;

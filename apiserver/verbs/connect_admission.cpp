@@ -14,8 +14,8 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kPortForward = "portforward", kPath = "path";
-constexpr std::string_view kStreams[] = {"stdin", "stdout", "stderr", "tty"};
+constexpr std::string_view kPortForward = "portforward", kPathOption = "path";
+constexpr std::string_view kStreamOptions[] = {"stdin", "stdout", "stderr", "tty"};
 
 class ConnectRun final : public WriteRun {
  public:
@@ -52,14 +52,14 @@ Document connect_options(const RequestContext& context) {
   const std::string& subresource = context.info.subresource;
   if (subresource == kube::kProxySubresource) {
     const auto path = split_at_proxy(context.request.path()).second;
-    if (!path.empty()) options.put(kPath, net::percent_decode(path).value_or(std::string(path)));
+    if (!path.empty()) options.put(kPathOption, net::percent_decode(path).value_or(std::string(path)));
   } else if (subresource == kPortForward) {
     std::int64_t number = 0;
     for (const auto port : context.query.all("ports"))
       if (std::from_chars(port.data(), port.data() + port.size(), number).ec == std::errc())
         options.array("ports").push(number);
   } else {
-    for (const auto stream : kStreams)
+    for (const auto stream : kStreamOptions)
       if (context.query.flag(stream)) options.put(stream, true);
     if (const auto container = context.query.get("container"); !container.empty()) options.put("container", container);
     for (const auto word : context.query.all("command")) options.array("command").push(word);

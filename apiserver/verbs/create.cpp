@@ -20,7 +20,7 @@ Status exists_status(const RequestContext& context, const store::Object& existin
   return status;
 }
 
-std::string key_of(const Write& write, const Value& object) {
+std::string key_of_new(const Write& write, const Value& object) {
   const auto& request = write.request;
   return object_key(request.storage(), request.info.namespace_name, object["metadata"]["name"].text());
 }
@@ -107,14 +107,14 @@ Result<Plan> plan_new(Write& write, Draft& draft) {
   schema::Document claimed;  // what was claimed for one Txn is not kept for the next
   if (claim) claimed = draft.object.clone();
   const Value object = claim ? claimed.root() : draft.object.root();
-  std::string key = key_of(write, object);
+  std::string key = key_of_new(write, object);
   if (const auto existing = write.pending.get(key)) {
     if (!draft.named_here) return fail(exists_status(request, *existing));
     Value meta = object["metadata"];  // somebody else took the name meanwhile
     meta.erase("name");
     generate_name(write, object);
     draft.object["metadata"].put("name", meta["name"]);
-    key = key_of(write, object);
+    key = key_of_new(write, object);
   }
   guard_namespace(write.context);
   if (claim)

@@ -28,7 +28,7 @@ struct VerbPhases {
   Outcome (*validate)(Write& write, Draft& draft);
   Result<Plan> (*plan)(Write& write, Draft& draft);
 };
-constexpr VerbPhases kVerbs[] = {
+constexpr VerbPhases kVerbPhases[] = {
     {WriteVerb::create, mutate_new, validate_new, plan_new},
     {WriteVerb::update, mutate_change, validate_change, plan_change},
     {WriteVerb::remove, nothing, validate_removal, no_plan},
@@ -36,7 +36,7 @@ constexpr VerbPhases kVerbs[] = {
     {WriteVerb::connect, mutate_subresource, validate_subresource, no_plan},
 };
 
-const VerbPhases& phases_of(const Draft& draft) { return kVerbs[static_cast<std::size_t>(draft.verb)]; }
+const VerbPhases& phases_of(const Draft& draft) { return kVerbPhases[static_cast<std::size_t>(draft.verb)]; }
 
 }  // namespace
 

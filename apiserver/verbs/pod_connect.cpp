@@ -29,7 +29,7 @@ void end_with_right(const RequestContext& context, const Attributes& right) {
   });
 }
 
-Outcome check_pod(const RequestContext& context, const Value& pod, std::string& query) {
+Outcome check_connect(const RequestContext& context, const Value& pod, std::string& query) {
   const std::string& subresource = context.info.subresource;
   if (subresource != "portforward") {
     const std::string asked(Query(query).get("container"));
@@ -61,7 +61,7 @@ void connect_to(const ContextPtr& context, const Attributes& right, std::string_
                                   kube::allowed_upgrade_headers(context->request.headers),
                                   context->user.name,
                                   context->audit_id};
-  if (const auto fits = check_pod(*context, document->root(), request.query); !fits)
+  if (const auto fits = check_connect(*context, document->root(), request.query); !fits)
     return reply_status(*context, fits.error());
   const kube::PodConnections& connections = context->core->options.pod_connections;
   if (!connections) {
@@ -80,10 +80,7 @@ void connect_to(const ContextPtr& context, const Attributes& right, std::string_
 
 void pod_connect(const ContextPtr& context) {
   const std::string& method = context->request.method;
-  if (method != "GET" && method != "POST")
-    return reply_status(
-        *context,
-        fail(Reason::method_not_allowed, "the server does not allow this method on the requested resource").value());
+  if (method != "GET" && method != "POST") return reply_status(*context, method_not_allowed_status());
   const Attributes right = right_to_create(*context);
   if (const auto allowed = context->core->authorizer.check(right); !allowed)
     return reply_status(*context, allowed.error());

@@ -18,7 +18,7 @@ using kube::ProxyName;
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kMethods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+constexpr std::string_view kForwardedMethods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 constexpr std::size_t kSegmentsToProxy = 7;  // api, v1, namespaces, NAMESPACE, pods, NAME, proxy
 
 Result<Document> stored(const RequestContext& context, const store::Snapshot& snapshot, const std::string& resource,
@@ -29,32 +29,33 @@ Result<Document> stored(const RequestContext& context, const store::Snapshot& sn
   return stored_document(*object);
 }
 
-tl::unexpected<Status> unavailable(std::string message) {
+tl::unexpected<Status> backend_unavailable(std::string message) {
   return fail(Reason::service_unavailable, std::move(message));
 }
 
 /// Which pod it is, and where it listens.
-struct Target {
+struct ProxyTarget {
   Document pod;
   std::string port;
 };
 
 // As upstream has it, only an address that is a pod's of the namespace counts: an endpoint may say what it likes.
-std::optional<Target> pod_of_address(const RequestContext& context, const store::Snapshot& snapshot,
-                                     const Value& address) {
+std::optional<ProxyTarget> pod_of_address(const RequestContext& context, const store::Snapshot& snapshot,
+                                          const Value& address) {
   const Value target = address["targetRef"];
   const auto space = target["namespace"].text();
   if (target["kind"].text() != "Pod" || (!space.empty() && space != context.info.namespace_name)) return std::nullopt;
   auto pod = stored(context, snapshot, "pods", target["name"].string());
   if (!pod) return std::nullopt;
   for (const Value ip : (*pod)["status"]["podIPs"])
-    if (ip["ip"].text() == address["ip"].text()) return Target{std::move(*pod), ""};
-  if ((*pod)["status"]["podIP"].text() == address["ip"].text()) return Target{std::move(*pod), ""};
+    if (ip["ip"].text() == address["ip"].text()) return ProxyTarget{std::move(*pod), ""};
+  if ((*pod)["status"]["podIP"].text() == address["ip"].text()) return ProxyTarget{std::move(*pod), ""};
   return std::nullopt;
 }
 
 // A port of a Service by number or name: the name that its endpoints have it under.
-Result<std::string> port_name(const RequestContext& context, const store::Snapshot& snapshot, const ProxyName& asked) {
+Result<std::string> service_port_name(const RequestContext& context, const store::Snapshot& snapshot,
+                                      const ProxyName& asked) {
   std::int64_t number = 0;
   const char* end = asked.port.data() + asked.port.size();
   if (const auto read = std::from_chars(asked.port.data(), end, number); read.ec != std::errc() || read.ptr != end)
@@ -63,17 +64,17 @@ Result<std::string> port_name(const RequestContext& context, const store::Snapsh
   if (!service) return fail(service.error());
   for (const Value port : (*service)["spec"]["ports"])
     if (port["port"].integer() == number) return port["name"].string();
-  return unavailable("no service port " + asked.port + " found for service \"" + asked.name + "\"");
+  return backend_unavailable("no service port " + asked.port + " found for service \"" + asked.name + "\"");
 }
 
-Result<Target> target_of_service(const RequestContext& context, const store::Snapshot& snapshot,
-                                 const ProxyName& asked) {
-  const auto name = port_name(context, snapshot, asked);
+Result<ProxyTarget> proxy_service_target(const RequestContext& context, const store::Snapshot& snapshot,
+                                         const ProxyName& asked) {
+  const auto name = service_port_name(context, snapshot, asked);
   if (!name) return fail(name.error());
   const auto endpoints = stored(context, snapshot, "endpoints", asked.name);
   if (!endpoints) return fail(endpoints.error());
   const Value subsets = (*endpoints)["subsets"];
-  if (subsets.empty()) return unavailable("no endpoints available for service \"" + asked.name + "\"");
+  if (subsets.empty()) return backend_unavailable("no endpoints available for service \"" + asked.name + "\"");
   const auto seed = static_cast<std::size_t>(context.core->random.next());
   for (std::size_t i = 0; i < subsets.size(); ++i) {
     const Value subset = subsets.at((seed + i) % subsets.size()), addresses = subset["addresses"];
@@ -84,16 +85,16 @@ Result<Target> target_of_service(const RequestContext& context, const store::Sna
           return std::move(*found);
         }
   }
-  return unavailable("no endpoints available for service \"" + context.info.name + "\"");
+  return backend_unavailable("no endpoints available for service \"" + context.info.name + "\"");
 }
 
-Result<Target> target_of(const RequestContext& context, const ProxyName& asked) {
+Result<ProxyTarget> target_of(const RequestContext& context, const ProxyName& asked) {
   const auto snapshot = context.core->store.snapshot();
-  if (context.served().resource == "services") return target_of_service(context, snapshot, asked);
+  if (context.served().resource == "services") return proxy_service_target(context, snapshot, asked);
   auto pod = stored(context, snapshot, "pods", asked.name);
   if (!pod) return fail(pod.error());
   if ((*pod)["status"]["podIP"].text().empty()) return bad_request("address not allowed");
-  return Target{std::move(*pod), asked.port};
+  return ProxyTarget{std::move(*pod), asked.port};
 }
 
 void reply_not_served(RequestContext& context, std::string message) {
@@ -158,10 +159,8 @@ std::pair<std::string_view, std::string_view> split_at_proxy(std::string_view pa
 void pod_proxy(const ContextPtr& context) {
   if (context->served().resource == "nodes")
     return reply_not_served(*context, "nodes/proxy leads to kubelets, which are the host's");
-  if (std::ranges::find(kMethods, context->request.method) == std::end(kMethods))
-    return reply_status(
-        *context,
-        fail(Reason::method_not_allowed, "the server does not allow this method on the requested resource").value());
+  if (std::ranges::find(kForwardedMethods, context->request.method) == std::end(kForwardedMethods))
+    return reply_status(*context, method_not_allowed_status());
   admit_connect(context, [context](const Value& changed) {
     const auto [prefix, path] = split_at_proxy(context->request.path());
     if (!changed) return proxy_to(context, prefix, path);

@@ -40,14 +40,14 @@ std::string no_number(std::string_view function, std::string_view text) {
          "\": " + (far ? "value out of range" : "invalid syntax");
 }
 
-struct Waiting {
+struct WaitingRead {
   ContextPtr context;
   store::Revision revision;
   SteadyTime deadline;
   std::function<void(const Outcome&)> then;
 };
 
-void look_again(const std::shared_ptr<Waiting>& waiting) {
+void look_again(const std::shared_ptr<WaitingRead>& waiting) {
   ServerCore& core = *waiting->context->core;
   const auto current = core.store.snapshot().revision();
   if (current >= waiting->revision) return waiting->then({});
@@ -57,7 +57,7 @@ void look_again(const std::shared_ptr<Waiting>& waiting) {
   courier->after(kFutureRevisionStep, [waiting] { look_again(waiting); });
 }
 
-Cause forbidden(std::string_view field, std::string_view text) {
+Cause forbidden_field(std::string_view field, std::string_view text) {
   return {"FieldValueForbidden", "Forbidden: " + std::string(text), std::string(field)};
 }
 
@@ -78,31 +78,33 @@ Status expired_status(const ListRequest& request) {
 void check_watch_match(const Query& query, std::string_view match, std::vector<Cause>& causes) {
   const bool initial = query.find("sendInitialEvents").has_value();
   if (initial && match != "NotOlderThan")
-    causes.push_back(
-        forbidden("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+    causes.push_back(forbidden_field("resourceVersionMatch",
+                                     "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   if (match.empty()) return;
   if (!initial)
-    causes.push_back(forbidden("resourceVersionMatch",
-                               "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+    causes.push_back(forbidden_field(
+        "resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
   if (match != "NotOlderThan") causes.push_back(unsupported_match(match, "\"NotOlderThan\""));
   if (!query.get("continue").empty())
-    causes.push_back(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
+    causes.push_back(
+        forbidden_field("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
 }
 
 void check_list_match(const Query& query, std::string_view match, std::vector<Cause>& causes) {
   const auto version = query.get("resourceVersion");
   if (!match.empty() && version.empty())
-    causes.push_back(
-        forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+    causes.push_back(forbidden_field("resourceVersionMatch",
+                                     "resourceVersionMatch is forbidden unless resourceVersion is provided"));
   if (!match.empty() && !query.get("continue").empty())
-    causes.push_back(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
+    causes.push_back(
+        forbidden_field("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
   if (!match.empty() && match != "Exact" && match != "NotOlderThan")
     causes.push_back(unsupported_match(match, "\"Exact\", \"NotOlderThan\", \"\""));
   if (match == "Exact" && version == "0")
-    causes.push_back(
-        forbidden("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+    causes.push_back(forbidden_field("resourceVersionMatch",
+                                     "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
   if (query.find("sendInitialEvents"))
-    causes.push_back(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+    causes.push_back(forbidden_field("sendInitialEvents", "sendInitialEvents is forbidden for list"));
 }
 
 }  // namespace
@@ -142,7 +144,7 @@ void when_revision_reached(const ContextPtr& context, store::Revision revision,
   auto back = [context, then = std::move(then)](const Outcome& reached) {
     go_on(context, [then, reached] { then(reached); });
   };
-  look_again(std::make_shared<Waiting>(Waiting{context, revision, deadline, std::move(back)}));
+  look_again(std::make_shared<WaitingRead>(WaitingRead{context, revision, deadline, std::move(back)}));
 }
 
 std::vector<Cause> check_list_options(const Query& query, bool watch) {

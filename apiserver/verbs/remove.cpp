@@ -21,11 +21,11 @@ constexpr std::string_view kOwnsItsKind = "customresourcedefinitions";  // which
 struct PolicyFacts {
   std::string_view policy, finalizer;
 };
-constexpr PolicyFacts kPolicies[] = {
+constexpr PolicyFacts kPropagationPolicies[] = {
     {"", ""}, {"Background", ""}, {"Foreground", kForegroundFinalizer}, {"Orphan", kOrphanFinalizer}};
 
 bool is_policy(std::string_view text) {
-  for (const auto& facts : kPolicies)
+  for (const auto& facts : kPropagationPolicies)
     if (facts.policy == text) return true;
   return false;
 }
@@ -73,7 +73,7 @@ std::string_view collection_finalizer(const Strategy& strategy, const DeleteRequ
     return kForegroundFinalizer;
   if (request.orphan_dependents) return *request.orphan_dependents ? kOrphanFinalizer : std::string_view();
   if (!request.propagation_policy.empty())
-    for (const auto& facts : kPolicies)
+    for (const auto& facts : kPropagationPolicies)
       if (facts.policy == request.propagation_policy) return facts.finalizer;
   for (Value finalizer : object["metadata"]["finalizers"])
     if (finalizer.text() == kOrphanFinalizer || finalizer.text() == kForegroundFinalizer) return finalizer.text();
@@ -127,7 +127,7 @@ Grace begin_grace(Write& write, Value object, std::optional<std::int64_t> reques
 }
 
 // Something still holds the object: it stays, marked.
-void mark_deleting(Write& write, Value object) {
+void mark_deleted(Write& write, Value object) {
   Value meta = object["metadata"];
   const WallTime now = write.context.clock.now();
   const auto& holds = strategy_of(*write.request.route).holds_deletion;
@@ -139,7 +139,8 @@ void mark_deleting(Write& write, Value object) {
   if (!own_way) meta.put("deletionGracePeriodSeconds", 0);
 }
 
-Outcome check_preconditions(const RequestContext& context, const store::Object& current, const DeleteRequest& request) {
+Outcome check_delete_preconditions(const RequestContext& context, const store::Object& current,
+                                   const DeleteRequest& request) {
   const auto& served = context.served();
   const auto conflict = [&](const std::string& what, const std::string& sent, const std::string& stored,
                             std::string_view happened) {
@@ -204,7 +205,7 @@ Result<Plan> plan_removal(Write& write, const store::ObjectPtr& current, Value o
   set_collection_finalizer(object, finalizer);
   const bool held =
       !object["metadata"]["finalizers"].empty() || (strategy.holds_deletion && strategy.holds_deletion(object));
-  if (held && grace == Grace::none) mark_deleting(write, object);
+  if (held && grace == Grace::none) mark_deleted(write, object);
   const bool waits = grace == Grace::shortened && object["metadata"]["deletionGracePeriodSeconds"].integer() > 0;
   if (!held && !waits) return remove_now(write, current, object);
   if (strategy.mark_deleting) strategy.mark_deleting(object);
@@ -222,7 +223,8 @@ class RemoveRun : public WriteRun {
   Result<Draft> draft(Write& write) override {
     auto current = find(write);
     if (!current) return fail(current.error());
-    if (auto allowed = check_preconditions(write.request, **current, request_); !allowed) return fail(allowed.error());
+    if (auto allowed = check_delete_preconditions(write.request, **current, request_); !allowed)
+      return fail(allowed.error());
     auto old = working_document(**current, *write.request.route);
     if (!old) return fail(old.error());
     Draft draft;
@@ -310,7 +312,8 @@ Result<DeleteRequest> read_delete_request(RequestContext& context) {
 
 Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const DeleteRequest& request) {
   write.context.dry_run = write.context.dry_run || request.dry_run;
-  if (auto allowed = check_preconditions(write.request, *current, request); !allowed) return fail(allowed.error());
+  if (auto allowed = check_delete_preconditions(write.request, *current, request); !allowed)
+    return fail(allowed.error());
   auto document = working_document(*current, *write.request.route);
   if (!document) return fail(document.error());
   if (auto admitted = admit_validating(write.context, WriteVerb::remove, Value(), document->root()); !admitted)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kDeletesPerStep = 32;     // then others have their turn
 constexpr std::size_t kOpenMax = 1024;  // submitted and not yet durable: other writers wait behind them
-constexpr int kAttemptsMax = 64;
+constexpr int kRemovalAttemptsMax = 64;
 
 // One deletecollection: as many small transactions as there are objects, found and submitted in steps on the request's
 // loop, answered when the last is durable.
@@ -106,7 +106,7 @@ bool remove_one(const CollectionPtr& collection, const std::string& key) {
 }
 
 void remove_listed(const CollectionPtr& collection, const std::string& key) {
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt)
+  for (int attempt = 0; attempt < kRemovalAttemptsMax; ++attempt)
     if (remove_one(collection, key)) return;
   note_failure(
       *collection,

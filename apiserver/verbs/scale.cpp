@@ -19,9 +19,11 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kGroup = "autoscaling", kVersion = "v1", kKind = "Scale";
+constexpr std::string_view kScaleGroup = "autoscaling", kScaleApiVersion = "v1", kScaleKind = "Scale";
 
-schema::Type scale_type(const RequestContext& context) { return context.kinds->find_kind(kGroup, kVersion, kKind); }
+schema::Type scale_type(const RequestContext& context) {
+  return context.kinds->find_kind(kScaleGroup, kScaleApiVersion, kScaleKind);
+}
 
 /// A custom resource's; null: the workload has them where workloads do.
 const ScalePaths* own_scale_paths(const RequestContext& context) {
@@ -53,11 +55,11 @@ std::string selector_of(const Value& workload, const ScalePaths& paths) {
   return kube::selector_text(wrapped.root());
 }
 
-Document scale_of(const Value& workload, const ScalePaths& paths) {
+Document scale_of_workload(const Value& workload, const ScalePaths& paths) {
   auto document = Document::object();
   auto scale = document.root();
-  scale.put("kind", kKind);
-  scale.put("apiVersion", api_version(kGroup, kVersion));
+  scale.put("kind", kScaleKind);
+  scale.put("apiVersion", api_version(kScaleGroup, kScaleApiVersion));
   auto metadata = scale.object("metadata");
   for (auto field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
     if (auto value = workload["metadata"][field]) metadata.put(field, value);
@@ -70,7 +72,7 @@ Document scale_of(const Value& workload, const ScalePaths& paths) {
 }
 
 std::string table_json(const RequestContext& context, const Value& scale) {
-  const auto* printer = &printer_for(kGroup, "scales");
+  const auto* printer = &printer_for(kScaleGroup, "scales");
   auto version = scale["metadata"]["resourceVersion"].string();
   auto out = table_head(context.output.meta_v1beta1 ? "v1beta1" : "v1", "{\"resourceVersion\":\"" + version + "\"}");
   append_table_columns(out, *printer);
@@ -87,7 +89,7 @@ std::string table_json(const RequestContext& context, const Value& scale) {
 Outcome take_scale(const RequestContext& context, Value workload, const Value& scale) {
   std::vector<Cause> causes;
   nonnegative(causes, "spec.replicas", scale["spec"]["replicas"].integer());
-  if (!causes.empty()) return fail(invalid_status(kGroup, kKind, context.info.name, std::move(causes)));
+  if (!causes.empty()) return fail(invalid_status(kScaleGroup, kScaleKind, context.info.name, std::move(causes)));
   if (const auto* own = own_scale_paths(context);
       own && !scale["spec"].has("replicas") && !at_path(workload, own->spec_replicas))
     return bad_request("the spec replicas field \"" + dotted(own->spec_replicas) + "\" cannot be empty");
@@ -106,7 +108,7 @@ Outcome take_scale(const RequestContext& context, Value workload, const Value& s
 }
 
 ManagedEndpoint scale_endpoint(const RequestContext& context) {
-  return {*context.kinds, kGroup, kVersion, kKind, scale_type(context), "scale", nullptr};
+  return {*context.kinds, kScaleGroup, kScaleApiVersion, kScaleKind, scale_type(context), "scale", nullptr};
 }
 
 // A change of the workload's Scale, as a change of the workload.
@@ -127,7 +129,7 @@ class ScaleRun : public WriteRun {
     const ScalePaths& paths = scale_paths(request);
     const ScaleFields fields((*workload)["metadata"]["managedFields"],
                              api_version(request.served().group, request.served().version), paths.spec_replicas);
-    auto scale = scale_of(workload->root(), paths);
+    auto scale = scale_of_workload(workload->root(), paths);
     put_managed_fields(scale.root(), fields.of_scale().root());
     if (auto changed = change(write, scale); !changed) return fail(changed.error());
     if (auto matched = match_url(request, scale.root()); !matched) return fail(matched.error());
@@ -209,7 +211,7 @@ Outcome check_scale(const RequestContext& context, const store::Object& workload
 
 std::string scale_json(const RequestContext& context, const store::Object& workload) {
   auto document = working_document(workload, *context.route);
-  auto scale = scale_of(document ? document->root() : Value(), scale_paths(context));
+  auto scale = scale_of_workload(document ? document->root() : Value(), scale_paths(context));
   if (context.output.form == Form::table) return table_json(context, scale.root());
   return scale.to_json();
 }
@@ -217,8 +219,9 @@ std::string scale_json(const RequestContext& context, const store::Object& workl
 void update_scale(const ContextPtr& context) {
   auto validation = check_write_options(*context, "UpdateOptions");
   if (!validation) return reply_status(*context, validation.error());
-  auto decoded = decode_body({context->request.headers.get("Content-Type"), context->request.body},
-                             {kGroup, kVersion, kKind, scale_type(*context)}, *validation, context->warnings);
+  auto decoded =
+      decode_body({context->request.headers.get("Content-Type"), context->request.body},
+                  {kScaleGroup, kScaleApiVersion, kScaleKind, scale_type(*context)}, *validation, context->warnings);
   if (!decoded) return reply_status(*context, decoded.error());
   std::make_shared<ScaleUpdate>(context, std::move(*decoded))->start();
 }

@@ -25,7 +25,7 @@ Status missing_version(const RequestContext& context) {
 }
 
 // The sender's uid and resourceVersion against what is stored.
-Outcome check_preconditions(const RequestContext& context, const store::Object& current, const Value& object) {
+Outcome check_update_preconditions(const RequestContext& context, const store::Object& current, const Value& object) {
   const Value meta = object["metadata"];
   const auto uid = meta["uid"].text(), version = meta["resourceVersion"].text();
   // Of a patch the uid is no precondition but a field, which validation finds changed.
@@ -59,7 +59,7 @@ void keep_other_endpoints_fields(const RequestContext& context, Value object, co
 }
 
 // PUT namespaces/x/finalize changes spec.finalizers and metadata: the status has an endpoint of its own.
-void keep_status(Value object, const Value& old) { copy_field(object, old, "status"); }
+void keep_old_status(Value object, const Value& old) { copy_field(object, old, "status"); }
 
 // +1 when something beside metadata and status changed.
 void count_generation(const RequestContext& context, Value object, const Value& old) {
@@ -137,12 +137,12 @@ Outcome mutate_change(Write& write, Draft& draft) {
   RequestContext& request = write.request;
   const Value object = draft.object.root(), old = draft.old.root();
   if (request.served().custom) as_read(*request.route, old);
-  if (auto allowed = check_preconditions(request, *draft.current, object); !allowed) return allowed;
+  if (auto allowed = check_update_preconditions(request, *draft.current, object); !allowed) return allowed;
   apply_defaults(request, object);
   std::optional<schema::Document> managed_fields;
   if (!draft.is_managed) managed_fields = managed_fields_of(write, draft);
   if (request.info.subresource == "finalize")
-    keep_status(object, old);
+    keep_old_status(object, old);
   else
     keep_other_endpoints_fields(request, object, old);
   keep_metadata(object, old);

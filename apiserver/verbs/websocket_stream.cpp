@@ -16,7 +16,7 @@ constexpr LogProtocol kLogProtocols[] = {
     {"base64.binary.k8s.io", net::WebSocketMessages::base64},
 };
 
-void take(RequestContext& context, net::WebSocketShape shape) {
+void take_sink(RequestContext& context, net::WebSocketShape shape) {
   if (auto sink = net::make_websocket_sink(context.sink, context.request.headers, std::move(shape)))
     context.sink = std::move(sink);
 }
@@ -29,7 +29,7 @@ bool stream_log_to_websocket(RequestContext& context) {
   if (offered.empty()) offered.emplace_back();
   for (const auto& name : offered)
     for (const LogProtocol& known : kLogProtocols)
-      if (known.name == name) return take(context, {known.messages, name, true}), true;
+      if (known.name == name) return take_sink(context, {known.messages, name, true}), true;
   reply_status(context, fail(Reason::forbidden,
                              "requested WebSocket protocols are not supported; logs are sent by binary.k8s.io, "
                              "base64.binary.k8s.io or none")
@@ -41,8 +41,8 @@ void stream_watch_to_websocket(RequestContext& context) {
   if (!net::asks_for_websocket(context.request.headers)) return;
   const auto offered = kube::websocket_protocols(context.request.headers);
   const bool json = context.output.media == Media::json;
-  take(context, {json ? net::WebSocketMessages::lines : net::WebSocketMessages::binary,
-                 offered.empty() ? std::string() : offered.front(), false});
+  take_sink(context, {json ? net::WebSocketMessages::lines : net::WebSocketMessages::binary,
+                      offered.empty() ? std::string() : offered.front(), false});
 }
 
 }  // namespace sublet::apiserver

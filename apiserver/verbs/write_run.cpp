@@ -14,9 +14,9 @@ namespace sublet::apiserver {
 namespace {
 
 // Guards fail only when another thread wrote the same key between preparing and submitting.
-constexpr int kAttemptsMax = 64;
+constexpr int kWriteAttemptsMax = 64;
 
-Status status_of(Reason reason, std::string message, int retry_after_seconds = 0) {
+Status retry_status(Reason reason, std::string message, int retry_after_seconds = 0) {
   Status status;
   status.reason = reason;
   status.message = std::move(message);
@@ -29,11 +29,11 @@ std::chrono::milliseconds time_left(const RequestContext& context) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(context.core->options.request_timeout - spent);
 }
 
-Status shutting_down() { return status_of(Reason::service_unavailable, "the server is shutting down", 1); }
+Status shutting_down() { return retry_status(Reason::service_unavailable, "the server is shutting down", 1); }
 
 Status out_of_time() {
-  return status_of(Reason::timeout,
-                   "Timeout: request did not complete within requested timeout - context deadline exceeded");
+  return retry_status(Reason::timeout,
+                      "Timeout: request did not complete within requested timeout - context deadline exceeded");
 }
 
 bool adds(const store::Txn& txn) {
@@ -71,7 +71,7 @@ const CallOutPlugin* plugin_at(const ServerOptions& options, std::size_t place) 
 }  // namespace
 
 WriteRun::WriteRun(ContextPtr context)
-    : context_(std::move(context)), first_warning_(context_->warnings.size()), attempts_(kAttemptsMax) {}
+    : context_(std::move(context)), first_warning_(context_->warnings.size()), attempts_(kWriteAttemptsMax) {}
 
 WriteRun::~WriteRun() = default;
 
@@ -86,9 +86,9 @@ void WriteRun::run_by_size() {
     if (const auto stored = core.store.pending().get(context_->key())) bytes = std::max(bytes, stored->bytes.size());
   if (bytes <= kLoopBytesMax) return run();
   if (apiserver::run_by_size(core, bytes, [self = shared_from_this()] { self->run(); })) return;
-  reply_status(*context_, core.stopping
-                              ? shutting_down()
-                              : status_of(Reason::too_many_requests, "too many requests, please try again later", 1));
+  reply_status(*context_,
+               core.stopping ? shutting_down()
+                             : retry_status(Reason::too_many_requests, "too many requests, please try again later", 1));
 }
 
 Result<Plan> WriteRun::plan(Write& write, Draft& draft) { return plan_draft(write, draft); }
@@ -113,7 +113,7 @@ void WriteRun::run() {
     }
     if (commit(*planned)) return;
   }
-  tell(fail(status_of(Reason::server_timeout, "the object is being changed too often; please try again", 1)));
+  tell(fail(retry_status(Reason::server_timeout, "the object is being changed too often; please try again", 1)));
 }
 
 // Something that is to be read, or shown to who is asked about the write, has to be converted by a webhook: from the
@@ -208,7 +208,7 @@ Result<WriteRun::Step> WriteRun::ask(const CallOutPlugin& plugin, const std::sha
       });
   if (asked) return Step::waits;  // somebody else's from here on
   if (context_->core->stopping) return fail(shutting_down());
-  return fail(status_of(Reason::too_many_requests, "too many requests, please try again later", 1));
+  return fail(retry_status(Reason::too_many_requests, "too many requests, please try again later", 1));
 }
 
 void WriteRun::come_back(const CallOutPlugin& plugin, CallOut& call, CallOutEnd end) {
