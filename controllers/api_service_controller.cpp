@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "controllers/pods/status.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
@@ -19,8 +20,6 @@ using apiserver::ApiAvailability;
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kApiServices{"apiregistration.k8s.io", "v1", "apiservices"}, kServices{"", "v1", "services"},
-    kSlices{"discovery.k8s.io", "v1", "endpointslices"};
 constexpr std::chrono::seconds kLookAgain{30}, kLookAgainWhenGone{5};
 
 /// A look that is under way, or what came of it.
@@ -68,7 +67,7 @@ class ApiServiceController final : public Controller {
     });
     context_.on_change(kServices,
                        [this](const Change& change) { wake(namespace_of(change.object()), name_of(change.object())); });
-    context_.on_change(kSlices, [this](const Change& change) {
+    context_.on_change(kEndpointSlices, [this](const Change& change) {
       if (by_service_.empty()) return;
       for (const auto& [label, value] : change.object().index.labels.all())
         if (label == "kubernetes.io/service-name") wake(namespace_of(change.object()), value);

@@ -32,7 +32,7 @@ Made make_namespace_controller(Context&), make_defaults_controller(Context&), ma
 
 namespace {
 
-constexpr std::string_view kAccounts = "system:serviceaccount:kube-system:";
+constexpr std::string_view kAccountPrefix = "system:serviceaccount:kube-system:";
 
 /// Where a controller runs besides ManagedBy::builtin.
 enum class Stays : std::uint8_t {
@@ -125,7 +125,7 @@ bool is_the_hosts(const ControllerFacts& facts, const ControllersOptions& option
 // "": as the server itself.
 std::string speaks_as(const ControllerFacts& facts, const ControllersOptions& options) {
   if (facts.counts_platform_quotas && !options.platform_quotas.empty()) return {};
-  return std::string(kAccounts).append(facts.account);
+  return std::string(kAccountPrefix).append(facts.account);
 }
 
 }  // namespace

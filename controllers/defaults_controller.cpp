@@ -1,6 +1,7 @@
 // What every namespace is given: the `default` ServiceAccount and the CA that its pods trust.
 
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/apiserver/bootstrap.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
@@ -8,32 +9,29 @@
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kNamespaces{"", "v1", "namespaces"};
-const kube::Resource kAccounts{"", "v1", "serviceaccounts"};
-const kube::Resource kConfigMaps{"", "v1", "configmaps"};
-constexpr std::string_view kAccount = "default";
-constexpr std::string_view kAuthority = "kube-root-ca.crt";
+constexpr std::string_view kDefaultAccount = "default";
+constexpr std::string_view kRootAuthority = "kube-root-ca.crt";
 
 class DefaultsController final : public Controller {
  public:
   explicit DefaultsController(Context& context)
       : context_(context),
         namespaces_(context.lister(kNamespaces)),
-        accounts_(context.lister(kAccounts)),
+        accounts_(context.lister(kServiceAccounts)),
         authorities_(context.lister(kConfigMaps)) {}
 
   void start() override {
     context_.on_change(kNamespaces, [this](const Change& change) {
       if (change.after) context_.enqueue(std::string(name_of(*change.after)));
     });
-    watch(kAccounts, kAccount);
-    watch(kConfigMaps, kAuthority);
+    watch(kServiceAccounts, kDefaultAccount);
+    watch(kConfigMaps, kRootAuthority);
   }
 
   Outcome reconcile(const std::string& key) override {
     auto found = namespaces_.get("", key);
     if (!found || is_ending(*found)) return {};
-    if (!accounts_.get(key, kAccount))
+    if (!accounts_.get(key, kDefaultAccount))
       if (auto outcome = create(apiserver::default_service_account(key)); !outcome) return outcome;
     return publish_authority(key);
   }
@@ -56,12 +54,12 @@ class DefaultsController final : public Controller {
     const auto& pem = context_.options().cluster.ca_certificate_pem;
     if (pem.empty()) return {};
     auto wanted = apiserver::root_ca_config_map(namespace_name, pem);
-    auto stored = authorities_.get(namespace_name, kAuthority);
+    auto stored = authorities_.get(namespace_name, kRootAuthority);
     if (!stored) return create(wanted);
     auto current = document_of(*stored);
     if (current["data"]["ca.crt"].text() == pem) return {};
     current.root().put("data", wanted.object["data"]);
-    return settled(context_.client().update(kConfigMaps, namespace_name, kAuthority, current.root()));
+    return settled(context_.client().update(kConfigMaps, namespace_name, kRootAuthority, current.root()));
   }
 
   Context& context_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"
@@ -13,8 +14,7 @@
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kEvents{"", "v1", "events"};
-constexpr std::string_view kSweep = "sweep";
+constexpr std::string_view kEventSweep = "sweep";
 
 WallTime last_seen(const store::Object& event) {
   auto latest = WallTime::min();
@@ -53,7 +53,7 @@ class EventController final : public Controller {
   /// One look is enough: what comes while it is waited for is younger than what it waits for.
   void look_after(std::chrono::milliseconds delay) {
     if (waiting_.exchange(true)) return;
-    context_.enqueue_after(std::string(kSweep), std::max(delay, context_.options().event_sweep_interval));
+    context_.enqueue_after(std::string(kEventSweep), std::max(delay, context_.options().event_sweep_interval));
   }
 
   Outcome remove(const store::Object& event) {

@@ -22,7 +22,7 @@ kube::Resource resource_named(std::string_view resource) {
 const kube::Resource kSchemas = resource_named(apiserver::kFlowSchemas),
                      kLevels = resource_named(apiserver::kPriorityLevels);
 constexpr std::string_view kOwn = "*";  // the key of upstream's own: no object has such a name
-constexpr std::string_view kManager = "api-priority-and-fairness-config-consumer-v1";
+constexpr std::string_view kFlowControlManager = "api-priority-and-fairness-config-consumer-v1";
 
 class FlowControlController final : public Controller {
  public:
@@ -100,8 +100,8 @@ class FlowControlController final : public Controller {
     entry.put("lastTransitionTime", format_time(context_.clock().now()));
     entry.put("reason", reason);
     entry.put("message", message);
-    return settled(context_.client().apply(kSchemas, "", name, root,
-                                           {.field_manager = std::string(kManager), .force = true}, "status"));
+    return settled(context_.client().apply(
+        kSchemas, "", name, root, {.field_manager = std::string(kFlowControlManager), .force = true}, "status"));
   }
 
   Context& context_;

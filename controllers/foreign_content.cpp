@@ -17,7 +17,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kApiServices = "apiservices.apiregistration.k8s.io/";
+constexpr std::string_view kApiServicePrefix = "apiservices.apiregistration.k8s.io/";
 constexpr int kPage = 500;
 
 struct GroupVersion {
@@ -31,7 +31,7 @@ struct GroupVersion {
 std::vector<GroupVersion> served_by_others(const Context& context) {
   const auto kinds = context.options().kinds();
   std::vector<GroupVersion> found;
-  context.snapshot().scan(kApiServices, {}, [&](const store::ObjectPtr& stored) {
+  context.snapshot().scan(kApiServicePrefix, {}, [&](const store::ObjectPtr& stored) {
     const auto object = document_of(*stored);
     const Value spec = object["spec"];
     GroupVersion made{spec["group"].string(), spec["version"].string(), spec["versionPriority"].integer(),
@@ -66,16 +66,17 @@ Result<std::vector<kube::Resource>> resources_of(const Context& context, const G
   return found;
 }
 
-struct Look {
+struct ForeignCount {
   Remains remains;
   int not_ending = 0;
 };
 
 /// The first page and how many there are besides.
-Result<Look> look(const Context& context, const kube::Resource& resource, const std::string& namespace_name) {
+Result<ForeignCount> count_foreign(const Context& context, const kube::Resource& resource,
+                                   const std::string& namespace_name) {
   const auto list = context.client().list(resource, namespace_name, {.limit = kPage});
   if (!list) return fail(list.error());
-  Look seen{{resource, 0, {}, 0}, 0};
+  ForeignCount seen{{resource, 0, {}, 0}, 0};
   for (const Value item : (*list)["items"]) {
     const Value meta = item["metadata"];
     ++seen.remains.count;
@@ -88,8 +89,9 @@ Result<Look> look(const Context& context, const kube::Resource& resource, const 
   return seen;
 }
 
-Result<Remains> clear(const Context& context, const kube::Resource& resource, const std::string& namespace_name) {
-  const auto before = look(context, resource, namespace_name);
+Result<Remains> clear_foreign(const Context& context, const kube::Resource& resource,
+                              const std::string& namespace_name) {
+  const auto before = count_foreign(context, resource, namespace_name);
   if (!before) return fail(before.error());
   if (before->not_ending == 0) return before->remains;
   const auto answer =
@@ -99,7 +101,7 @@ Result<Remains> clear(const Context& context, const kube::Resource& resource, co
     const auto status = Document::parse_json(answer->body);
     return fail(kube::status_from_document(status ? status->root() : Value(), answer->code));
   }
-  auto after = look(context, resource, namespace_name);
+  auto after = count_foreign(context, resource, namespace_name);
   if (!after) return fail(after.error());
   return std::move(after->remains);
 }
@@ -116,7 +118,7 @@ void delete_foreign_content(const Context& context, const std::string& namespace
     }
     for (const auto& resource : *resources) {
       if (!seen.emplace(resource.group, resource.resource).second) continue;
-      auto remains = clear(context, resource, namespace_name);
+      auto remains = clear_foreign(context, resource, namespace_name);
       if (!remains)
         report.errors.push_back(resource.resource + "." + resource.group + ": " + remains.error().message);
       else if (remains->count > 0)

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
@@ -17,8 +18,7 @@ namespace {
 
 using schema::Document;
 
-const kube::Resource kApiServices{"apiregistration.k8s.io", "v1", "apiservices"},
-    kClusterRoles{"rbac.authorization.k8s.io", "v1", "clusterroles"};
+const kube::Resource kClusterRoles{"rbac.authorization.k8s.io", "v1", "clusterroles"};
 constexpr std::string_view kName = "v1beta1.metrics.k8s.io";
 constexpr const char *kAsk = "ask", *kTell = "tell";
 constexpr const char* kAutomanaged = "kube-aggregator.kubernetes.io/automanaged";

@@ -15,13 +15,13 @@ using schema::Document;
 
 bool is_pods(const kube::Resource& resource) { return resource.group.empty() && resource.resource == "pods"; }
 
-struct Look {
+struct StoredCount {
   Remains remains;
   int not_ending = 0;
 };
 
-Look look(const store::Snapshot& snapshot, const kube::Resource& resource, const std::string& prefix) {
-  Look seen{{resource, static_cast<int>(snapshot.count(prefix)), {}, snapshot.revision()}, 0};
+StoredCount count_stored(const store::Snapshot& snapshot, const kube::Resource& resource, const std::string& prefix) {
+  StoredCount seen{{resource, static_cast<int>(snapshot.count(prefix)), {}, snapshot.revision()}, 0};
   if (seen.remains.count == 0) return seen;
   snapshot.scan(prefix, {}, [&](const store::ObjectPtr& object) {
     seen.not_ending += is_ending(*object) ? 0 : 1;
@@ -34,9 +34,10 @@ Look look(const store::Snapshot& snapshot, const kube::Resource& resource, const
 }
 
 /// Looks first: most kinds have nothing in most namespaces, and what is on its way out needs no second word.
-Result<Remains> clear(const Context& context, const kube::Resource& resource, const std::string& namespace_name) {
+Result<Remains> clear_stored(const Context& context, const kube::Resource& resource,
+                             const std::string& namespace_name) {
   const auto prefix = key_prefix(resource).append(namespace_name).append("/");
-  auto before = look(context.snapshot(), resource, prefix);
+  auto before = count_stored(context.snapshot(), resource, prefix);
   if (before.not_ending == 0) return before.remains;
   auto answer =
       context.client().raw("DELETE", resource.path(namespace_name), std::string(kDeleteBody), "application/json");
@@ -45,7 +46,7 @@ Result<Remains> clear(const Context& context, const kube::Resource& resource, co
     auto status = Document::parse_json(answer->body);
     return fail(kube::status_from_document(status ? status->root() : schema::Value(), answer->code));
   }
-  return look(context.snapshot(), resource, prefix).remains;
+  return count_stored(context.snapshot(), resource, prefix).remains;
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ DeletionReport delete_content(const Context& context, const std::string& namespa
   std::stable_partition(resources.begin(), resources.end(), is_pods);
   DeletionReport report;
   for (const auto& resource : resources) {
-    auto remains = clear(context, resource, namespace_name);
+    auto remains = clear_stored(context, resource, namespace_name);
     if (!remains)
       report.errors.push_back(resource.resource + ": " + remains.error().message);
     else if (remains->count > 0)

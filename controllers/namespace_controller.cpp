@@ -8,6 +8,7 @@
 
 #include "controllers/namespace_content.h"
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 
@@ -17,15 +18,14 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kNamespaces{"", "v1", "namespaces"}, kApiServices{"apiregistration.k8s.io", "v1", "apiservices"};
 // What another server holds, nobody tells us of. As upstream waits for every kind.
-constexpr std::chrono::seconds kLookAgain{1}, kLookAgainForFinalizers{8};
-constexpr std::string_view kFinalizer = "kubernetes";
+constexpr std::chrono::seconds kCheckAgain{1}, kCheckFinalizersAgain{8};
+constexpr std::string_view kNamespaceFinalizer = "kubernetes";
 
 struct ConditionFacts {
   std::string_view type, ok_reason, ok_message;
 };
-constexpr ConditionFacts kConditions[] = {
+constexpr ConditionFacts kNamespaceConditions[] = {
     {"NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"},
     {"NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions", "All legacy kube types successfully parsed"},
     {"NamespaceDeletionContentFailure", "ContentDeleted",
@@ -75,8 +75,8 @@ std::vector<Trouble> troubles_of(const DeletionReport& report) {
 }
 
 /// Writes one condition; true when it said something else before.
-bool put_condition(Value conditions, std::string_view type, std::string_view status, std::string_view reason,
-                   std::string_view message, WallTime now) {
+bool put_namespace_condition(Value conditions, std::string_view type, std::string_view status, std::string_view reason,
+                             std::string_view message, WallTime now) {
   Value found;
   for (auto condition : conditions)
     if (condition["type"].text() == type) found = condition;
@@ -94,15 +94,15 @@ bool put_condition(Value conditions, std::string_view type, std::string_view sta
   return true;
 }
 
-bool put_conditions(Value status, const std::vector<Trouble>& troubles, WallTime now) {
+bool put_namespace_conditions(Value status, const std::vector<Trouble>& troubles, WallTime now) {
   auto conditions = status.array("conditions");
   bool changed = false;
-  for (const auto& facts : kConditions) {
+  for (const auto& facts : kNamespaceConditions) {
     auto trouble =
         std::find_if(troubles.begin(), troubles.end(), [&](const Trouble& t) { return t.type == facts.type; });
     changed |= trouble == troubles.end()
-                   ? put_condition(conditions, facts.type, "False", facts.ok_reason, facts.ok_message, now)
-                   : put_condition(conditions, facts.type, "True", trouble->reason, trouble->message, now);
+                   ? put_namespace_condition(conditions, facts.type, "False", facts.ok_reason, facts.ok_message, now)
+                   : put_namespace_condition(conditions, facts.type, "True", trouble->reason, trouble->message, now);
   }
   return changed;
 }
@@ -166,13 +166,13 @@ class NamespaceController final : public Controller {
  private:
   static bool holds(const Value& object) {
     for (auto finalizer : object["spec"]["finalizers"])
-      if (finalizer.text() == kFinalizer) return true;
+      if (finalizer.text() == kNamespaceFinalizer) return true;
     return false;
   }
 
   /// `current` is brought up to date with what the server answers.
   Outcome report_conditions(const std::string& key, Document& current, const std::vector<Trouble>& troubles) {
-    if (!put_conditions(current.root().object("status"), troubles, context_.clock().now())) return {};
+    if (!put_namespace_conditions(current.root().object("status"), troubles, context_.clock().now())) return {};
     current["metadata"].erase("resourceVersion");
     return settled(context_.client().update(kNamespaces, "", key, current.root(), "status"));
   }
@@ -182,7 +182,7 @@ class NamespaceController final : public Controller {
     if (!stored) return {};
     auto current = document_of(*stored);
     auto finalizers = current.root().object("spec").array("finalizers");
-    finalizers.retain([](const Value& finalizer) { return finalizer.text() != kFinalizer; });
+    finalizers.retain([](const Value& finalizer) { return finalizer.text() != kNamespaceFinalizer; });
     return settled(context_.client().update(kNamespaces, "", key, current.root(), "finalize"));
   }
 
@@ -192,7 +192,7 @@ class NamespaceController final : public Controller {
       if (left.revision != 0)
         watches.push_back(context_.enqueue_on_removal(left.resource, key, left.revision, key));
       else
-        context_.enqueue_after(key, left.finalizers.empty() ? kLookAgain : kLookAgainForFinalizers);
+        context_.enqueue_after(key, left.finalizers.empty() ? kCheckAgain : kCheckFinalizersAgain);
     }
     waits_[key] = std::move(watches);
   }

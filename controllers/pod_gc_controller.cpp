@@ -9,20 +9,20 @@
 #include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod.h"
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kPods{"", "v1", "pods"};
-constexpr std::string_view kSweep = "sweep", kOne = "pod/";
+constexpr std::string_view kPodSweep = "sweep", kOnePodKey = "pod/";
 constexpr std::chrono::seconds kSweepAfter{20};  // many that end together are swept together
 
 bool is_on_no_node(const store::Object& pod) { return raw_of(pod, {"spec", "nodeName"}).size() <= 2; }
 
 /// Evicted ones first, then the oldest.
-bool goes_first(const Pod& a, const Pod& b) {
+bool is_collected_first(const Pod& a, const Pod& b) {
   const auto evicted = [](const Pod& pod) {
     return pod.phase() == "Failed" && pod.status()["reason"].text() == "Evicted";
   };
@@ -38,23 +38,23 @@ class PodGcController final : public Controller {
     context_.on_change(kPods, [this](const Change& change) {
       if (!change.after) return;
       const auto& pod = *change.after;
-      if (is_ending(pod) && is_on_no_node(pod)) context_.enqueue(std::string(kOne) + key_of(pod));
+      if (is_ending(pod) && is_on_no_node(pod)) context_.enqueue(std::string(kOnePodKey) + key_of(pod));
       const bool ended_before = change.before && has_ended(*change.before);
       if (has_ended(pod) && !ended_before && pods_.count() > context_.options().ended_pods_max &&
           !waiting_.exchange(true))
-        context_.enqueue_after(std::string(kSweep), kSweepAfter);
+        context_.enqueue_after(std::string(kPodSweep), kSweepAfter);
     });
   }
 
   Outcome reconcile(const std::string& key) override {
-    if (key.starts_with(kOne)) return end(parts_of(key.substr(kOne.size())));
+    if (key.starts_with(kOnePodKey)) return end(parts_of(key.substr(kOnePodKey.size())));
     waiting_ = false;
     std::vector<Pod> ended;
     for (const auto& pod : pods_.list())
       if (has_ended(*pod)) ended.emplace_back(pod);
     const auto most = context_.options().ended_pods_max;
     if (ended.size() <= most) return {};
-    std::sort(ended.begin(), ended.end(), goes_first);
+    std::sort(ended.begin(), ended.end(), is_collected_first);
     for (std::size_t i = 0; i + most < ended.size(); ++i)
       if (auto removed = remove(ended[i]); !removed) return removed;
     return {};

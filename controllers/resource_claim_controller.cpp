@@ -9,6 +9,7 @@
 #include "controllers/pods/pod_control.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 #include "controllers/storage/protection.h"
 
 namespace sublet::controllers {
@@ -17,12 +18,11 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const KindFacts kPod{"v1", "Pod", {"", "v1", "pods"}};
-const kube::Resource kClaims{"resource.k8s.io", "v1", "resourceclaims"},
-    kTemplates{"resource.k8s.io", "v1", "resourceclaimtemplates"};
-constexpr std::string_view kOfPod = "pod/", kOfClaim = "claim/";
+const kube::Resource kResourceClaims{"resource.k8s.io", "v1", "resourceclaims"},
+    kResourceClaimTemplates{"resource.k8s.io", "v1", "resourceclaimtemplates"};
+constexpr std::string_view kConsumerKey = "pod/", kResourceClaimKey = "claim/";
 constexpr std::string_view kPodClaim = "resource.kubernetes.io/pod-claim-name",
-                           kFinalizer = "resource.kubernetes.io/delete-protection";
+                           kDeleteProtection = "resource.kubernetes.io/delete-protection";
 constexpr std::size_t kConsumersMax = 256, kBaseMax = 57;  // of generated names: room for five letters more
 
 bool has_claims(const store::Object& pod) { return raw_of(pod, {"spec", "resourceClaims"}).size() > 2; }
@@ -39,7 +39,7 @@ std::string base_name(std::string_view pod, std::string_view claim) {
 }
 
 /// The name under which the pod has this claim; "": not made yet; nullopt: it needs none.
-std::optional<std::string> claim_name(const Pod& pod, const Value& entry) {
+std::optional<std::string> resource_claim_name(const Pod& pod, const Value& entry) {
   if (entry.has("resourceClaimName")) return entry["resourceClaimName"].string();
   for (auto known : pod.status()["resourceClaimStatuses"])
     if (known["name"].text() == entry["name"].text())
@@ -51,30 +51,30 @@ class ResourceClaimController final : public Controller {
  public:
   explicit ResourceClaimController(Context& context)
       : context_(context),
-        pods_(context.lister(kPod.resource)),
-        claims_(context.lister(kClaims, {By::owner})),
-        templates_(context.lister(kTemplates)) {}
+        pods_(context.lister(kPodKind.resource)),
+        claims_(context.lister(kResourceClaims, {By::owner})),
+        templates_(context.lister(kResourceClaimTemplates)) {}
 
   void start() override {
-    context_.on_change(kPod.resource, [this](const Change& change) {
+    context_.on_change(kPodKind.resource, [this](const Change& change) {
       if (!has_claims(change.object())) return;
-      if (change.after) context_.enqueue(std::string(kOfPod) + key_of(*change.after));
+      if (change.after) context_.enqueue(std::string(kConsumerKey) + key_of(*change.after));
       wake_claims_of(change.object());
     });
-    context_.on_change(kClaims, [this](const Change& change) {
-      context_.enqueue(std::string(kOfClaim) + key_of(change.object()));
+    context_.on_change(kResourceClaims, [this](const Change& change) {
+      context_.enqueue(std::string(kResourceClaimKey) + key_of(change.object()));
       const auto owner = controller_of(change.object());
-      if (!change.after && owner && owner->kind == kPod.kind)  // it is made again
-        context_.enqueue(std::string(kOfPod) + key_of(namespace_of(change.object()), owner->name));
+      if (!change.after && owner && owner->kind == kPodKind.kind)  // it is made again
+        context_.enqueue(std::string(kConsumerKey) + key_of(namespace_of(change.object()), owner->name));
     });
-    context_.on_change(kTemplates, [this](const Change& change) {
+    context_.on_change(kResourceClaimTemplates, [this](const Change& change) {
       if (!change.before) wake_waiting(namespace_of(*change.after));
     });
   }
 
   Outcome reconcile(const std::string& key) override {
-    const bool of_pod = key.starts_with(kOfPod);
-    const auto parts = parts_of(key.substr((of_pod ? kOfPod : kOfClaim).size()));
+    const bool of_pod = key.starts_with(kConsumerKey);
+    const auto parts = parts_of(key.substr((of_pod ? kConsumerKey : kResourceClaimKey).size()));
     if (of_pod) {
       const auto stored = pods_.get(parts.namespace_name, parts.name);
       return stored && !is_ending(*stored) ? sync_pod(Pod(stored)) : Outcome();
@@ -89,13 +89,13 @@ class ResourceClaimController final : public Controller {
     const Pod pod{std::make_shared<store::Object>(stored)};
     const auto spec = pod.spec();
     for (auto entry : spec["resourceClaims"])
-      if (const auto name = claim_name(pod, entry); name && !name->empty())
-        context_.enqueue(std::string(kOfClaim) + key_of(pod.namespace_name(), *name));
+      if (const auto name = resource_claim_name(pod, entry); name && !name->empty())
+        context_.enqueue(std::string(kResourceClaimKey) + key_of(pod.namespace_name(), *name));
   }
 
   void wake_waiting(std::string_view namespace_name) const {
     for (const auto& pod : pods_.list(namespace_name))
-      if (has_claims(*pod)) context_.enqueue(std::string(kOfPod) + key_of(*pod));
+      if (has_claims(*pod)) context_.enqueue(std::string(kConsumerKey) + key_of(*pod));
   }
 
   Outcome sync_pod(const Pod& pod) {
@@ -105,7 +105,7 @@ class ResourceClaimController final : public Controller {
     for (auto entry : spec["resourceClaims"]) {
       auto done = ensure(pod, entry, made);
       if (done || is_namespace_ending(done.error())) continue;
-      context_.events().warning(ref_of(kPod, pod.stored()), "FailedResourceClaimCreation",
+      context_.events().warning(ref_of(kPodKind, pod.stored()), "FailedResourceClaimCreation",
                                 "PodResourceClaim " + entry["name"].string() + ": " + done.error().message);
       return done;
     }
@@ -115,7 +115,7 @@ class ResourceClaimController final : public Controller {
   }
 
   Outcome ensure(const Pod& pod, const Value& entry, std::map<std::string, std::string>& made) {
-    const auto name = claim_name(pod, entry);
+    const auto name = resource_claim_name(pod, entry);
     if (!name || !entry.has("resourceClaimTemplateName")) return {};
     if (!name->empty())
       if (const auto claim = claims_.get(pod.namespace_name(), *name); claim && is_controlled_by(*claim, pod.uid()))
@@ -126,7 +126,7 @@ class ResourceClaimController final : public Controller {
     }
     auto claim = from_template(pod, entry);
     if (!claim) return fail(claim.error());
-    auto created = context_.client().create(kClaims, pod.namespace_name(), claim->root());
+    auto created = context_.client().create(kResourceClaims, pod.namespace_name(), claim->root());
     if (!created) return fail(created.error().reason, "create ResourceClaim : " + created.error().message);
     made[entry["name"].string()] = (*created)["metadata"]["name"].string();
     return {};
@@ -155,8 +155,8 @@ class ResourceClaimController final : public Controller {
       if (wanted["metadata"].has(member)) metadata.put(member, wanted["metadata"][member]);
     metadata.object("annotations").put(kPodClaim, entry["name"].text());
     auto owner = metadata.array("ownerReferences").push_object();
-    owner.put("apiVersion", kPod.api_version);
-    owner.put("kind", kPod.kind);
+    owner.put("apiVersion", kPodKind.api_version);
+    owner.put("kind", kPodKind.kind);
     owner.put("name", pod.name());
     owner.put("uid", pod.uid());
     owner.put("controller", true);
@@ -166,8 +166,8 @@ class ResourceClaimController final : public Controller {
 
   Outcome say_made(const Pod& pod, const std::map<std::string, std::string>& made) {
     auto config = Document::object();
-    config.root().put("apiVersion", kPod.api_version);
-    config.root().put("kind", kPod.kind);
+    config.root().put("apiVersion", kPodKind.api_version);
+    config.root().put("kind", kPodKind.kind);
     auto metadata = config.root().object("metadata");
     metadata.put("name", pod.name());
     metadata.put("namespace", pod.namespace_name());
@@ -177,14 +177,14 @@ class ResourceClaimController final : public Controller {
       status.put("name", entry);
       status.put("resourceClaimName", claim);
     }
-    return settled(context_.client().apply(kPod.resource, pod.namespace_name(), pod.name(), config.root(),
+    return settled(context_.client().apply(kPodKind.resource, pod.namespace_name(), pod.name(), config.root(),
                                            {.field_manager = "ResourceClaimController", .force = true}, "status"));
   }
 
   /// A pod that no scheduler put on its node uses claims that were allocated before.
   Outcome reserve_all(const Pod& pod, const Value& entries) {
     for (auto entry : entries) {
-      const auto name = claim_name(pod, entry);
+      const auto name = resource_claim_name(pod, entry);
       const auto stored = name && !name->empty() ? claims_.get(pod.namespace_name(), *name) : nullptr;
       if (!stored) continue;
       auto claim = document_of(*stored);
@@ -203,7 +203,8 @@ class ResourceClaimController final : public Controller {
 
   Outcome write_status(const store::Object& stored, Document& claim) {
     claim["metadata"].put("resourceVersion", std::to_string(stored.revision));
-    return settled(context_.client().update(kClaims, namespace_of(stored), name_of(stored), claim.root(), "status"));
+    return settled(
+        context_.client().update(kResourceClaims, namespace_of(stored), name_of(stored), claim.root(), "status"));
   }
 
   bool is_needed_by(const std::string& namespace_name, const Value& consumer) const {
@@ -219,26 +220,27 @@ class ResourceClaimController final : public Controller {
     auto consumers = status["reservedFor"];
     const auto before = consumers.size();
     if (consumers) consumers.retain([&](const Value& consumer) { return is_needed_by(namespace_name, consumer); });
-    const bool idle = consumers.empty(), has = has_finalizer(stored, kFinalizer);
+    const bool idle = consumers.empty(), has = has_finalizer(stored, kDeleteProtection);
     const bool freed = idle && before > 0, ends = idle && has && is_ending(stored);
     if (idle && status) status.erase("reservedFor");
     if (has && (freed || ends) && status) status.erase("allocation");
     if (!status.equals(document_of(stored)["status"]))
       if (auto written = write_status(stored, claim); !written) return written;
     if (const auto fresh = claims_.get(namespace_name, name_of(stored)); fresh && has && (freed || ends))
-      if (auto released = release(context_.client(), kClaims, *fresh, kFinalizer); !released) return released;
+      if (auto released = remove_finalizer(context_.client(), kResourceClaims, *fresh, kDeleteProtection); !released)
+        return released;
     return idle ? remove_unneeded(stored) : Outcome();
   }
 
   /// One that was made for a pod which is done goes before the pod does.
   Outcome remove_unneeded(const store::Object& claim) {
     const auto owner = controller_of(claim);
-    if (!owner || owner->kind != kPod.kind || is_ending(claim)) return {};
+    if (!owner || owner->kind != kPodKind.kind || is_ending(claim)) return {};
     const auto pod = pods_.get(namespace_of(claim), owner->name);
     if (!pod || (pod->index.uid == owner->uid && !is_done(Pod(pod)))) return {};
     kube::DeleteOptions options;
     options.uid = claim.index.uid;
-    return settled(context_.client().remove(kClaims, namespace_of(claim), name_of(claim), options),
+    return settled(context_.client().remove(kResourceClaims, namespace_of(claim), name_of(claim), options),
                    {Reason::not_found, Reason::conflict});
   }
 

@@ -6,8 +6,10 @@
 
 #include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod.h"
+#include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/node_match.h"
 
@@ -19,9 +21,7 @@ using schema::Value;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const KindFacts kPod{"v1", "Pod", {"", "v1", "pods"}};
-const kube::Resource kNodes{"", "v1", "nodes"};
-constexpr std::string_view kOfNode = "node/", kOfPod = "pod/", kTarget = "DisruptionTarget";
+constexpr std::string_view kNodeKey = "node/", kEvictedPodKey = "pod/";
 
 /// Something about the pod changed that counts here.
 bool matters(const Change& change) {
@@ -58,25 +58,25 @@ Patience patience_of(const Value& tolerations, const std::vector<kube::Taint>& t
 class TaintEvictionController final : public Controller {
  public:
   explicit TaintEvictionController(Context& context)
-      : context_(context), pods_(context.lister(kPod.resource, {By::node})), nodes_(context.lister(kNodes)) {}
+      : context_(context), pods_(context.lister(kPodKind.resource, {By::node})), nodes_(context.lister(kNodes)) {}
 
   void start() override {
     context_.on_change(kNodes, [this](const Change& change) {
       if (!change.before || !change.after ||
           raw_of(*change.before, {"spec", "taints"}) != raw_of(*change.after, {"spec", "taints"}))
-        context_.enqueue(std::string(kOfNode) + std::string(name_of(change.object())));
+        context_.enqueue(std::string(kNodeKey) + std::string(name_of(change.object())));
     });
-    context_.on_change(kPod.resource, [this](const Change& change) {
+    context_.on_change(kPodKind.resource, [this](const Change& change) {
       const auto& pod = change.object();
       if (raw_of(pod, {"spec", "nodeName"}).size() > 2 && matters(change))
-        context_.enqueue(std::string(kOfPod) + key_of(pod));
+        context_.enqueue(std::string(kEvictedPodKey) + key_of(pod));
     });
   }
 
   Outcome reconcile(const std::string& key) override {
-    if (key.starts_with(kOfPod)) return look_at(key.substr(kOfPod.size()));
-    for (const auto& pod : pods_.on_node(key.substr(kOfNode.size())))
-      context_.enqueue(std::string(kOfPod) + key_of(*pod));
+    if (key.starts_with(kEvictedPodKey)) return look_at(key.substr(kEvictedPodKey.size()));
+    for (const auto& pod : pods_.on_node(key.substr(kNodeKey.size())))
+      context_.enqueue(std::string(kEvictedPodKey) + key_of(*pod));
     return {};
   }
 
@@ -106,37 +106,37 @@ class TaintEvictionController final : public Controller {
     const auto now = context_.clock().now();
     const auto due = waits_.try_emplace(key, Wait{pod.uid(), now}).first->second.since + patience.time;
     if (now >= due) return evict(pod);
-    context_.enqueue_after(std::string(kOfPod) + key, std::chrono::ceil<milliseconds>(due - now));
+    context_.enqueue_after(std::string(kEvictedPodKey) + key, std::chrono::ceil<milliseconds>(due - now));
     return {};
   }
 
   Outcome stay(const Pod& pod) {
     if (waits_.erase(pod.key()) > 0)
-      context_.events().normal(ref_of(kPod, pod.stored()), "TaintManagerEviction",
+      context_.events().normal(ref_of(kPodKind, pod.stored()), "TaintManagerEviction",
                                "Cancelling deletion of Pod " + pod.key());
     return {};
   }
 
   Outcome evict(const Pod& pod) {
-    context_.events().normal(ref_of(kPod, pod.stored()), "TaintManagerEviction",
+    context_.events().normal(ref_of(kPodKind, pod.stored()), "TaintManagerEviction",
                              "Marking for deletion Pod " + pod.key());
     auto patch = Document::object();
     patch.root().object("metadata").put("uid", pod.uid());
     auto condition = patch.root().object("status").array("conditions").push_object();
-    condition.put("type", kTarget);
+    condition.put("type", kDisruptionTarget);
     condition.put("status", "True");
     condition.put("lastTransitionTime", format_time(context_.clock().now()));
     condition.put("reason", "DeletionByTaintManager");
     condition.put("message", "Taint manager: deleting due to NoExecute taint");
     if (const auto generation = pod.metadata()["generation"]) condition.put("observedGeneration", generation);
-    if (auto said = settled(context_.client().patch(kPod.resource, pod.namespace_name(), pod.name(),
+    if (auto said = settled(context_.client().patch(kPodKind.resource, pod.namespace_name(), pod.name(),
                                                     kube::PatchType::strategic_merge, patch.to_json(), "status"),
                             {Reason::not_found, Reason::conflict});
         !said)
       return said;
     kube::DeleteOptions options;
     options.uid = pod.uid();
-    return settled(context_.client().remove(kPod.resource, pod.namespace_name(), pod.name(), options),
+    return settled(context_.client().remove(kPodKind.resource, pod.namespace_name(), pod.name(), options),
                    {Reason::not_found, Reason::conflict});
   }
 

@@ -12,8 +12,6 @@ namespace {
 constexpr int kRounds = 2;    // over all upstreams
 constexpr int kTriesMax = 4;  // a stub resolver gives up after five seconds
 
-Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-
 bool cut(const std::string& message) { return message.size() > 2 && (message[2] & 0x02) != 0; }
 Code code_of(const std::string& message) { return static_cast<Code>(message[3] & 0xf); }
 

@@ -23,8 +23,6 @@ constexpr std::size_t kBatch = 32;            // datagrams of one call
 constexpr std::size_t kQueryBytesMax = 4096;  // a longer one is cut, and then not understood
 constexpr std::chrono::milliseconds kPause{10};
 
-Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-
 bool is_below(const std::string& name, const std::string& domain) {
   return name == domain ||
          (name.size() > domain.size() && name.ends_with(domain) && name[name.size() - domain.size() - 1] == '.');

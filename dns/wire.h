@@ -18,6 +18,10 @@ namespace sublet::dns {
 
 using Bytes = std::span<const std::uint8_t>;
 
+inline Bytes bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
 enum class Type : std::uint16_t {
   a = 1,
   ns = 2,

@@ -21,7 +21,7 @@ struct Field {
 constexpr Field kMinutes{0, 59, "", 0}, kHours{0, 23, "", 0}, kDays{1, 31, "", 0},
     kMonths{1, 12, "janfebmaraprmayjunjulaugsepoctnovdec", 1}, kWeekdays{0, 6, "sunmontuewedthufrisat", 0};
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separators, bool keep_empty) {
+std::vector<std::string_view> split_at_any(std::string_view text, std::string_view separators, bool keep_empty) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0; at <= text.size();) {
     const auto end = std::min(text.find_first_of(separators, at), text.size());
@@ -63,7 +63,7 @@ struct Range {
 
 Result<Range> read_range(std::string_view text, const Field& field) {
   const auto quoted = std::string(text);
-  const auto with_step = split(text, "/", true), ends = split(with_step[0], "-", true);
+  const auto with_step = split_at_any(text, "/", true), ends = split_at_any(with_step[0], "-", true);
   Range range{field.least, field.most};
   if (ends[0] == "*" || ends[0] == "?") {
     range.star = kStar;
@@ -106,7 +106,7 @@ Result<Bits> read_bits(std::string_view text, const Field& field) {
 
 Result<Bits> read_field(std::string_view text, const Field& field) {
   Bits bits = 0;
-  for (const auto part : split(text, ",", false)) {
+  for (const auto part : split_at_any(text, ",", false)) {
     auto more = read_bits(part, field);
     if (!more) return more;
     bits |= *more;
@@ -204,7 +204,7 @@ Result<CronSchedule> CronSchedule::parse(std::string_view text, TimeZone zone) {
     if (fields.empty()) return bad_request("unrecognized descriptor: " + std::string(text));
     text = fields;
   }
-  const auto fields = split(text, " \t\n\v\f\r", false);
+  const auto fields = split_at_any(text, " \t\n\v\f\r", false);
   if (fields.size() != 5) {
     std::string listed;
     for (const auto field : fields) listed.append(listed.empty() ? "" : " ").append(field);

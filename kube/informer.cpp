@@ -24,8 +24,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kPageSize = 500;
-constexpr milliseconds kBackoffMin{100};
-constexpr milliseconds kBackoffMax{10'000};
+constexpr milliseconds kRelistBackoffMin{100};
+constexpr milliseconds kRelistBackoffMax{10'000};
 constexpr milliseconds kListTimeout{60'000};
 constexpr seconds kWatchTimeoutMin{300};   // the server is asked to end a watch after one to two times this
 constexpr seconds kWatchTimeoutGrace{30};  // and when it has not by then, the connection is dead
@@ -141,7 +141,7 @@ bool needs_relist(const Status& status) {
 }
 
 milliseconds full_jitter(int failures, Random& random) {
-  return up_to(doubled(kBackoffMin, kBackoffMax, failures), random);
+  return up_to(doubled(kRelistBackoffMin, kRelistBackoffMax, failures), random);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace sublet::kube {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_json_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 #ifdef __SSE2__
 constexpr std::size_t kBlock = 64;
@@ -111,7 +111,7 @@ JsonScanner::JsonScanner(std::string_view text) : text_(text) {
 }
 
 void JsonScanner::skip_space() {
-  while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
 }
 
 bool JsonScanner::next(std::string_view& key, std::string_view& value) {
@@ -170,7 +170,8 @@ std::string_view JsonScanner::take_value() {
   if (text_[at_] == '"') return take_string();
   if (text_[at_] == '{' || text_[at_] == '[') return take_container();
   const std::size_t start = at_;
-  while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ']' && !is_space(text_[at_]))
+  while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ']' &&
+         !is_json_space(text_[at_]))
     ++at_;
   return text_.substr(start, at_ - start);
 }

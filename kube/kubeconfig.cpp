@@ -22,7 +22,6 @@ namespace {
 constexpr const char* kClusters = "clusters";
 constexpr const char* kContexts = "contexts";
 constexpr const char* kUsers = "users";
-constexpr const char* kCurrentContext = "current-context";
 
 struct File {
   std::string path;
@@ -129,7 +128,7 @@ class Kubeconfig {
   std::vector<File> files_;
 };
 
-std::string join(const std::vector<std::string>& names) {
+std::string list_of_known(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
   return out.empty() ? "there are none" : "there are: " + out;
@@ -138,8 +137,8 @@ std::string join(const std::vector<std::string>& names) {
 tl::unexpected<Status> no_such(const Kubeconfig& config, std::string_view what, const std::string& section,
                                const std::string& name) {
   if (!config.any_file()) return fail(Reason::not_found, config.path_list() + ": no such file");
-  return fail(Reason::not_found,
-              config.path_list() + ": no " + std::string(what) + " \"" + name + "\"; " + join(config.names(section)));
+  return fail(Reason::not_found, config.path_list() + ": no " + std::string(what) + " \"" + name + "\"; " +
+                                     list_of_known(config.names(section)));
 }
 
 // --- reading one context ---
@@ -338,7 +337,7 @@ Result<ClusterAccess> load_kubeconfig(const std::string& path, const std::string
   out.context_name = context.empty() ? config->current_context() : context;
   if (out.context_name.empty()) {
     if (!config->any_file()) return fail(Reason::not_found, path + ": no such file");
-    return fail(Reason::not_found, path + ": current-context is not set; " + join(config->names(kContexts)));
+    return fail(Reason::not_found, path + ": current-context is not set; " + list_of_known(config->names(kContexts)));
   }
   const Found entry = config->find(kContexts, out.context_name);
   if (!entry.file) return no_such(*config, "context", kContexts, out.context_name);

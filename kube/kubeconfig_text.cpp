@@ -5,7 +5,6 @@
 namespace sublet::kube {
 namespace {
 
-constexpr const char* kCurrentContext = "current-context";
 constexpr std::string_view kNewFile = "apiVersion: v1\nkind: Config\npreferences: {}\n";
 
 // --- the edit on the parsed form ---
@@ -22,14 +21,14 @@ YAML::Node unshared(const YAML::Node& node) {
   return out;
 }
 
-YAML::Node without(const YAML::Node& sequence, const std::string& name) {
+YAML::Node without_entry(const YAML::Node& sequence, const std::string& name) {
   YAML::Node out(YAML::NodeType::Sequence);
   for (const auto& item : sequence)
     if (yaml_member(item, "name") != name) out.push_back(item);
   return out;
 }
 
-YAML::Node with(const YAML::Node& sequence, const KubeconfigEdit::Entry& entry) {
+YAML::Node with_entry(const YAML::Node& sequence, const KubeconfigEdit::Entry& entry) {
   YAML::Node out(YAML::NodeType::Sequence);
   bool placed = false;
   if (sequence.IsSequence())
@@ -45,9 +44,9 @@ YAML::Node with(const YAML::Node& sequence, const KubeconfigEdit::Entry& entry) 
 YAML::Node edited(YAML::Node root, const KubeconfigEdit& edit) {
   for (const auto& entry : edit.erase)
     if (kubeconfig_entry(root, entry.section, entry.name).IsDefined())
-      root[entry.section] = without(root[entry.section], entry.name);
+      root[entry.section] = without_entry(root[entry.section], entry.name);
   for (const auto& entry : edit.put) {
-    const YAML::Node changed = with(root[entry.section], entry);
+    const YAML::Node changed = with_entry(root[entry.section], entry);
     root[entry.section] = changed;
   }
   if (edit.current_context) root[kCurrentContext] = text_node(*edit.current_context);
@@ -88,7 +87,7 @@ class TextEditor {
       if (key->value.IsDefined() && !key->value.IsNull() && !key->value.IsSequence()) throw CannotCut{};
       return replace({key->line, key->line + 1}, entry.section + ":\n" + item_text(entry, 0));
     }
-    if (is_flow(*key)) return replace_section(*key, with(key->value, entry));
+    if (is_flow(*key)) return replace_section(*key, with_entry(key->value, entry));
     const int indent = dash_column(*key, 0);
     for (std::size_t i = 0; i < key->value.size(); ++i)
       if (yaml_member(key->value[i], "name") == entry.name)
@@ -100,7 +99,7 @@ class TextEditor {
   void erase(const KubeconfigEdit::Entry& entry) {
     const Key* key = find(entry.section);
     if (!key || !key->value.IsSequence()) return;
-    if (is_flow(*key)) return replace_section(*key, without(key->value, entry.name));
+    if (is_flow(*key)) return replace_section(*key, without_entry(key->value, entry.name));
     std::size_t erased = 0;
     for (std::size_t i = 0; i < key->value.size(); ++i) {
       if (yaml_member(key->value[i], "name") != entry.name) continue;

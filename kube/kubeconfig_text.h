@@ -14,6 +14,8 @@
 
 namespace sublet::kube {
 
+inline constexpr const char* kCurrentContext = "current-context";
+
 /// A string for a node that a kubeconfig entry is built of.
 YAML::Node text_node(const std::string& text);
 

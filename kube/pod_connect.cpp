@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "sublet/base/text.h"
 #include "sublet/kube/websocket_protocols.h"
 #include "sublet/net/header_words.h"
 
@@ -17,11 +18,11 @@ constexpr std::string_view kAttach[] = {"container", "stderr", "stdin", "stdout"
 constexpr std::string_view kPortForward[] = {"ports"};
 constexpr std::string_view kLists[] = {"command", "ports"};
 
-struct Row {
+struct ConnectParameters {
   std::string_view subresource;
   std::span<const std::string_view> parameters;
 };
-constexpr Row kParameters[] = {{"exec", kExec}, {"attach", kAttach}, {"portforward", kPortForward}};
+constexpr ConnectParameters kParameters[] = {{"exec", kExec}, {"attach", kAttach}, {"portforward", kPortForward}};
 
 // Compared in lower case.
 constexpr std::array<std::string_view, 7> kAsking = {"connection",
@@ -38,13 +39,6 @@ constexpr std::array<std::string_view, 6> kAnswering = {"connection",
                                                         "sec-websocket-protocol",
                                                         "sec-websocket-extensions"};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  return out;
-}
-
 std::string without_token(std::string_view protocols) {
   std::string kept;
   net::each_word(protocols, [&](std::string_view word) {
@@ -54,10 +48,10 @@ std::string without_token(std::string_view protocols) {
 }
 
 template <std::size_t N>
-net::Headers only(const std::array<std::string_view, N>& names, const net::Headers& headers) {
+net::Headers headers_among(const std::array<std::string_view, N>& names, const net::Headers& headers) {
   net::Headers out;
   for (const auto& [name, value] : headers) {
-    const std::string known = lower(name);
+    const std::string known = to_lower(name);
     if (std::ranges::find(names, known) == names.end()) continue;
     std::string text = known == "sec-websocket-protocol" ? without_token(value) : value;
     if (known == "connection") text = "Upgrade";  // whatever else it names is between the client and us
@@ -69,11 +63,11 @@ net::Headers only(const std::array<std::string_view, N>& names, const net::Heade
 }  // namespace
 
 bool is_connect_subresource(std::string_view subresource) {
-  return std::ranges::find(kParameters, subresource, &Row::subresource) != std::end(kParameters);
+  return std::ranges::find(kParameters, subresource, &ConnectParameters::subresource) != std::end(kParameters);
 }
 
 std::string allowed_connect_query(std::string_view subresource, std::string_view query) {
-  const auto row = std::ranges::find(kParameters, subresource, &Row::subresource);
+  const auto row = std::ranges::find(kParameters, subresource, &ConnectParameters::subresource);
   std::string allowed;
   if (row == std::end(kParameters)) return allowed;
   std::set<std::string> said;
@@ -86,14 +80,14 @@ std::string allowed_connect_query(std::string_view subresource, std::string_view
   return allowed;
 }
 
-net::Headers allowed_upgrade_headers(const net::Headers& headers) { return only(kAsking, headers); }
+net::Headers allowed_upgrade_headers(const net::Headers& headers) { return headers_among(kAsking, headers); }
 
-net::Headers allowed_upgraded_headers(const net::Headers& headers) { return only(kAnswering, headers); }
+net::Headers allowed_upgraded_headers(const net::Headers& headers) { return headers_among(kAnswering, headers); }
 
 bool asks_for_upgrade(const net::Headers& headers) {
   bool asks = false;
   for (const auto value : headers.all("Connection"))
-    net::each_word(value, [&](std::string_view word) { asks = asks || lower(word) == "upgrade"; });
+    net::each_word(value, [&](std::string_view word) { asks = asks || to_lower(word) == "upgrade"; });
   return asks && !headers.get("Upgrade").empty();
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "sublet/base/text.h"
 #include "sublet/net/header_words.h"
 
 namespace sublet::kube {
@@ -31,13 +32,6 @@ constexpr std::array<std::string_view, 3> kSenderPrefixes = {"impersonate-", "x-
 constexpr std::array<std::string_view, 2> kOfTheServer = {"audit-id", "date"};
 constexpr std::array<std::string_view, 2> kServerPrefixes = {"x-kubernetes-pf-", "sublet-"};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  return out;
-}
-
 // No line of a message ends inside of it.
 bool in_one_line(std::string_view text) {
   return std::ranges::none_of(text, [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; });
@@ -56,7 +50,7 @@ std::vector<std::string> named_by_connection(const net::Headers& headers) {
   std::vector<std::string> names;
   for (const auto list : headers.all("Connection"))
     net::each_word(list, [&names](std::string_view word) {
-      std::string name = lower(word);
+      std::string name = to_lower(word);
       std::erase_if(name, [](char c) { return c == ' ' || c == '\t'; });
       names.push_back(std::move(name));
     });
@@ -64,12 +58,12 @@ std::vector<std::string> named_by_connection(const net::Headers& headers) {
 }
 
 template <std::size_t N, std::size_t M>
-net::Headers without(const net::Headers& headers, const std::array<std::string_view, N>& names,
-                     const std::array<std::string_view, M>& prefixes) {
+net::Headers forwarded_headers(const net::Headers& headers, const std::array<std::string_view, N>& names,
+                               const std::array<std::string_view, M>& prefixes) {
   net::Headers out;
   const auto named = named_by_connection(headers);
   for (const auto& [name, value] : headers) {
-    std::string known = lower(name);
+    std::string known = to_lower(name);
     std::ranges::replace(known, '_', '-');  // many servers read both as one
     if (std::ranges::find(kOfTheHop, known) != kOfTheHop.end() || std::ranges::find(names, known) != names.end() ||
         std::ranges::find(named, known) != named.end() ||
@@ -124,7 +118,7 @@ bool is_proxy_target(std::string_view path, std::string_view query) {
 }
 
 net::Headers proxied_request_headers(const net::Headers& sent, bool may_upgrade) {
-  net::Headers out = without(sent, kOfTheSender, kSenderPrefixes);
+  net::Headers out = forwarded_headers(sent, kOfTheSender, kSenderPrefixes);
   const net::Headers asked = allowed_upgrade_headers(sent);
   if (may_upgrade && asks_for_upgrade(asked))
     for (const std::string_view name : {"Connection", "Upgrade"})
@@ -136,7 +130,7 @@ net::Headers proxied_request_headers(const net::Headers& sent, bool may_upgrade)
 }
 
 net::Headers proxied_answer_headers(const net::Headers& said, bool upgraded) {
-  net::Headers out = without(said, kOfTheServer, kServerPrefixes);
+  net::Headers out = forwarded_headers(said, kOfTheServer, kServerPrefixes);
   if (upgraded && asks_for_upgrade(said)) {
     out.set("Connection", "Upgrade");
     out.set("Upgrade", std::string(said.get("Upgrade")));

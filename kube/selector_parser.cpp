@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sublet/base/text.h"
 #include "sublet/kube/selectors.h"
 
 namespace sublet::kube {
@@ -69,10 +70,8 @@ class Lexer {
   Lexeme current_;
 };
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
-
 tl::unexpected<Status> unexpected_lexeme(const Lexeme& found, std::string_view expected) {
-  return bad_request("unable to parse requirement: found " + quoted(found.text) +
+  return bad_request("unable to parse requirement: found " + single_quoted(found.text) +
                      ", expected: " + std::string(expected));
 }
 

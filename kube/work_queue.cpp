@@ -14,8 +14,8 @@ namespace sublet::kube {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr milliseconds kBackoffMin{10};
-constexpr milliseconds kBackoffMax{60'000};
+constexpr milliseconds kRetryBackoffMin{10};
+constexpr milliseconds kRetryBackoffMax{60'000};
 constexpr unsigned kFairTurn = 8;  // every 8th key is taken from a lane in turn, whatever waits before it
 
 struct Delayed {
@@ -166,7 +166,8 @@ void WorkQueue::add_after(const std::string& key, milliseconds delay) {
 
 void WorkQueue::retry(const std::string& key) {
   const MutexLock lock(impl_->mutex);
-  notify(impl_->delay(key, in_upper_half(doubled(kBackoffMin, kBackoffMax, impl_->failures[key]++), impl_->jitter)));
+  notify(impl_->delay(
+      key, in_upper_half(doubled(kRetryBackoffMin, kRetryBackoffMax, impl_->failures[key]++), impl_->jitter)));
 }
 
 void WorkQueue::forget(const std::string& key) {

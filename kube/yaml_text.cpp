@@ -31,7 +31,7 @@ bool plain_is_safe(std::string_view text) {
   return !is_reserved_word(text) && std::ranges::all_of(text, plain_character);
 }
 
-bool quoted(const YAML::Node& node) { return node.Tag() == kQuotedTag || node.Tag() == kStringTag; }
+bool is_quoted(const YAML::Node& node) { return node.Tag() == kQuotedTag || node.Tag() == kStringTag; }
 
 /// A scalar that was plain (a number, a word) and may stay so: nothing in it means something to YAML in block style.
 bool plain_may_stay(std::string_view text) {
@@ -45,7 +45,7 @@ bool is_string_unquoted(std::string_view text) { return plain_is_safe(text) || !
 
 std::string scalar_text(const YAML::Node& node) {
   const std::string& text = node.Scalar();
-  return !quoted(node) && plain_may_stay(text) ? text : yaml_scalar(text);
+  return !is_quoted(node) && plain_may_stay(text) ? text : yaml_scalar(text);
 }
 
 void append_node(std::string& out, const YAML::Node& node, int indent, bool first_line_open);
@@ -102,7 +102,7 @@ bool yaml_equal(const YAML::Node& a, const YAML::Node& b) {
   if (a.Type() != b.Type() || a.size() != b.size()) return false;
   if (a.IsScalar()) {
     if (a.Scalar() != b.Scalar()) return false;
-    return quoted(a) == quoted(b) || is_string_unquoted(a.Scalar());
+    return is_quoted(a) == is_quoted(b) || is_string_unquoted(a.Scalar());
   }
   for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
     if (a.IsMap() && !(yaml_equal(left->first, right->first) && yaml_equal(left->second, right->second))) return false;

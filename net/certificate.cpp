@@ -63,7 +63,7 @@ bool plain(const std::vector<std::string>& names) {
   return true;
 }
 
-bool fill(X509* certificate, const CertificateRequest& request, EVP_PKEY* key, X509* issuer, WallTime now) {
+bool fill_certificate(X509* certificate, const CertificateRequest& request, EVP_PKEY* key, X509* issuer, WallTime now) {
   const auto starts = std::chrono::system_clock::to_time_t(now - kClockSkew);
   const auto ends = std::chrono::system_clock::to_time_t(now + request.lifetime);
   X509_NAME* subject = X509_get_subject_name(certificate);
@@ -94,7 +94,7 @@ Result<KeyPair> make_certificate(const CertificateRequest& request, const KeyPai
   }
   const KeyPtr key = new_key();
   const X509Ptr certificate(X509_new());
-  if (!key || !certificate || !fill(certificate.get(), request, key.get(), issuer_certificate.get(), now) ||
+  if (!key || !certificate || !fill_certificate(certificate.get(), request, key.get(), issuer_certificate.get(), now) ||
       X509_sign(certificate.get(), issuer_key ? issuer_key.get() : key.get(), EVP_sha256()) == 0)
     return internal_error("certificate: " + openssl_error());
   auto certificate_text = to_pem([&](BIO* out) { return PEM_write_bio_X509(out, certificate.get()); });

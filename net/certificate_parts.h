@@ -26,6 +26,16 @@ inline bool add_extension(X509* certificate, X509V3_CTX* context, int nid, const
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
+/// Returns "" when the text cannot be had.
+inline std::string utf8_text(const ASN1_STRING* text) {
+  unsigned char* utf8 = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&utf8, text);
+  if (size < 0) return {};
+  std::string copy(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
+  OPENSSL_free(utf8);
+  return copy;
+}
+
 /// Hex; "" when it cannot be had.
 inline std::string sha256_hex(const X509* certificate) {
   unsigned char digest[EVP_MAX_MD_SIZE];

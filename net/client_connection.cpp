@@ -15,8 +15,6 @@
 namespace sublet::net {
 namespace {
 
-constexpr std::size_t kReadSize = 16 * 1024;
-constexpr int kReadsPerEvent = 16;  // then others get their turn
 constexpr std::size_t kHeadBytesMax = 256 * 1024;
 
 void set_tcp_options(int fd) {

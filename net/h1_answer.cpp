@@ -4,19 +4,14 @@
 #include <string_view>
 #include <utility>
 
+#include "sublet/base/text.h"
+
 namespace sublet::net {
 namespace {
 
 constexpr std::size_t kJoinedBodyMax = 2 * 1024;  // smaller bodies travel in one string with their head
 constexpr std::string_view kLastChunk = "0\r\n\r\n";
 constexpr int kSwitchingProtocols = 101;
-
-bool same_name(std::string_view a, std::string_view lower) {
-  if (a.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if ((a[i] | ('A' <= a[i] && a[i] <= 'Z' ? 0x20 : 0)) != lower[i]) return false;
-  return true;
-}
 
 /// Line breaks in a value would let whoever chose it write header lines.
 void append_clean(std::string& out, std::string_view text) {
@@ -51,9 +46,9 @@ std::string H1Answer::head(int code, const Headers& headers, bool streamed, std:
   text.append(std::to_string(code)).append(" ").append(reason_phrase(code)).append("\r\n");
   for (const auto& [name, value] : headers) {
     // Framing is ours alone; a handler may only ask for the connection's end.
-    if (same_name(name, "content-length") || same_name(name, "transfer-encoding")) continue;
-    if (same_name(name, "connection") && code != kSwitchingProtocols) {
-      if (same_name(value, "close")) shape_.keep_alive = false;
+    if (equal_ignoring_case(name, "content-length") || equal_ignoring_case(name, "transfer-encoding")) continue;
+    if (equal_ignoring_case(name, "connection") && code != kSwitchingProtocols) {
+      if (equal_ignoring_case(value, "close")) shape_.keep_alive = false;
       continue;
     }
     append_clean(text, name);

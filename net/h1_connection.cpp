@@ -18,8 +18,6 @@
 namespace sublet::net {
 namespace {
 
-constexpr std::size_t kReadSize = 16 * 1024;
-constexpr int kReadsPerEvent = 16;                     // then others get their turn
 constexpr std::size_t kPipelinedBytesMax = 64 * 1024;  // read ahead of a running answer, to notice the peer's end
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::size_t kLingerBytesMax = 32 * 1024 * 1024;

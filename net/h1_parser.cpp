@@ -39,14 +39,6 @@ bool only(unsigned char kind, std::string_view text) {
   return std::all_of(text.begin(), text.end(), [kind](char c) { return kBytes[static_cast<unsigned char>(c)] & kind; });
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
-/// Compares without case; `expected` is lower case.
-bool same(std::string_view text, std::string_view expected) {
-  return text.size() == expected.size() &&
-         std::equal(text.begin(), text.end(), expected.begin(), [](char a, char b) { return lower(a) == b; });
-}
-
 /// Takes a line off the front, without its CRLF. False when the end is missing.
 bool take_line(std::string_view& text, std::string_view& line) {
   const auto end = text.find("\r\n");
@@ -107,12 +99,12 @@ struct Fields {
     if (colon == std::string_view::npos || name.empty() || !only(kToken, name)) return refuse("malformed header name");
     const auto value = trimmed(line.substr(colon + 1), kBlanks);
     if (!only(kValue, value)) return refuse("control character in a header value");
-    if (same(name, "content-length")) return content_length(name, value);
-    if (same(name, "transfer-encoding")) {
-      if (codings++ > 0 || !same(value, "chunked")) refuse("Transfer-Encoding is not exactly chunked");
-    } else if (same(name, "host")) {
+    if (equal_ignoring_case(name, "content-length")) return content_length(name, value);
+    if (equal_ignoring_case(name, "transfer-encoding")) {
+      if (codings++ > 0 || !equal_ignoring_case(value, "chunked")) refuse("Transfer-Encoding is not exactly chunked");
+    } else if (equal_ignoring_case(name, "host")) {
       ++hosts;
-    } else if (same(name, "connection")) {
+    } else if (equal_ignoring_case(name, "connection")) {
       connection(value);
     }
     headers.add(std::string(name), std::string(value));
@@ -128,8 +120,8 @@ struct Fields {
 
   void connection(std::string_view list) {
     each_word(list, [this](std::string_view word) {
-      close = close || same(word, "close");
-      keep = keep || same(word, "keep-alive");
+      close = close || equal_ignoring_case(word, "close");
+      keep = keep || equal_ignoring_case(word, "keep-alive");
     });
   }
 
@@ -353,7 +345,7 @@ struct RequestParser::Impl {
     if (!request.target.starts_with('/')) return refuse(400, "request target is not a path");
     const auto expect = request.headers.get("expect");
     if (expect.empty()) return;
-    if (!same(expect, "100-continue")) return refuse(417, "only 100-continue can be expected");
+    if (!equal_ignoring_case(expect, "100-continue")) return refuse(417, "only 100-continue can be expected");
     expects_continue = minor == 1;
   }
 

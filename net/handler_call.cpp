@@ -23,11 +23,11 @@ void respond_abandoned(ResponseSink& sink) {
 namespace {
 
 /// What the handler's references count.
-struct Handle {
-  explicit Handle(std::shared_ptr<OwnedSink> owned) : sink(std::move(owned)) {}
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() { sink->abandon(); }
+struct SinkHandle {
+  explicit SinkHandle(std::shared_ptr<OwnedSink> owned) : sink(std::move(owned)) {}
+  SinkHandle(const SinkHandle&) = delete;
+  SinkHandle& operator=(const SinkHandle&) = delete;
+  ~SinkHandle() { sink->abandon(); }
   std::shared_ptr<OwnedSink> sink;
 };
 
@@ -47,7 +47,7 @@ void guarded(OwnedSink& sink, const Work& work) {
 }  // namespace
 
 void call_handler(const Handler& handler, Request request, const std::shared_ptr<OwnedSink>& sink) {
-  const auto handle = std::make_shared<Handle>(sink);
+  const auto handle = std::make_shared<SinkHandle>(sink);
   guarded(*sink, [&] { handler(std::move(request), std::shared_ptr<ResponseSink>(handle, sink.get())); });
 }
 

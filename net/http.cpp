@@ -4,25 +4,20 @@
 #include <array>
 
 #include "sublet/base/mutex.h"
+#include "sublet/base/text.h"
 
 namespace sublet::net {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same_name(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
-}
-
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
-  c = lower(c);
+  c = to_lower(c);
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 bool unreserved(char c) {
-  return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '.' || c == '_' || c == '~';
+  return (c >= '0' && c <= '9') || (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '-' || c == '.' || c == '_' ||
+         c == '~';
 }
 
 struct ReasonPhrase {
@@ -105,24 +100,25 @@ class Collector final : public ResponseObserver {
 }  // namespace
 
 void Headers::set(std::string name, std::string value) {
-  std::erase_if(fields_, [&](const auto& field) { return same_name(field.first, name); });
+  std::erase_if(fields_, [&](const auto& field) { return equal_ignoring_case(field.first, name); });
   add(std::move(name), std::move(value));
 }
 
 std::string_view Headers::get(std::string_view name) const {
   for (const auto& [key, value] : fields_)
-    if (same_name(key, name)) return value;
+    if (equal_ignoring_case(key, name)) return value;
   return {};
 }
 
 bool Headers::has(std::string_view name) const {
-  return std::any_of(fields_.begin(), fields_.end(), [&](const auto& field) { return same_name(field.first, name); });
+  return std::any_of(fields_.begin(), fields_.end(),
+                     [&](const auto& field) { return equal_ignoring_case(field.first, name); });
 }
 
 std::vector<std::string_view> Headers::all(std::string_view name) const {
   std::vector<std::string_view> values;
   for (const auto& [key, value] : fields_)
-    if (same_name(key, name)) values.push_back(value);
+    if (equal_ignoring_case(key, name)) values.push_back(value);
   return values;
 }
 

@@ -23,20 +23,11 @@ RequestPtr parse(std::string_view pem) {
   return request;
 }
 
-std::string text_of(const ASN1_STRING* text) {
-  unsigned char* utf8 = nullptr;
-  const int size = ASN1_STRING_to_UTF8(&utf8, text);
-  if (size < 0) return {};
-  std::string copy(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
-  OPENSSL_free(utf8);
-  return copy;
-}
-
 std::vector<std::string> entries_of(const X509_REQ* request, int nid) {
   const X509_NAME* subject = X509_REQ_get_subject_name(request);
   std::vector<std::string> entries;
   for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, nid, at)) >= 0;)
-    entries.push_back(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
+    entries.push_back(utf8_text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
   return entries;
 }
 
@@ -112,7 +103,7 @@ bool put_names(X509* certificate, X509_REQ* request) {
   return X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), anonymous ? 1 : 0, X509V3_ADD_APPEND) == 1;
 }
 
-bool fill(X509* certificate, X509_REQ* request, X509* authority, const UsageText& usages) {
+bool fill_client_certificate(X509* certificate, X509_REQ* request, X509* authority, const UsageText& usages) {
   bool good = X509_set_version(certificate, 2) == 1 && put_serial(certificate) &&
               X509_set_subject_name(certificate, X509_REQ_get_subject_name(request)) == 1 &&
               X509_set_issuer_name(certificate, X509_get_subject_name(authority)) == 1 &&
@@ -147,7 +138,7 @@ Result<SigningRequest> read_signing_request(std::string_view pem) {
   const auto alternative = alternative_names(request.get());
   for (int i = 0; alternative && i < sk_GENERAL_NAME_num(alternative.get()); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternative.get(), i);
-    if (name->type == GEN_DNS) read.dns_names.push_back(text_of(name->d.dNSName));
+    if (name->type == GEN_DNS) read.dns_names.push_back(utf8_text(name->d.dNSName));
     read.ip_addresses += name->type == GEN_IPADD ? 1 : 0;
     read.email_addresses += name->type == GEN_EMAIL ? 1 : 0;
     read.uris += name->type == GEN_URI ? 1 : 0;
@@ -168,7 +159,7 @@ Result<std::string> sign_request(std::string_view pem, const KeyPair& authority,
   if (!usages) return fail(usages.error());
   const X509Ptr certificate(X509_new());
   if (!certificate || !put_times(certificate.get(), terms, *ends) ||
-      !fill(certificate.get(), request.get(), issuer.get(), *usages) ||
+      !fill_client_certificate(certificate.get(), request.get(), issuer.get(), *usages) ||
       X509_sign(certificate.get(), key.get(), EVP_sha256()) == 0)
     return internal_error("certificate: " + openssl_error());
   return pem_of(certificate.get());

@@ -17,6 +17,9 @@
 
 namespace sublet::net {
 
+inline constexpr std::size_t kReadSize = 16 * 1024;
+inline constexpr int kReadsPerEvent = 16;  // of one connection; then the loop serves the others
+
 enum class Io { ok, want_read, want_write, end, failed };
 
 class Stream {

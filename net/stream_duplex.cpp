@@ -9,9 +9,6 @@
 namespace sublet::net {
 namespace {
 
-constexpr std::size_t kReadSize = 16 * 1024;
-constexpr int kReadsPerEvent = 16;  // then others get their turn
-
 class StreamDuplex final : public std::enable_shared_from_this<StreamDuplex> {
  public:
   StreamDuplex(Loop& loop, std::shared_ptr<Courier> courier_, HandedOver from, std::function<void()> over)
@@ -242,12 +239,12 @@ void StreamDuplex::finish() {
 
 // The handle ----------------------------------------------------------------------------------------------------------
 
-class Handle final : public Duplex {
+class DuplexHandle final : public Duplex {
  public:
-  explicit Handle(std::shared_ptr<StreamDuplex> connection) : connection_(std::move(connection)) {}
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() override { connection_->close(); }
+  explicit DuplexHandle(std::shared_ptr<StreamDuplex> connection) : connection_(std::move(connection)) {}
+  DuplexHandle(const DuplexHandle&) = delete;
+  DuplexHandle& operator=(const DuplexHandle&) = delete;
+  ~DuplexHandle() override { connection_->close(); }
   void start(std::shared_ptr<Observer> observer) override { connection_->start(std::move(observer)); }
   void write(std::string bytes) override { connection_->write(std::move(bytes)); }
   void end() override { connection_->end(); }
@@ -266,7 +263,7 @@ std::shared_ptr<Duplex> make_stream_duplex(Loop& loop, std::shared_ptr<Courier> 
                                            std::function<void()> over) {
   const auto connection = std::make_shared<StreamDuplex>(loop, std::move(courier), std::move(from), std::move(over));
   connection->open();
-  return std::make_shared<Handle>(connection);
+  return std::make_shared<DuplexHandle>(connection);
 }
 
 UpgradableSink* upgradable(ResponseSink& sink) { return dynamic_cast<UpgradableSink*>(&sink); }

@@ -58,21 +58,14 @@ const BIO_METHOD* socket_bio() {
 
 // The peer ------------------------------------------------------------------------------------------------------------
 
-std::string text_of(const X509_NAME_ENTRY* entry) {
-  unsigned char* utf8 = nullptr;
-  const int size = ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(entry));
-  if (size < 0) return {};
-  std::string text(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
-  OPENSSL_free(utf8);
-  return text;
-}
+std::string entry_text(const X509_NAME_ENTRY* entry) { return utf8_text(X509_NAME_ENTRY_get_data(entry)); }
 
 void read_subject(X509* certificate, PeerIdentity& identity) {
   X509_NAME* subject = X509_get_subject_name(certificate);
   for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationName, at)) >= 0;)
-    identity.organizations.push_back(text_of(X509_NAME_get_entry(subject, at)));
+    identity.organizations.push_back(entry_text(X509_NAME_get_entry(subject, at)));
   for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;)
-    identity.common_name = text_of(X509_NAME_get_entry(subject, at));  // the last one counts, as in Go
+    identity.common_name = entry_text(X509_NAME_get_entry(subject, at));  // the last one counts, as in Go
 }
 
 /// Gives back what a verified certificate holds in memory, about 3 of its 4 KiB. OpenSSL keeps the object in the

@@ -9,7 +9,7 @@ using schema::Value;
 
 namespace {
 
-void append(std::string& out, const Value& value) {
+void append_go_text(std::string& out, const Value& value) {
   switch (value.kind()) {
     case NodeKind::null:
       out += "<nil>";
@@ -22,7 +22,7 @@ void append(std::string& out, const Value& value) {
       const char* separator = "";
       for (Value item : value) {
         out += separator;
-        append(out, item);
+        append_go_text(out, item);
         separator = " ";
       }
       out += ']';
@@ -38,7 +38,7 @@ void append(std::string& out, const Value& value) {
         out += separator;
         out += member.key();
         out += ':';
-        append(out, member);
+        append_go_text(out, member);
         separator = " ";
       }
       out += ']';
@@ -49,7 +49,7 @@ void append(std::string& out, const Value& value) {
   }
 }
 
-void append_syntax(std::string& out, const Value& value) {
+void append_go_syntax(std::string& out, const Value& value) {
   std::string_view separator;
   if (value.is_string()) {
     out += go_quoted(value.text());
@@ -57,7 +57,7 @@ void append_syntax(std::string& out, const Value& value) {
     out += "[]interface {}{";
     for (const Value item : value) {
       out += separator;
-      append_syntax(out, item);
+      append_go_syntax(out, item);
       separator = ", ";
     }
     out += '}';
@@ -67,12 +67,12 @@ void append_syntax(std::string& out, const Value& value) {
     out += "map[string]interface {}{";
     for (const Value& member : members) {
       out.append(separator).append(go_quoted(member.key())).append(":");
-      append_syntax(out, member);
+      append_go_syntax(out, member);
       separator = ", ";
     }
     out += '}';
   } else {
-    append(out, value);
+    append_go_text(out, value);
   }
 }
 
@@ -80,13 +80,13 @@ void append_syntax(std::string& out, const Value& value) {
 
 std::string go_text(const Value& value) {
   std::string out;
-  append(out, value);
+  append_go_text(out, value);
   return out;
 }
 
 std::string go_syntax(const Value& value) {
   std::string out;
-  append_syntax(out, value);
+  append_go_syntax(out, value);
   return out;
 }
 

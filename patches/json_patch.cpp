@@ -17,19 +17,19 @@ constexpr std::size_t kCopiedBytesMax = 3 * 1024 * 1024;
 
 constexpr std::size_t kQuotedMax = 512, kCauseMax = 1536;  // a patch's own words are not sent back by the megabyte
 
-std::string cut(std::string_view text, std::size_t size_max) {
+std::string truncated(std::string_view text, std::size_t size_max) {
   if (text.size() <= size_max) return std::string(text);
   auto end = size_max;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return std::string(text.substr(0, end)) + "...";
 }
 
-std::string quoted(std::string_view text) { return "'" + cut(text, kQuotedMax) + "'"; }
+std::string quoted_start(std::string_view text) { return "'" + truncated(text, kQuotedMax) + "'"; }
 
 // Upstream answers with the first half only and keeps the cause to itself.
 tl::unexpected<Status> does_not_apply(const std::string& why) {
   return fail(Reason::invalid,
-              "the server rejected our request due to an error in our request: " + cut(why, kCauseMax));
+              "the server rejected our request due to an error in our request: " + truncated(why, kCauseMax));
 }
 
 // One JSON pointer, split and unescaped.
@@ -50,7 +50,7 @@ std::optional<std::vector<std::string>> parse_pointer(std::string_view pointer) 
 }
 
 // An index into an array of `size` items; `limit` is the first index that is too large. No leading zeros, no plus.
-std::optional<std::size_t> parse_index(std::string_view token, std::size_t limit) {
+std::optional<std::size_t> parse_array_index(std::string_view token, std::size_t limit) {
   const bool from_end = token.size() > 1 && token.front() == '-';
   const std::string_view digits = from_end ? token.substr(1) : token;
   if (digits.empty() || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
@@ -130,8 +130,8 @@ Result<Place> JsonPatcher::locate(const Value& operation, std::string_view membe
     return does_not_apply(verb + " operation failed to decode " + std::string(member) + ": missing value");
   auto tokens = parse_pointer(pointer.text());
   if (!tokens)
-    return does_not_apply(verb + " operation failed to decode " + std::string(member) + ": " + quoted(pointer.text()) +
-                          " does not start with '/'");
+    return does_not_apply(verb + " operation failed to decode " + std::string(member) + ": " +
+                          quoted_start(pointer.text()) + " does not start with '/'");
   Place place{.pointer = pointer.text(), .root = tokens->empty(), .parent = {}, .token = {}, .depth = 0};
   if (place.root) return place;
   place.depth = static_cast<int>(tokens->size());
@@ -140,7 +140,7 @@ Result<Place> JsonPatcher::locate(const Value& operation, std::string_view membe
   Value at = target_;
   for (const std::string& token : *tokens) {
     if (at.is_array()) {
-      const auto index = parse_index(token, at.size());
+      const auto index = parse_array_index(token, at.size());
       at = index ? at.at(*index) : Value();
     } else {
       at = at[token];
@@ -154,7 +154,7 @@ Result<Place> JsonPatcher::locate(const Value& operation, std::string_view membe
 Value JsonPatcher::value_at(const Place& place) const {
   if (place.root) return target_;
   if (place.parent.is_object()) return place.parent[place.token];
-  const auto index = parse_index(place.token, place.parent.size());
+  const auto index = parse_array_index(place.token, place.parent.size());
   return index ? place.parent.at(*index) : Value();
 }
 
@@ -166,7 +166,7 @@ Outcome JsonPatcher::check_parent(const Place& place, std::string_view what) con
 // A place to write a value to, as `add` understands it: a member replaced or appended, an array item inserted.
 Result<Value> JsonPatcher::make_room(const Place& place, int value_height) {
   if (place.depth + value_height > schema::kDepthMax)
-    return does_not_apply("error in add for path: " + quoted(place.pointer) + ": exceeded max depth");
+    return does_not_apply("error in add for path: " + quoted_start(place.pointer) + ": exceeded max depth");
   if (place.root) return target_;
   Value parent = place.parent;
   if (parent.is_object()) {
@@ -174,9 +174,9 @@ Result<Value> JsonPatcher::make_room(const Place& place, int value_height) {
     return member ? member : parent.add_member(place.token);
   }
   if (place.token == "-") return parent.insert(parent.size());
-  const auto index = parse_index(place.token, parent.size() + 1);
+  const auto index = parse_array_index(place.token, parent.size() + 1);
   if (!index)
-    return does_not_apply("error in add for path: " + quoted(place.pointer) +
+    return does_not_apply("error in add for path: " + quoted_start(place.pointer) +
                           ": Unable to access invalid index: " + place.token + ": invalid index referenced");
   return parent.insert(*index);
 }
@@ -190,12 +190,12 @@ Outcome JsonPatcher::detach(const Place& place) {
   Value parent = place.parent;
   if (parent.is_object()) {
     if (parent.erase(place.token)) return {};
-    return does_not_apply("error in remove for path: " + quoted(place.pointer) +
+    return does_not_apply("error in remove for path: " + quoted_start(place.pointer) +
                           ": Unable to remove nonexistent key: " + place.token + ": missing value");
   }
-  const auto index = parse_index(place.token, parent.size());
+  const auto index = parse_array_index(place.token, parent.size());
   if (index && parent.remove(*index)) return {};
-  return does_not_apply("error in remove for path: " + quoted(place.pointer) +
+  return does_not_apply("error in remove for path: " + quoted_start(place.pointer) +
                         ": Unable to access invalid index: " + place.token + ": invalid index referenced");
 }
 
@@ -223,7 +223,7 @@ Outcome JsonPatcher::replace(const Value& operation, const Place& path) {
     return does_not_apply("replace operation does not apply: doc is missing key: " + std::string(path.pointer) +
                           ": missing value");
   if (path.depth + height(value) > schema::kDepthMax)
-    return does_not_apply("error in replace for path: " + quoted(path.pointer) + ": exceeded max depth");
+    return does_not_apply("error in replace for path: " + quoted_start(path.pointer) + ": exceeded max depth");
   if (there.missing()) there = Value(path.parent).add_member(path.token);
   there.set(value);
   return {};
@@ -236,7 +236,8 @@ Outcome JsonPatcher::move(const Value& operation, const Place& path) {
   Value value = value_at(*from);
   if (value && from->pointer == path.pointer) return {};
   if (from->root || path.pointer.starts_with(std::string(from->pointer) + '/'))
-    return does_not_apply("error in move for path: " + quoted(path.pointer) + ": a value cannot move into itself");
+    return does_not_apply("error in move for path: " + quoted_start(path.pointer) +
+                          ": a value cannot move into itself");
   if (auto ok = detach(*from); !ok) return ok;
   // Only now: removing may have shifted the items on the way to the destination.
   const auto destination = locate(operation, "path");
@@ -256,7 +257,7 @@ Outcome JsonPatcher::copy(const Value& operation, const Place& path) {
   if (auto ok = check_parent(*from, "copy operation does not apply: doc is missing from path"); !ok) return ok;
   const Value value = value_at(*from);
   if (value.missing() && from->parent.is_array())
-    return does_not_apply("error in copy for from: " + quoted(from->pointer) +
+    return does_not_apply("error in copy for from: " + quoted_start(from->pointer) +
                           ": Unable to access invalid index: " + from->token + ": invalid index referenced");
   if (auto ok = check_parent(path, "copy operation does not apply: doc is missing destination path"); !ok) return ok;
   copied_bytes_ += value.to_json().size();
@@ -275,7 +276,7 @@ Outcome JsonPatcher::test(const Value& operation, const Place& path) {
   if (auto ok = check_parent(path, "test operation does not apply: is missing path"); !ok) return ok;
   const Value value = value_at(path);
   if (value.missing() && path.parent.is_array())
-    return does_not_apply("error in test for path: " + quoted(path.pointer) +
+    return does_not_apply("error in test for path: " + quoted_start(path.pointer) +
                           ": Unable to access invalid index: " + path.token + ": invalid index referenced");
   const Value expected = operation["value"];
   const bool same = value.missing() ? expected.is_null() : value.equals(expected);

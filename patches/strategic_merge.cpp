@@ -77,7 +77,7 @@ tl::unexpected<Status> expected_list(const Value& value) {
 }
 
 // The identity of a list item: its merge key's value, or the scalar itself.
-Result<std::string> item_key(const Value& item, std::string_view merge_key) {
+Result<std::string> strategic_item_key(const Value& item, std::string_view merge_key) {
   if (merge_key.empty() || !item.is_object()) {
     if (!is_scalar(item))
       return bad_request("list item is neither a scalar nor has its list a merge key: " + go_text(item));
@@ -128,7 +128,7 @@ Result<Order> order_of(const Value& list, std::string_view merge_key) {
   Order order;
   std::size_t index = 0;
   for (Value item : list) {
-    auto key = item_key(item, merge_key);
+    auto key = strategic_item_key(item, merge_key);
     if (!key) return fail(key.error());
     order.emplace(std::move(*key), index++);
   }
@@ -147,7 +147,7 @@ Outcome order_items(Value list, const Order& wanted, const Order& server, std::s
   std::vector<Item> named;
   std::vector<Item> others;
   for (Value value : list) {
-    auto key = item_key(value, merge_key);
+    auto key = strategic_item_key(value, merge_key);
     if (!key) return fail(key.error());
     const auto in_wanted = wanted.find(*key);
     const auto in_server = server.find(*key);
@@ -250,13 +250,13 @@ Outcome check_against_order(const Value& change, const Value& order, std::string
   auto wanted = order.begin();
   for (Value item : change) {
     if (item.has(kDirective)) continue;
-    auto key = item_key(item, merge_key);
+    auto key = strategic_item_key(item, merge_key);
     if (!key) return fail(key.error());
     for (;; ++wanted) {
       if (wanted == order.end())
         return bad_request("The order in patch list:\n" + go_text(change) +
                            "\n doesn't match $setElementOrder list:\n" + go_text(order) + "\n");
-      auto wanted_key = item_key(*wanted, merge_key);
+      auto wanted_key = strategic_item_key(*wanted, merge_key);
       if (!wanted_key) return fail(wanted_key.error());
       if (*wanted_key == *key) break;
     }
@@ -385,7 +385,7 @@ Result<ItemsByDirective> sort_by_directive(const Value& change, std::string_view
     if (directive.missing()) {
       sorted.plain.push_back(item);
     } else if (directive.text() == "delete") {
-      auto key = item_key(item, merge_key);
+      auto key = strategic_item_key(item, merge_key);
       if (!key) return fail(key.error());
       sorted.deleted.insert(std::move(*key));
     } else if (directive.text() == "replace") {
@@ -412,7 +412,7 @@ Outcome StrategicMerger::merge_objects(Value list, const Value& change, const Me
   Order kept;
   std::vector<bool> keep;
   for (Value item : list) {
-    auto key = item_key(item, facts.merge_key);
+    auto key = strategic_item_key(item, facts.merge_key);
     if (!key) return fail(key.error());
     keep.push_back(!sorted->deleted.contains(*key));
     if (!keep.back()) continue;
@@ -426,7 +426,7 @@ Outcome StrategicMerger::merge_objects(Value list, const Value& change, const Me
   server = kept;
   Order wanted;
   for (const Value& item : sorted->plain) {
-    auto key = item_key(item, facts.merge_key);
+    auto key = strategic_item_key(item, facts.merge_key);
     if (!key) return fail(key.error());
     wanted.emplace(*key, wanted.size());
     const auto found = by_key.find(*key);

@@ -8,6 +8,7 @@
 #include "schema/object_shaper.h"
 #include "schema/quantity.h"
 #include "schema/type_plan.h"
+#include "sublet/base/text.h"
 #include "sublet/schema/engine.h"
 #include "sublet/schema/go_time.h"
 
@@ -80,13 +81,6 @@ std::string json_kind(const Node* node) {
       return "object";
   }
   return {};
-}
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\n\v\f\r";
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 class Conformer {
@@ -260,13 +254,13 @@ class Conformer {
       Value::of(&shaper_.arena(), node).append_json(literal);
       text = literal;
     }
-    const std::string_view trimmed = trim(text);
+    const std::string_view amount = trimmed(text);
     std::string canonical;
     bool changed = false;
-    const QuantityFault fault = canonicalize_quantity(trimmed, canonical, changed);
+    const QuantityFault fault = canonicalize_quantity(amount, canonical, changed);
     if (fault != QuantityFault::none) return complain(std::string(quantity_fault_message(fault)));
-    if (!changed && node->kind == NodeKind::string && trimmed.size() == text.size()) return true;
-    return set_text(node, changed ? std::string_view(canonical) : trimmed);
+    if (!changed && node->kind == NodeKind::string && amount.size() == text.size()) return true;
+    return set_text(node, changed ? std::string_view(canonical) : amount);
   }
 
   bool time(Node* node, TimeLayout layout, const Step* at) {

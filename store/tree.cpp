@@ -144,14 +144,14 @@ Grown put_below(const Node& node, ObjectPtr&& object, ObjectPtr& replaced) {
 }
 
 template <class Slot>
-NodePtr join(const Node& left, const Node& right) {
+NodePtr joined_nodes(const Node& left, const Node& right) {
   Slot added[kFanOut];
   for (std::size_t i = 0; i < right.size; ++i) added[i] = slots<Slot>(right)[i];
   const Edit<Slot> edit{slots<Slot>(left), left.size, left.size, 0, added, right.size};
   return build(edit, 0, edit.size());
 }
-NodePtr join(const Node& left, const Node& right) {
-  return left.leaf ? join<ObjectPtr>(left, right) : join<Branch>(left, right);
+NodePtr joined_nodes(const Node& left, const Node& right) {
+  return left.leaf ? joined_nodes<ObjectPtr>(left, right) : joined_nodes<Branch>(left, right);
 }
 
 /// `node` with child `at` replaced by `child` (which may be empty or too small); null when nothing is left.
@@ -165,7 +165,7 @@ NodePtr with_shrunk_child(const Node& node, std::size_t at, NodePtr child) {
     const bool from_left = at > 0;
     const Node& neighbour = *slot[from_left ? at - 1 : at + 1].child;
     if (child->size + neighbour.size <= kJoined) {
-      Branch added = branch_to(from_left ? join(neighbour, *child) : join(*child, neighbour));
+      Branch added = branch_to(from_left ? joined_nodes(neighbour, *child) : joined_nodes(*child, neighbour));
       return build(Edit<Branch>{slot, node.size, from_left ? at - 1 : at, 2, &added, 1}, 0, node.size - 1u);
     }
   }

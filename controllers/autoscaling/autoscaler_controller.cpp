@@ -4,13 +4,13 @@
 #include <map>
 
 #include "controllers/autoscaling/autoscaler_pass.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/base/log.h"
 #include "sublet/controllers/controllers.h"
 
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kPods{"", "v1", "pods"};
 constexpr std::chrono::seconds kPeriod{15};
 
 class AutoscalerController final : public Controller {

@@ -16,13 +16,13 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 // Upstream's --cluster-signing-duration: nobody can take a signed certificate back, so it is a month here, not a year.
-constexpr seconds kLongest = hours(24 * 30), kShortest = minutes(10);
+constexpr seconds kLongestCertificate = hours(24 * 30), kShortestCertificate = minutes(10);
 constexpr minutes kBackdated{5};  // for clocks that are behind
 constexpr hours kShort{8};        // what lives shorter is not cut by that
 
 seconds lifetime_of(const Value& request) {
   const auto asked = request["spec"]["expirationSeconds"];
-  return asked ? std::clamp(seconds(asked.integer()), kShortest, kLongest) : kLongest;
+  return asked ? std::clamp(seconds(asked.integer()), kShortestCertificate, kLongestCertificate) : kLongestCertificate;
 }
 
 class CertificateSigningController final : public Controller {

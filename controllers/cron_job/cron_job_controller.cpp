@@ -10,6 +10,7 @@
 #include "controllers/pods/pod_control.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 
 namespace sublet::controllers {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kCronJobs{"batch", "v1", "cronjobs"}, kJobs{"batch", "v1", "jobs"};
+const kube::Resource kCronJobs{"batch", "v1", "cronjobs"};
 const KindFacts kCronJob{"batch/v1", "CronJob", kCronJobs};
 constexpr std::string_view kScheduledAt = "batch.kubernetes.io/cronjob-scheduled-timestamp",
                            kScheduleChanged = "schedule/";  // key: another schedule, which begins with its next time

@@ -10,6 +10,7 @@
 #include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 
@@ -20,13 +21,13 @@ using schema::Document;
 using schema::Value;
 
 const KindFacts kDaemonSetKind{"apps/v1", "DaemonSet", {"apps", "v1", "daemonsets"}};
-const kube::Resource kPods{"", "v1", "pods"}, kNodes{"", "v1", "nodes"};
 constexpr std::string_view kTemplateGeneration = "deprecated.daemonset.template.generation";
-constexpr std::size_t kBurst = 250;  // pods that one step makes or removes at most
+constexpr std::size_t kBurstDaemonPods = 250;  // pods that one step makes or removes at most
 constexpr std::chrono::milliseconds kFirstWait{1000}, kLongestWait{900'000};
 
-std::string name_of(const Value& object) { return object["metadata"]["name"].string(); }
-std::string hash_of(const Value& revision) { return revision["metadata"]["labels"][kDaemonHashLabel].string(); }
+std::string revision_hash_of(const Value& revision) {
+  return revision["metadata"]["labels"][kDaemonHashLabel].string();
+}
 
 /// Pods that fail again and again on a node are replaced ever more slowly.
 class FailureWaits {
@@ -93,7 +94,7 @@ class DaemonSetController final : public Controller {
     auto history = find_history(set, claimant);
     if (!history) return fail(history.error());
     DaemonWish wish;
-    wish.hash = hash_of(history->current.root());
+    wish.hash = revision_hash_of(history->current.root());
     wish.generation = set["metadata"]["annotations"][kTemplateGeneration].string();
     wish.surges = update_limits(set.root(), 1).surge > 0;
     wish.min_ready = std::chrono::seconds(set["spec"]["minReadySeconds"].integer());
@@ -144,12 +145,11 @@ class DaemonSetController final : public Controller {
     equal.pop_back();
     if (equal.empty()) return kept;
     auto patch = Document::object();
-    patch.root().object("metadata").object("labels").put(kDaemonHashLabel, hash_of(kept.root()));
+    patch.root().object("metadata").object("labels").put(kDaemonHashLabel, revision_hash_of(kept.root()));
     for (const auto& object : pods_.owned_by(claimant.owner.uid)) {
-      if (Pod(object).label(kDaemonHashLabel) == hash_of(kept.root())) continue;
-      if (auto patched =
-              settled(context_.client().patch(kPods, claimant.owner.namespace_name, controllers::name_of(*object),
-                                              kube::PatchType::merge, patch.to_json()));
+      if (Pod(object).label(kDaemonHashLabel) == revision_hash_of(kept.root())) continue;
+      if (auto patched = settled(context_.client().patch(kPods, claimant.owner.namespace_name, name_of(*object),
+                                                         kube::PatchType::merge, patch.to_json()));
           !patched)
         return fail(patched.error());
     }
@@ -181,7 +181,7 @@ class DaemonSetController final : public Controller {
     auto too_many = static_cast<std::int64_t>(history.old.size()) - set["spec"]["revisionHistoryLimit"].integer();
     for (const auto& revision : history.old) {
       if (too_many <= 0) break;
-      const auto hash = hash_of(revision.root());
+      const auto hash = revision_hash_of(revision.root());
       const auto pods = pods_of(pods_.owned_by(claimant.owner.uid));
       if (std::any_of(pods.begin(), pods.end(), [&](const Pod& pod) { return pod.label(kDaemonHashLabel) == hash; }))
         continue;
@@ -201,7 +201,7 @@ class DaemonSetController final : public Controller {
     add_daemon_tolerations(spec.root());
     DaemonNodes nodes;
     for (const auto& node : nodes_.list())
-      nodes[std::string(controllers::name_of(*node))].fit = node_fit(spec.root(), document_of(*node).root());
+      nodes[std::string(name_of(*node))].fit = node_fit(spec.root(), document_of(*node).root());
     auto claimed = claim(context_.client(), kPods, claimant, claim_candidates(pods_, claimant.owner));
     if (claimed.error) return fail(*claimed.error);
     for (auto& pod : pods_of(claimed.objects)) {
@@ -246,8 +246,8 @@ class DaemonSetController final : public Controller {
   }
 
   Outcome carry_out(const Value& set, const ObjectRef& owner, const DaemonWish& wish, DaemonPlan& plan) {
-    plan.nodes_to_fill.resize(std::min(plan.nodes_to_fill.size(), kBurst));
-    plan.pods_to_remove.resize(std::min(plan.pods_to_remove.size(), kBurst));
+    plan.nodes_to_fill.resize(std::min(plan.nodes_to_fill.size(), kBurstDaemonPods));
+    plan.pods_to_remove.resize(std::min(plan.pods_to_remove.size(), kBurstDaemonPods));
     const auto pod_template = daemon_template(set, wish);
     const auto created = pod_control_.create(owner, static_cast<int>(plan.nodes_to_fill.size()), [&](int i) {
       auto pod = pod_from_template(pod_template.root(), owner);

@@ -2,12 +2,12 @@
 
 #include "controllers/deployment/rollout.h"
 #include "controllers/pods/owner_wake.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kPods{"", "v1", "pods"};
 constexpr std::string_view kRecreate = "\"Recreate\"";
 
 class DeploymentController final : public Controller {

@@ -11,12 +11,12 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::string_view kProgressing = "Progressing", kAvailable = "Available", kFailure = "ReplicaFailure";
-constexpr std::string_view kDone = "NewReplicaSetAvailable", kTimedOut = "ProgressDeadlineExceeded";
+constexpr std::string_view kAvailable = "Available";
+constexpr std::string_view kDone = "NewReplicaSetAvailable";
 // Times in conditions are whole seconds: looking a little late shows what looking on time would not.
 constexpr std::chrono::seconds kSkew{1};
 
-std::int64_t sum_of(const std::vector<SetPtr>& sets, std::string_view part, std::string_view field) {
+std::int64_t sum_of_field(const std::vector<SetPtr>& sets, std::string_view part, std::string_view field) {
   std::int64_t sum = 0;
   for (const auto& set : sets) sum += (*set)[part][field].integer();
   return sum;
@@ -54,7 +54,7 @@ std::chrono::seconds deadline_of(const Value& deployment) {
 
 bool is_late(const Value& deployment, const Value& condition, WallTime now) {
   if (!condition || condition["reason"].text() == kDone) return false;
-  if (condition["reason"].text() == kTimedOut) return true;
+  if (condition["reason"].text() == kProgressDeadlineExceeded) return true;
   const auto from = parse_time(condition["lastUpdateTime"].text());
   return from && *from + deadline_of(deployment) < now;
 }
@@ -81,23 +81,25 @@ void judge_progress(const Value& deployment, const SetsOf& sets, Value status, W
                  now);
   else if (is_late(deployment, find_condition(status["conditions"], kProgressing), now))
     put_deployment_condition(
-        status, {kProgressing, "False", kTimedOut, subject(deployment, sets) + " has timed out progressing."}, now);
+        status,
+        {kProgressing, "False", kProgressDeadlineExceeded, subject(deployment, sets) + " has timed out progressing."},
+        now);
 }
 
 Value failure_of(const SetsOf& sets) {
   if (sets.fresh)
-    if (auto failure = find_condition((*sets.fresh)["status"]["conditions"], kFailure)) return failure;
+    if (auto failure = find_condition((*sets.fresh)["status"]["conditions"], kReplicaFailure)) return failure;
   for (const auto& set : sets.all())
-    if (auto failure = find_condition((*set)["status"]["conditions"], kFailure)) return failure;
+    if (auto failure = find_condition((*set)["status"]["conditions"], kReplicaFailure)) return failure;
   return {};
 }
 
 void take_failure(const SetsOf& sets, Value status, WallTime now) {
   const auto failure = failure_of(sets);
-  if (!failure) return erase_condition(status, kFailure);
+  if (!failure) return erase_condition(status, kReplicaFailure);
   const auto text = failure["status"].string(), reason = failure["reason"].string();
-  if (!put_deployment_condition(status, {kFailure, text, reason, failure["message"].string()}, now)) return;
-  auto condition = find_condition(status["conditions"], kFailure);
+  if (!put_deployment_condition(status, {kReplicaFailure, text, reason, failure["message"].string()}, now)) return;
+  auto condition = find_condition(status["conditions"], kReplicaFailure);
   condition.put("lastUpdateTime", failure["lastTransitionTime"]);
   condition.put("lastTransitionTime", failure["lastTransitionTime"]);
 }
@@ -135,15 +137,16 @@ bool put_deployment_condition(Value status, const Condition& condition, WallTime
 Document deployment_status(const Value& deployment, const SetsOf& sets, WallTime now) {
   const auto all = sets.all();
   const auto size = rollout_size(deployment);
-  const auto available = sum_of(all, "status", "availableReplicas");
+  const auto available = sum_of_field(all, "status", "availableReplicas");
   auto document = Document::object();
   auto status = document.root();
   put_count(status, "observedGeneration", deployment["metadata"]["generation"].integer());
-  put_count(status, "replicas", sum_of(all, "status", "replicas"));
+  put_count(status, "replicas", sum_of_field(all, "status", "replicas"));
   put_count(status, "updatedReplicas", sets.fresh ? (*sets.fresh)["status"]["replicas"].integer() : 0);
-  put_count(status, "readyReplicas", sum_of(all, "status", "readyReplicas"));
+  put_count(status, "readyReplicas", sum_of_field(all, "status", "readyReplicas"));
   put_count(status, "availableReplicas", available);
-  put_count(status, "unavailableReplicas", std::max<std::int64_t>(0, sum_of(all, "spec", "replicas") - available));
+  put_count(status, "unavailableReplicas",
+            std::max<std::int64_t>(0, sum_of_field(all, "spec", "replicas") - available));
   if (const auto count = terminating(all)) status.put("terminatingReplicas", *count);
   for (auto field : {"conditions", "collisionCount"})
     if (auto value = deployment["status"][field]) status.put(field, value);
@@ -178,7 +181,8 @@ std::optional<std::chrono::milliseconds> next_progress_check(const Value& deploy
                                                              WallTime now) {
   const auto condition = find_condition(status["conditions"], kProgressing);
   if (!has_progress_deadline(deployment) || !condition || is_complete(deployment, status)) return std::nullopt;
-  if (condition["reason"].text() == kTimedOut || condition["reason"].text() == kDone) return std::nullopt;
+  if (condition["reason"].text() == kProgressDeadlineExceeded || condition["reason"].text() == kDone)
+    return std::nullopt;
   const auto from = parse_time(condition["lastUpdateTime"].text());
   if (!from) return std::nullopt;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*from + deadline_of(deployment) - now);

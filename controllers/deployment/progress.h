@@ -15,6 +15,9 @@
 
 namespace sublet::controllers {
 
+inline constexpr std::string_view kProgressing = "Progressing",  // condition
+    kProgressDeadlineExceeded = "ProgressDeadlineExceeded";      // its reason
+
 using SetPtr = std::shared_ptr<schema::Document>;
 
 /// A Deployment's ReplicaSets: the one of the current template (null when there is none yet) and the others.

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "controllers/pods/object_ref.h"
+
 namespace sublet::controllers {
 namespace {
 
@@ -18,7 +20,6 @@ constexpr std::string_view kNotCopied[] = {"kubectl.kubernetes.io/last-applied-c
                                            kRollbackTo};
 constexpr std::string_view kSafe = "bcdfghjklmnpqrstvwxz2456789";
 constexpr std::size_t kHistoryMax = 2000;  // characters
-constexpr std::size_t kNameMax = 253;
 
 bool is_copied(std::string_view annotation) {
   return std::find(std::begin(kNotCopied), std::end(kNotCopied), annotation) == std::end(kNotCopied);
@@ -71,7 +72,7 @@ std::string template_hash(const Value& pod_template, std::optional<std::int64_t>
 }
 
 std::string set_name(std::string_view deployment, std::string_view hash) {
-  return std::string(deployment.substr(0, kNameMax - 1 - hash.size())).append("-").append(hash);
+  return std::string(deployment.substr(0, kObjectNameMax - 1 - hash.size())).append("-").append(hash);
 }
 
 bool same_template(const Value& a, const Value& b) { return without_hash(a).root().equals(without_hash(b).root()); }

@@ -21,12 +21,10 @@ const kube::Resource kReplicaSetResource{"apps", "v1", "replicasets"};
 
 namespace {
 
-constexpr std::string_view kProgressing = "Progressing";
 constexpr std::string_view kPaused = "DeploymentPaused", kResumed = "DeploymentResumed";
-constexpr std::string_view kTimedOut = "ProgressDeadlineExceeded", kCreateError = "ReplicaSetCreateError";
+constexpr std::string_view kCreateError = "ReplicaSetCreateError";
 
 int replicas_of(const Value& set) { return static_cast<int>(set["spec"]["replicas"].integer(1)); }
-std::string name_of(const Value& object) { return object["metadata"]["name"].string(); }
 
 /// The number in an annotation; nullopt when there is none that is one.
 std::optional<int> noted(const Value& set, std::string_view annotation) {
@@ -40,7 +38,7 @@ std::optional<int> noted(const Value& set, std::string_view annotation) {
   return static_cast<int>(number);
 }
 
-SetSize size_of(const Value& set) {
+SetSize set_size_of(const Value& set) {
   return {replicas_of(set), static_cast<int>(set["status"]["availableReplicas"].integer()), noted(set, kMaxReplicas),
           set["metadata"]["creationTimestamp"].string(), name_of(set)};
 }
@@ -149,7 +147,7 @@ Outcome Rollout::claim_sets() {
   if (claimed.error) return fail(*claimed.error);
   for (const auto& object : claimed.objects) {
     // What was adopted a moment ago has changed by it.
-    const auto fresh = listers_.sets.get(namespace_of(*object), controllers::name_of(*object));
+    const auto fresh = listers_.sets.get(namespace_of(*object), name_of(*object));
     if (fresh && fresh->index.uid == object->index.uid)
       claimed_.push_back(std::make_shared<Document>(document_of(*fresh)));
   }
@@ -161,7 +159,7 @@ Outcome Rollout::claim_sets() {
 Outcome Rollout::note_pause() {
   if (!has_progress_deadline(deployment())) return {};
   const auto condition = find_condition(deployment()["status"]["conditions"], kProgressing);
-  if (condition["reason"].text() == kTimedOut) return {};
+  if (condition["reason"].text() == kProgressDeadlineExceeded) return {};
   const bool paused = deployment()["spec"]["paused"].boolean(), said = condition["reason"].text() == kPaused;
   if (paused == said) return {};
   put_deployment_condition(status(),
@@ -286,7 +284,7 @@ Outcome Rollout::scale_all() {
   if (!size.rolling) return {};
   auto active = with_pods(sets_.all());
   std::vector<SetSize> before;
-  for (const auto& set : active) before.push_back(size_of(set->root()));
+  for (const auto& set : active) before.push_back(set_size_of(set->root()));
   const auto after = proportional_sizes(size, before);
   for (std::size_t i = 0; i < active.size(); ++i)
     if (auto scaled = scale(active[i], after[i], true); !scaled) return fail(scaled.error());
@@ -325,8 +323,8 @@ Outcome Rollout::roll() {
   auto old = with_pods(sets_.old);
   std::sort(old.begin(), old.end(), older);
   std::vector<SetSize> before;
-  for (const auto& set : old) before.push_back(size_of(set->root()));
-  const auto after = old_set_sizes(size, before, size_of(sets_.fresh->root()));
+  for (const auto& set : old) before.push_back(set_size_of(set->root()));
+  const auto after = old_set_sizes(size, before, set_size_of(sets_.fresh->root()));
   bool any = false;
   for (std::size_t i = 0; i < old.size(); ++i) {
     auto less = scale(old[i], after[i]);

@@ -29,7 +29,7 @@ int share(const RolloutSize& size, const SetSize& set) {
   return rounded(now) - set.replicas;
 }
 
-int sum_of(const std::vector<SetSize>& sets, int SetSize::*member) {
+int sum_of_member(const std::vector<SetSize>& sets, int SetSize::*member) {
   return std::accumulate(sets.begin(), sets.end(), 0, [&](int sum, const SetSize& set) { return sum + set.*member; });
 }
 
@@ -85,7 +85,7 @@ std::vector<int> proportional_sizes(const RolloutSize& size, const std::vector<S
   std::vector<int> sizes;
   for (const auto& set : sets) sizes.push_back(set.replicas);
   const int allowed = size.replicas > 0 ? size.replicas + size.surge : 0;
-  const int to_add = allowed - sum_of(sets, &SetSize::replicas);
+  const int to_add = allowed - sum_of_member(sets, &SetSize::replicas);
   if (to_add == 0 || sets.empty()) return sizes;
   int added = 0;
   const auto order = by_size(sets, to_add > 0);
@@ -106,7 +106,7 @@ std::vector<int> old_set_sizes(const RolloutSize& size, const std::vector<SetSiz
   for (const auto& set : old_sets) sizes.push_back(set.replicas);
   const int needed = size.replicas - size.unavailable;
   const int missing_new = new_set.replicas - new_set.available;
-  const int too_many = sum_of(old_sets, &SetSize::replicas) + new_set.replicas - needed - missing_new;
+  const int too_many = sum_of_member(old_sets, &SetSize::replicas) + new_set.replicas - needed - missing_new;
   if (too_many <= 0) return sizes;
   int removed = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -114,7 +114,7 @@ std::vector<int> old_set_sizes(const RolloutSize& size, const std::vector<SetSiz
     sizes[i] -= part;
     removed += part;
   }
-  int spare = sum_of(old_sets, &SetSize::available) + new_set.available - needed;
+  int spare = sum_of_member(old_sets, &SetSize::available) + new_set.available - needed;
   for (auto& left : sizes) {
     const int part = std::clamp(spare, 0, left);
     left -= part;

@@ -17,8 +17,8 @@ std::map<std::string, std::string> texts_of(const Value& object) {
   return all;
 }
 
-bool put_condition(Value status, std::string_view value, std::string_view reason, const std::string& message,
-                   std::int64_t generation, WallTime now) {
+bool put_allowed_condition(Value status, std::string_view value, std::string_view reason, const std::string& message,
+                           std::int64_t generation, WallTime now) {
   Value found;
   for (Value condition : status["conditions"])
     if (condition["type"].text() == kAllowed) found = condition;
@@ -111,15 +111,15 @@ bool put_status(Value budget, const BudgetStatus& wanted, WallTime now) {
     for (const auto& [pod, since] : disrupted) status.object("disruptedPods").put(pod, since);
   }
   const bool some = wanted.allowed > 0;
-  changed |=
-      put_condition(status, some ? "True" : "False", some ? "SufficientPods" : "InsufficientPods", "", generation, now);
+  changed |= put_allowed_condition(status, some ? "True" : "False", some ? "SufficientPods" : "InsufficientPods", "",
+                                   generation, now);
   return changed;
 }
 
 bool put_failure(Value budget, const std::string& why, WallTime now) {
   auto status = budget.object("status");
   bool changed = put_number(status, "disruptionsAllowed", 0);
-  changed |= put_condition(status, "False", "SyncFailed", why, status["observedGeneration"].integer(), now);
+  changed |= put_allowed_condition(status, "False", "SyncFailed", why, status["observedGeneration"].integer(), now);
   return changed;
 }
 

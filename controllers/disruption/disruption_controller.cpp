@@ -6,8 +6,10 @@
 
 #include "controllers/disruption/budget.h"
 #include "controllers/pods/object_ref.h"
+#include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"
@@ -19,10 +21,10 @@ using schema::Document;
 using schema::Value;
 using std::chrono::milliseconds;
 
-const kube::Resource kBudgets{"policy", "v1", "poddisruptionbudgets"}, kPods{"", "v1", "pods"},
-    kReplicaSets{"apps", "v1", "replicasets"}, kDeployments{"apps", "v1", "deployments"};
-const KindFacts kBudget{"policy/v1", "PodDisruptionBudget", kBudgets}, kPod{"v1", "Pod", kPods};
-constexpr std::string_view kStale = "pod/", kTarget = "DisruptionTarget";
+const kube::Resource kBudgets{"policy", "v1", "poddisruptionbudgets"}, kReplicaSets{"apps", "v1", "replicasets"},
+    kDeployments{"apps", "v1", "deployments"};
+const KindFacts kBudget{"policy/v1", "PodDisruptionBudget", kBudgets};
+constexpr std::string_view kStale = "pod/";
 
 /// Who wants how many pods.
 struct Scale {
@@ -60,7 +62,8 @@ class DisruptionController final : public Controller {
         if (state)
           for (const auto& budget : budgets_.selecting(namespace_of(*state), state->index))
             context_.enqueue(key_of(*budget));
-      if (change.after && raw_of(*change.after, {"status", "conditions"}).find(kTarget) != std::string_view::npos)
+      if (change.after &&
+          raw_of(*change.after, {"status", "conditions"}).find(kDisruptionTarget) != std::string_view::npos)
         context_.enqueue(std::string(kStale) + key_of(*change.after));
     });
   }
@@ -184,7 +187,7 @@ class DisruptionController final : public Controller {
   void say_not_deleted(const std::string& namespace_name, const std::string& name) {
     if (const auto pod = pods_.get(namespace_name, name))
       context_.events().warning(
-          ref_of(kPod, *pod), "NotDeleted",
+          ref_of(kPodKind, *pod), "NotDeleted",
           "Pod was expected by PDB " + namespace_name + "/" + namespace_name + " to be deleted but it wasn't");
   }
 
@@ -192,7 +195,7 @@ class DisruptionController final : public Controller {
     const auto stored = pods_.get(parts.namespace_name, parts.name);
     if (!stored) return {};
     const Pod pod(stored);
-    const auto condition = pod.condition(kTarget);
+    const auto condition = pod.condition(kDisruptionTarget);
     if (pod.ending() || pod.terminal() || condition["status"].text() != "True" ||
         condition["reason"].text() == "TerminationByKubelet")
       return {};
@@ -204,7 +207,7 @@ class DisruptionController final : public Controller {
     }
     auto changed = document_of(*stored);
     for (Value entry : changed["status"]["conditions"]) {
-      if (entry["type"].text() != kTarget) continue;
+      if (entry["type"].text() != kDisruptionTarget) continue;
       entry.put("status", "False");
       entry.put("lastTransitionTime", format_time(now));
       entry.erase("reason");

@@ -6,12 +6,11 @@
 #include "controllers/endpoints/pod_endpoint.h"
 #include "controllers/endpoints/slice_plan.h"
 #include "controllers/endpoints/slice_writer.h"
+#include "controllers/runtime/kinds.h"
 
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kPods{"", "v1", "pods"}, kServices{"", "v1", "services"}, kNodes{"", "v1", "nodes"},
-    kSlices{"discovery.k8s.io", "v1", "endpointslices"};
 constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
 
 class EndpointSliceController final : public Controller {
@@ -21,14 +20,14 @@ class EndpointSliceController final : public Controller {
         services_(context.lister(kServices, {By::map_selector})),
         pods_(context.lister(kPods, {By::label, By::node})),
         nodes_(context.lister(kNodes)),
-        slices_(context.lister(kSlices, {By::label})) {}
+        slices_(context.lister(kEndpointSlices, {By::label})) {}
 
   void start() override {
     context_.on_change(kServices, [this](const Change& change) { context_.enqueue(key_of(change.object())); });
     context_.on_change(kPods, [this](const Change& change) {
       if (concerns_endpoints(change)) enqueue_services_of(context_, services_, change);
     });
-    context_.on_change(kSlices, [this](const Change& change) {
+    context_.on_change(kEndpointSlices, [this](const Change& change) {
       if (!change.before) return;  // additions are ours
       enqueue_service_of_slice(context_, *change.before, kSliceController);
       if (change.after) enqueue_service_of_slice(context_, *change.after, kSliceController);

@@ -3,12 +3,10 @@
 #include "controllers/endpoints/mirrored_slices.h"
 #include "controllers/endpoints/pod_endpoint.h"
 #include "controllers/endpoints/slice_writer.h"
+#include "controllers/runtime/kinds.h"
 
 namespace sublet::controllers {
 namespace {
-
-const kube::Resource kServices{"", "v1", "services"}, kEndpoints{"", "v1", "endpoints"},
-    kSlices{"discovery.k8s.io", "v1", "endpointslices"};
 
 class EndpointSliceMirroringController final : public Controller {
  public:
@@ -16,12 +14,12 @@ class EndpointSliceMirroringController final : public Controller {
       : context_(context),
         services_(context.lister(kServices)),
         endpoints_(context.lister(kEndpoints)),
-        slices_(context.lister(kSlices, {By::label})) {}
+        slices_(context.lister(kEndpointSlices, {By::label})) {}
 
   void start() override {
     for (const auto& resource : {kServices, kEndpoints})
       context_.on_change(resource, [this](const Change& change) { context_.enqueue(key_of(change.object())); });
-    context_.on_change(kSlices, [this](const Change& change) {
+    context_.on_change(kEndpointSlices, [this](const Change& change) {
       if (!change.before) return;  // additions are ours
       enqueue_service_of_slice(context_, *change.before, kMirroringController);
       if (change.after) enqueue_service_of_slice(context_, *change.after, kMirroringController);

@@ -4,6 +4,7 @@
 #include "controllers/endpoints/slice_plan.h"
 #include "controllers/endpoints/subsets.h"
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
@@ -12,20 +13,20 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kPods{"", "v1", "pods"}, kServices{"", "v1", "services"}, kEndpoints{"", "v1", "endpoints"};
-constexpr std::string_view kManagedBy = "endpoints.kubernetes.io/managed-by", kManager = "endpoint-controller",
+constexpr std::string_view kEndpointsManagedBy = "endpoints.kubernetes.io/managed-by",
+                           kEndpointsManager = "endpoint-controller",
                            kOverCapacity = "endpoints.kubernetes.io/over-capacity",
                            kLeader = "control-plane.alpha.kubernetes.io/leader";
 
 /// The API server's own, which the controller of that Service keeps.
 bool is_kubernetes(const KeyParts& key) { return key.namespace_name == "default" && key.name == "kubernetes"; }
 
-Document labels_for(const Value& service) {
+Document endpoints_labels(const Value& service) {
   auto labels = Document::object();
   for (Value label : service["metadata"]["labels"]) labels.root().put(label.key(), label.text());
   labels.root().erase(kHeadlessLabel);
   if (is_headless(service)) labels.root().put(kHeadlessLabel, "");
-  labels.root().put(kManagedBy, kManager);
+  labels.root().put(kEndpointsManagedBy, kEndpointsManager);
   return labels;
 }
 
@@ -75,7 +76,7 @@ class EndpointsController final : public Controller {
     auto current = stored ? document_of(*stored) : Document::object();
     auto subsets = make_subsets(service, pods);
     const bool over = truncate_subsets(subsets.root());
-    const auto labels = labels_for(service);
+    const auto labels = endpoints_labels(service);
     const bool says_over = current["metadata"]["annotations"].has(kOverCapacity);
     if (stored && over == says_over && same_list(current["subsets"], subsets.root()) &&
         current["metadata"]["labels"].equals(labels.root()))

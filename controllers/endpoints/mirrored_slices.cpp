@@ -10,7 +10,7 @@ using schema::Value;
 
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-Document make_ports(const Value& subset) {
+Document mirrored_ports(const Value& subset) {
   Document ports;
   ports.root().make_array();
   for (Value port : subset["ports"]) {
@@ -23,7 +23,7 @@ Document make_ports(const Value& subset) {
   return ports;
 }
 
-Document make_slice(const Value& endpoints, std::string_view family, const Value& ports) {
+Document make_mirrored_slice(const Value& endpoints, std::string_view family, const Value& ports) {
   auto made = Document::object();
   auto root = made.root();
   auto metadata = root.object("metadata");
@@ -59,14 +59,14 @@ void add_endpoint(Value slice, const Value& address, bool ready) {
     if (const auto value = address[member]; value) endpoint.put(member, value);
 }
 
-using Wanted = std::map<std::string, Document>;  // by family and ports
+using MirroredSlices = std::map<std::string, Document>;  // by family and ports
 
-std::string group_of(std::string_view family, const Value& ports) {
+std::string port_group_of(std::string_view family, const Value& ports) {
   return std::string(family) + ' ' + ports_identity(ports);
 }
 
-void add_subset(Wanted& wanted, int& skipped, const Value& endpoints, const Value& subset) {
-  const auto ports = make_ports(subset);
+void add_subset(MirroredSlices& wanted, int& skipped, const Value& endpoints, const Value& subset) {
+  const auto ports = mirrored_ports(subset);
   std::size_t added = 0;
   for (const bool ready : {true, false})
     for (Value address : subset[ready ? "addresses" : "notReadyAddresses"]) {
@@ -75,8 +75,8 @@ void add_subset(Wanted& wanted, int& skipped, const Value& endpoints, const Valu
         continue;
       }
       const auto family = address["ip"].text().find(':') == std::string_view::npos ? "IPv4" : "IPv6";
-      auto [slice, fresh] = wanted.try_emplace(group_of(family, ports.root()));
-      if (fresh) slice->second = make_slice(endpoints, family, ports.root());
+      auto [slice, fresh] = wanted.try_emplace(port_group_of(family, ports.root()));
+      if (fresh) slice->second = make_mirrored_slice(endpoints, family, ports.root());
       add_endpoint(slice->second.root(), address, ready);
     }
 }
@@ -100,11 +100,11 @@ bool may_be_mirrored(const Value& endpoints) {
 
 MirrorPlan plan_mirror(const Value& endpoints, const std::vector<Document>& slices) {
   MirrorPlan plan;
-  Wanted wanted;
+  MirroredSlices wanted;
   for (Value subset : endpoints["subsets"]) add_subset(wanted, plan.skipped, endpoints, subset);
   for (const auto& slice : slices) {
     const auto name = slice["metadata"]["name"].string();
-    const auto found = wanted.find(group_of(slice["addressType"].text(), slice["ports"]));
+    const auto found = wanted.find(port_group_of(slice["addressType"].text(), slice["ports"]));
     if (found == wanted.end()) {
       plan.slices.removals.push_back(name);
       continue;

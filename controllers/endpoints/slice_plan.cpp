@@ -4,6 +4,7 @@
 #include <map>
 
 #include "controllers/endpoints/pod_endpoint.h"
+#include "controllers/pods/object_ref.h"
 
 namespace sublet::controllers {
 namespace {
@@ -11,10 +12,8 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::size_t kNameMax = 253;
-
 /// Endpoints that a group of slices should hold, in the order in which they came.
-struct Wanted {
+struct WantedEndpoints {
   Document ports = Document();                   // an array
   std::vector<Document> endpoints = {};          // moved away once they have a place
   std::map<std::string, std::size_t> open = {};  // identity: which of them has none yet
@@ -56,7 +55,7 @@ Document make_endpoint(const Value& pod, const Value& service, const std::vector
   return made;
 }
 
-Document make_ports(const Value& pod, const Value& service) {
+Document ports_of_pod(const Value& pod, const Value& service) {
   Document ports;
   ports.root().make_array();
   for (Value service_port : service["spec"]["ports"]) {
@@ -71,12 +70,12 @@ Document make_ports(const Value& pod, const Value& service) {
   return ports;
 }
 
-std::map<std::string, Wanted> wanted_endpoints(const Value& service, const std::vector<Document>& pods,
-                                               const ZoneOf& zone_of, std::string_view family) {
-  std::map<std::string, Wanted> groups;
+std::map<std::string, WantedEndpoints> wanted_endpoints(const Value& service, const std::vector<Document>& pods,
+                                                        const ZoneOf& zone_of, std::string_view family) {
+  std::map<std::string, WantedEndpoints> groups;
   for (const auto& pod : pods) {
     if (!belongs_in_endpoints(pod.root(), true)) continue;
-    auto ports = make_ports(pod.root(), service);
+    auto ports = ports_of_pod(pod.root(), service);
     auto& group = groups[ports_identity(ports.root())];
     group.ports = std::move(ports);
     const auto addresses = addresses_of(pod.root(), family);
@@ -93,7 +92,7 @@ bool is_reserved(std::string_view label) {
 }
 
 /// The labels that the Service's slices should have. False when those of `slice` are others.
-bool labels_for(const Value& service, const Value& slice, Document& labels) {
+bool slice_labels(const Value& service, const Value& slice, Document& labels) {
   labels = Document::object();
   auto root = labels.root();
   bool same = true;
@@ -111,14 +110,14 @@ bool labels_for(const Value& service, const Value& slice, Document& labels) {
   return same && own == theirs;
 }
 
-Document make_slice(const Value& service, std::string_view family, const Value& ports) {
+Document make_service_slice(const Value& service, std::string_view family, const Value& ports) {
   auto made = Document::object();
   auto root = made.root();
   auto metadata = root.object("metadata");
   metadata.put("generateName", slice_name_prefix(service["metadata"]["name"].text()));
   metadata.put("namespace", service["metadata"]["namespace"].text());
   Document labels;
-  labels_for(service, {}, labels);
+  slice_labels(service, {}, labels);
   metadata.put("labels", labels.root());
   auto owner = metadata.array("ownerReferences").push_object();
   owner.put("apiVersion", "v1");
@@ -144,11 +143,11 @@ struct Draft {
   Document slice;
   enum class Fate { same, changed, gone } fate = Fate::same;
   std::size_t size() const { return slice["endpoints"].size(); }
-  void take(Wanted& wanted, std::map<std::string, std::size_t>::iterator which) {
+  void take(WantedEndpoints& wanted, std::map<std::string, std::size_t>::iterator which) {
     slice.root().array("endpoints").push(wanted.endpoints[which->second].root());
     wanted.open.erase(which);
   }
-  void fill(Wanted& wanted, std::size_t max) {
+  void fill(WantedEndpoints& wanted, std::size_t max) {
     std::map<std::size_t, std::string> in_order;
     for (const auto& [identity, index] : wanted.open) in_order.emplace(index, identity);
     for (const auto& [index, identity] : in_order) {
@@ -159,7 +158,7 @@ struct Draft {
 };
 
 /// What is no longer wanted goes from the slice, what is wanted is brought up to date.
-void keep_wanted(Draft& draft, Wanted& wanted, const Value& service) {
+void keep_wanted(Draft& draft, WantedEndpoints& wanted, const Value& service) {
   const auto old = Document::copy_of(draft.slice["endpoints"]);
   auto endpoints = draft.slice.root().array("endpoints");
   endpoints.clear();
@@ -174,7 +173,7 @@ void keep_wanted(Draft& draft, Wanted& wanted, const Value& service) {
     draft.take(wanted, found);
   }
   Document labels;
-  const bool same_labels = labels_for(service, draft.slice.root(), labels);
+  const bool same_labels = slice_labels(service, draft.slice.root(), labels);
   if (!changed && same_labels) return;
   draft.fate = changed && endpoints.empty() ? Draft::Fate::gone : Draft::Fate::changed;
   draft.slice["metadata"].put("labels", labels.root());
@@ -189,7 +188,7 @@ Draft* best_fit(std::vector<Draft>& drafts, std::size_t count, std::size_t max) 
   return best;
 }
 
-void plan_group(SlicePlan& plan, const Value& service, std::string_view family, Wanted& wanted,
+void plan_group(SlicePlan& plan, const Value& service, std::string_view family, WantedEndpoints& wanted,
                 const std::vector<const Document*>& slices, std::size_t max) {
   std::vector<Draft> drafts;
   for (const auto* slice : slices) {
@@ -207,7 +206,7 @@ void plan_group(SlicePlan& plan, const Value& service, std::string_view family, 
       draft->fill(wanted, max);
     }
   while (!wanted.open.empty()) {
-    Draft fresh{make_slice(service, family, wanted.ports.root())};
+    Draft fresh{make_service_slice(service, family, wanted.ports.root())};
     fresh.fill(wanted, max);
     plan.creates.push_back(std::move(fresh.slice));
   }
@@ -219,7 +218,7 @@ void plan_group(SlicePlan& plan, const Value& service, std::string_view family, 
   }
 }
 
-const Document* named(const std::vector<Document>& slices, std::string_view name) {
+const Document* slice_named(const std::vector<Document>& slices, std::string_view name) {
   for (const auto& slice : slices)
     if (slice["metadata"]["name"].text() == name) return &slice;
   return nullptr;
@@ -227,7 +226,7 @@ const Document* named(const std::vector<Document>& slices, std::string_view name
 
 bool is_placeholder(const Value& slice, const Value& service) {
   Document labels;
-  return slice["endpoints"].empty() && slice["ports"].empty() && labels_for(service, slice, labels) &&
+  return slice["endpoints"].empty() && slice["ports"].empty() && slice_labels(service, slice, labels) &&
          slice["metadata"]["labels"].equals(labels.root());
 }
 
@@ -238,7 +237,7 @@ void add_placeholder(SlicePlan& plan, const Value& service, std::string_view fam
   if (slices.size() == 1 && is_placeholder(slices.front()->root(), service) &&
       is_owned_by(slices.front()->root(), service))
     return plan.removals.clear();
-  plan.creates.push_back(make_slice(service, family, {}));
+  plan.creates.push_back(make_service_slice(service, family, {}));
 }
 
 SlicePlan plan_family(const Value& service, const std::vector<Document>& pods, const ZoneOf& zone_of,
@@ -290,13 +289,13 @@ std::string ports_identity(const Value& ports) {
 }
 
 std::string slice_name_prefix(std::string_view name) {
-  return std::string(name).append(name.size() < kNameMax ? "-" : "");
+  return std::string(name).append(name.size() < kObjectNameMax ? "-" : "");
 }
 
 void reuse_slices(SlicePlan& plan, const std::vector<Document>& slices,
                   const std::function<bool(const Value& slice)>& usable) {
   std::erase_if(plan.removals, [&](const std::string& name) {
-    const auto* slice = named(slices, name);
+    const auto* slice = slice_named(slices, name);
     if (!slice || !usable(slice->root())) return false;
     const auto fitting = std::find_if(plan.creates.begin(), plan.creates.end(), [&](const Document& candidate) {
       return candidate["addressType"].text() == (*slice)["addressType"].text();

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "controllers/runtime/kinds.h"
+
 namespace sublet::controllers {
 namespace {
 
 using schema::Document;
-
-const kube::Resource kSlices{"discovery.k8s.io", "v1", "endpointslices"};
 
 std::string_view label_of(const store::Object& object, std::string_view wanted) {
   for (const auto& [label, value] : object.index.labels)
@@ -38,12 +38,14 @@ void enqueue_service_of_slice(const Context& context, const store::Object& slice
 
 Outcome write_slices(const kube::Client& client, const std::string& namespace_name, const SlicePlan& plan) {
   for (const auto& slice : plan.creates)
-    if (auto outcome = ensure_created(client, kSlices, namespace_name, slice.root()); !outcome) return outcome;
+    if (auto outcome = ensure_created(client, kEndpointSlices, namespace_name, slice.root()); !outcome) return outcome;
   for (const auto& slice : plan.updates)
-    if (auto updated = client.update(kSlices, namespace_name, slice["metadata"]["name"].text(), slice.root()); !updated)
+    if (auto updated = client.update(kEndpointSlices, namespace_name, slice["metadata"]["name"].text(), slice.root());
+        !updated)
       return fail(updated.error());
   for (const auto& name : plan.removals)
-    if (auto removed = client.remove(kSlices, namespace_name, name); !removed && !removed.error().is(Reason::not_found))
+    if (auto removed = client.remove(kEndpointSlices, namespace_name, name);
+        !removed && !removed.error().is(Reason::not_found))
       return fail(removed.error());
   return {};
 }

@@ -14,17 +14,17 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-struct Port {
+struct SubsetPort {
   std::string name;
   int number = 0;
   std::string protocol, app_protocol;
-  auto operator<=>(const Port&) const = default;
+  auto operator<=>(const SubsetPort&) const = default;
 };
 
-struct Address {
+struct SubsetAddress {
   std::string ip, uid;
   Value document;
-  bool operator<(const Address& other) const { return std::tie(ip, uid) < std::tie(other.ip, other.uid); }
+  bool operator<(const SubsetAddress& other) const { return std::tie(ip, uid) < std::tie(other.ip, other.uid); }
 };
 
 std::optional<Document> make_address(const Value& pod, const Value& service) {
@@ -41,17 +41,17 @@ std::optional<Document> make_address(const Value& pod, const Value& service) {
   return made;
 }
 
-std::vector<Port> ports_of(const Value& pod, const Value& service) {
-  std::vector<Port> ports;
+std::vector<SubsetPort> ports_of(const Value& pod, const Value& service) {
+  std::vector<SubsetPort> ports;
   for (Value port : service["spec"]["ports"])
     if (auto number = find_port(pod, port))
       ports.push_back({port["name"].string(), *number, port["protocol"].string("TCP"), port["appProtocol"].string()});
   return ports;
 }
 
-using Addresses = std::map<Address, bool>;  // whether it is ready
+using SubsetAddresses = std::map<SubsetAddress, bool>;  // whether it is ready
 
-void put_ports(Value subset, const std::vector<Port>& ports) {
+void put_ports(Value subset, const std::vector<SubsetPort>& ports) {
   for (const auto& port : ports) {
     auto entry = subset.array("ports").push_object();
     if (!port.name.empty()) entry.put("name", port.name);
@@ -62,14 +62,14 @@ void put_ports(Value subset, const std::vector<Port>& ports) {
 }
 
 struct BySameAddresses {
-  bool operator()(const Addresses* a, const Addresses* b) const {
+  bool operator()(const SubsetAddresses* a, const SubsetAddresses* b) const {
     return std::lexicographical_compare(a->begin(), a->end(), b->begin(), b->end(), [](const auto& x, const auto& y) {
       return std::tie(x.first.ip, x.first.uid, x.second) < std::tie(y.first.ip, y.first.uid, y.second);
     });
   }
 };
 
-std::size_t count(const Value& subsets, std::string_view list) {
+std::size_t count_addresses(const Value& subsets, std::string_view list) {
   std::size_t total = 0;
   for (Value subset : subsets) total += subset[list].size();
   return total;
@@ -86,13 +86,13 @@ Document make_subsets(const Value& service, const std::vector<Document>& pods) {
   const bool publish_all = service["spec"]["publishNotReadyAddresses"].boolean();
   std::vector<Document> kept;
   kept.reserve(pods.size());
-  std::map<std::optional<Port>, Addresses> by_port;  // none: a headless Service without ports
+  std::map<std::optional<SubsetPort>, SubsetAddresses> by_port;  // none: a headless Service without ports
   for (const auto& pod : pods) {
     if (!belongs_in_endpoints(pod.root(), publish_all)) continue;
     auto made = make_address(pod.root(), service);
     if (!made) continue;
     kept.push_back(std::move(*made));
-    const Address address{kept.back()["ip"].string(), pod["metadata"]["uid"].string(), kept.back().root()};
+    const SubsetAddress address{kept.back()["ip"].string(), pod["metadata"]["uid"].string(), kept.back().root()};
     const bool ready = publish_all || is_ready(pod.root());
     if (service["spec"]["ports"].empty()) {
       if (is_headless(service)) by_port[std::nullopt].emplace(address, ready);
@@ -100,7 +100,7 @@ Document make_subsets(const Value& service, const std::vector<Document>& pods) {
     }
     for (auto& port : ports_of(pod.root(), service)) by_port[std::move(port)].emplace(address, ready);
   }
-  std::map<const Addresses*, std::vector<Port>, BySameAddresses> groups;
+  std::map<const SubsetAddresses*, std::vector<SubsetPort>, BySameAddresses> groups;
   for (const auto& [port, addresses] : by_port) {
     auto& ports = groups[&addresses];
     if (port) ports.push_back(*port);
@@ -118,7 +118,7 @@ Document make_subsets(const Value& service, const std::vector<Document>& pods) {
 }
 
 bool truncate_subsets(Value subsets, std::size_t capacity) {
-  const auto ready = count(subsets, "addresses"), unready = count(subsets, "notReadyAddresses");
+  const auto ready = count_addresses(subsets, "addresses"), unready = count_addresses(subsets, "notReadyAddresses");
   if (ready + unready <= capacity) return false;
   const bool cut_ready = ready > capacity;
   const auto list = cut_ready ? "addresses" : "notReadyAddresses";

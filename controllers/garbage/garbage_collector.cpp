@@ -27,18 +27,13 @@ using schema::ResourceFacts;
 using schema::Value;
 
 constexpr std::string_view kGone = "gone:", kObject = "object:";
-constexpr std::string_view kForeground = "foregroundDeletion", kOrphan = "orphan";
+constexpr std::string_view kForegroundFinalizer = "foregroundDeletion", kOrphanFinalizer = "orphan";
 constexpr std::string_view kIgnored = "events/";  // they end by themselves
 const kube::Resource kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
 
-bool has_finalizer(const store::Object& object, std::string_view wanted) {
-  kube::JsonScanner finalizers(raw_of(object, {"metadata", "finalizers"}));
-  for (std::string_view none, literal; finalizers.next(none, literal);)
-    if (kube::json_unquote(literal) == wanted) return true;
-  return false;
+bool deletes_dependents(const store::Object& object) {
+  return is_ending(object) && has_finalizer(object, kForegroundFinalizer);
 }
-
-bool deletes_dependents(const store::Object& object) { return is_ending(object) && has_finalizer(object, kForeground); }
 
 /// The kind that is stored under this key; null when the server has it no more.
 const ResourceFacts* facts_of_key(const schema::Registry& kinds, std::string_view key) {
@@ -113,8 +108,8 @@ class GarbageCollector final : public Controller {
     const auto object = context_.snapshot().get(std::string_view(key).substr(kObject.size()));
     if (!object) return {};
     if (!is_ending(*object)) return settle({object});
-    if (has_finalizer(*object, kOrphan)) return orphan_dependents(*object);
-    if (has_finalizer(*object, kForeground)) return delete_dependents(*object);
+    if (has_finalizer(*object, kOrphanFinalizer)) return orphan_dependents(*object);
+    if (has_finalizer(*object, kForegroundFinalizer)) return delete_dependents(*object);
     return {};
   }
 
@@ -139,12 +134,12 @@ class GarbageCollector final : public Controller {
   /// True for an object whose deletion waits for the collector.
   bool begin_to_wait(const store::Object& object) {
     if (!is_ending(object)) return false;
-    const bool foreground = has_finalizer(object, kForeground);
+    const bool foreground = has_finalizer(object, kForegroundFinalizer);
     if (foreground) {
       MutexLock lock(mutex_);
       waiting_[object.index.uid] = object.key;
     }
-    return foreground || has_finalizer(object, kOrphan);
+    return foreground || has_finalizer(object, kOrphanFinalizer);
   }
 
   void tell_waiting_owners(const store::ObjectPtr& dependent) {
@@ -205,9 +200,9 @@ class GarbageCollector final : public Controller {
         return remove(*facts, object, "Foreground");
       case Verdict::remove:
         return remove(*facts, object,
-                      has_finalizer(object, kOrphan)       ? "Orphan"
-                      : has_finalizer(object, kForeground) ? "Foreground"
-                                                           : "Background");
+                      has_finalizer(object, kOrphanFinalizer)       ? "Orphan"
+                      : has_finalizer(object, kForegroundFinalizer) ? "Foreground"
+                                                                    : "Background");
     }
     return std::nullopt;
   }
@@ -299,7 +294,7 @@ class GarbageCollector final : public Controller {
         })));
     for (const auto& result : call_all(context_.client(), std::move(requests)))
       if (!result && !result.error().is(Reason::not_found)) return fail(result.error());
-    return finish(*kinds, owner, kOrphan);
+    return finish(*kinds, owner, kOrphanFinalizer);
   }
 
   Outcome delete_dependents(const store::Object& owner) {
@@ -307,7 +302,7 @@ class GarbageCollector final : public Controller {
     for (const auto& dependent : all_.owned_by(owner.index.uid.str()))
       for (const auto& reference : owners_of(*dependent))
         if (reference.uid == owner.index.uid && reference.block_owner_deletion) return {};  // told when it goes
-    return finish(*context_.options().kinds(), owner, kForeground);
+    return finish(*context_.options().kinds(), owner, kForegroundFinalizer);
   }
 
   Outcome finish(const schema::Registry& kinds, const store::Object& owner, std::string_view finalizer) {

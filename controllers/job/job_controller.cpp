@@ -4,15 +4,14 @@
 
 #include "controllers/job/job_pass.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kJobs{"batch", "v1", "jobs"}, kPods{"", "v1", "pods"};
-const KindFacts kJob{"batch/v1", "Job", kJobs};
-constexpr std::string_view kOrphan = "pod/";
+constexpr std::string_view kOrphanedPodKey = "pod/";
 // What happens to many pods of a Job at once is looked at together.
-constexpr std::chrono::milliseconds kTogether{50};
+constexpr std::chrono::milliseconds kJobBatchPeriod{50};
 
 bool names_finalizer(const store::Object& pod) {
   return raw_of(pod, {"metadata", "finalizers"}).find(kJobFinalizer) != std::string_view::npos;
@@ -40,7 +39,7 @@ class JobController final : public Controller {
   }
 
   Outcome reconcile(const std::string& key) override {
-    if (key.starts_with(kOrphan)) return release_orphan(parts_of(key.substr(kOrphan.size())));
+    if (key.starts_with(kOrphanedPodKey)) return release_orphan(parts_of(key.substr(kOrphanedPodKey.size())));
     const auto [namespace_name, name] = parts_of(key);
     const auto stored = jobs_.get(namespace_name, name);
     const auto job = stored ? document_of(*stored) : schema::Document();
@@ -51,7 +50,7 @@ class JobController final : public Controller {
       return {};
     }
     if (!spec.known_mode) {
-      context_.events().warning(ref_of(kJob, *stored), "UnknownCompletionMode",
+      context_.events().warning(ref_of(kJobKind, *stored), "UnknownCompletionMode",
                                 "Skipped Job sync because completion mode is unknown");
       return {};
     }
@@ -68,16 +67,16 @@ class JobController final : public Controller {
 
   /// The Job that controls the pod, if it is there.
   store::ObjectPtr job_of(const store::Object& pod, const OwnerRef& controller) const {
-    if (controller.kind != kJob.kind || controller.api_version != kJob.api_version) return nullptr;
+    if (controller.kind != kJobKind.kind || controller.api_version != kJobKind.api_version) return nullptr;
     auto job = jobs_.get(namespace_of(pod), controller.name);
     return job && job->index.uid == controller.uid ? job : nullptr;
   }
 
   void enqueue_job_of(const store::Object& pod) const {
     if (const auto controller = controller_of(pod)) {
-      if (controller->kind != kJob.kind) return;
+      if (controller->kind != kJobKind.kind) return;
       const auto job = job_of(pod, *controller);
-      if (job) context_.enqueue_after(key_of(*job), kTogether);
+      if (job) context_.enqueue_after(key_of(*job), kJobBatchPeriod);
       if (!job || is_ending(pod)) enqueue_orphan(pod);
       return;
     }
@@ -86,14 +85,14 @@ class JobController final : public Controller {
   }
 
   void enqueue_orphan(const store::Object& pod) const {
-    if (names_finalizer(pod)) context_.enqueue(std::string(kOrphan) + key_of(pod));
+    if (names_finalizer(pod)) context_.enqueue(std::string(kOrphanedPodKey) + key_of(pod));
   }
 
   Outcome release_orphan(const KeyParts& key) {
     auto stored = pods_.get(key.namespace_name, key.name);
     if (!stored) return {};
     if (const auto controller = controller_of(*stored)) {
-      if (controller->kind != kJob.kind || controller->api_version != kJob.api_version) return {};
+      if (controller->kind != kJobKind.kind || controller->api_version != kJobKind.api_version) return {};
       if (const auto job = job_of(*stored, *controller)) {
         const auto document = document_of(*job);
         if (JobSpec(document.root()).managed_elsewhere || finished_as(document.root()).empty()) return {};

@@ -84,12 +84,12 @@ std::optional<WallTime> containers_ended(const Pod& pod) {
   return latest;
 }
 
-int phase_rank(const Pod& pod) {
+int job_phase_rank(const Pod& pod) {
   const auto phase = pod.phase();
   return phase == "Pending" ? 0 : phase == "Running" ? 2 : 1;
 }
 
-std::int64_t most_restarts(const Pod& pod) {
+std::int64_t restarts_of(const Pod& pod) {
   std::int64_t most = 0;
   for (auto list : {"containerStatuses", "initContainerStatuses"})
     for (Value status : pod.status()[list]) most = std::max(most, status["restartCount"].integer());
@@ -246,10 +246,10 @@ std::string pod_name_prefix(std::string_view job, std::int64_t index) {
 
 bool goes_before(const Pod& a, const Pod& b) {
   if (a.node().empty() != b.node().empty()) return a.node().empty();
-  if (phase_rank(a) != phase_rank(b)) return phase_rank(a) < phase_rank(b);
+  if (job_phase_rank(a) != job_phase_rank(b)) return job_phase_rank(a) < job_phase_rank(b);
   if (a.ready() != b.ready()) return !a.ready();
   if (a.ready() && a.ready_since() != b.ready_since()) return a.ready_since() > b.ready_since();
-  if (most_restarts(a) != most_restarts(b)) return most_restarts(a) > most_restarts(b);
+  if (restarts_of(a) != restarts_of(b)) return restarts_of(a) > restarts_of(b);
   return a.created() > b.created();
 }
 

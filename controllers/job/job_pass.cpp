@@ -6,6 +6,7 @@
 #include "controllers/pods/pod_control.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 
 namespace sublet::controllers {
 namespace {
@@ -15,8 +16,6 @@ using schema::Value;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const kube::Resource kJobs{"batch", "v1", "jobs"}, kPods{"", "v1", "pods"};
-const KindFacts kJob{"batch/v1", "Job", kJobs};
 constexpr std::size_t kUncountedMax = 500;
 constexpr std::int64_t kPodsPerPass = 500;  // made or removed
 constexpr std::string_view kFailureTarget = "FailureTarget", kFailed = "Failed", kMet = "SuccessCriteriaMet",
@@ -68,7 +67,7 @@ JobPass::JobPass(const Outside& outside, const store::Object& stored)
     : out_(outside),
       job_(document_of(stored)),
       spec_(job_.root()),
-      ref_(ref_of(kJob, stored)),
+      ref_(ref_of(kJobKind, stored)),
       key_(ref_.key()),
       now_(outside.context.clock().now()) {}
 

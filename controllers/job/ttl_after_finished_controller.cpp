@@ -4,14 +4,13 @@
 #include "controllers/job/job_facts.h"
 #include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
 namespace {
 
 using std::chrono::milliseconds;
-
-const kube::Resource kJobs{"batch", "v1", "jobs"};
 
 class TtlAfterFinishedController final : public Controller {
  public:

@@ -27,16 +27,16 @@ Document release_patch(const store::Object& object, std::string_view owner_uid, 
   return patch;
 }
 
-std::string named(const ObjectRef& owner) { return owner.kind + " " + owner.namespace_name + "/" + owner.name; }
+std::string owner_text(const ObjectRef& owner) { return owner.kind + " " + owner.namespace_name + "/" + owner.name; }
 
 Outcome may_adopt(const Claimant& claimant) {
   const auto& owner = claimant.owner;
   const auto fresh = claimant.owners.get(owner.namespace_name, owner.name);
-  if (!fresh) return fail(Reason::not_found, named(owner) + " is gone");
+  if (!fresh) return fail(Reason::not_found, owner_text(owner) + " is gone");
   if (fresh->index.uid != owner.uid)
-    return fail(Reason::conflict,
-                "original " + named(owner) + " is gone: got uid " + fresh->index.uid.str() + ", wanted " + owner.uid);
-  if (is_ending(*fresh)) return fail(Reason::conflict, named(owner) + " has just been deleted");
+    return fail(Reason::conflict, "original " + owner_text(owner) + " is gone: got uid " + fresh->index.uid.str() +
+                                      ", wanted " + owner.uid);
+  if (is_ending(*fresh)) return fail(Reason::conflict, owner_text(owner) + " has just been deleted");
   return {};
 }
 

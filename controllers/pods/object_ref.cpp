@@ -49,6 +49,8 @@ ObjectRef ref_of(const KindFacts& kind, const store::Object& object) {
           std::to_string(object.revision)};
 }
 
+std::string name_of(const Value& object) { return object["metadata"]["name"].string(); }
+
 std::vector<OwnerRef> owners_of(const store::Object& object) {
   std::vector<OwnerRef> owners;
   if (object.index.owner_uids.empty()) return owners;

@@ -16,6 +16,8 @@
 
 namespace sublet::controllers {
 
+inline constexpr std::size_t kObjectNameMax = 253;
+
 /// A kind whose objects own others, as owner references and events name it.
 struct KindFacts {
   std::string api_version, kind;
@@ -28,6 +30,7 @@ struct ObjectRef {
   std::string key() const;
 };
 ObjectRef ref_of(const KindFacts& kind, const store::Object& object);
+std::string name_of(const schema::Value& object);
 
 struct OwnerRef {
   std::string api_version, kind, name, uid;

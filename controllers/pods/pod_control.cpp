@@ -4,6 +4,7 @@
 
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 
 namespace sublet::controllers {
 namespace {
@@ -11,12 +12,10 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kPods{"", "v1", "pods"};
 constexpr int kFirstBatch = 1;
-constexpr std::size_t kPodNameMax = 253;
 
 /// With a dash, unless that makes it too long.
-std::string name_prefix(const std::string& owner) { return owner.size() < kPodNameMax ? owner + "-" : owner; }
+std::string name_prefix(const std::string& owner) { return owner.size() < kObjectNameMax ? owner + "-" : owner; }
 
 }  // namespace
 

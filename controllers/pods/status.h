@@ -20,6 +20,9 @@ using kube::find_condition;
 /// Takes it away, and the list with the last one.
 void erase_condition(schema::Value status, std::string_view type);
 
+// Types of conditions.
+inline constexpr std::string_view kDisruptionTarget = "DisruptionTarget", kReplicaFailure = "ReplicaFailure";
+
 struct Condition {
   std::string_view type, status, reason;
   std::string message;

@@ -19,9 +19,9 @@ using schema::Value;
 
 const kube::Resource kQuotas{"", "v1", "resourcequotas"};
 // What happens to many objects of a namespace at once is counted together.
-constexpr std::chrono::milliseconds kTogether{50};
+constexpr std::chrono::milliseconds kQuotaBatchPeriod{50};
 // And what happens in all namespaces: their objects are counted anew each time.
-constexpr std::chrono::milliseconds kAllTogether{500};
+constexpr std::chrono::milliseconds kAllQuotasBatchPeriod{500};
 constexpr std::string_view kPlatformNamespace = "kube-system";
 
 bool is_used_otherwise(const Change& change) {
@@ -55,7 +55,7 @@ class ResourceQuotaController final : public Controller {
       // What comes was charged when it was let in.
       if (namespace_name != kPlatformNamespace && change.before) enqueue_platform_quotas();
       if (quotas_.count(namespace_name) == 0) return;
-      for (const auto& quota : quotas_.list(namespace_name)) context_.enqueue_after(key_of(*quota), kTogether);
+      for (const auto& quota : quotas_.list(namespace_name)) context_.enqueue_after(key_of(*quota), kQuotaBatchPeriod);
     });
   }
 
@@ -89,7 +89,7 @@ class ResourceQuotaController final : public Controller {
     if (context_.options().platform_quotas.empty()) return;
     for (const auto& quota : quotas_.list(kPlatformNamespace))
       if (is_platforms(document_of(*quota).root(), kPlatformNamespace))
-        context_.enqueue_after(key_of(*quota), kAllTogether);
+        context_.enqueue_after(key_of(*quota), kAllQuotasBatchPeriod);
   }
 
   /// In one namespace, or in all (""). Of each name that the quota limits and that is known. The quota was read before,

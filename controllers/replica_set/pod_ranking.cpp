@@ -13,7 +13,7 @@ using schema::Value;
 
 constexpr std::string_view kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
 
-int phase_rank(std::string_view phase) {
+int ranked_phase(std::string_view phase) {
   if (phase == "Unknown") return 1;
   return phase == "Running" ? 2 : 0;
 }
@@ -26,7 +26,7 @@ int cost_of(std::string_view text) {
   return odd || error != std::errc() || end != text.data() + text.size() ? 0 : cost;
 }
 
-int most_restarts(const Value& statuses, const std::set<std::string>* only) {
+int most_restarts_among(const Value& statuses, const std::set<std::string>* only) {
   std::int64_t most = 0;
   for (auto status : statuses)
     if (!only || only->contains(status["name"].string())) most = std::max(most, status["restartCount"].integer());
@@ -36,12 +36,12 @@ int most_restarts(const Value& statuses, const std::set<std::string>* only) {
 /// Init containers that go on running beside the others.
 int most_sidecar_restarts(const Pod& pod) {
   const auto statuses = pod.status()["initContainerStatuses"];
-  if (most_restarts(statuses, nullptr) == 0) return 0;
+  if (most_restarts_among(statuses, nullptr) == 0) return 0;
   std::set<std::string> sidecars;
   const auto spec = pod.spec();
   for (auto container : spec["initContainers"])
     if (container["restartPolicy"].text() == "Always") sidecars.insert(container["name"].string());
-  return most_restarts(statuses, &sidecars);
+  return most_restarts_among(statuses, &sidecars);
 }
 
 std::int64_t age_rank(WallTime time, WallTime now) {
@@ -64,12 +64,12 @@ PodRank rank_of(const Pod& pod) {
   rank.name = pod.name();
   rank.uid = pod.uid();
   rank.assigned = !pod.node().empty();
-  rank.phase = phase_rank(pod.phase());
+  rank.phase = ranked_phase(pod.phase());
   rank.ready = pod.ready();
   rank.deletion_cost = cost_of(pod.annotation(kDeletionCost));
   rank.ready_since = pod.ready_since();
   rank.created = pod.created();
-  rank.restarts = most_restarts(pod.status()["containerStatuses"], nullptr);
+  rank.restarts = most_restarts_among(pod.status()["containerStatuses"], nullptr);
   rank.sidecar_restarts = most_sidecar_restarts(pod);
   return rank;
 }

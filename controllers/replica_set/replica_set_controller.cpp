@@ -9,6 +9,7 @@
 #include "controllers/pods/pod_control.h"
 #include "controllers/pods/status.h"
 #include "controllers/replica_set/pod_ranking.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
@@ -17,18 +18,15 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr int kBurst = 500;  // pods that one reconcile makes or removes at most
-constexpr std::string_view kFailure = "ReplicaFailure";
-
-const kube::Resource kPods{"", "v1", "pods"};
+constexpr int kBurstReplicas = 500;  // pods that one reconcile makes or removes at most
 
 struct SetFacts {
   KindFacts kind;
   By selector;
   bool says_terminating;
 };
-const SetFacts kReplicaSets{{"apps/v1", "ReplicaSet", {"apps", "v1", "replicasets"}}, By::label_selector, true};
-const SetFacts kReplicationControllers{
+const SetFacts kReplicaSetFacts{{"apps/v1", "ReplicaSet", {"apps", "v1", "replicasets"}}, By::label_selector, true};
+const SetFacts kReplicationControllerFacts{
     {"v1", "ReplicationController", {"", "v1", "replicationcontrollers"}}, By::map_selector, false};
 
 struct Seen {
@@ -36,7 +34,8 @@ struct Seen {
 };
 
 /// What is said of the pods that were seen; `error`: what kept it from having as many as it should.
-void count_pods(const SetFacts& facts, Value set, const Seen& seen, const std::optional<Status>& error, WallTime now) {
+void count_pods_of(const SetFacts& facts, Value set, const Seen& seen, const std::optional<Status>& error,
+                   WallTime now) {
   const auto spec = set["spec"];
   const auto labels = kube::LabelSelector::from_map(spec["template"]["metadata"]["labels"]);
   const std::chrono::seconds min_ready(spec["minReadySeconds"].integer());
@@ -53,13 +52,14 @@ void count_pods(const SetFacts& facts, Value set, const Seen& seen, const std::o
   put_count(status, "readyReplicas", ready);
   put_count(status, "availableReplicas", available);
   if (facts.says_terminating) status.put("terminatingReplicas", static_cast<std::int64_t>(seen.terminating.size()));
-  const auto failure = find_condition(status["conditions"], kFailure);
+  const auto failure = find_condition(status["conditions"], kReplicaFailure);
   if (error && !failure)
-    put_condition(
-        status,
-        {kFailure, "True", active < spec["replicas"].integer() ? "FailedCreate" : "FailedDelete", error->message}, now);
+    put_condition(status,
+                  {kReplicaFailure, "True", active < spec["replicas"].integer() ? "FailedCreate" : "FailedDelete",
+                   error->message},
+                  now);
   else if (!error && failure)
-    erase_condition(status, kFailure);
+    erase_condition(status, kReplicaFailure);
   put_count(status, "observedGeneration", set["metadata"]["generation"].integer());
 }
 
@@ -126,10 +126,11 @@ class ReplicaSetController final : public Controller {
     const auto have = static_cast<int>(seen.active.size());
     if (have < wanted) {
       const auto pod = pod_from_template(set["spec"]["template"], owner);
-      return pod_control_.create(owner, std::min(wanted - have, kBurst), [&](int) { return pod.clone(); }).error;
+      return pod_control_.create(owner, std::min(wanted - have, kBurstReplicas), [&](int) { return pod.clone(); })
+          .error;
     }
     if (have == wanted) return std::nullopt;
-    const int count = std::min(have - wanted, kBurst);
+    const int count = std::min(have - wanted, kBurstReplicas);
     auto outcome =
         pod_control_.remove(owner, pods_to_delete(seen.active, family_of(stored), count, context_.clock().now()));
     return outcome ? std::nullopt : std::optional(outcome.error());
@@ -149,7 +150,7 @@ class ReplicaSetController final : public Controller {
                    const std::optional<Status>& error) const {
     const auto now = context_.clock().now();
     const auto before = Document::copy_of(set["status"]);
-    count_pods(facts_, set.root(), seen, error, now);
+    count_pods_of(facts_, set.root(), seen, error, now);
     if (!set["status"].equals(before.root())) {
       auto updated = put_status(context_.client(), facts_.kind.resource, set.root());
       if (!updated) return fail(updated.error());
@@ -170,11 +171,11 @@ class ReplicaSetController final : public Controller {
 }  // namespace
 
 std::unique_ptr<Controller> make_replica_set_controller(Context& context) {
-  return std::make_unique<ReplicaSetController>(context, kReplicaSets);
+  return std::make_unique<ReplicaSetController>(context, kReplicaSetFacts);
 }
 
 std::unique_ptr<Controller> make_replication_controller(Context& context) {
-  return std::make_unique<ReplicaSetController>(context, kReplicationControllers);
+  return std::make_unique<ReplicaSetController>(context, kReplicationControllerFacts);
 }
 
 }  // namespace sublet::controllers

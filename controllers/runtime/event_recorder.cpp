@@ -5,6 +5,7 @@
 #include <set>
 
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/base/log.h"
 #include "sublet/base/random.h"
 
@@ -18,18 +19,16 @@ using schema::Value;
 constexpr std::size_t kRemembered = 4096;
 constexpr std::size_t kSimilarMax = 10;
 constexpr std::chrono::seconds kSimilarFor{600};
-constexpr double kBurst = 25, kRefillPerSecond = 1.0 / 300;
+constexpr double kSpamBurst = 25, kRefillPerSecond = 1.0 / 300;
 constexpr std::string_view kCombined = "(combined from similar events): ";
 
-constexpr std::size_t kNameMax = 253, kMessageMax = 1024;
+constexpr std::size_t kMessageMax = 1024;
 constexpr std::size_t kBatch = 64, kWaitingMax = 4096;  // beyond this what is new is dropped
-
-const kube::Resource kEvents{"", "v1", "events"};
 
 std::string_view name_of_type(EventType type) { return type == EventType::normal ? "Normal" : "Warning"; }
 
 /// One number for all that makes two events alike; parts are told apart by their lengths.
-std::size_t hash_of(std::initializer_list<std::string_view> parts) {
+std::size_t hash_of_parts(std::initializer_list<std::string_view> parts) {
   std::string text;
   for (auto part : parts) text.append(std::to_string(part.size())).append(":").append(part);
   return std::hash<std::string>()(text);
@@ -39,7 +38,7 @@ std::string event_name(const std::string& about, std::int64_t nanos) {
   char digits[17];
   const auto end = std::to_chars(std::begin(digits), std::end(digits), nanos, 16).ptr;
   auto name = about + "." + std::string(digits, end);
-  return name.size() <= kNameMax ? name : uuid_v4(Random::system());
+  return name.size() <= kObjectNameMax ? name : uuid_v4(Random::system());
 }
 
 std::string namespace_for(const ObjectRef& about) {
@@ -95,14 +94,14 @@ EventCorrelator::Memory& EventCorrelator::memory(std::size_t key) {
 
 bool EventCorrelator::over_budget(const EventText& text) {
   const auto& about = text.about;
-  auto& seen = memory(hash_of({"object", text.component, about.kind, about.namespace_name, about.name, about.uid,
-                               about.api_version, name_of_type(text.type)}));
+  auto& seen = memory(hash_of_parts({"object", text.component, about.kind, about.namespace_name, about.name, about.uid,
+                                     about.api_version, name_of_type(text.type)}));
   const auto now = clock_.now();
   if (seen.tokens < 0)
-    seen.tokens = kBurst;
+    seen.tokens = kSpamBurst;
   else
-    seen.tokens =
-        std::min(kBurst, seen.tokens + std::chrono::duration<double>(now - seen.refilled).count() * kRefillPerSecond);
+    seen.tokens = std::min(kSpamBurst,
+                           seen.tokens + std::chrono::duration<double>(now - seen.refilled).count() * kRefillPerSecond);
   seen.refilled = now;
   if (seen.tokens < 1) return true;
   seen.tokens -= 1;
@@ -112,10 +111,10 @@ bool EventCorrelator::over_budget(const EventText& text) {
 EventCorrelator::Record EventCorrelator::correlate(const EventText& text) {
   const auto& about = text.about;
   const auto now = clock_.now();
-  const auto similar = hash_of({"similar", text.component, about.kind, about.namespace_name, about.name, about.uid,
-                                about.api_version, name_of_type(text.type), text.reason});
-  auto same = hash_of({"same", text.component, about.kind, about.namespace_name, about.name, about.uid,
-                       about.api_version, name_of_type(text.type), text.reason, text.message});
+  const auto similar = hash_of_parts({"similar", text.component, about.kind, about.namespace_name, about.name,
+                                      about.uid, about.api_version, name_of_type(text.type), text.reason});
+  auto same = hash_of_parts({"same", text.component, about.kind, about.namespace_name, about.name, about.uid,
+                             about.api_version, name_of_type(text.type), text.reason, text.message});
   Record record;
   record.message = text.message;
   record.first = record.last = now;

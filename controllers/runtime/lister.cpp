@@ -113,6 +113,14 @@ std::string_view raw_of(const store::Object& object, std::initializer_list<std::
   return at;
 }
 
+bool has_finalizer(const store::Object& object, std::string_view finalizer) {
+  kube::JsonScanner scanner(raw_of(object, {"metadata", "finalizers"}));
+  std::string_view key, value;
+  while (scanner.next(key, value))
+    if (kube::json_unquote(value) == finalizer) return true;
+  return false;
+}
+
 bool is_ending(const store::Object& object) { return !raw_of(object, {"metadata", "deletionTimestamp"}).empty(); }
 
 schema::Document document_of(const store::Object& object) {

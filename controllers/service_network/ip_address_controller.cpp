@@ -4,6 +4,7 @@
 
 #include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "controllers/service_network/prefix.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"
@@ -14,11 +15,11 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kServices{"", "v1", "services"}, kAddresses{"networking.k8s.io", "v1", "ipaddresses"};
-constexpr std::string_view kManagedBy = "ipaddress.kubernetes.io/managed-by", kManager = "ipallocator.k8s.io",
-                           kFamily = "ipaddress.kubernetes.io/ip-family";
+constexpr std::string_view kIpAddressManagedBy = "ipaddress.kubernetes.io/managed-by",
+                           kIpAddressManager = "ipallocator.k8s.io",
+                           kIpFamilyLabel = "ipaddress.kubernetes.io/ip-family";
 
-std::vector<std::string> addresses_of(const store::Object& service) {
+std::vector<std::string> cluster_addresses_of(const store::Object& service) {
   std::vector<std::string> addresses;
   kube::JsonScanner scanner(raw_of(service, {"spec", "clusterIPs"}));
   std::string_view key, value;
@@ -30,7 +31,7 @@ std::vector<std::string> addresses_of(const store::Object& service) {
 }
 
 bool is_ours(const store::Object& address) {
-  return raw_of(address, {"metadata", "labels", kManagedBy}) == "\"" + std::string(kManager) + "\"";
+  return raw_of(address, {"metadata", "labels", kIpAddressManagedBy}) == "\"" + std::string(kIpAddressManager) + "\"";
 }
 
 /// "<address> <namespace>/<service>".
@@ -39,15 +40,15 @@ std::string key_for(const std::string& address, const std::string& service) { re
 class IpAddressController final : public Controller {
  public:
   explicit IpAddressController(Context& context)
-      : context_(context), services_(context.lister(kServices)), addresses_(context.lister(kAddresses)) {}
+      : context_(context), services_(context.lister(kServices)), addresses_(context.lister(kIpAddresses)) {}
 
   void start() override {
     context_.on_change(kServices, [this](const Change& change) {
       for (const auto* state : {&change.before, &change.after})
         if (*state)
-          for (const auto& address : addresses_of(**state)) context_.enqueue(key_for(address, key_of(**state)));
+          for (const auto& address : cluster_addresses_of(**state)) context_.enqueue(key_for(address, key_of(**state)));
     });
-    context_.on_change(kAddresses, [this](const Change& change) {
+    context_.on_change(kIpAddresses, [this](const Change& change) {
       const auto& address = change.object();
       if (!is_ours(address)) return;
       context_.enqueue(key_for(std::string(name_of(address)), parent_of(document_of(address).root())));
@@ -59,7 +60,7 @@ class IpAddressController final : public Controller {
     const auto name = key.substr(0, space), owner = key.substr(space + 1);
     const auto parts = parts_of(owner);
     const auto service = services_.get(parts.namespace_name, parts.name);
-    const auto held = service ? addresses_of(*service) : std::vector<std::string>();
+    const auto held = service ? cluster_addresses_of(*service) : std::vector<std::string>();
     const bool holds = std::find(held.begin(), held.end(), name) != held.end();
     const auto stored = addresses_.get("", name);
     if (!stored) return holds ? create(name, parts) : Outcome();
@@ -70,7 +71,7 @@ class IpAddressController final : public Controller {
     kube::DeleteOptions options;
     options.uid = stored->index.uid;
     if (auto removed =
-            settled(context_.client().remove(kAddresses, "", name, options), {Reason::not_found, Reason::conflict});
+            settled(context_.client().remove(kIpAddresses, "", name, options), {Reason::not_found, Reason::conflict});
         !removed || !holds)
       return removed;
     return create(name, parts);
@@ -88,14 +89,14 @@ class IpAddressController final : public Controller {
     metadata.put("name", name);
     auto labels = metadata.object("labels");
     const auto address = parse_address(name);
-    labels.put(kFamily, address && address->v6 ? "IPv6" : "IPv4");
-    labels.put(kManagedBy, kManager);
+    labels.put(kIpFamilyLabel, address && address->v6 ? "IPv6" : "IPv4");
+    labels.put(kIpAddressManagedBy, kIpAddressManager);
     auto parent = object.root().object("spec").object("parentRef");
     parent.put("group", "");
     parent.put("resource", "services");
     parent.put("namespace", service.namespace_name);
     parent.put("name", service.name);
-    return ensure_created(context_.client(), kAddresses, "", object.root());
+    return ensure_created(context_.client(), kIpAddresses, "", object.root());
   }
 
   Context& context_;

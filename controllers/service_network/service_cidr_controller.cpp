@@ -3,6 +3,7 @@
 
 #include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "controllers/service_network/prefix.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"
@@ -14,9 +15,8 @@ using schema::Document;
 using schema::Value;
 using std::chrono::milliseconds;
 
-const kube::Resource kRanges{"networking.k8s.io", "v1", "servicecidrs"},
-    kAddresses{"networking.k8s.io", "v1", "ipaddresses"};
-constexpr std::string_view kFinalizer = "networking.k8s.io/service-cidr-finalizer";
+const kube::Resource kRanges{"networking.k8s.io", "v1", "servicecidrs"};
+constexpr std::string_view kServiceCidrFinalizer = "networking.k8s.io/service-cidr-finalizer";
 constexpr std::chrono::seconds kGrace{10};  // for addresses that are being given away just now
 
 std::vector<Prefix> prefixes_of(const Value& range) {
@@ -29,7 +29,7 @@ std::vector<Prefix> prefixes_of(const Value& range) {
 class ServiceCidrController final : public Controller {
  public:
   explicit ServiceCidrController(Context& context)
-      : context_(context), ranges_(context.lister(kRanges)), addresses_(context.lister(kAddresses)) {}
+      : context_(context), ranges_(context.lister(kRanges)), addresses_(context.lister(kIpAddresses)) {}
 
   // One that is going waits for other ranges that take its addresses over, and for addresses to be given back.
   void start() override {
@@ -37,7 +37,7 @@ class ServiceCidrController final : public Controller {
       context_.enqueue(std::string(name_of(change.object())));
       if (!change.before || !change.after) wake_ending();
     });
-    context_.on_change(kAddresses, [this](const Change& change) {
+    context_.on_change(kIpAddresses, [this](const Change& change) {
       if (!change.after) wake_ending();
     });
   }
@@ -59,7 +59,7 @@ class ServiceCidrController final : public Controller {
 
   static bool has_finalizer(const Value& range) {
     for (auto finalizer : range["metadata"]["finalizers"])
-      if (finalizer.text() == kFinalizer) return true;
+      if (finalizer.text() == kServiceCidrFinalizer) return true;
     return false;
   }
 
@@ -69,7 +69,7 @@ class ServiceCidrController final : public Controller {
 
   Outcome patch_finalizer(const store::Object& stored, std::string_view member) {
     auto patch = Document::object();
-    patch.root().object("metadata").array(member).push(kFinalizer);
+    patch.root().object("metadata").array(member).push(kServiceCidrFinalizer);
     return settled(
         context_.client().patch(kRanges, "", name_of(stored), kube::PatchType::strategic_merge, patch.to_json()));
   }

@@ -2,12 +2,11 @@
 
 #include "controllers/pods/history.h"
 #include "controllers/pods/owner_wake.h"
+#include "controllers/runtime/kinds.h"
 #include "controllers/stateful_set/stateful_set_sync.h"
 
 namespace sublet::controllers {
 namespace {
-
-const kube::Resource kPods{"", "v1", "pods"}, kClaims{"", "v1", "persistentvolumeclaims"};
 
 class StatefulSetController final : public Controller {
  public:
@@ -15,7 +14,7 @@ class StatefulSetController final : public Controller {
       : context_(context),
         listers_{context.lister(kStatefulSetKind.resource, {By::label_selector}),
                  context.lister(kPods, {By::owner, By::orphan}),
-                 context.lister(kRevisionResource, {By::owner, By::orphan}), context.lister(kClaims)} {}
+                 context.lister(kRevisionResource, {By::owner, By::orphan}), context.lister(kVolumeClaims)} {}
 
   int workers() const override { return 5; }
 

@@ -8,6 +8,7 @@
 #include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 
 namespace sublet::controllers {
 
@@ -18,12 +19,10 @@ const KindFacts kStatefulSetKind{"apps/v1", "StatefulSet", {"apps", "v1", "state
 
 namespace {
 
-const kube::Resource kPods{"", "v1", "pods"}, kClaims{"", "v1", "persistentvolumeclaims"};
 constexpr std::size_t kBurstMax = 500;
 
 bool runs_and_is_ready(const Pod& pod) { return pod.phase() == "Running" && pod.ready(); }
 bool is_created(const Pod& pod) { return !pod.phase().empty(); }
-std::string name_of(const Value& object) { return object["metadata"]["name"].string(); }
 int ordinal_of(const Pod& pod) {
   const auto identity = identity_of(pod.name());
   return identity ? identity->ordinal : -1;
@@ -138,7 +137,7 @@ Outcome StatefulSetSync::truncate() {
 Outcome StatefulSetSync::claim_pods() {
   auto claimant = *claimant_;
   claimant.also = [&](const store::Object& pod) {
-    const auto identity = identity_of(controllers::name_of(pod));
+    const auto identity = identity_of(name_of(pod));
     return identity && identity->set == owner_.name;
   };
   const auto claimed = claim(context_.client(), kPods, claimant, claim_candidates(listers_.pods, owner_));
@@ -324,7 +323,7 @@ Outcome StatefulSetSync::create_claims(const std::string& pod, int ordinal) {
       if (is_ending(*there)) outcome = fail(Reason::conflict, "pvc " + name + " is being deleted");
       continue;
     }
-    auto created = context_.client().create(kClaims, owner_.namespace_name, claim.root());
+    auto created = context_.client().create(kVolumeClaims, owner_.namespace_name, claim.root());
     if (created) {
       context_.events().normal(owner_, "SuccessfulCreate",
                                "Create Claim " + name + " Pod " + pod + " in StatefulSet " + owner_.name + " success");
@@ -378,7 +377,7 @@ Outcome StatefulSetSync::settle_claims(const std::string& pod, const std::string
       if (owner.block_owner_deletion) reference.put("blockOwnerDeletion", true);
     }
     auto patched =
-        context_.client().patch(kClaims, owner_.namespace_name, name, kube::PatchType::merge, patch.to_json());
+        context_.client().patch(kVolumeClaims, owner_.namespace_name, name, kube::PatchType::merge, patch.to_json());
     if (!patched)
       return fail(patched.error().reason,
                   "could not update claim " + name + " for delete policy ownerRefs: " + patched.error().message);

@@ -2,14 +2,14 @@
 // Source: pkg/controller/volume/vacprotection of Kubernetes.
 #include <algorithm>
 
+#include "controllers/runtime/kinds.h"
 #include "controllers/storage/protection.h"
 
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kClasses{"storage.k8s.io", "v1", "volumeattributesclasses"},
-    kClaims{"", "v1", "persistentvolumeclaims"}, kVolumes{"", "v1", "persistentvolumes"};
-constexpr std::string_view kFinalizer = "kubernetes.io/vac-protection";
+const kube::Resource kAttributesClasses{"storage.k8s.io", "v1", "volumeattributesclasses"};
+constexpr std::string_view kAttributesClassFinalizer = "kubernetes.io/vac-protection";
 
 /// What the object names, at one of the places where claims and volumes name such a class.
 std::vector<std::string> classes_of(const store::Object& object) {
@@ -25,29 +25,32 @@ class AttributesClassProtectionController final : public Controller {
  public:
   explicit AttributesClassProtectionController(Context& context)
       : context_(context),
-        classes_(context.lister(kClasses)),
-        claims_(context.lister(kClaims)),
+        classes_(context.lister(kAttributesClasses)),
+        claims_(context.lister(kVolumeClaims)),
         volumes_(context.lister(kVolumes)) {}
 
   void start() override {
-    context_.on_change(kClasses, [this](const Change& change) {
-      if (change.after && (is_ending(*change.after) || !has_finalizer(*change.after, kFinalizer)))
+    context_.on_change(kAttributesClasses, [this](const Change& change) {
+      if (change.after && (is_ending(*change.after) || !has_finalizer(*change.after, kAttributesClassFinalizer)))
         context_.enqueue(std::string(name_of(*change.after)));
     });
     const auto wake = [this](const Change& change) {
       if (!change.before) return;
       for (const auto& name : classes_of(*change.before)) context_.enqueue(name);
     };
-    context_.on_change(kClaims, wake);
+    context_.on_change(kVolumeClaims, wake);
     context_.on_change(kVolumes, wake);
   }
 
   Outcome reconcile(const std::string& key) override {
     const auto found = classes_.get("", key);
     if (!found) return {};
-    const bool has = has_finalizer(*found, kFinalizer);
-    if (!is_ending(*found)) return has ? Outcome() : protect(context_.client(), kClasses, *found, kFinalizer);
-    return has && !is_used(key) ? release(context_.client(), kClasses, *found, kFinalizer) : Outcome();
+    const bool has = has_finalizer(*found, kAttributesClassFinalizer);
+    if (!is_ending(*found))
+      return has ? Outcome() : add_finalizer(context_.client(), kAttributesClasses, *found, kAttributesClassFinalizer);
+    return has && !is_used(key)
+               ? remove_finalizer(context_.client(), kAttributesClasses, *found, kAttributesClassFinalizer)
+               : Outcome();
   }
 
  private:

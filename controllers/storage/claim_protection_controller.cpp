@@ -2,14 +2,14 @@
 // Source: pkg/controller/volume/pvcprotection of Kubernetes.
 
 #include "controllers/pods/pod.h"
+#include "controllers/runtime/kinds.h"
 #include "controllers/storage/claim_use.h"
 #include "controllers/storage/protection.h"
 
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kPods{"", "v1", "pods"}, kClaims{"", "v1", "persistentvolumeclaims"};
-constexpr std::string_view kFinalizer = "kubernetes.io/pvc-protection";
+constexpr std::string_view kVolumeClaimFinalizer = "kubernetes.io/pvc-protection";
 
 /// Its kubelet is done with it, or it was deleted by force.
 bool is_shut_down(const store::Object& pod) {
@@ -19,12 +19,12 @@ bool is_shut_down(const store::Object& pod) {
 class ClaimProtectionController final : public Controller {
  public:
   explicit ClaimProtectionController(Context& context)
-      : context_(context), pods_(context.lister(kPods)), claims_(context.lister(kClaims)) {}
+      : context_(context), pods_(context.lister(kPods)), claims_(context.lister(kVolumeClaims)) {}
 
   // Of pods only what may set a claim free matters.
   void start() override {
-    context_.on_change(kClaims, [this](const Change& change) {
-      if (change.after && (is_ending(*change.after) || !has_finalizer(*change.after, kFinalizer)))
+    context_.on_change(kVolumeClaims, [this](const Change& change) {
+      if (change.after && (is_ending(*change.after) || !has_finalizer(*change.after, kVolumeClaimFinalizer)))
         context_.enqueue(key_of(*change.after));
     });
     context_.on_change(kPods, [this](const Change& change) {
@@ -38,9 +38,11 @@ class ClaimProtectionController final : public Controller {
     const auto parts = parts_of(key);
     const auto claim = claims_.get(parts.namespace_name, parts.name);
     if (!claim) return {};
-    const bool has = has_finalizer(*claim, kFinalizer);
-    if (!is_ending(*claim)) return has ? Outcome() : protect(context_.client(), kClaims, *claim, kFinalizer);
-    return has && !is_used(*claim) ? release(context_.client(), kClaims, *claim, kFinalizer) : Outcome();
+    const bool has = has_finalizer(*claim, kVolumeClaimFinalizer);
+    if (!is_ending(*claim))
+      return has ? Outcome() : add_finalizer(context_.client(), kVolumeClaims, *claim, kVolumeClaimFinalizer);
+    return has && !is_used(*claim) ? remove_finalizer(context_.client(), kVolumeClaims, *claim, kVolumeClaimFinalizer)
+                                   : Outcome();
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "controllers/pods/pod_control.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 #include "controllers/storage/claim_use.h"
 #include "sublet/controllers/controller.h"
 
@@ -12,22 +13,19 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const KindFacts kPod{"v1", "Pod", {"", "v1", "pods"}};
-const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
-
 class EphemeralVolumeController final : public Controller {
  public:
   explicit EphemeralVolumeController(Context& context)
-      : context_(context), pods_(context.lister(kPod.resource)), claims_(context.lister(kClaims)) {}
+      : context_(context), pods_(context.lister(kPodKind.resource)), claims_(context.lister(kVolumeClaims)) {}
 
   // A pod's volumes never change.
   void start() override {
-    context_.on_change(kPod.resource, [this](const Change& change) {
+    context_.on_change(kPodKind.resource, [this](const Change& change) {
       if (change.before || is_ending(*change.after)) return;
       for (const auto& claim : claims_of_pod(*change.after))
         if (claim.ephemeral) return context_.enqueue(key_of(*change.after));
     });
-    context_.on_change(kClaims, [this](const Change& change) {
+    context_.on_change(kVolumeClaims, [this](const Change& change) {
       if (change.after) return;
       if (const auto owner = controller_of(*change.before); owner && owner->kind == "Pod")
         context_.enqueue(key_of(namespace_of(*change.before), owner->name));
@@ -43,7 +41,7 @@ class EphemeralVolumeController final : public Controller {
       if (!volume.has("ephemeral")) continue;
       auto made = ensure(*stored, volume);
       if (made || is_namespace_ending(made.error())) continue;
-      context_.events().warning(ref_of(kPod, *stored), "FailedBinding",
+      context_.events().warning(ref_of(kPodKind, *stored), "FailedBinding",
                                 "ephemeral volume " + volume["name"].string() + ": " + made.error().message);
       return made;
     }
@@ -64,9 +62,9 @@ class EphemeralVolumeController final : public Controller {
     metadata.put("name", name);
     for (auto member : {"annotations", "labels"})
       if (wanted["metadata"].has(member)) metadata.put(member, wanted["metadata"][member]);
-    put_controller_ref(metadata, ref_of(kPod, pod));
+    put_controller_ref(metadata, ref_of(kPodKind, pod));
     claim.root().put("spec", wanted["spec"]);
-    auto made = context_.client().create(kClaims, namespace_of(pod), claim.root());
+    auto made = context_.client().create(kVolumeClaims, namespace_of(pod), claim.root());
     if (made || made.error().is(Reason::already_exists)) return {};
     return fail(made.error().reason, "create PVC " + name + ": " + made.error().message);
   }

@@ -1,14 +1,13 @@
 #include "controllers/storage/protection.h"
 
 #include "controllers/runtime/calls.h"
-#include "sublet/kube/json_scan.h"
 
 namespace sublet::controllers {
 namespace {
 
 /// By update, not by patch: the roles of these controllers allow no more.
-Outcome write(const kube::Client& client, const kube::Resource& resource, const store::Object& stored,
-              schema::Document changed) {
+Outcome write_finalizers(const kube::Client& client, const kube::Resource& resource, const store::Object& stored,
+                         schema::Document changed) {
   changed["metadata"].put("resourceVersion", std::to_string(stored.revision));
   return settled(client.update(resource, namespace_of(stored), name_of(stored), changed.root()),
                  {Reason::not_found, Reason::conflict});
@@ -16,26 +15,18 @@ Outcome write(const kube::Client& client, const kube::Resource& resource, const 
 
 }  // namespace
 
-bool has_finalizer(const store::Object& object, std::string_view finalizer) {
-  kube::JsonScanner scanner(raw_of(object, {"metadata", "finalizers"}));
-  std::string_view key, value;
-  while (scanner.next(key, value))
-    if (kube::json_unquote(value) == finalizer) return true;
-  return false;
-}
-
-Outcome protect(const kube::Client& client, const kube::Resource& resource, const store::Object& object,
-                std::string_view finalizer) {
+Outcome add_finalizer(const kube::Client& client, const kube::Resource& resource, const store::Object& object,
+                      std::string_view finalizer) {
   auto changed = document_of(object);
   changed["metadata"].array("finalizers").push(finalizer);
-  return write(client, resource, object, std::move(changed));
+  return write_finalizers(client, resource, object, std::move(changed));
 }
 
-Outcome release(const kube::Client& client, const kube::Resource& resource, const store::Object& object,
-                std::string_view finalizer) {
+Outcome remove_finalizer(const kube::Client& client, const kube::Resource& resource, const store::Object& object,
+                         std::string_view finalizer) {
   auto changed = document_of(object);
   changed["metadata"]["finalizers"].retain([&](const schema::Value& each) { return each.text() != finalizer; });
-  return write(client, resource, object, std::move(changed));
+  return write_finalizers(client, resource, object, std::move(changed));
 }
 
 }  // namespace sublet::controllers

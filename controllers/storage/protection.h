@@ -7,11 +7,10 @@
 
 namespace sublet::controllers {
 
-bool has_finalizer(const store::Object& object, std::string_view finalizer);
 /// Puts the finalizer on; nothing when the object changed meanwhile, since that brings the next look.
-Outcome protect(const kube::Client& client, const kube::Resource& resource, const store::Object& object,
-                std::string_view finalizer);
-Outcome release(const kube::Client& client, const kube::Resource& resource, const store::Object& object,
-                std::string_view finalizer);
+Outcome add_finalizer(const kube::Client& client, const kube::Resource& resource, const store::Object& object,
+                      std::string_view finalizer);
+Outcome remove_finalizer(const kube::Client& client, const kube::Resource& resource, const store::Object& object,
+                         std::string_view finalizer);
 
 }  // namespace sublet::controllers

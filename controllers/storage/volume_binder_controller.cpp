@@ -9,6 +9,7 @@
 #include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 #include "controllers/storage/claim_use.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"
@@ -26,10 +27,9 @@ using kube::modes_differ;
 using schema::Document;
 using schema::Value;
 
-const KindFacts kClaim{"v1", "PersistentVolumeClaim", {"", "v1", "persistentvolumeclaims"}},
-    kVolume{"v1", "PersistentVolume", {"", "v1", "persistentvolumes"}};
-const kube::Resource kClasses{"storage.k8s.io", "v1", "storageclasses"}, kPods{"", "v1", "pods"};
-constexpr std::string_view kOfClaim = "claim/", kOfVolume = "volume/", kPending = "pending";
+const KindFacts kVolumeKind{"v1", "PersistentVolume", {"", "v1", "persistentvolumes"}};
+const kube::Resource kStorageClasses{"storage.k8s.io", "v1", "storageclasses"};
+constexpr std::string_view kVolumeClaimKey = "claim/", kVolumeKey = "volume/", kPending = "pending";
 constexpr std::string_view kBindCompleted = "pv.kubernetes.io/bind-completed",
                            kBoundByController = "pv.kubernetes.io/bound-by-controller",
                            kProvisionedBy = "pv.kubernetes.io/provisioned-by",
@@ -55,48 +55,48 @@ class VolumeBinderController final : public Controller {
  public:
   explicit VolumeBinderController(Context& context)
       : context_(context),
-        claims_(context.lister(kClaim.resource)),
-        volumes_(context.lister(kVolume.resource)),
-        classes_(context.lister(kClasses)),
+        claims_(context.lister(kVolumeClaimKind.resource)),
+        volumes_(context.lister(kVolumeKind.resource)),
+        classes_(context.lister(kStorageClasses)),
         pods_(context.lister(kPods)) {}
 
   void start() override {
-    context_.on_change(kClaim.resource, [this](const Change& change) {
-      context_.enqueue(std::string(kOfClaim) + key_of(change.object()));
+    context_.on_change(kVolumeClaimKind.resource, [this](const Change& change) {
+      context_.enqueue(std::string(kVolumeClaimKey) + key_of(change.object()));
       if (const auto volume = raw_of(change.object(), {"spec", "volumeName"}); volume.size() > 2)
-        context_.enqueue(std::string(kOfVolume) + kube::json_unquote(volume));
+        context_.enqueue(std::string(kVolumeKey) + kube::json_unquote(volume));
     });
-    context_.on_change(kVolume.resource, [this](const Change& change) {
-      context_.enqueue(std::string(kOfVolume) + std::string(name_of(change.object())));
+    context_.on_change(kVolumeKind.resource, [this](const Change& change) {
+      context_.enqueue(std::string(kVolumeKey) + std::string(name_of(change.object())));
       const auto claim = raw_of(change.object(), {"spec", "claimRef"});
       if (claim.empty())
         context_.enqueue(std::string(kPending));
       else
-        context_.enqueue(std::string(kOfClaim) +
+        context_.enqueue(std::string(kVolumeClaimKey) +
                          key_of(kube::json_unquote(kube::json_member(claim, "namespace").value_or("")),
                                 kube::json_unquote(kube::json_member(claim, "name").value_or(""))));
     });
-    context_.on_change(kClasses, [this](const Change&) { context_.enqueue(std::string(kPending)); });
+    context_.on_change(kStorageClasses, [this](const Change&) { context_.enqueue(std::string(kPending)); });
     context_.on_change(kPods, [this](const Change& change) {  // the first consumer
       if (!change.after || !is_placed(*change.after) || (change.before && is_placed(*change.before))) return;
       for (const auto& claim : claims_of_pod(*change.after))
-        context_.enqueue(std::string(kOfClaim) + key_of(namespace_of(*change.after), claim.name));
+        context_.enqueue(std::string(kVolumeClaimKey) + key_of(namespace_of(*change.after), claim.name));
     });
   }
 
   Outcome reconcile(const std::string& key) override {
-    if (key.starts_with(kOfVolume)) {
-      const auto volume = volumes_.get("", key.substr(kOfVolume.size()));
+    if (key.starts_with(kVolumeKey)) {
+      const auto volume = volumes_.get("", key.substr(kVolumeKey.size()));
       return volume ? sync_volume(*volume) : Outcome();
     }
-    if (key.starts_with(kOfClaim)) {
-      const auto parts = parts_of(key.substr(kOfClaim.size()));
+    if (key.starts_with(kVolumeClaimKey)) {
+      const auto parts = parts_of(key.substr(kVolumeClaimKey.size()));
       if (const auto claim = claims_.get(parts.namespace_name, parts.name)) return sync_claim(*claim);
       return release_volumes_of(parts);
     }
     for (const auto& claim : claims_.list())
       if (raw_of(*claim, {"metadata", "annotations", kBindCompleted}).empty())
-        context_.enqueue(std::string(kOfClaim) + key_of(*claim));
+        context_.enqueue(std::string(kVolumeClaimKey) + key_of(*claim));
     return {};
   }
 
@@ -140,7 +140,7 @@ class VolumeBinderController final : public Controller {
     if (!has_class(claim.root()))
       if (const auto* name = default_class()) {
         claim["spec"].put("storageClassName", *name);
-        return settled(update(kClaim, claim));
+        return settled(update(kVolumeClaimKind, claim));
       }
     if (delayed && !annotated(claim.root(), kSelectedNode)) {
       if (pod)
@@ -206,7 +206,7 @@ class VolumeBinderController final : public Controller {
     if (claim["metadata"]["annotations"][kProvisioner].text() == provisioner) return {};
     annotate(claim.root(), kProvisioner, provisioner);
     annotate(claim.root(), kProvisionerBefore, provisioner);
-    return settled(update(kClaim, claim));
+    return settled(update(kVolumeClaimKind, claim));
   }
 
   Outcome sync_bound(const store::Object& stored, Document claim) {
@@ -249,7 +249,7 @@ class VolumeBinderController final : public Controller {
       for (auto member : {"accessModes", "capacity", "currentVolumeAttributesClassName"}) status.erase(member);
     }
     if (before.root().equals(status)) return {};
-    return settled(update(kClaim, claim, "status"));
+    return settled(update(kVolumeClaimKind, claim, "status"));
   }
 
   // --- binding
@@ -263,10 +263,10 @@ class VolumeBinderController final : public Controller {
       if (!is_claimed_by(volume.root(), claim.root())) annotate(volume.root(), kBoundByController, "yes");
       auto fresh = volume["spec"].object("claimRef");
       fresh.clear();
-      fresh.put("apiVersion", kClaim.api_version);
-      fresh.put("kind", kClaim.kind);
+      fresh.put("apiVersion", kVolumeClaimKind.api_version);
+      fresh.put("kind", kVolumeClaimKind.kind);
       for (auto member : {"name", "namespace", "resourceVersion", "uid"}) fresh.put(member, metadata[member]);
-      auto updated = update(kVolume, volume);
+      auto updated = update(kVolumeKind, volume);
       if (!updated) return settled(updated);
       volume = std::move(*updated);
     }
@@ -278,7 +278,7 @@ class VolumeBinderController final : public Controller {
         annotate(claim.root(), kBoundByController, "yes");
       }
       annotate(claim.root(), kBindCompleted, "yes");
-      auto updated = update(kClaim, claim);
+      auto updated = update(kVolumeClaimKind, claim);
       if (!updated) return settled(updated);
       claim = std::move(*updated);
     }
@@ -297,7 +297,7 @@ class VolumeBinderController final : public Controller {
     const auto bound_to = kube::json_unquote(raw_of(*claim, {"spec", "volumeName"}));
     if (bound_to.empty()) {
       if (modes_differ(volume.root(), document_of(*claim).root())) return say_modes_differ(stored, *claim);
-      context_.enqueue(std::string(kOfClaim) + key_of(*claim));
+      context_.enqueue(std::string(kVolumeClaimKey) + key_of(*claim));
       return {};
     }
     if (bound_to == name_of(stored)) return write_phase(volume, "Bound");
@@ -306,7 +306,7 @@ class VolumeBinderController final : public Controller {
   }
 
   Outcome say_modes_differ(const store::Object& volume, const store::Object& claim) {
-    context_.events().warning(ref_of(kVolume, volume), "VolumeMismatch",
+    context_.events().warning(ref_of(kVolumeKind, volume), "VolumeMismatch",
                               "Cannot bind PersistentVolume to requested PersistentVolumeClaim \"" +
                                   std::string(name_of(claim)) + "\" due to incompatible volumeMode.");
     warn(claim, "VolumeMismatch",
@@ -344,8 +344,8 @@ class VolumeBinderController final : public Controller {
     volume["status"].put("message", message);
     auto written = write_phase(volume, "Failed");
     if (written)
-      context_.events().warning(ref_of(kVolume, stored), verb == "delet" ? "VolumeFailedDelete" : "VolumeFailedRecycle",
-                                message);
+      context_.events().warning(ref_of(kVolumeKind, stored),
+                                verb == "delet" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message);
     return written;
   }
 
@@ -357,7 +357,7 @@ class VolumeBinderController final : public Controller {
     } else {
       volume["spec"]["claimRef"].erase("uid");
     }
-    auto updated = update(kVolume, volume);
+    auto updated = update(kVolumeKind, volume);
     if (!updated) return settled(updated);
     return write_phase(*updated, "Available");
   }
@@ -368,7 +368,7 @@ class VolumeBinderController final : public Controller {
     if (status["phase"].text() == phase) return {};
     status.put("phase", phase);
     if (phase != "Failed") status.erase("message");
-    auto updated = update(kVolume, volume, "status");
+    auto updated = update(kVolumeKind, volume, "status");
     if (!updated) return settled(updated);
     volume = std::move(*updated);
     return {};
@@ -383,10 +383,10 @@ class VolumeBinderController final : public Controller {
                                     subresource);
   }
   void warn(const store::Object& claim, const char* reason, std::string message) const {
-    context_.events().warning(ref_of(kClaim, claim), reason, std::move(message));
+    context_.events().warning(ref_of(kVolumeClaimKind, claim), reason, std::move(message));
   }
   void tell(const store::Object& claim, const char* reason, std::string message) const {
-    context_.events().normal(ref_of(kClaim, claim), reason, std::move(message));
+    context_.events().normal(ref_of(kVolumeClaimKind, claim), reason, std::move(message));
   }
 
   Context& context_;

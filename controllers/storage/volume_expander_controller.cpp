@@ -5,6 +5,7 @@
 #include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"
 #include "sublet/schema/engine.h"
@@ -14,8 +15,6 @@ namespace {
 
 using schema::Value;
 
-const KindFacts kClaim{"v1", "PersistentVolumeClaim", {"", "v1", "persistentvolumeclaims"}};
-const kube::Resource kVolumes{"", "v1", "persistentvolumes"};
 constexpr std::string_view kResizer = "volume.kubernetes.io/storage-resizer";
 
 /// Sources of volumes whose plugin has become a driver (k8s.io/csi-translation-lib).
@@ -43,15 +42,17 @@ std::string_view given(const store::Object& claim) { return raw_of(claim, {"stat
 bool is_bound(const store::Object& claim) { return raw_of(claim, {"status", "phase"}) == "\"Bound\""; }
 
 /// Of JSON text; nothing, or what is no quantity, is 0.
-__int128 size_of(std::string_view quantity) { return schema::quantity_nanos(kube::json_unquote(quantity)).value_or(0); }
+__int128 nanos_of_quantity(std::string_view quantity) {
+  return schema::quantity_nanos(kube::json_unquote(quantity)).value_or(0);
+}
 
 class VolumeExpanderController final : public Controller {
  public:
   explicit VolumeExpanderController(Context& context)
-      : context_(context), claims_(context.lister(kClaim.resource)), volumes_(context.lister(kVolumes)) {}
+      : context_(context), claims_(context.lister(kVolumeClaimKind.resource)), volumes_(context.lister(kVolumes)) {}
 
   void start() override {
-    context_.on_change(kClaim.resource, [this](const Change& change) {
+    context_.on_change(kVolumeClaimKind.resource, [this](const Change& change) {
       if (!change.after || !is_bound(*change.after)) return;
       if (change.before && requested(*change.before) == requested(*change.after) &&
           given(*change.before) == given(*change.after))
@@ -63,7 +64,8 @@ class VolumeExpanderController final : public Controller {
   Outcome reconcile(const std::string& key) override {
     const auto parts = parts_of(key);
     const auto claim = claims_.get(parts.namespace_name, parts.name);
-    if (!claim || !is_bound(*claim) || size_of(requested(*claim)) <= size_of(given(*claim))) return {};
+    if (!claim || !is_bound(*claim) || nanos_of_quantity(requested(*claim)) <= nanos_of_quantity(given(*claim)))
+      return {};
     const auto name = kube::json_unquote(raw_of(*claim, {"spec", "volumeName"}));
     const auto stored = volumes_.get("", name);
     if (!stored) return fail(Reason::not_found, "persistentvolume \"" + name + "\" not found");
@@ -77,7 +79,7 @@ class VolumeExpanderController final : public Controller {
 
  private:
   void say(const store::Object& claim, std::string message) {
-    context_.events().normal(ref_of(kClaim, claim), "ExternalExpanding", std::move(message));
+    context_.events().normal(ref_of(kVolumeClaimKind, claim), "ExternalExpanding", std::move(message));
   }
 
   Outcome name_resizer(const store::Object& claim, const Moved& row) {
@@ -86,8 +88,8 @@ class VolumeExpanderController final : public Controller {
     if (kube::json_unquote(raw_of(claim, {"metadata", "annotations", kResizer})) == row.driver) return {};
     auto patch = schema::Document::object();
     patch.root().object("metadata").object("annotations").put(kResizer, row.driver);
-    return settled(context_.client().patch(kClaim.resource, namespace_of(claim), name_of(claim), kube::PatchType::merge,
-                                           patch.to_json(), "status"));
+    return settled(context_.client().patch(kVolumeClaimKind.resource, namespace_of(claim), name_of(claim),
+                                           kube::PatchType::merge, patch.to_json(), "status"));
   }
 
   Context& context_;

@@ -1,13 +1,13 @@
 // A PersistentVolume that is bound outlives its deletion.
 // Source: pkg/controller/volume/pvprotection of Kubernetes.
 
+#include "controllers/runtime/kinds.h"
 #include "controllers/storage/protection.h"
 
 namespace sublet::controllers {
 namespace {
 
-const kube::Resource kVolumes{"", "v1", "persistentvolumes"};
-constexpr std::string_view kFinalizer = "kubernetes.io/pv-protection";
+constexpr std::string_view kVolumeFinalizer = "kubernetes.io/pv-protection";
 
 class VolumeProtectionController final : public Controller {
  public:
@@ -15,7 +15,7 @@ class VolumeProtectionController final : public Controller {
 
   void start() override {
     context_.on_change(kVolumes, [this](const Change& change) {
-      if (change.after && (is_ending(*change.after) || !has_finalizer(*change.after, kFinalizer)))
+      if (change.after && (is_ending(*change.after) || !has_finalizer(*change.after, kVolumeFinalizer)))
         context_.enqueue(std::string(name_of(*change.after)));
     });
   }
@@ -23,9 +23,11 @@ class VolumeProtectionController final : public Controller {
   Outcome reconcile(const std::string& key) override {
     const auto volume = volumes_.get("", key);
     if (!volume) return {};
-    const bool has = has_finalizer(*volume, kFinalizer), bound = raw_of(*volume, {"status", "phase"}) == "\"Bound\"";
-    if (!is_ending(*volume)) return has ? Outcome() : protect(context_.client(), kVolumes, *volume, kFinalizer);
-    return has && !bound ? release(context_.client(), kVolumes, *volume, kFinalizer) : Outcome();
+    const bool has = has_finalizer(*volume, kVolumeFinalizer),
+               bound = raw_of(*volume, {"status", "phase"}) == "\"Bound\"";
+    if (!is_ending(*volume))
+      return has ? Outcome() : add_finalizer(context_.client(), kVolumes, *volume, kVolumeFinalizer);
+    return has && !bound ? remove_finalizer(context_.client(), kVolumes, *volume, kVolumeFinalizer) : Outcome();
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "controllers/tokens/bootstrap_token.h"
 #include "sublet/controllers/controller.h"
 
@@ -14,7 +15,6 @@ namespace {
 using schema::Value;
 using std::chrono::milliseconds;
 
-const kube::Resource kSecrets{"", "v1", "secrets"}, kConfigMaps{"", "v1", "configmaps"};
 constexpr std::string_view kPublic = "kube-public", kInfo = "cluster-info", kContent = "kubeconfig",
                            kSignature = "jws-kubeconfig-";
 

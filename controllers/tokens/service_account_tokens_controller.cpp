@@ -6,6 +6,7 @@
 
 #include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"
@@ -17,12 +18,11 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kSecrets{"", "v1", "secrets"}, kAccounts{"", "v1", "serviceaccounts"};
 constexpr std::string_view kType = "\"kubernetes.io/service-account-token\"";
 constexpr std::string_view kAccountName = "kubernetes.io/service-account.name",
                            kAccountUid = "kubernetes.io/service-account.uid";
-constexpr std::int64_t kLongest = std::int64_t{1} << 32;
-constexpr std::string_view kSecret = "secret/", kAccount = "account/";
+constexpr std::int64_t kLongestToken = std::int64_t{1} << 32;
+constexpr std::string_view kSecretKey = "secret/", kAccountKey = "account/";
 
 bool is_token(const store::Object& secret) { return raw_of(secret, {"type"}) == kType; }
 std::string account_named_by(const store::Object& secret) {
@@ -32,24 +32,24 @@ std::string account_named_by(const store::Object& secret) {
 class ServiceAccountTokensController final : public Controller {
  public:
   explicit ServiceAccountTokensController(Context& context)
-      : context_(context), secrets_(context.lister(kSecrets)), accounts_(context.lister(kAccounts)) {}
+      : context_(context), secrets_(context.lister(kSecrets)), accounts_(context.lister(kServiceAccounts)) {}
 
   // A secret's key carries its account: when it is gone, nobody else knows.
   void start() override {
     context_.on_change(kSecrets, [this](const Change& change) {
       const auto& secret = change.object();
-      if (is_token(secret)) context_.enqueue(std::string(kSecret) + key_of(secret) + "/" + account_named_by(secret));
+      if (is_token(secret)) context_.enqueue(std::string(kSecretKey) + key_of(secret) + "/" + account_named_by(secret));
     });
-    context_.on_change(kAccounts, [this](const Change& change) {
+    context_.on_change(kServiceAccounts, [this](const Change& change) {
       if (change.before && (!change.after || change.after->index.uid != change.before->index.uid))
-        context_.enqueue(std::string(kAccount) + key_of(*change.before));
+        context_.enqueue(std::string(kAccountKey) + key_of(*change.before));
     });
   }
 
   Outcome reconcile(const std::string& key) override {
-    if (key.starts_with(kAccount)) return sweep(parts_of(key.substr(kAccount.size())));
+    if (key.starts_with(kAccountKey)) return sweep(parts_of(key.substr(kAccountKey.size())));
     const auto end = key.rfind('/');
-    const auto parts = parts_of(key.substr(kSecret.size(), end - kSecret.size()));
+    const auto parts = parts_of(key.substr(kSecretKey.size(), end - kSecretKey.size()));
     const auto secret = secrets_.get(parts.namespace_name, parts.name);
     if (!secret || !is_token(*secret)) return forget(parts, key.substr(end + 1));
     return judge(*secret);
@@ -103,13 +103,14 @@ class ServiceAccountTokensController final : public Controller {
   Result<std::string> make_token(const store::Object& secret, const store::Object& account) {
     auto request = Document::object();
     auto spec = request.root().object("spec");
-    spec.put("expirationSeconds", kLongest);
+    spec.put("expirationSeconds", kLongestToken);
     auto bond = spec.object("boundObjectRef");
     bond.put("apiVersion", "v1");
     bond.put("kind", "Secret");
     bond.put("name", name_of(secret));
     bond.put("uid", secret.index.uid);
-    auto answer = context_.client().create(kAccounts, namespace_of(secret), request.root(), name_of(account), "token");
+    auto answer =
+        context_.client().create(kServiceAccounts, namespace_of(secret), request.root(), name_of(account), "token");
     if (!answer) return fail(answer.error());
     return (*answer)["status"]["token"].string();
   }
@@ -125,7 +126,7 @@ class ServiceAccountTokensController final : public Controller {
     if (listed.size() == before) return {};
     if (listed.empty()) account.root().erase("secrets");
     account["metadata"].put("resourceVersion", std::to_string(stored->revision));
-    return settled(context_.client().update(kAccounts, secret.namespace_name, account_name, account.root()));
+    return settled(context_.client().update(kServiceAccounts, secret.namespace_name, account_name, account.root()));
   }
 
   Context& context_;

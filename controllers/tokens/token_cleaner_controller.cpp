@@ -2,6 +2,7 @@
 // Source: pkg/controller/bootstrap/tokencleaner.go of Kubernetes.
 
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/kinds.h"
 #include "controllers/tokens/bootstrap_token.h"
 #include "sublet/controllers/controller.h"
 
@@ -9,8 +10,6 @@ namespace sublet::controllers {
 namespace {
 
 using std::chrono::milliseconds;
-
-const kube::Resource kSecrets{"", "v1", "secrets"};
 
 class TokenCleanerController final : public Controller {
  public:

@@ -27,7 +27,7 @@ bool is_patch_type(std::string_view name) {
   return name == kJsonPatch || name == kObject || (name.starts_with(kObject) && name[kObject.size()] == '.');
 }
 
-struct Local {
+struct CheckedVariable {
   std::string_view name;
   int slot;
   TypeRef type;
@@ -70,7 +70,7 @@ class Checker {
   TypeRef check_map(Node& node);
   TypeRef check_message(Node& node);
   TypeRef check_comprehension(Node& node);
-  void check_range(Node& node, std::vector<Local>& variables);
+  void check_range(Node& node, std::vector<CheckedVariable>& variables);
   TypeRef resolve(Node& node, std::string_view name);
   TypeRef resolve_leniently(Node& node, const std::vector<Function>& candidates, std::span<const TypeRef> arguments);
   TypeRef join(const TypeRef& before, const TypeRef& now);
@@ -79,7 +79,7 @@ class Checker {
 
   std::string qualified_name(const Node& node) const;
   bool resolve_name(Node& node, std::string_view name);
-  const Local* local(std::string_view name) const;
+  const CheckedVariable* local(std::string_view name) const;
   bool resolve_namespace(Node& node);
   std::string known_function(std::string_view name) const;
   std::vector<std::string> candidates(std::string_view name) const;
@@ -89,7 +89,7 @@ class Checker {
   const Environment& environment_;
   bool friendly_;
   Unifier unifier_;
-  std::vector<Local> locals_;
+  std::vector<CheckedVariable> locals_;
   CheckResult result_;
 };
 
@@ -126,7 +126,7 @@ TypeRef Checker::dispatch(Node& node) {
   return node.type;
 }
 
-const Local* Checker::local(std::string_view name) const {
+const CheckedVariable* Checker::local(std::string_view name) const {
   for (auto known = locals_.rbegin(); known != locals_.rend(); ++known)
     if (known->name == name) return &*known;
   return nullptr;
@@ -200,14 +200,14 @@ TypeRef Checker::undeclared(const Node& node, std::string_view name, const std::
 }
 
 TypeRef Checker::check_identifier(Node& node) {
-  if (const Local* known = local(node.name)) {
+  if (const CheckedVariable* known = local(node.name)) {
     node.op = Op::local;
     node.slot = known->slot;
     return known->type;
   }
   if (resolve_name(node, node.name)) return node.type;
   std::vector<std::string_view> names = known_names("");
-  for (const Local& known : locals_) names.push_back(known.name);
+  for (const CheckedVariable& known : locals_) names.push_back(known.name);
   return undeclared(node, node.name, names);
 }
 
@@ -490,7 +490,7 @@ TypeRef Checker::check_message(Node& node) {
 }
 
 // The types of a comprehension's variables.
-void Checker::check_range(Node& node, std::vector<Local>& variables) {
+void Checker::check_range(Node& node, std::vector<CheckedVariable>& variables) {
   const Node& range = *node.children[kRange];
   const TypeRef type = unifier_.substitute(range.type, false);
   TypeRef first = Type::of(Kind::error), second = first;
@@ -531,7 +531,7 @@ TypeRef Checker::check_comprehension(Node& node) {
   node.slot = result_.slots;
   result_.slots += 1 + static_cast<int>(node.variables.size());
   const TypeRef accumulated = node.children[kStart]->type;
-  std::vector<Local> variables;
+  std::vector<CheckedVariable> variables;
   check_range(node, variables);
   locals_.push_back({node.accumulator, node.slot, accumulated});
   locals_.insert(locals_.end(), variables.begin(), variables.end());

@@ -39,18 +39,18 @@ struct Entries {
   Range key, value;
 };
 
-using Path = std::vector<std::string>;
+using FieldPath = std::vector<std::string>;
 
-struct Local {
+struct EstimatedVariable {
   std::string_view name;
-  Path path;
+  FieldPath path;
   std::optional<Range> size;
   std::optional<Entries> entries;
 };
 
 // An expression or an element of one, as the rules of functions see it.
 struct Operand {
-  Path path;
+  FieldPath path;
   TypeRef type;
   const Node* node = nullptr;
   std::optional<Range> size;
@@ -61,7 +61,7 @@ struct CallEstimate {
   std::optional<Range> size;  // of the result
 };
 
-bool is_scalar(const Type& type) {
+bool is_scalar_type(const Type& type) {
   switch (type.kind) {
     case Kind::boolean:
     case Kind::floating:
@@ -71,7 +71,7 @@ bool is_scalar(const Type& type) {
     case Kind::uinteger:
       return true;
     case Kind::optional:
-      return is_scalar(*type.parameters[0]);
+      return is_scalar_type(*type.parameters[0]);
     default:
       return false;
   }
@@ -93,8 +93,8 @@ class Estimator {
   Range cost_of_bind(const Node& node);
   void push_variables(const Node& node);
 
-  Path path_of(const Node& node) const;
-  std::optional<Range> hinted_size(const Path& path) const;
+  FieldPath path_of(const Node& node) const;
+  std::optional<Range> hinted_size(const FieldPath& path) const;
   std::optional<Range> size(const Node& node);
   Range size_or_unknown(const Node& node) { return size(node).value_or(kUnknown); }
   std::optional<Entries> entries(const Node& node) const;
@@ -122,7 +122,7 @@ class Estimator {
   CallEstimate join_cost(const Operand& target, const Operands& arguments) const;
   std::optional<Operand> element_of(const Operand& list) const;
 
-  const Local* local(std::string_view name) const {
+  const EstimatedVariable* local(std::string_view name) const {
     for (auto known = locals_.rbegin(); known != locals_.rend(); ++known)
       if (known->name == name) return &*known;
     return nullptr;
@@ -130,8 +130,8 @@ class Estimator {
 
   const Environment& environment_;
   bool presence_costs_;
-  std::vector<Local> locals_;
-  std::unordered_map<const Node*, Path> paths_;
+  std::vector<EstimatedVariable> locals_;
+  std::unordered_map<const Node*, FieldPath> paths_;
   std::unordered_map<const Node*, Range> sizes_;
   std::unordered_map<const Node*, Entries> entries_;
 };
@@ -145,8 +145,8 @@ Range Estimator::cost(const Node& node) {
     case Op::variable:
     case Op::local:
     case Op::identifier: {
-      const Local* known = node.op == Op::local ? local(node.name) : nullptr;
-      paths_[&node] = known ? known->path : Path{node.name};
+      const EstimatedVariable* known = node.op == Op::local ? local(node.name) : nullptr;
+      paths_[&node] = known ? known->path : FieldPath{node.name};
       return exactly(1);
     }
     case Op::has:
@@ -171,7 +171,7 @@ Range Estimator::cost_of_select(const Node& node) {
   Range sum = cost(target);
   const Kind kind = target.type->kind;
   if (kind == Kind::map || kind == Kind::object || kind == Kind::parameter) sum = sum + exactly(1);
-  Path path = path_of(target);
+  FieldPath path = path_of(target);
   path.push_back(node.name);
   paths_[&node] = std::move(path);
   return sum;
@@ -214,7 +214,7 @@ Range Estimator::cost_of_call(const Node& node) {
     if (estimate.size) result = result ? result->joined(*estimate.size) : *estimate.size;
     if (id == "index_list" || id == "index_map") {
       result = element_size(*node.children[0]);
-      Path path = path_of(*node.children[0]);
+      FieldPath path = path_of(*node.children[0]);
       path.emplace_back(id == "index_list" ? "@items" : "@values");
       paths_[&node] = std::move(path);
     }
@@ -254,7 +254,7 @@ void Estimator::push_variables(const Node& node) {
   const Kind container = known ? known->container : range.type->kind;
   const bool list = container == Kind::list;
   const auto push = [&](std::string_view name, const char* part, bool value) {
-    Path path = path_of(range);
+    FieldPath path = path_of(range);
     path.emplace_back(part);
     locals_.push_back(
         {name, std::move(path), known ? std::optional(value ? known->value : known->key) : std::nullopt, std::nullopt});
@@ -304,15 +304,15 @@ Range Estimator::cost_of_bind(const Node& node) {
   return sum;
 }
 
-Path Estimator::path_of(const Node& node) const {
+FieldPath Estimator::path_of(const Node& node) const {
   if (node.op == Op::local)
-    if (const Local* known = local(node.name)) return known->path;
+    if (const EstimatedVariable* known = local(node.name)) return known->path;
   const auto found = paths_.find(&node);
-  return found == paths_.end() ? Path() : found->second;
+  return found == paths_.end() ? FieldPath() : found->second;
 }
 
 // What the declared types say about the part that a path leads to.
-std::optional<Range> Estimator::hinted_size(const Path& path) const {
+std::optional<Range> Estimator::hinted_size(const FieldPath& path) const {
   if (path.empty()) return std::nullopt;
   const int slot = environment_.slot_of(path[0]);
   if (slot < 0) return std::nullopt;
@@ -352,19 +352,19 @@ std::optional<Range> Estimator::size(const Node& node) {
     sizes_[&node] = *hinted;
     return hinted;
   }
-  if (is_scalar(*node.type)) return exactly(1);
-  const Local* known = node.op == Op::local ? local(node.name) : nullptr;
+  if (is_scalar_type(*node.type)) return exactly(1);
+  const EstimatedVariable* known = node.op == Op::local ? local(node.name) : nullptr;
   return known ? known->size : std::nullopt;
 }
 
 std::optional<Entries> Estimator::entries(const Node& node) const {
   if (const auto known = entries_.find(&node); known != entries_.end()) return known->second;
-  const Local* known = node.op == Op::local ? local(node.name) : nullptr;
+  const EstimatedVariable* known = node.op == Op::local ? local(node.name) : nullptr;
   return known ? known->entries : std::nullopt;
 }
 
 Operand Estimator::operand(const Node& node) {
-  Path path = path_of(node);
+  FieldPath path = path_of(node);
   if (!path.empty() && (path[0] == kAccumulator || path[0] == "__result__")) path.clear();
   return {std::move(path), node.type, &node, size(node)};
 }

@@ -49,7 +49,7 @@ const RightsAnswer& decided(const Value& value) { return static_cast<const Decid
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
 
-bool is_label(std::string_view text) {
+bool is_dns_label(std::string_view text) {
   const auto inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
   if (text.empty() || text.size() > 63 || text.front() == '-' || text.back() == '-') return false;
   for (const char c : text)
@@ -57,36 +57,37 @@ bool is_label(std::string_view text) {
   return true;
 }
 
-bool is_subdomain(std::string_view text) {
+bool is_dns_subdomain(std::string_view text) {
   if (text.size() > 253) return false;
   while (true) {
     const auto dot = text.find('.');
-    if (const auto part = text.substr(0, dot); part.size() > 63 ? !is_label(part.substr(0, 63)) : !is_label(part))
+    if (const auto part = text.substr(0, dot);
+        part.size() > 63 ? !is_dns_label(part.substr(0, 63)) : !is_dns_label(part))
       return false;
     if (dot == std::string_view::npos) return true;
     text.remove_prefix(dot + 1);
   }
 }
 
-Value path(Arguments args, Meter&) {
+Value path_check(Arguments args, Meter&) {
   if (is_blank(args[1].as_text())) return Value::error("path must not be empty");
   return asking(args[0]).with(Kind::path_check, [&](RightsQuestion& question) { question.path = args[1].as_text(); });
 }
 
-Value group(Arguments args, Meter&) {
+Value group_check(Arguments args, Meter&) {
   return asking(args[0]).with(Kind::group_check, [&](RightsQuestion& question) { question.group = args[1].as_text(); });
 }
 
 Value service_account(Arguments args, Meter&) {
-  if (!is_subdomain(args[2].as_text())) return Value::error("Invalid service account name");
-  if (!is_label(args[1].as_text())) return Value::error("Invalid service account namespace");
+  if (!is_dns_subdomain(args[2].as_text())) return Value::error("Invalid service account name");
+  if (!is_dns_label(args[1].as_text())) return Value::error("Invalid service account namespace");
   return asking(args[0]).with(Kind::authorizer, [&](RightsQuestion& question) {
     question.service_account_namespace = args[1].as_text();
     question.service_account = args[2].as_text();
   });
 }
 
-Value resource(Arguments args, Meter&) {
+Value resource_check(Arguments args, Meter&) {
   if (is_blank(args[1].as_text())) return Value::error("resource must not be empty");
   return asking(args[0]).with(Kind::resource_check,
                               [&](RightsQuestion& question) { question.resource = args[1].as_text(); });
@@ -100,37 +101,36 @@ Value refine(Arguments args, Meter&) {
 
 Value select(Arguments args, Meter&) { return args[0]; }
 
-Value check(Arguments args, Meter&) {
+Value check_right(Arguments args, Meter&) {
   const Value asked =
       asking(args[0]).with(args[0].kind(), [&](RightsQuestion& question) { question.verb = args[1].as_text(); });
   return Value::opaque(std::make_shared<const Decided>(asking(asked).ask()));
 }
 
 Value errored(Arguments args, Meter&) { return Value::boolean(!decided(args[0]).error.empty()); }
-Value error(Arguments args, Meter&) { return Value::string(decided(args[0]).error); }
+Value decision_error(Arguments args, Meter&) { return Value::string(decided(args[0]).error); }
 Value allowed(Arguments args, Meter&) { return Value::boolean(decided(args[0]).allowed); }
 Value reason(Arguments args, Meter&) { return Value::string(decided(args[0]).reason); }
 
-constexpr Set A = Set::authorizer, S = Set::authorizer_selectors;
-
-constexpr Overload kTable[] = {
-    {"path", "authorizer_path", "authorizer.(string) -> path", path, A},
-    {"group", "authorizer_group", "authorizer.(string) -> group", group, A},
-    {"serviceAccount", "authorizer_serviceaccount", "authorizer.(string, string) -> authorizer", service_account, A},
-    {"resource", "groupcheck_resource", "group.(string) -> resource", resource, A},
+constexpr Overload kAuthorizerOverloads[] = {
+    {"path", "authorizer_path", "authorizer.(string) -> path", path_check, Set::authorizer},
+    {"group", "authorizer_group", "authorizer.(string) -> group", group_check, Set::authorizer},
+    {"serviceAccount", "authorizer_serviceaccount", "authorizer.(string, string) -> authorizer", service_account,
+     Set::authorizer},
+    {"resource", "groupcheck_resource", "group.(string) -> resource", resource_check, Set::authorizer},
     {"subresource", "resourcecheck_subresource", "resource.(string) -> resource", refine<&RightsQuestion::subresource>,
-     A},
+     Set::authorizer},
     {"namespace", "resourcecheck_namespace", "resource.(string) -> resource", refine<&RightsQuestion::namespace_name>,
-     A},
-    {"name", "resourcecheck_name", "resource.(string) -> resource", refine<&RightsQuestion::name>, A},
-    {"fieldSelector", "authorizer_fieldselector", "resource.(string) -> resource", select, S},
-    {"labelSelector", "authorizer_labelselector", "resource.(string) -> resource", select, S},
-    {"check", "pathcheck_check", "path.(string) -> decision", check, A},
-    {"check", "resourcecheck_check", "resource.(string) -> decision", check, A},
-    {"errored", "decision_errored", "decision.() -> bool", errored, A},
-    {"error", "decision_error", "decision.() -> string", error, A},
-    {"allowed", "decision_allowed", "decision.() -> bool", allowed, A},
-    {"reason", "decision_reason", "decision.() -> string", reason, A},
+     Set::authorizer},
+    {"name", "resourcecheck_name", "resource.(string) -> resource", refine<&RightsQuestion::name>, Set::authorizer},
+    {"fieldSelector", "authorizer_fieldselector", "resource.(string) -> resource", select, Set::authorizer_selectors},
+    {"labelSelector", "authorizer_labelselector", "resource.(string) -> resource", select, Set::authorizer_selectors},
+    {"check", "pathcheck_check", "path.(string) -> decision", check_right, Set::authorizer},
+    {"check", "resourcecheck_check", "resource.(string) -> decision", check_right, Set::authorizer},
+    {"errored", "decision_errored", "decision.() -> bool", errored, Set::authorizer},
+    {"error", "decision_error", "decision.() -> string", decision_error, Set::authorizer},
+    {"allowed", "decision_allowed", "decision.() -> bool", allowed, Set::authorizer},
+    {"reason", "decision_reason", "decision.() -> string", reason, Set::authorizer},
 };
 
 // --- jsonpatch: what goes with patches ---
@@ -156,7 +156,7 @@ constexpr Overload kPatches[] = {
 
 }  // namespace
 
-std::span<const Overload> authorizer_table() { return kTable; }
+std::span<const Overload> authorizer_table() { return kAuthorizerOverloads; }
 std::span<const Overload> patch_table() { return kPatches; }
 
 Value authorizer_value(AuthorityPtr authority) {

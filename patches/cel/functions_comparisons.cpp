@@ -7,13 +7,14 @@ namespace sublet::patches::cel {
 
 namespace {
 
-bool is_nan(const Value& value) { return value.is(Kind::floating) && std::isnan(value.as_double()); }
+bool is_nan_value(const Value& value) { return value.is(Kind::floating) && std::isnan(value.as_double()); }
 
 template <bool (*Accept)(int)>
 Value ordered(Arguments a, Meter& meter) {
   if (const auto order = compare(a[0], a[1])) return Value::boolean(Accept(*order));
-  if (meter.library() == Library::templates && (is_nan(a[0]) || is_nan(a[1]))) return Value::boolean(false);
-  return is_nan(a[0]) || is_nan(a[1]) ? Value::error("NaN values cannot be ordered") : plain_no_such_overload();
+  if (meter.library() == Library::templates && (is_nan_value(a[0]) || is_nan_value(a[1]))) return Value::boolean(false);
+  return is_nan_value(a[0]) || is_nan_value(a[1]) ? Value::error("NaN values cannot be ordered")
+                                                  : plain_no_such_overload();
 }
 
 bool less(int order) { return order < 0; }
@@ -21,7 +22,7 @@ bool less_or_equal(int order) { return order <= 0; }
 bool greater(int order) { return order > 0; }
 bool greater_or_equal(int order) { return order >= 0; }
 
-constexpr Overload kTable[] = {
+constexpr Overload kComparisonOverloads[] = {
     {"_<_", "less_bool", "(bool, bool) -> bool", ordered<less>},
     {"_<_", "less_int64", "(int, int) -> bool", ordered<less>},
     {"_<_", "less_int64_double", "(int, double) -> bool", ordered<less>},
@@ -82,6 +83,6 @@ constexpr Overload kTable[] = {
 
 }  // namespace
 
-std::span<const Overload> comparison_table() { return kTable; }
+std::span<const Overload> comparison_table() { return kComparisonOverloads; }
 
 }  // namespace sublet::patches::cel

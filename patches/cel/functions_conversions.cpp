@@ -12,7 +12,7 @@ namespace sublet::patches::cel {
 
 namespace {
 
-Value same(Arguments a, Meter&) { return a[0]; }
+Value unchanged(Arguments a, Meter&) { return a[0]; }
 
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
@@ -117,24 +117,24 @@ Value duration_of_string(Arguments a, Meter&) {
   return span ? Value::duration(*span) : cannot(a[0], Kind::duration);
 }
 
-Value type_of(Arguments a, Meter&) { return Value::type(a[0].kind()); }
+Value type_of_value(Arguments a, Meter&) { return Value::type(a[0].kind()); }
 
-constexpr Overload kTable[] = {
-    {"int", "int64_to_int64", "(int) -> int", same},
+constexpr Overload kConversionOverloads[] = {
+    {"int", "int64_to_int64", "(int) -> int", unchanged},
     {"int", "double_to_int64", "(double) -> int", int_of_double},
     {"int", "duration_to_int64", "(duration) -> int", int_of_duration},
     {"int", "string_to_int64", "(string) -> int", int_of_string},
     {"int", "timestamp_to_int64", "(timestamp) -> int", int_of_timestamp},
     {"int", "uint64_to_int64", "(uint) -> int", int_of_uint},
-    {"uint", "uint64_to_uint64", "(uint) -> uint", same},
+    {"uint", "uint64_to_uint64", "(uint) -> uint", unchanged},
     {"uint", "double_to_uint64", "(double) -> uint", uint_of_double},
     {"uint", "int64_to_uint64", "(int) -> uint", uint_of_int},
     {"uint", "string_to_uint64", "(string) -> uint", uint_of_string},
-    {"double", "double_to_double", "(double) -> double", same},
+    {"double", "double_to_double", "(double) -> double", unchanged},
     {"double", "int64_to_double", "(int) -> double", double_of_int},
     {"double", "string_to_double", "(string) -> double", double_of_string},
     {"double", "uint64_to_double", "(uint) -> double", double_of_uint},
-    {"string", "string_to_string", "(string) -> string", same},
+    {"string", "string_to_string", "(string) -> string", unchanged},
     {"string", "bool_to_string", "(bool) -> string", string_of_bool},
     {"string", "bytes_to_string", "(bytes) -> string", string_of_bytes},
     {"string", "double_to_string", "(double) -> string", string_of_double},
@@ -143,22 +143,22 @@ constexpr Overload kTable[] = {
     {"string", "timestamp_to_string", "(timestamp) -> string", string_of_timestamp},
     {"string", "uint64_to_string", "(uint) -> string", string_of_uint},
     {"string", "quantity_to_string", "(quantity) -> string", string_of_quantity, Set::quantity_more},
-    {"bytes", "bytes_to_bytes", "(bytes) -> bytes", same},
+    {"bytes", "bytes_to_bytes", "(bytes) -> bytes", unchanged},
     {"bytes", "string_to_bytes", "(string) -> bytes", bytes_of_string},
-    {"bool", "bool_to_bool", "(bool) -> bool", same},
+    {"bool", "bool_to_bool", "(bool) -> bool", unchanged},
     {"bool", "string_to_bool", "(string) -> bool", bool_of_string},
-    {"timestamp", "timestamp_to_timestamp", "(timestamp) -> timestamp", same},
+    {"timestamp", "timestamp_to_timestamp", "(timestamp) -> timestamp", unchanged},
     {"timestamp", "int64_to_timestamp", "(int) -> timestamp", timestamp_of_int},
     {"timestamp", "string_to_timestamp", "(string) -> timestamp", timestamp_of_string},
-    {"duration", "duration_to_duration", "(duration) -> duration", same},
+    {"duration", "duration_to_duration", "(duration) -> duration", unchanged},
     {"duration", "int64_to_duration", "(int) -> duration", duration_of_int},
     {"duration", "string_to_duration", "(string) -> duration", duration_of_string},
-    {"type", "type", "(A) -> type(A)", type_of},
-    {"dyn", "to_dyn", "(A) -> dyn", same},
+    {"type", "type", "(A) -> type(A)", type_of_value},
+    {"dyn", "to_dyn", "(A) -> dyn", unchanged},
 };
 
 }  // namespace
 
-std::span<const Overload> conversion_table() { return kTable; }
+std::span<const Overload> conversion_table() { return kConversionOverloads; }
 
 }  // namespace sublet::patches::cel

@@ -25,12 +25,12 @@ constexpr const char* kLabelValue = "(" SUBLET_NAME ")?";
 #undef SUBLET_LABEL
 #undef SUBLET_NAME
 
-bool matches(std::string_view text, const RE2& pattern) {
+bool matches_fully(std::string_view text, const RE2& pattern) {
   return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), pattern);
 }
-bool is_subdomain(std::string_view text) {
+bool matches_subdomain(std::string_view text) {
   static const RE2 kPattern(kSubdomain);
-  return matches(text, kPattern);
+  return matches_fully(text, kPattern);
 }
 
 std::string pattern_complaint(std::string_view what, std::string_view pattern,
@@ -58,8 +58,8 @@ Complaints dns_label(std::string_view text) {
   static const RE2 kPattern(kLabel);
   Complaints all;
   if (text.size() > 63) all.push_back(too_long(63, "characters"));
-  if (matches(text, kPattern)) return all;
-  if (is_subdomain(text))
+  if (matches_fully(text, kPattern)) return all;
+  if (matches_subdomain(text))
     all.emplace_back("must not contain dots");
   else
     all.push_back(pattern_complaint(
@@ -72,7 +72,7 @@ Complaints dns_label(std::string_view text) {
 Complaints subdomain(std::string_view text, const char* unit) {
   Complaints all;
   if (text.size() > 253) all.push_back(too_long(253, unit));
-  if (!is_subdomain(text))
+  if (!matches_subdomain(text))
     all.push_back(pattern_complaint(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
         "and end with an alphanumeric character",
@@ -85,7 +85,7 @@ Complaints dns_1035_label(std::string_view text) {
   static const RE2 kPattern(kLabel1035);
   Complaints all;
   if (text.size() > 63) all.push_back(too_long(63, "characters"));
-  if (!matches(text, kPattern))
+  if (!matches_fully(text, kPattern))
     all.push_back(pattern_complaint(
         "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
         "character, and end with an alphanumeric character",
@@ -120,7 +120,7 @@ Complaints qualified_name(std::string_view text) {
     all.emplace_back("name part must be non-empty");
   else if (name.size() > 63)
     all.push_back("name part " + too_long(63, "bytes"));
-  if (!matches(name, kPattern)) all.push_back("name part " + complaint);
+  if (!matches_fully(name, kPattern)) all.push_back("name part " + complaint);
   return all;
 }
 
@@ -128,7 +128,7 @@ Complaints label_value(std::string_view text) {
   static const RE2 kPattern(kLabelValue);
   Complaints all;
   if (text.size() > 63) all.push_back(too_long(63, "bytes"));
-  if (!matches(text, kPattern))
+  if (!matches_fully(text, kPattern))
     all.push_back(pattern_complaint(
         "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
         "and end with an alphanumeric character",
@@ -136,29 +136,29 @@ Complaints label_value(std::string_view text) {
   return all;
 }
 
-Complaints uri(std::string_view text) {
+Complaints uri_format(std::string_view text) {
   std::string problem;
   if (Url::parse(text, problem)) return {};
   return {"parse " + go_quote(text) + ": " + problem};
 }
 
-Complaints uuid(std::string_view text) {
+Complaints uuid_format(std::string_view text) {
   static const RE2 kPattern("(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}");
-  if (matches(text, kPattern)) return {};
+  if (matches_fully(text, kPattern)) return {};
   return {"does not match the UUID format"};
 }
 
-Complaints byte(std::string_view text) {
+Complaints byte_format(std::string_view text) {
   if (!text.empty() && schema::base64_decode(text)) return {};
   return {"invalid base64"};
 }
 
-Complaints date(std::string_view text) {
+Complaints date_format(std::string_view text) {
   if (text.size() == 10 && parse_timestamp(std::string(text) + "T00:00:00Z")) return {};
   return {"invalid date"};
 }
 
-Complaints datetime(std::string_view text) {
+Complaints datetime_format(std::string_view text) {
   std::string upper(text);
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](char c) { return c == 't' || c == 'z' ? static_cast<char>(c & ~0x20) : c; });
@@ -167,13 +167,13 @@ Complaints datetime(std::string_view text) {
   return {"invalid datetime"};
 }
 
-struct Known {
+struct FormatFacts {
   std::string_view name;
   std::uint64_t pattern_size;
   Complaints (*complain)(std::string_view);
 };
 
-constexpr Known kKnown[] = {
+constexpr FormatFacts kNamedFormats[] = {
     {"dns1123Label", 30, dns_label},
     {"dns1123Subdomain", 60, dns_subdomain},
     {"dns1035Label", 30, dns_1035_label},
@@ -182,38 +182,38 @@ constexpr Known kKnown[] = {
     {"dns1123SubdomainPrefix", 60, prefix_of<dns_subdomain>},
     {"dns1035LabelPrefix", 30, prefix_of<dns_1035_label>},
     {"labelValue", 40, label_value},
-    {"uri", 1103, uri},
-    {"uuid", 70, uuid},
-    {"byte", 84, byte},
-    {"date", 71, date},
-    {"datetime", 71, datetime},
+    {"uri", 1103, uri_format},
+    {"uuid", 70, uuid_format},
+    {"byte", 84, byte_format},
+    {"date", 71, date_format},
+    {"datetime", 71, datetime_format},
 };
 
 class KnownFormat final : public NamedFormat {
  public:
-  explicit KnownFormat(const Known& known) : known_(known) {}
+  explicit KnownFormat(const FormatFacts& known) : known_(known) {}
   bool equals(const Opaque& other) const override { return &known_ == &static_cast<const KnownFormat&>(other).known_; }
   std::string text() const override { return std::string(known_.name); }
   std::uint64_t pattern_size() const override { return known_.pattern_size; }
   Complaints complain(std::string_view text) const { return known_.complain(text); }
 
  private:
-  const Known& known_;
+  const FormatFacts& known_;
 };
 
 template <std::size_t Index>
 Value constant(Arguments, Meter&) {
-  return Value::opaque(std::make_shared<const KnownFormat>(kKnown[Index]));
+  return Value::opaque(std::make_shared<const KnownFormat>(kNamedFormats[Index]));
 }
 
-Value named(Arguments a, Meter&) {
-  for (const Known& known : kKnown)
+Value format_named(Arguments a, Meter&) {
+  for (const FormatFacts& known : kNamedFormats)
     if (known.name == a[0].as_text())
       return Value::optional_of(Value::opaque(std::make_shared<const KnownFormat>(known)));
   return Value::optional_none();
 }
 
-Value validate(Arguments a, Meter& meter) {
+Value validate_format(Arguments a, Meter& meter) {
   meter.work(a[1].as_text().size() * 4);
   List items;
   for (std::string& text : static_cast<const KnownFormat&>(a[0].as_opaque()).complain(a[1].as_text()))
@@ -223,9 +223,9 @@ Value validate(Arguments a, Meter& meter) {
 
 constexpr Set F = Set::format;
 
-constexpr Overload kTable[] = {
-    {"format.named", "format-named", "(string) -> optional(format)", named, F},
-    {"validate", "format-validate", "format.(string) -> optional(list(string))", validate, F},
+constexpr Overload kFormatOverloads[] = {
+    {"format.named", "format-named", "(string) -> optional(format)", format_named, F},
+    {"validate", "format-validate", "format.(string) -> optional(list(string))", validate_format, F},
     {"format.dns1123Label", "format.dns1123Label", "() -> format", constant<0>, F},
     {"format.dns1123Subdomain", "format.dns1123Subdomain", "() -> format", constant<1>, F},
     {"format.dns1035Label", "format.dns1035Label", "() -> format", constant<2>, F},
@@ -243,6 +243,6 @@ constexpr Overload kTable[] = {
 
 }  // namespace
 
-std::span<const Overload> format_table() { return kTable; }
+std::span<const Overload> format_table() { return kFormatOverloads; }
 
 }  // namespace sublet::patches::cel

@@ -8,7 +8,7 @@ namespace sublet::patches::cel {
 
 namespace {
 
-List items_of(const Value& list, Meter& meter) {
+List metered_items(const Value& list, Meter& meter) {
   List items;
   meter.work(list.size());
   if (meter.exhausted()) return items;
@@ -21,7 +21,7 @@ List items_of(const Value& list, Meter& meter) {
 }
 
 Value is_sorted(Arguments a, Meter& meter) {
-  const List items = items_of(a[0], meter);
+  const List items = metered_items(a[0], meter);
   for (std::size_t i = 1; i < items.size(); ++i) {
     const auto order = compare(items[i - 1], items[i]);
     if (order && *order > 0) return Value::boolean(false);
@@ -31,7 +31,7 @@ Value is_sorted(Arguments a, Meter& meter) {
 
 template <int Preferred>
 Value extreme(Arguments a, Meter& meter) {
-  const List items = items_of(a[0], meter);
+  const List items = metered_items(a[0], meter);
   if (items.empty()) return Value::error(Preferred > 0 ? "min called on empty list" : "max called on empty list");
   Value best = items.front();
   for (const Value& item : items)
@@ -69,7 +69,7 @@ Value add_up(const Value& total, const Value& item) {
 template <Kind Of>
 Value sum(Arguments a, Meter& meter) {
   Value total = zero_of(Of);
-  for (const Value& item : items_of(a[0], meter)) {
+  for (const Value& item : metered_items(a[0], meter)) {
     total = add_up(total, item);
     if (total.is_error()) break;
   }
@@ -77,7 +77,7 @@ Value sum(Arguments a, Meter& meter) {
 }
 
 template <bool Last>
-Value index_of(Arguments a, Meter& meter) {
+Value list_index_of(Arguments a, Meter& meter) {
   std::int64_t found = -1;
   std::int64_t index = 0;
   std::size_t work = 0;
@@ -92,7 +92,7 @@ Value index_of(Arguments a, Meter& meter) {
 
 Value distinct(Arguments a, Meter& meter) {
   List kept;
-  for (const Value& item : items_of(a[0], meter)) {
+  for (const Value& item : metered_items(a[0], meter)) {
     std::size_t work = 0;
     const bool known =
         std::any_of(kept.begin(), kept.end(), [&](const Value& other) { return equal(item, other, work); });
@@ -110,7 +110,7 @@ Value slice(Arguments a, Meter& meter) {
   if (from < 0 || to < 0) return Value::error(what + "negative indexes not supported");
   if (from > to) return Value::error(what + "start index must be less than or equal to end index");
   if (size < to) return Value::error(what + "list is length " + std::to_string(size));
-  List items = items_of(a[0], meter);
+  List items = metered_items(a[0], meter);
   if (meter.exhausted()) return {};
   return Value::list(List(items.begin() + from, items.begin() + to));
 }
@@ -160,13 +160,13 @@ Value sorted_by(const List& items, const List& keys, Meter& meter) {
 }
 
 Value sort(Arguments a, Meter& meter) {
-  const List items = items_of(a[0], meter);
+  const List items = metered_items(a[0], meter);
   return meter.exhausted() ? Value() : sorted_by(items, items, meter);
 }
 
 Value sort_by(Arguments a, Meter& meter) {
-  const List items = items_of(a[0], meter);
-  const List keys = items_of(a[1], meter);
+  const List items = metered_items(a[0], meter);
+  const List keys = metered_items(a[1], meter);
   return meter.exhausted() ? Value() : sorted_by(items, keys, meter);
 }
 
@@ -179,43 +179,43 @@ Value range(Arguments a, Meter& meter) {
   return Value::list(std::move(items));
 }
 
-Value reverse(Arguments a, Meter& meter) {
-  List items = items_of(a[0], meter);
+Value list_reverse(Arguments a, Meter& meter) {
+  List items = metered_items(a[0], meter);
   std::reverse(items.begin(), items.end());
   return Value::list(std::move(items));
 }
 
-constexpr Set K = Set::kubernetes, L = Set::lists;
+constexpr Set L = Set::lists;
 
-constexpr Overload kTable[] = {
-    {"isSorted", "list_int_is_sorted_bool", "list(int).() -> bool", is_sorted, K},
-    {"isSorted", "list_uint_is_sorted_bool", "list(uint).() -> bool", is_sorted, K},
-    {"isSorted", "list_double_is_sorted_bool", "list(double).() -> bool", is_sorted, K},
-    {"isSorted", "list_bool_is_sorted_bool", "list(bool).() -> bool", is_sorted, K},
-    {"isSorted", "list_duration_is_sorted_bool", "list(duration).() -> bool", is_sorted, K},
-    {"isSorted", "list_timestamp_is_sorted_bool", "list(timestamp).() -> bool", is_sorted, K},
-    {"isSorted", "list_string_is_sorted_bool", "list(string).() -> bool", is_sorted, K},
-    {"isSorted", "list_bytes_is_sorted_bool", "list(bytes).() -> bool", is_sorted, K},
-    {"sum", "list_int_sum_int", "list(int).() -> int", sum<Kind::integer>, K},
-    {"sum", "list_uint_sum_uint", "list(uint).() -> uint", sum<Kind::uinteger>, K},
-    {"sum", "list_double_sum_double", "list(double).() -> double", sum<Kind::floating>, K},
-    {"sum", "list_duration_sum_duration", "list(duration).() -> duration", sum<Kind::duration>, K},
-    {"max", "list_int_max_int", "list(int).() -> int", extreme<-1>, K},
-    {"max", "list_uint_max_uint", "list(uint).() -> uint", extreme<-1>, K},
-    {"max", "list_double_max_double", "list(double).() -> double", extreme<-1>, K},
-    {"max", "list_bool_max_bool", "list(bool).() -> bool", extreme<-1>, K},
-    {"max", "list_duration_max_duration", "list(duration).() -> duration", extreme<-1>, K},
-    {"max", "list_timestamp_max_timestamp", "list(timestamp).() -> timestamp", extreme<-1>, K},
-    {"max", "list_string_max_string", "list(string).() -> string", extreme<-1>, K},
-    {"max", "list_bytes_max_bytes", "list(bytes).() -> bytes", extreme<-1>, K},
-    {"min", "list_int_min_int", "list(int).() -> int", extreme<1>, K},
-    {"min", "list_uint_min_uint", "list(uint).() -> uint", extreme<1>, K},
-    {"min", "list_double_min_double", "list(double).() -> double", extreme<1>, K},
-    {"min", "list_bool_min_bool", "list(bool).() -> bool", extreme<1>, K},
-    {"min", "list_duration_min_duration", "list(duration).() -> duration", extreme<1>, K},
-    {"min", "list_timestamp_min_timestamp", "list(timestamp).() -> timestamp", extreme<1>, K},
-    {"min", "list_string_min_string", "list(string).() -> string", extreme<1>, K},
-    {"min", "list_bytes_min_bytes", "list(bytes).() -> bytes", extreme<1>, K},
+constexpr Overload kListOverloads[] = {
+    {"isSorted", "list_int_is_sorted_bool", "list(int).() -> bool", is_sorted, Set::kubernetes},
+    {"isSorted", "list_uint_is_sorted_bool", "list(uint).() -> bool", is_sorted, Set::kubernetes},
+    {"isSorted", "list_double_is_sorted_bool", "list(double).() -> bool", is_sorted, Set::kubernetes},
+    {"isSorted", "list_bool_is_sorted_bool", "list(bool).() -> bool", is_sorted, Set::kubernetes},
+    {"isSorted", "list_duration_is_sorted_bool", "list(duration).() -> bool", is_sorted, Set::kubernetes},
+    {"isSorted", "list_timestamp_is_sorted_bool", "list(timestamp).() -> bool", is_sorted, Set::kubernetes},
+    {"isSorted", "list_string_is_sorted_bool", "list(string).() -> bool", is_sorted, Set::kubernetes},
+    {"isSorted", "list_bytes_is_sorted_bool", "list(bytes).() -> bool", is_sorted, Set::kubernetes},
+    {"sum", "list_int_sum_int", "list(int).() -> int", sum<Kind::integer>, Set::kubernetes},
+    {"sum", "list_uint_sum_uint", "list(uint).() -> uint", sum<Kind::uinteger>, Set::kubernetes},
+    {"sum", "list_double_sum_double", "list(double).() -> double", sum<Kind::floating>, Set::kubernetes},
+    {"sum", "list_duration_sum_duration", "list(duration).() -> duration", sum<Kind::duration>, Set::kubernetes},
+    {"max", "list_int_max_int", "list(int).() -> int", extreme<-1>, Set::kubernetes},
+    {"max", "list_uint_max_uint", "list(uint).() -> uint", extreme<-1>, Set::kubernetes},
+    {"max", "list_double_max_double", "list(double).() -> double", extreme<-1>, Set::kubernetes},
+    {"max", "list_bool_max_bool", "list(bool).() -> bool", extreme<-1>, Set::kubernetes},
+    {"max", "list_duration_max_duration", "list(duration).() -> duration", extreme<-1>, Set::kubernetes},
+    {"max", "list_timestamp_max_timestamp", "list(timestamp).() -> timestamp", extreme<-1>, Set::kubernetes},
+    {"max", "list_string_max_string", "list(string).() -> string", extreme<-1>, Set::kubernetes},
+    {"max", "list_bytes_max_bytes", "list(bytes).() -> bytes", extreme<-1>, Set::kubernetes},
+    {"min", "list_int_min_int", "list(int).() -> int", extreme<1>, Set::kubernetes},
+    {"min", "list_uint_min_uint", "list(uint).() -> uint", extreme<1>, Set::kubernetes},
+    {"min", "list_double_min_double", "list(double).() -> double", extreme<1>, Set::kubernetes},
+    {"min", "list_bool_min_bool", "list(bool).() -> bool", extreme<1>, Set::kubernetes},
+    {"min", "list_duration_min_duration", "list(duration).() -> duration", extreme<1>, Set::kubernetes},
+    {"min", "list_timestamp_min_timestamp", "list(timestamp).() -> timestamp", extreme<1>, Set::kubernetes},
+    {"min", "list_string_min_string", "list(string).() -> string", extreme<1>, Set::kubernetes},
+    {"min", "list_bytes_min_bytes", "list(bytes).() -> bytes", extreme<1>, Set::kubernetes},
     {"sort", "list_int_sort", "list(int).() -> list(int)", sort, L},
     {"sort", "list_uint_sort", "list(uint).() -> list(uint)", sort, L},
     {"sort", "list_double_sort", "list(double).() -> list(double)", sort, L},
@@ -234,18 +234,18 @@ constexpr Overload kTable[] = {
      "list(T).(list(timestamp)) -> list(T)", sort_by, L},
     {"@sortByAssociatedKeys", "list_string_sortByAssociatedKeys", "list(T).(list(string)) -> list(T)", sort_by, L},
     {"@sortByAssociatedKeys", "list_bytes_sortByAssociatedKeys", "list(T).(list(bytes)) -> list(T)", sort_by, L},
-    {"indexOf", "list_a_index_of_int", "list(A).(A) -> int", index_of<false>, K},
-    {"lastIndexOf", "list_a_last_index_of_int", "list(A).(A) -> int", index_of<true>, K},
+    {"indexOf", "list_a_index_of_int", "list(A).(A) -> int", list_index_of<false>, Set::kubernetes},
+    {"lastIndexOf", "list_a_last_index_of_int", "list(A).(A) -> int", list_index_of<true>, Set::kubernetes},
     {"slice", "list_slice", "list(T).(int, int) -> list(T)", slice, L},
     {"flatten", "list_flatten", "list(list(T)).() -> list(T)", flatten, L},
     {"flatten", "list_flatten_int", "list(dyn).(int) -> list(dyn)", flatten_depth, L},
     {"distinct", "list_distinct", "list(T).() -> list(T)", distinct, L},
-    {"reverse", "list_reverse", "list(T).() -> list(T)", reverse, L},
+    {"reverse", "list_reverse", "list(T).() -> list(T)", list_reverse, L},
     {"lists.range", "lists_range", "(int) -> list(int)", range, L},
 };
 
 }  // namespace
 
-std::span<const Overload> list_table() { return kTable; }
+std::span<const Overload> list_table() { return kListOverloads; }
 
 }  // namespace sublet::patches::cel

@@ -97,7 +97,7 @@ Value bitwise(Arguments a, Meter&) {
 }
 Value bitwise_not(Arguments a, Meter&) { return of_bits(~bits_of(a[0]), a[0].kind()); }
 
-Value is_nan(Arguments a, Meter&) { return Value::boolean(std::isnan(a[0].as_double())); }
+Value math_is_nan(Arguments a, Meter&) { return Value::boolean(std::isnan(a[0].as_double())); }
 Value is_infinite(Arguments a, Meter&) { return Value::boolean(std::isinf(a[0].as_double())); }
 Value is_finite(Arguments a, Meter&) { return Value::boolean(std::isfinite(a[0].as_double())); }
 
@@ -114,7 +114,7 @@ Value base64_decode(Arguments a, Meter& meter) {
   return bytes ? Value::bytes(std::move(*bytes)) : Value::error("illegal base64 data");
 }
 
-constexpr Overload kTable[] = {
+constexpr Overload kMathOverloads[] = {
     {"math.@max", "math_@max_int", "(int) -> int", alone, Set::math},
     {"math.@max", "math_@max_double", "(double) -> double", alone, Set::math},
     {"math.@max", "math_@max_uint", "(uint) -> uint", alone, Set::math},
@@ -172,7 +172,7 @@ constexpr Overload kTable[] = {
     {"math.bitShiftLeft", "math_bitShiftLeft_uint_int", "(uint, int) -> uint", bitwise<Bits::shift_left>, Set::math},
     {"math.bitShiftRight", "math_bitShiftRight_int_int", "(int, int) -> int", bitwise<Bits::shift_right>, Set::math},
     {"math.bitShiftRight", "math_bitShiftRight_uint_int", "(uint, int) -> uint", bitwise<Bits::shift_right>, Set::math},
-    {"math.isNaN", "math_isNaN_double", "(double) -> bool", is_nan, Set::math},
+    {"math.isNaN", "math_isNaN_double", "(double) -> bool", math_is_nan, Set::math},
     {"math.isInf", "math_isInf_double", "(double) -> bool", is_infinite, Set::math},
     {"math.isFinite", "math_isFinite_double", "(double) -> bool", is_finite, Set::math},
     {"base64.encode", "base64_encode_bytes", "(bytes) -> string", base64_encode, Set::encoders},
@@ -181,6 +181,6 @@ constexpr Overload kTable[] = {
 
 }  // namespace
 
-std::span<const Overload> math_table() { return kTable; }
+std::span<const Overload> math_table() { return kMathOverloads; }
 
 }  // namespace sublet::patches::cel

@@ -35,7 +35,7 @@ Address masked(const Prefix& prefix) {
   return address;
 }
 
-std::string text_of(const Address& a) {
+std::string address_text(const Address& a) {
   char buffer[16];
   std::string text;
   if (a.four) {
@@ -202,7 +202,7 @@ class Ip final : public Opaque {
   explicit Ip(Address address) : address_(address) {}
   Kind kind() const override { return Kind::ip; }
   bool equals(const Opaque& other) const override { return address_ == static_cast<const Ip&>(other).address_; }
-  std::string text() const override { return text_of(address_); }
+  std::string text() const override { return address_text(address_); }
   std::uint64_t size() const override { return address_.size(); }
   const Address& address() const { return address_; }
 
@@ -218,7 +218,7 @@ class Cidr final : public Opaque {
     const Prefix& theirs = static_cast<const Cidr&>(other).prefix_;
     return prefix_.address == theirs.address && prefix_.bits == theirs.bits;
   }
-  std::string text() const override { return text_of(prefix_.address) + '/' + std::to_string(prefix_.bits); }
+  std::string text() const override { return address_text(prefix_.address) + '/' + std::to_string(prefix_.bits); }
   std::uint64_t size() const override { return static_cast<std::uint64_t>(prefix_.bits + 7) / 8; }
   const Prefix& prefix() const { return prefix_; }
 
@@ -268,7 +268,7 @@ Value parse_cidr(std::string_view text) {
   return cidr_value({*read, bits});
 }
 
-bool holds(const Prefix& outer, const Address& inner) {
+bool prefix_contains(const Prefix& outer, const Address& inner) {
   return outer.address.four == inner.four && masked(outer) == masked({inner, outer.bits});
 }
 
@@ -296,7 +296,7 @@ bool global_unicast(const Address& a) {
 }
 
 template <bool (*Test)(const Address&)>
-Value test(Arguments a, Meter&) {
+Value address_test(Arguments a, Meter&) {
   return Value::boolean(Test(address(a[0])));
 }
 
@@ -307,7 +307,7 @@ Value is_canonical(Arguments a, Meter&) {
   return parsed.is_error() ? parsed : Value::boolean(parsed.as_opaque().text() == a[0].as_text());
 }
 Value family(Arguments a, Meter&) { return Value::integer(address(a[0]).four ? 4 : 6); }
-Value text(Arguments a, Meter&) { return Value::string(a[0].as_opaque().text()); }
+Value network_text(Arguments a, Meter&) { return Value::string(a[0].as_opaque().text()); }
 
 Value cidr(Arguments a, Meter&) { return parse_cidr(a[0].as_text()); }
 Value is_cidr(Arguments a, Meter&) { return Value::boolean(!parse_cidr(a[0].as_text()).is_error()); }
@@ -317,31 +317,32 @@ Value prefix_length(Arguments a, Meter&) { return Value::integer(prefix(a[0]).bi
 
 Value contains_ip(Arguments a, Meter&) {
   const Value inner = a[1].is(Kind::string) ? parse_ip(a[1].as_text()) : a[1];
-  return inner.is_error() ? inner : Value::boolean(holds(prefix(a[0]), address(inner)));
+  return inner.is_error() ? inner : Value::boolean(prefix_contains(prefix(a[0]), address(inner)));
 }
 Value contains_cidr(Arguments a, Meter&) {
   Value inner = a[1].is(Kind::string) ? parse_cidr(a[1].as_text()) : a[1];
   if (inner.is_error()) return inner;
-  return Value::boolean(prefix(a[0]).bits <= prefix(inner).bits && holds(prefix(a[0]), prefix(inner).address));
+  return Value::boolean(prefix(a[0]).bits <= prefix(inner).bits &&
+                        prefix_contains(prefix(a[0]), prefix(inner).address));
 }
 
 constexpr Set N = Set::network;
 
-constexpr Overload kTable[] = {
+constexpr Overload kNetworkOverloads[] = {
     {"ip", "string_to_ip", "(string) -> ip", ip, N},
     {"ip", "cidr_ip", "cidr.() -> ip", cidr_ip, N},
     {"isIP", "is_ip", "(string) -> bool", is_ip, N},
     {"ip.isCanonical", "ip_is_canonical", "(string) -> bool", is_canonical, N},
-    {"string", "ip_to_string", "(ip) -> string", text, N},
+    {"string", "ip_to_string", "(ip) -> string", network_text, N},
     {"family", "ip_family", "ip.() -> int", family, N},
-    {"isUnspecified", "ip_is_unspecified", "ip.() -> bool", test<unspecified>, N},
-    {"isLoopback", "ip_is_loopback", "ip.() -> bool", test<loopback>, N},
-    {"isLinkLocalMulticast", "ip_is_link_local_multicast", "ip.() -> bool", test<link_local_multicast>, N},
-    {"isLinkLocalUnicast", "ip_is_link_local_unicast", "ip.() -> bool", test<link_local_unicast>, N},
-    {"isGlobalUnicast", "ip_is_global_unicast", "ip.() -> bool", test<global_unicast>, N},
+    {"isUnspecified", "ip_is_unspecified", "ip.() -> bool", address_test<unspecified>, N},
+    {"isLoopback", "ip_is_loopback", "ip.() -> bool", address_test<loopback>, N},
+    {"isLinkLocalMulticast", "ip_is_link_local_multicast", "ip.() -> bool", address_test<link_local_multicast>, N},
+    {"isLinkLocalUnicast", "ip_is_link_local_unicast", "ip.() -> bool", address_test<link_local_unicast>, N},
+    {"isGlobalUnicast", "ip_is_global_unicast", "ip.() -> bool", address_test<global_unicast>, N},
     {"cidr", "string_to_cidr", "(string) -> cidr", cidr, N},
     {"isCIDR", "is_cidr", "(string) -> bool", is_cidr, N},
-    {"string", "cidr_to_string", "(cidr) -> string", text, N},
+    {"string", "cidr_to_string", "(cidr) -> string", network_text, N},
     {"containsIP", "cidr_contains_ip_string", "cidr.(string) -> bool", contains_ip, N},
     {"containsIP", "cidr_contains_ip_ip", "cidr.(ip) -> bool", contains_ip, N},
     {"containsCIDR", "cidr_contains_cidr_string", "cidr.(string) -> bool", contains_cidr, N},
@@ -352,6 +353,6 @@ constexpr Overload kTable[] = {
 
 }  // namespace
 
-std::span<const Overload> network_table() { return kTable; }
+std::span<const Overload> network_table() { return kNetworkOverloads; }
 
 }  // namespace sublet::patches::cel

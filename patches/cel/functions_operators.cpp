@@ -10,19 +10,19 @@ namespace sublet::patches::cel {
 
 namespace {
 
-Value overflow(std::string_view kind) { return Value::error(std::string(kind) + " overflow"); }
+Value overflow_error(std::string_view kind) { return Value::error(std::string(kind) + " overflow"); }
 
 template <bool (*Builtin)(std::int64_t, std::int64_t, std::int64_t*)>
 Value int_arithmetic(Arguments a, Meter&) {
   std::int64_t result = 0;
-  if (Builtin(a[0].as_int(), a[1].as_int(), &result)) return overflow("integer");
+  if (Builtin(a[0].as_int(), a[1].as_int(), &result)) return overflow_error("integer");
   return Value::integer(result);
 }
 
 template <bool (*Builtin)(std::uint64_t, std::uint64_t, std::uint64_t*)>
 Value uint_arithmetic(Arguments a, Meter&) {
   std::uint64_t result = 0;
-  if (Builtin(a[0].as_uint(), a[1].as_uint(), &result)) return overflow("unsigned integer");
+  if (Builtin(a[0].as_uint(), a[1].as_uint(), &result)) return overflow_error("unsigned integer");
   return Value::uinteger(result);
 }
 
@@ -41,13 +41,13 @@ bool multiply_overflows(T a, T b, T* out) {
 
 Value int_divide(Arguments a, Meter&) {
   if (a[1].as_int() == 0) return Value::error("division by zero");
-  if (a[0].as_int() == INT64_MIN && a[1].as_int() == -1) return overflow("integer");
+  if (a[0].as_int() == INT64_MIN && a[1].as_int() == -1) return overflow_error("integer");
   return Value::integer(a[0].as_int() / a[1].as_int());
 }
 
 Value int_modulo(Arguments a, Meter&) {
   if (a[1].as_int() == 0) return Value::error("modulus by zero");
-  if (a[0].as_int() == INT64_MIN && a[1].as_int() == -1) return overflow("integer");
+  if (a[0].as_int() == INT64_MIN && a[1].as_int() == -1) return overflow_error("integer");
   return Value::integer(a[0].as_int() % a[1].as_int());
 }
 
@@ -62,7 +62,7 @@ Value uint_modulo(Arguments a, Meter&) {
 }
 
 Value int_negate(Arguments a, Meter&) {
-  if (a[0].as_int() == INT64_MIN) return overflow("integer");
+  if (a[0].as_int() == INT64_MIN) return overflow_error("integer");
   return Value::integer(-a[0].as_int());
 }
 
@@ -83,7 +83,7 @@ Value string_add(Arguments a, Meter& meter) { return Value::string(joined_text(a
 Value bytes_add(Arguments a, Meter& meter) { return Value::bytes(joined_text(a, meter)); }
 
 // X + Y of x-kubernetes-list-type map: what Y has of a key that X has, too, takes its place; the rest is appended.
-void merge_item(List& items, const Value& item, const Type& type) {
+void merge_keyed_item(List& items, const Value& item, const Type& type) {
   for (Value& known : items) {
     bool same = true;
     for (const std::string& key : type.list_keys) same = same && known.node()[key].equals(item.node()[key]);
@@ -114,7 +114,7 @@ Value list_add(Arguments a, Meter& meter) {
     if (!type || type->list_form == ListForm::atomic)
       items.push_back(item);
     else if (type->list_form == ListForm::map)
-      merge_item(items, item, *type);
+      merge_keyed_item(items, item, *type);
     else
       unite_item(items, item, work);
     meter.work(type ? work : 1);
@@ -126,7 +126,7 @@ Value list_add(Arguments a, Meter& meter) {
 Value logical_not(Arguments a, Meter&) { return Value::boolean(!a[0].as_bool()); }
 
 template <bool Wanted>
-Value equals(Arguments a, Meter& meter) {
+Value equality(Arguments a, Meter& meter) {
   std::size_t work = 0;
   const bool same = equal(a[0], a[1], work);
   meter.work(work);
@@ -192,7 +192,7 @@ Value insert_entries(Arguments a, Meter& meter) {
   return failure.is_error() ? failure : Value::map(std::move(entries));
 }
 
-constexpr Overload kTable[] = {
+constexpr Overload kOperatorOverloads[] = {
     {"_+_", "add_bytes", "(bytes, bytes) -> bytes", bytes_add},
     {"_+_", "add_double", "(double, double) -> double", double_add},
     {"_+_", "add_int64", "(int, int) -> int", int_arithmetic<add_overflows<std::int64_t>>},
@@ -213,8 +213,8 @@ constexpr Overload kTable[] = {
     {"-_", "negate_double", "(double) -> double", double_negate},
     {"-_", "negate_int64", "(int) -> int", int_negate},
     {"!_", "logical_not", "(bool) -> bool", logical_not},
-    {"_==_", "equals", "(A, A) -> bool", equals<true>},
-    {"_!=_", "not_equals", "(A, A) -> bool", equals<false>},
+    {"_==_", "equals", "(A, A) -> bool", equality<true>},
+    {"_!=_", "not_equals", "(A, A) -> bool", equality<false>},
     {"@in", "in_list", "(A, list(A)) -> bool", in_list},
     {"@in", "in_map", "(A, map(A, B)) -> bool", in_map},
     {"size", "size_bytes", "(bytes) -> int", byte_size},
@@ -243,6 +243,6 @@ constexpr Overload kTable[] = {
 
 }  // namespace
 
-std::span<const Overload> operator_table() { return kTable; }
+std::span<const Overload> operator_table() { return kOperatorOverloads; }
 
 }  // namespace sublet::patches::cel

@@ -32,9 +32,9 @@ bool is_zero(const Value& value) {
   }
 }
 
-Value of(Arguments a, Meter&) { return Value::optional_of(a[0]); }
+Value optional_of(Arguments a, Meter&) { return Value::optional_of(a[0]); }
 Value of_non_zero(Arguments a, Meter&) { return is_zero(a[0]) ? Value::optional_none() : Value::optional_of(a[0]); }
-Value none(Arguments, Meter&) { return Value::optional_none(); }
+Value optional_none(Arguments, Meter&) { return Value::optional_none(); }
 Value has_value(Arguments a, Meter&) { return Value::boolean(a[0].as_optional().has_value()); }
 Value value_of(Arguments a, Meter&) {
   return a[0].as_optional() ? *a[0].as_optional() : Value::error("optional.none() dereference");
@@ -62,10 +62,10 @@ Value unwrap(Arguments a, Meter& meter) {
 
 constexpr Set O = Set::optional;
 
-constexpr Overload kTable[] = {
-    {"optional.of", "optional_of", "(V) -> optional(V)", of, O},
+constexpr Overload kOptionalOverloads[] = {
+    {"optional.of", "optional_of", "(V) -> optional(V)", optional_of, O},
     {"optional.ofNonZeroValue", "optional_ofNonZeroValue", "(V) -> optional(V)", of_non_zero, O},
-    {"optional.none", "optional_none", "() -> optional(V)", none, O},
+    {"optional.none", "optional_none", "() -> optional(V)", optional_none, O},
     {"optional.unwrap", "optional_unwrap", "(list(optional(V))) -> list(V)", unwrap, O},
     {"unwrapOpt", "optional_unwrapOpt", "list(optional(V)).() -> list(V)", unwrap, O},
     {"hasValue", "optional_hasValue", "optional(V).() -> bool", has_value, O},
@@ -78,6 +78,6 @@ constexpr Overload kTable[] = {
 
 }  // namespace
 
-std::span<const Overload> optional_table() { return kTable; }
+std::span<const Overload> optional_table() { return kOptionalOverloads; }
 
 }  // namespace sublet::patches::cel

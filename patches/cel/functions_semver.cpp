@@ -9,7 +9,7 @@ namespace sublet::patches::cel {
 
 namespace {
 
-struct Part {
+struct PrereleasePart {
   std::string text;
   std::optional<std::uint64_t> number;
 };
@@ -17,7 +17,7 @@ struct Part {
 class Semver final : public Opaque {
  public:
   std::uint64_t numbers[3] = {0, 0, 0};
-  std::vector<Part> pre;
+  std::vector<PrereleasePart> pre;
 
   Kind kind() const override { return Kind::semver; }
   bool equals(const Opaque& other) const override { return compare(static_cast<const Semver&>(other)) == 0; }
@@ -37,7 +37,7 @@ class Semver final : public Opaque {
   }
 
  private:
-  static int compare_parts(const Part& a, const Part& b) {
+  static int compare_parts(const PrereleasePart& a, const PrereleasePart& b) {
     if (a.number && b.number) return *a.number == *b.number ? 0 : (*a.number < *b.number ? -1 : 1);
     if (a.number.has_value() != b.number.has_value()) return a.number ? -1 : 1;
     return a.text == b.text ? 0 : (a.text < b.text ? -1 : 1);
@@ -47,12 +47,12 @@ class Semver final : public Opaque {
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kWords = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789";
 
-bool only(std::string_view text, std::string_view characters) {
+bool consists_of(std::string_view text, std::string_view characters) {
   return text.find_first_not_of(characters) == std::string_view::npos;
 }
 bool padded(std::string_view text) { return text.size() > 1 && text[0] == '0'; }
 
-std::vector<std::string_view> split(std::string_view text, char separator, std::size_t most) {
+std::vector<std::string_view> split_at_most(std::string_view text, char separator, std::size_t most) {
   std::vector<std::string_view> parts;
   while (parts.size() + 1 < most) {
     const std::size_t at = text.find(separator);
@@ -64,7 +64,7 @@ std::vector<std::string_view> split(std::string_view text, char separator, std::
   return parts;
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text, std::string& problem) {
+std::optional<std::uint64_t> parse_version_number(std::string_view text, std::string& problem) {
   std::uint64_t number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || read.ec == std::errc::result_out_of_range) {
@@ -75,13 +75,13 @@ std::optional<std::uint64_t> number_of(std::string_view text, std::string& probl
   return number;
 }
 
-std::optional<Semver> parse(std::string_view text, std::string& problem) {
+std::optional<Semver> parse_semver(std::string_view text, std::string& problem) {
   const auto fail = [&](std::string why) {
     problem = std::move(why);
     return std::nullopt;
   };
   if (text.empty()) return fail("Version string empty");
-  auto parts = split(text, '.', 3);
+  auto parts = split_at_most(text, '.', 3);
   if (parts.size() != 3) return fail("No Major.Minor.Patch elements found");
   std::string_view build, pre;
   bool has_build = false, has_pre = false;
@@ -99,31 +99,31 @@ std::optional<Semver> parse(std::string_view text, std::string& problem) {
       {"major", "Major"}, {"minor", "Minor"}, {"patch", "Patch"}};
   Semver version;
   for (std::size_t i = 0; i < 3; ++i) {
-    if (!only(parts[i], kDigits))
+    if (!consists_of(parts[i], kDigits))
       return fail("Invalid character(s) found in " + std::string(kNames[i].first) + " number " + go_quote(parts[i]));
     if (padded(parts[i]))
       return fail(std::string(kNames[i].second) + " number must not contain leading zeroes " + go_quote(parts[i]));
-    const auto number = number_of(parts[i], problem);
+    const auto number = parse_version_number(parts[i], problem);
     if (!number) return std::nullopt;
     version.numbers[i] = *number;
   }
   if (has_pre)
-    for (const std::string_view part : split(pre, '.', SIZE_MAX)) {
+    for (const std::string_view part : split_at_most(pre, '.', SIZE_MAX)) {
       if (part.empty()) return fail("Prerelease is empty");
-      Part read{std::string(part), std::nullopt};
-      if (only(part, kDigits)) {
+      PrereleasePart read{std::string(part), std::nullopt};
+      if (consists_of(part, kDigits)) {
         if (padded(part)) return fail("Numeric PreRelease version must not contain leading zeroes " + go_quote(part));
-        read.number = number_of(part, problem);
+        read.number = parse_version_number(part, problem);
         if (!read.number) return std::nullopt;
-      } else if (!only(part, kWords)) {
+      } else if (!consists_of(part, kWords)) {
         return fail("Invalid character(s) found in prerelease " + go_quote(part));
       }
       version.pre.push_back(std::move(read));
     }
   if (has_build)
-    for (const std::string_view part : split(build, '.', SIZE_MAX)) {
+    for (const std::string_view part : split_at_most(build, '.', SIZE_MAX)) {
       if (part.empty()) return fail("Build meta data is empty");
-      if (!only(part, kWords)) return fail("Invalid character(s) found in build meta data " + go_quote(part));
+      if (!consists_of(part, kWords)) return fail("Invalid character(s) found in build meta data " + go_quote(part));
     }
   return version;
 }
@@ -132,7 +132,7 @@ std::optional<Semver> parse(std::string_view text, std::string& problem) {
 std::optional<std::string> normalized(std::string_view text, std::string& problem) {
   if (text.starts_with('v')) text.remove_prefix(1);
   std::vector<std::string> parts;
-  for (const std::string_view part : split(text, '.', 3)) {
+  for (const std::string_view part : split_at_most(text, '.', 3)) {
     std::string kept(part);
     if (kept.size() > 1) {
       kept.erase(0, std::min(kept.find_first_not_of('0'), kept.size()));
@@ -148,10 +148,10 @@ std::optional<std::string> normalized(std::string_view text, std::string& proble
   return parts[0] + '.' + parts[1] + '.' + parts[2];
 }
 
-std::optional<Semver> read(Arguments a, std::string& problem) {
-  if (a.size() < 2 || !a[1].as_bool()) return parse(a[0].as_text(), problem);
+std::optional<Semver> read_semver(Arguments a, std::string& problem) {
+  if (a.size() < 2 || !a[1].as_bool()) return parse_semver(a[0].as_text(), problem);
   const auto text = normalized(a[0].as_text(), problem);
-  return text ? parse(*text, problem) : std::nullopt;
+  return text ? parse_semver(*text, problem) : std::nullopt;
 }
 
 const Semver& version_of(const Value& value) { return static_cast<const Semver&>(value.as_opaque()); }
@@ -159,40 +159,40 @@ const Semver& version_of(const Value& value) { return static_cast<const Semver&>
 Value semver(Arguments a, Meter& meter) {
   meter.work(a[0].as_text().size());
   std::string problem;
-  auto version = read(a, problem);
+  auto version = read_semver(a, problem);
   return version ? Value::opaque(std::make_shared<const Semver>(std::move(*version))) : Value::error(problem);
 }
 Value is_semver(Arguments a, Meter& meter) {
   meter.work(a[0].as_text().size());
   std::string problem;
-  return Value::boolean(read(a, problem).has_value());
+  return Value::boolean(read_semver(a, problem).has_value());
 }
 
 template <int Index>
-Value number(Arguments a, Meter&) {
+Value semver_number(Arguments a, Meter&) {
   return Value::integer(static_cast<std::int64_t>(version_of(a[0]).numbers[Index]));
 }
-Value compare_to(Arguments a, Meter&) { return Value::integer(version_of(a[0]).compare(version_of(a[1]))); }
-Value is_less(Arguments a, Meter&) { return Value::boolean(version_of(a[0]).compare(version_of(a[1])) < 0); }
-Value is_greater(Arguments a, Meter&) { return Value::boolean(version_of(a[0]).compare(version_of(a[1])) > 0); }
+Value semver_compare_to(Arguments a, Meter&) { return Value::integer(version_of(a[0]).compare(version_of(a[1]))); }
+Value semver_is_less(Arguments a, Meter&) { return Value::boolean(version_of(a[0]).compare(version_of(a[1])) < 0); }
+Value semver_is_greater(Arguments a, Meter&) { return Value::boolean(version_of(a[0]).compare(version_of(a[1])) > 0); }
 
 constexpr Set V = Set::semver;
 
-constexpr Overload kTable[] = {
+constexpr Overload kSemverOverloads[] = {
     {"semver", "string_to_semver", "(string) -> semver", semver, V},
     {"semver", "string_bool_to_semver", "(string, bool) -> semver", semver, V},
     {"isSemver", "is_semver_string", "(string) -> bool", is_semver, V},
     {"isSemver", "is_semver_string_bool", "(string, bool) -> bool", is_semver, V},
-    {"major", "semver_major", "semver.() -> int", number<0>, V},
-    {"minor", "semver_minor", "semver.() -> int", number<1>, V},
-    {"patch", "semver_patch", "semver.() -> int", number<2>, V},
-    {"compareTo", "semver_compare_to", "semver.(semver) -> int", compare_to, V},
-    {"isLessThan", "semver_is_less_than", "semver.(semver) -> bool", is_less, V},
-    {"isGreaterThan", "semver_is_greater_than", "semver.(semver) -> bool", is_greater, V},
+    {"major", "semver_major", "semver.() -> int", semver_number<0>, V},
+    {"minor", "semver_minor", "semver.() -> int", semver_number<1>, V},
+    {"patch", "semver_patch", "semver.() -> int", semver_number<2>, V},
+    {"compareTo", "semver_compare_to", "semver.(semver) -> int", semver_compare_to, V},
+    {"isLessThan", "semver_is_less_than", "semver.(semver) -> bool", semver_is_less, V},
+    {"isGreaterThan", "semver_is_greater_than", "semver.(semver) -> bool", semver_is_greater, V},
 };
 
 }  // namespace
 
-std::span<const Overload> semver_table() { return kTable; }
+std::span<const Overload> semver_table() { return kSemverOverloads; }
 
 }  // namespace sublet::patches::cel

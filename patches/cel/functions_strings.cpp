@@ -12,7 +12,7 @@ namespace sublet::patches::cel {
 
 namespace {
 
-Value contains(Arguments a, Meter& meter) {
+Value string_contains(Arguments a, Meter& meter) {
   meter.work(a[0].as_text().size());
   return Value::boolean(a[0].as_text().find(a[1].as_text()) != std::string_view::npos);
 }
@@ -29,11 +29,11 @@ Value with_pattern(std::string_view pattern, const char* prefix, Meter& meter, U
   return compiled ? use(*compiled) : Value::error(prefix + problem);
 }
 
-Value matches(Arguments a, Meter& meter) {
+Value string_matches(Arguments a, Meter& meter) {
   return with_pattern(a[1].as_text(), "", meter,
                       [&](const RE2& pattern) { return pattern_matches(pattern, a[0].as_text(), meter); });
 }
-Value find(Arguments a, Meter& meter) {
+Value string_find(Arguments a, Meter& meter) {
   return with_pattern(a[1].as_text(), "Illegal regex: ", meter,
                       [&](const RE2& pattern) { return pattern_find(pattern, a[0].as_text(), meter); });
 }
@@ -53,10 +53,10 @@ Value change_case(Arguments a, Meter& meter) {
 }
 
 // Unicode's White_Space.
-constexpr std::string_view kBlanks[] = {" ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u0085",
-                                        "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004",
-                                        "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a", "\u2028",
-                                        "\u2029", "\u202f", "\u205f", "\u3000"};
+constexpr std::string_view kUnicodeBlanks[] = {" ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u0085",
+                                               "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004",
+                                               "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a", "\u2028",
+                                               "\u2029", "\u202f", "\u205f", "\u3000"};
 
 Value trim(Arguments a, Meter& meter) {
   std::string_view text = a[0].as_text();
@@ -64,7 +64,7 @@ Value trim(Arguments a, Meter& meter) {
   const auto strip = [&](auto has, auto remove) {
     for (bool again = true; again && !text.empty();) {
       again = false;
-      for (const std::string_view blank : kBlanks)
+      for (const std::string_view blank : kUnicodeBlanks)
         if (has(blank)) {
           remove(blank.size());
           again = true;
@@ -103,7 +103,7 @@ Value replace_some(std::string_view text, std::string_view from, std::string_vie
   return Value::string(std::move(out));
 }
 
-Value replace(Arguments a, Meter& meter) {
+Value replace_string(Arguments a, Meter& meter) {
   return replace_some(a[0].as_text(), a[1].as_text(), a[2].as_text(), -1, meter);
 }
 Value replace_limited(Arguments a, Meter& meter) {
@@ -137,7 +137,7 @@ Value split_some(std::string_view text, std::string_view separator, std::int64_t
   return Value::list(std::move(parts));
 }
 
-Value split(Arguments a, Meter& meter) { return split_some(a[0].as_text(), a[1].as_text(), -1, meter); }
+Value split_string(Arguments a, Meter& meter) { return split_some(a[0].as_text(), a[1].as_text(), -1, meter); }
 Value split_limited(Arguments a, Meter& meter) {
   return split_some(a[0].as_text(), a[1].as_text(), a[2].as_int(), meter);
 }
@@ -160,12 +160,12 @@ Value join_with(const Value& list, std::string_view separator, Meter& meter) {
   return failure.is_error() ? failure : Value::string(std::move(text));
 }
 
-Value join(Arguments a, Meter& meter) { return join_with(a[0], "", meter); }
+Value join_strings(Arguments a, Meter& meter) { return join_with(a[0], "", meter); }
 Value join_separated(Arguments a, Meter& meter) { return join_with(a[0], a[1].as_text(), meter); }
 
 Value out_of_range(std::int64_t index) { return Value::error("index out of range: " + std::to_string(index)); }
 
-Value cut(std::string_view text, std::int64_t from, std::optional<std::int64_t> to, Meter& meter) {
+Value substring_between(std::string_view text, std::int64_t from, std::optional<std::int64_t> to, Meter& meter) {
   meter.work(text.size());
   const auto offsets = code_points(text);
   const auto count = static_cast<std::int64_t>(offsets.size()) - 1;
@@ -178,14 +178,19 @@ Value cut(std::string_view text, std::int64_t from, std::optional<std::int64_t> 
   return Value::string(std::string(text.substr(start, offsets[static_cast<std::size_t>(end)] - start)));
 }
 
-Value substring(Arguments a, Meter& meter) { return cut(a[0].as_text(), a[1].as_int(), std::nullopt, meter); }
-Value substring_range(Arguments a, Meter& meter) { return cut(a[0].as_text(), a[1].as_int(), a[2].as_int(), meter); }
+Value substring(Arguments a, Meter& meter) {
+  return substring_between(a[0].as_text(), a[1].as_int(), std::nullopt, meter);
+}
+Value substring_range(Arguments a, Meter& meter) {
+  return substring_between(a[0].as_text(), a[1].as_int(), a[2].as_int(), meter);
+}
 
 Value char_at(Arguments a, Meter& meter) {
   const auto count = static_cast<std::int64_t>(character_count(a[0].as_text()));
   if (a[1].as_int() == count) return Value::borrowed("");
-  return a[1].as_int() < 0 || a[1].as_int() > count ? out_of_range(a[1].as_int())
-                                                    : cut(a[0].as_text(), a[1].as_int(), a[1].as_int() + 1, meter);
+  return a[1].as_int() < 0 || a[1].as_int() > count
+             ? out_of_range(a[1].as_int())
+             : substring_between(a[0].as_text(), a[1].as_int(), a[1].as_int() + 1, meter);
 }
 
 // The character index of a byte offset; -1 for npos.
@@ -219,7 +224,7 @@ Value last_index_from(std::string_view text, std::string_view part, std::int64_t
   return character_index(text, text.rfind(part, offsets[static_cast<std::size_t>(from)]));
 }
 
-Value index_of(Arguments a, Meter& meter) { return index_from(a[0].as_text(), a[1].as_text(), 0, meter); }
+Value string_index_of(Arguments a, Meter& meter) { return index_from(a[0].as_text(), a[1].as_text(), 0, meter); }
 Value index_of_from(Arguments a, Meter& meter) {
   return index_from(a[0].as_text(), a[1].as_text(), a[2].as_int(), meter);
 }
@@ -251,7 +256,7 @@ Value quote(Arguments a, Meter& meter) {
   return Value::string(out + '"');
 }
 
-Value reverse(Arguments a, Meter& meter) {
+Value string_reverse(Arguments a, Meter& meter) {
   const std::string_view text = a[0].as_text();
   meter.work(text.size());
   const auto offsets = code_points(text);
@@ -269,40 +274,40 @@ Value format(Arguments a, Meter& meter) {
   return format_text(a[0].as_text(), items, meter);
 }
 
-constexpr Set T = Set::strings, K = Set::kubernetes;
+constexpr Set T = Set::strings;
 
-constexpr Overload kTable[] = {
-    {"contains", "contains_string", "string.(string) -> bool", contains},
+constexpr Overload kStringOverloads[] = {
+    {"contains", "contains_string", "string.(string) -> bool", string_contains},
     {"endsWith", "ends_with_string", "string.(string) -> bool", ends_with},
     {"startsWith", "starts_with_string", "string.(string) -> bool", starts_with},
-    {"matches", "matches", "(string, string) -> bool", matches},
-    {"matches", "matches_string", "string.(string) -> bool", matches},
-    {"find", "string_find_string", "string.(string) -> string", find, K},
-    {"findAll", "string_find_all_string", "string.(string) -> list(string)", find_all, K},
-    {"findAll", "string_find_all_string_int", "string.(string, int) -> list(string)", find_all, K},
+    {"matches", "matches", "(string, string) -> bool", string_matches},
+    {"matches", "matches_string", "string.(string) -> bool", string_matches},
+    {"find", "string_find_string", "string.(string) -> string", string_find, Set::kubernetes},
+    {"findAll", "string_find_all_string", "string.(string) -> list(string)", find_all, Set::kubernetes},
+    {"findAll", "string_find_all_string_int", "string.(string, int) -> list(string)", find_all, Set::kubernetes},
     {"lowerAscii", "string_lower_ascii", "string.() -> string", change_case<'A', 'Z', 'a' - 'A'>, T},
     {"upperAscii", "string_upper_ascii", "string.() -> string", change_case<'a', 'z', 'A' - 'a'>, T},
     {"trim", "string_trim", "string.() -> string", trim, T},
-    {"replace", "string_replace_string_string", "string.(string, string) -> string", replace, T},
+    {"replace", "string_replace_string_string", "string.(string, string) -> string", replace_string, T},
     {"replace", "string_replace_string_string_int", "string.(string, string, int) -> string", replace_limited, T},
-    {"split", "string_split_string", "string.(string) -> list(string)", split, T},
+    {"split", "string_split_string", "string.(string) -> list(string)", split_string, T},
     {"split", "string_split_string_int", "string.(string, int) -> list(string)", split_limited, T},
-    {"join", "list_join", "list(string).() -> string", join, T},
+    {"join", "list_join", "list(string).() -> string", join_strings, T},
     {"join", "list_join_string", "list(string).(string) -> string", join_separated, T},
     {"substring", "string_substring_int", "string.(int) -> string", substring, T},
     {"substring", "string_substring_int_int", "string.(int, int) -> string", substring_range, T},
     {"charAt", "string_char_at_int", "string.(int) -> string", char_at, T},
-    {"indexOf", "string_index_of_string", "string.(string) -> int", index_of, T},
+    {"indexOf", "string_index_of_string", "string.(string) -> int", string_index_of, T},
     {"indexOf", "string_index_of_string_int", "string.(string, int) -> int", index_of_from, T},
     {"lastIndexOf", "string_last_index_of_string", "string.(string) -> int", last_index_of, T},
     {"lastIndexOf", "string_last_index_of_string_int", "string.(string, int) -> int", last_index_of_from, T},
     {"strings.quote", "strings_quote", "(string) -> string", quote, T},
     {"format", "string_format", "string.(list(dyn)) -> string", format, T},
-    {"reverse", "string_reverse", "string.() -> string", reverse, Set::strings_more},
+    {"reverse", "string_reverse", "string.() -> string", string_reverse, Set::strings_more},
 };
 
 }  // namespace
 
-std::span<const Overload> string_table() { return kTable; }
+std::span<const Overload> string_table() { return kStringOverloads; }
 
 }  // namespace sublet::patches::cel

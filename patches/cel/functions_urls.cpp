@@ -32,22 +32,22 @@ Value url(Arguments a, Meter& meter) {
   return Value::opaque(std::make_shared<const UrlValue>(std::move(*parsed), std::string(a[0].as_text())));
 }
 
-Value is_url(Arguments a, Meter& meter) {
+Value is_url_string(Arguments a, Meter& meter) {
   meter.work(a[0].as_text().size() * 4);
   std::string problem;
   return Value::boolean(Url::parse(a[0].as_text(), problem).has_value());
 }
 
-Value scheme(Arguments a, Meter&) { return Value::string(url_of(a[0]).scheme); }
-Value host(Arguments a, Meter&) { return Value::string(url_of(a[0]).host); }
-Value hostname(Arguments a, Meter&) { return Value::string(url_of(a[0]).hostname()); }
-Value port(Arguments a, Meter&) { return Value::string(url_of(a[0]).port()); }
-Value escaped_path(Arguments a, Meter& meter) {
+Value url_scheme(Arguments a, Meter&) { return Value::string(url_of(a[0]).scheme); }
+Value url_host(Arguments a, Meter&) { return Value::string(url_of(a[0]).host); }
+Value url_hostname(Arguments a, Meter&) { return Value::string(url_of(a[0]).hostname()); }
+Value url_port(Arguments a, Meter&) { return Value::string(url_of(a[0]).port()); }
+Value url_escaped_path(Arguments a, Meter& meter) {
   meter.work(url_of(a[0]).path.size() * 4);
   return Value::string(url_of(a[0]).escaped_path());
 }
 
-Value query(Arguments a, Meter& meter) {
+Value url_query(Arguments a, Meter& meter) {
   meter.work(url_of(a[0]).query.size() * 8);
   Map entries;
   for (const auto& [name, values] : url_of(a[0]).parameters()) {
@@ -58,21 +58,19 @@ Value query(Arguments a, Meter& meter) {
   return Value::map(std::move(entries));
 }
 
-constexpr Set K = Set::kubernetes;
-
-constexpr Overload kTable[] = {
-    {"url", "string_to_url", "(string) -> url", url, K},
-    {"isURL", "is_url_string", "(string) -> bool", is_url, K},
-    {"getScheme", "url_get_scheme", "url.() -> string", scheme, K},
-    {"getHost", "url_get_host", "url.() -> string", host, K},
-    {"getHostname", "url_get_hostname", "url.() -> string", hostname, K},
-    {"getPort", "url_get_port", "url.() -> string", port, K},
-    {"getEscapedPath", "url_get_escaped_path", "url.() -> string", escaped_path, K},
-    {"getQuery", "url_get_query", "url.() -> map(string, list(string))", query, K},
+constexpr Overload kUrlOverloads[] = {
+    {"url", "string_to_url", "(string) -> url", url, Set::kubernetes},
+    {"isURL", "is_url_string", "(string) -> bool", is_url_string, Set::kubernetes},
+    {"getScheme", "url_get_scheme", "url.() -> string", url_scheme, Set::kubernetes},
+    {"getHost", "url_get_host", "url.() -> string", url_host, Set::kubernetes},
+    {"getHostname", "url_get_hostname", "url.() -> string", url_hostname, Set::kubernetes},
+    {"getPort", "url_get_port", "url.() -> string", url_port, Set::kubernetes},
+    {"getEscapedPath", "url_get_escaped_path", "url.() -> string", url_escaped_path, Set::kubernetes},
+    {"getQuery", "url_get_query", "url.() -> map(string, list(string))", url_query, Set::kubernetes},
 };
 
 }  // namespace
 
-std::span<const Overload> url_table() { return kTable; }
+std::span<const Overload> url_table() { return kUrlOverloads; }
 
 }  // namespace sublet::patches::cel

@@ -9,9 +9,9 @@ namespace sublet::patches::cel {
 
 namespace {
 
-constexpr std::string_view kReserved[] = {"as",        "break",  "const",  "continue", "else", "for",
-                                          "function",  "if",     "import", "let",      "loop", "package",
-                                          "namespace", "return", "var",    "void",     "while"};
+constexpr std::string_view kReservedIdentifiers[] = {"as",        "break",  "const",  "continue", "else", "for",
+                                                     "function",  "if",     "import", "let",      "loop", "package",
+                                                     "namespace", "return", "var",    "void",     "while"};
 
 struct BinaryOperator {
   std::string_view symbol;
@@ -292,7 +292,8 @@ NodePtr Parser::name() {
     stop(identifier.offset, "Syntax error: no viable alternative at input '.'");
     return make(Op::literal, identifier.offset);
   }
-  if (std::find(std::begin(kReserved), std::end(kReserved), identifier.text) != std::end(kReserved))
+  if (std::find(std::begin(kReservedIdentifiers), std::end(kReservedIdentifiers), identifier.text) !=
+      std::end(kReservedIdentifiers))
     fail(start, "reserved identifier: " + std::string(identifier.text));
   ++at_;
   if (token().is("(")) return call(nullptr, identifier);

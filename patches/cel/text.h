@@ -9,6 +9,8 @@
 
 namespace sublet::patches::cel {
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 bool valid_utf8(std::string_view text);
 /// Byte offsets of all code points and, last, the text's size. Invalid bytes count as one each.
 std::vector<std::size_t> code_points(std::string_view text);

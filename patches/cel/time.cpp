@@ -15,7 +15,7 @@ namespace sublet::patches::cel {
 
 namespace {
 
-constexpr std::int64_t kNano = 1'000'000'000;
+constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 constexpr std::int64_t kFirstSecond = -62'135'596'800;  // 0001-01-01T00:00:00Z
 constexpr std::int64_t kLastSecond = 253'402'300'799;   // 9999-12-31T23:59:59Z
 
@@ -44,7 +44,7 @@ int year(const Civil& c) { return c.year; }
 int month(const Civil& c) { return c.month - 1; }
 int day_of_year(const Civil& c) { return c.day_of_year; }
 int day_of_month(const Civil& c) { return c.day - 1; }
-int date(const Civil& c) { return c.day; }
+int day_of_month_from_one(const Civil& c) { return c.day; }
 int day_of_week(const Civil& c) { return c.weekday; }
 int hours(const Civil& c) { return c.hour; }
 int minutes(const Civil& c) { return c.minute; }
@@ -96,16 +96,16 @@ Value part_in(Arguments a, Meter& meter) {
 }
 
 template <std::int64_t Unit>
-Value whole(Arguments a, Meter&) {
+Value whole_units(Arguments a, Meter&) {
   return Value::integer(a[0].as_duration().nanos / Unit);
 }
 
-Value overflow() { return Value::error("integer overflow"); }
+Value duration_overflow() { return Value::error("integer overflow"); }
 
 Value moved(Timestamp moment, std::int64_t nanos) {
-  const std::int64_t total = moment.nanos + nanos % kNano;
-  moment.seconds += nanos / kNano + (total >= kNano ? 1 : (total < 0 ? -1 : 0));
-  moment.nanos = static_cast<std::int32_t>((total + kNano) % kNano);
+  const std::int64_t total = moment.nanos + nanos % kNanosPerSecond;
+  moment.seconds += nanos / kNanosPerSecond + (total >= kNanosPerSecond ? 1 : (total < 0 ? -1 : 0));
+  moment.nanos = static_cast<std::int32_t>((total + kNanosPerSecond) % kNanosPerSecond);
   return timestamp_in_range(moment);
 }
 
@@ -113,32 +113,32 @@ Value time_plus_span(Arguments a, Meter&) { return moved(a[0].as_timestamp(), a[
 Value span_plus_time(Arguments a, Meter&) { return moved(a[1].as_timestamp(), a[0].as_duration().nanos); }
 
 Value time_minus_span(Arguments a, Meter&) {
-  if (a[1].as_duration().nanos == INT64_MIN) return overflow();
+  if (a[1].as_duration().nanos == INT64_MIN) return duration_overflow();
   return moved(a[0].as_timestamp(), -a[1].as_duration().nanos);
 }
 
 Value time_minus_time(Arguments a, Meter&) {
   const Timestamp left = a[0].as_timestamp(), right = a[1].as_timestamp();
   std::int64_t nanos = 0;
-  if (__builtin_mul_overflow(left.seconds - right.seconds, kNano, &nanos) ||
+  if (__builtin_mul_overflow(left.seconds - right.seconds, kNanosPerSecond, &nanos) ||
       __builtin_add_overflow(nanos, std::int64_t{left.nanos} - right.nanos, &nanos))
-    return overflow();
+    return duration_overflow();
   return Value::duration({nanos});
 }
 
 Value span_plus_span(Arguments a, Meter&) {
   std::int64_t nanos = 0;
-  if (__builtin_add_overflow(a[0].as_duration().nanos, a[1].as_duration().nanos, &nanos)) return overflow();
+  if (__builtin_add_overflow(a[0].as_duration().nanos, a[1].as_duration().nanos, &nanos)) return duration_overflow();
   return Value::duration({nanos});
 }
 
 Value span_minus_span(Arguments a, Meter&) {
   std::int64_t nanos = 0;
-  if (__builtin_sub_overflow(a[0].as_duration().nanos, a[1].as_duration().nanos, &nanos)) return overflow();
+  if (__builtin_sub_overflow(a[0].as_duration().nanos, a[1].as_duration().nanos, &nanos)) return duration_overflow();
   return Value::duration({nanos});
 }
 
-constexpr Overload kTable[] = {
+constexpr Overload kTimeOverloads[] = {
     {"_+_", "add_duration_duration", "(duration, duration) -> duration", span_plus_span},
     {"_+_", "add_duration_timestamp", "(duration, timestamp) -> timestamp", span_plus_time},
     {"_+_", "add_timestamp_duration", "(timestamp, duration) -> timestamp", time_plus_span},
@@ -153,27 +153,28 @@ constexpr Overload kTable[] = {
     {"getDayOfYear", "timestamp_to_day_of_year_with_tz", "timestamp.(string) -> int", part_in<day_of_year>},
     {"getDayOfMonth", "timestamp_to_day_of_month", "timestamp.() -> int", part<day_of_month>},
     {"getDayOfMonth", "timestamp_to_day_of_month_with_tz", "timestamp.(string) -> int", part_in<day_of_month>},
-    {"getDate", "timestamp_to_day_of_month_1_based", "timestamp.() -> int", part<date>},
-    {"getDate", "timestamp_to_day_of_month_1_based_with_tz", "timestamp.(string) -> int", part_in<date>},
+    {"getDate", "timestamp_to_day_of_month_1_based", "timestamp.() -> int", part<day_of_month_from_one>},
+    {"getDate", "timestamp_to_day_of_month_1_based_with_tz", "timestamp.(string) -> int",
+     part_in<day_of_month_from_one>},
     {"getDayOfWeek", "timestamp_to_day_of_week", "timestamp.() -> int", part<day_of_week>},
     {"getDayOfWeek", "timestamp_to_day_of_week_with_tz", "timestamp.(string) -> int", part_in<day_of_week>},
     {"getHours", "timestamp_to_hours", "timestamp.() -> int", part<hours>},
     {"getHours", "timestamp_to_hours_with_tz", "timestamp.(string) -> int", part_in<hours>},
-    {"getHours", "duration_to_hours", "duration.() -> int", whole<3600 * kNano>},
+    {"getHours", "duration_to_hours", "duration.() -> int", whole_units<3600 * kNanosPerSecond>},
     {"getMinutes", "timestamp_to_minutes", "timestamp.() -> int", part<minutes>},
     {"getMinutes", "timestamp_to_minutes_with_tz", "timestamp.(string) -> int", part_in<minutes>},
-    {"getMinutes", "duration_to_minutes", "duration.() -> int", whole<60 * kNano>},
+    {"getMinutes", "duration_to_minutes", "duration.() -> int", whole_units<60 * kNanosPerSecond>},
     {"getSeconds", "timestamp_to_seconds", "timestamp.() -> int", part<seconds>},
     {"getSeconds", "timestamp_to_seconds_tz", "timestamp.(string) -> int", part_in<seconds>},
-    {"getSeconds", "duration_to_seconds", "duration.() -> int", whole<kNano>},
+    {"getSeconds", "duration_to_seconds", "duration.() -> int", whole_units<kNanosPerSecond>},
     {"getMilliseconds", "timestamp_to_milliseconds", "timestamp.() -> int", part<milliseconds>},
     {"getMilliseconds", "timestamp_to_milliseconds_with_tz", "timestamp.(string) -> int", part_in<milliseconds>},
-    {"getMilliseconds", "duration_to_milliseconds", "duration.() -> int", whole<kNano / 1000>},
+    {"getMilliseconds", "duration_to_milliseconds", "duration.() -> int", whole_units<kNanosPerSecond / 1000>},
 };
 
 }  // namespace
 
-std::span<const Overload> time_table() { return kTable; }
+std::span<const Overload> time_table() { return kTimeOverloads; }
 
 Value timestamp_in_range(Timestamp moment) {
   if (moment.seconds < kFirstSecond || moment.seconds > kLastSecond) return Value::error("timestamp overflow");
@@ -208,8 +209,9 @@ std::string timestamp_text(Timestamp moment) {
 }
 
 std::string duration_text(Duration span) {
-  const std::int64_t seconds = span.nanos / kNano;  // parted as Go parts them, so that the same digits come out
-  const double count = static_cast<double>(seconds) + static_cast<double>(span.nanos % kNano) / 1e9;
+  const std::int64_t seconds =
+      span.nanos / kNanosPerSecond;  // parted as Go parts them, so that the same digits come out
+  const double count = static_cast<double>(seconds) + static_cast<double>(span.nanos % kNanosPerSecond) / 1e9;
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, count, std::chars_format::fixed);
   return std::string(buffer, end.ptr) + 's';

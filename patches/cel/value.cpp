@@ -75,14 +75,14 @@ Value by_type(const schema::Value& node, const Type& type) {
   return Value::of(node);
 }
 
-int sign(bool less, bool greater) { return less ? -1 : (greater ? 1 : 0); }
+int order_from(bool less, bool greater) { return less ? -1 : (greater ? 1 : 0); }
 
 std::optional<int> compare_doubles(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::nullopt;
-  return sign(a<b, a> b);
+  return order_from(a<b, a> b);
 }
 
-std::optional<int> reverse(std::optional<int> order) { return order ? std::optional(-*order) : order; }
+std::optional<int> reversed_order(std::optional<int> order) { return order ? std::optional(-*order) : order; }
 
 std::optional<int> compare_numbers(const Value& a, const Value& b) {
   if (a.is(Kind::floating)) {
@@ -91,16 +91,17 @@ std::optional<int> compare_numbers(const Value& a, const Value& b) {
     if (b.is(Kind::uinteger)) return compare_doubles(a.as_double(), static_cast<double>(b.as_uint()));
     return compare_doubles(a.as_double(), b.as_double());
   }
-  if (b.is(Kind::floating)) return reverse(compare_numbers(b, a));
-  if (a.is(Kind::integer) && b.is(Kind::integer)) return sign(a.as_int() < b.as_int(), a.as_int() > b.as_int());
-  if (a.is(Kind::uinteger) && b.is(Kind::uinteger)) return sign(a.as_uint() < b.as_uint(), a.as_uint() > b.as_uint());
-  if (a.is(Kind::uinteger)) return reverse(compare_numbers(b, a));
+  if (b.is(Kind::floating)) return reversed_order(compare_numbers(b, a));
+  if (a.is(Kind::integer) && b.is(Kind::integer)) return order_from(a.as_int() < b.as_int(), a.as_int() > b.as_int());
+  if (a.is(Kind::uinteger) && b.is(Kind::uinteger))
+    return order_from(a.as_uint() < b.as_uint(), a.as_uint() > b.as_uint());
+  if (a.is(Kind::uinteger)) return reversed_order(compare_numbers(b, a));
   if (a.as_int() < 0) return -1;
   const auto left = static_cast<std::uint64_t>(a.as_int());
-  return sign(left<b.as_uint(), left> b.as_uint());
+  return order_from(left<b.as_uint(), left> b.as_uint());
 }
 
-List items_of(const Value& list) {
+List items_in(const Value& list) {
   List items;
   items.reserve(list.size());
   list.each_item([&](const Value& item) {
@@ -119,7 +120,7 @@ bool same_keys(const Value& a, const Value& b, const std::vector<std::string>& k
 // x-kubernetes-list-type set and map: the order does not matter.
 bool equal_unordered(const Value& a, const Value& b, std::size_t& work) {
   const Type& type = *a.container_type();
-  const List left = items_of(a);
+  const List left = items_in(a);
   bool same = true;
   b.each_item([&](const Value& item) {
     const auto partner = std::find_if(left.begin(), left.end(), [&](const Value& other) {
@@ -135,7 +136,7 @@ bool equal_lists(const Value& a, const Value& b, std::size_t& work) {
   if (a.size() != b.size()) return false;
   const Type* type = a.container_type();
   if (type && type->list_form != ListForm::atomic) return equal_unordered(a, b, work);
-  const List right = items_of(b);
+  const List right = items_in(b);
   std::size_t index = 0;
   bool same = true;
   a.each_item([&](const Value& item) { return same = equal(item, right[index++], work); });
@@ -355,21 +356,21 @@ std::optional<int> compare(const Value& a, const Value& b) {
   if (a.kind() != b.kind()) return std::nullopt;
   switch (a.kind()) {
     case Kind::boolean:
-      return sign(a.as_bool() < b.as_bool(), a.as_bool() > b.as_bool());
+      return order_from(a.as_bool() < b.as_bool(), a.as_bool() > b.as_bool());
     case Kind::string:
     case Kind::bytes: {
       const int order = a.as_text().compare(b.as_text());  // UTF-8 sorts bytewise as by code point
-      return sign(order<0, order> 0);
+      return order_from(order<0, order> 0);
     }
     case Kind::timestamp: {
       const Timestamp left = a.as_timestamp(), right = b.as_timestamp();
-      if (left.seconds != right.seconds) return sign(left.seconds < right.seconds, true);
-      return sign(left.nanos<right.nanos, left.nanos> right.nanos);
+      if (left.seconds != right.seconds) return order_from(left.seconds < right.seconds, true);
+      return order_from(left.nanos<right.nanos, left.nanos> right.nanos);
     }
     case Kind::duration:
-      return sign(a.as_duration().nanos<b.as_duration().nanos, a.as_duration().nanos> b.as_duration().nanos);
+      return order_from(a.as_duration().nanos<b.as_duration().nanos, a.as_duration().nanos> b.as_duration().nanos);
     case Kind::quantity:
-      return sign(a.as_quantity().nanos<b.as_quantity().nanos, a.as_quantity().nanos> b.as_quantity().nanos);
+      return order_from(a.as_quantity().nanos<b.as_quantity().nanos, a.as_quantity().nanos> b.as_quantity().nanos);
     default:
       return std::nullopt;
   }

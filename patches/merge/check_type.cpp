@@ -14,9 +14,9 @@ using schema::Value;
 /// Pointers to structs that hold the value are what upstream's messages show.
 std::string boxed(const Value& value) { return "&{" + go_text(value) + "}"; }
 
-class Checker {
+class TypeChecker {
  public:
-  explicit Checker(Duplicates duplicates) : duplicates_(duplicates) {}
+  explicit TypeChecker(Duplicates duplicates) : duplicates_(duplicates) {}
 
   TypeErrors value(const Value& value, const MergeType* type) {
     const TypeChoice choice = choice_of(type, value);
@@ -153,7 +153,7 @@ std::string text_of(const TypeErrors& errors) {
 }
 
 TypeErrors check_type(const Value& value, const MergeType& type, Duplicates duplicates) {
-  return Checker(duplicates).value(value, &type);
+  return TypeChecker(duplicates).value(value, &type);
 }
 
 FieldSet fields_of(const Value& value, const MergeType& type) {

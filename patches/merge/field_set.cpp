@@ -11,7 +11,6 @@ namespace {
 
 using schema::Value;
 
-constexpr std::string_view kSelf = ".";
 constexpr char kPrefixes[] = {'f', 'k', 'v', 'i'};  // by PathElement::Kind
 
 Result<PathElement> parse_json_element(PathElement::Kind kind, std::string_view json) {
@@ -23,7 +22,7 @@ Result<PathElement> parse_json_element(PathElement::Kind kind, std::string_view 
   return PathElement::key(document->root());
 }
 
-Result<PathElement> parse_index(std::string_view digits) {
+Result<PathElement> parse_index_element(std::string_view digits) {
   std::int64_t place = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), place);
   if (error != std::errc() || end != digits.data() + digits.size())
@@ -75,7 +74,7 @@ Result<PathElement> PathElement::parse(std::string_view text) {
     case 'v':
       return parse_json_element(Kind::value, rest);
     case 'i':
-      return parse_index(rest);
+      return parse_index_element(rest);
     default:
       return fail(Reason::not_found, "unknown path element type");
   }
@@ -249,13 +248,13 @@ Result<FieldSet> FieldSet::from_fields_v1(const Value& fields) {
   if (fields.missing() || fields.is_null()) return set;
   if (!fields.is_object()) return bad_request("FieldsV1 must be an object");
   for (const Value member : fields) {
-    if (member.key() == kSelf) continue;
+    if (member.key() == kSelfMember) continue;
     auto element = PathElement::parse(member.key());
     if (!element && element.error().is(Reason::not_found)) continue;  // of a later release
     if (!element) return fail(element.error());
     auto below = from_fields_v1(member);
     if (!below) return below;
-    const bool is_member = member.has(kSelf) || below->empty();
+    const bool is_member = member.has(kSelfMember) || below->empty();
     set.attach(std::move(*element), is_member, std::move(*below));
   }
   set.settle();
@@ -272,7 +271,7 @@ void FieldSet::write_nodes(Value target) const {
     Value entry = target.add_member(node.element.spelled());
     entry.make_object();
     if (node.below.empty()) continue;
-    if (node.member) entry.add_member(kSelf).make_object();
+    if (node.member) entry.add_member(kSelfMember).make_object();
     node.below.write_nodes(entry);
   }
 }

@@ -11,7 +11,6 @@ namespace {
 using schema::Field;
 using schema::MapType;
 using schema::Scalar;
-using schema::Shape;
 
 struct Untyped {
   MergeType atomic, deduced;
@@ -155,7 +154,7 @@ class MergeTypes::Maker {
   /// What upstream's schema says a field is that nobody set: of a required text or number, Go's zero.
   static std::string default_of(const Field& field) {
     if (!field.default_json().empty() || !field.required()) return std::string(field.default_json());
-    if (field.shape() != Shape::single) return {};
+    if (field.shape() != schema::Shape::single) return {};
     switch (field.scalar()) {
       case Scalar::string:
         return "\"\"";
@@ -170,17 +169,17 @@ class MergeTypes::Maker {
   const MergeType& field_type(const Field& field) SUBLET_REQUIRES(mutex_) {
     const bool atomic = field.map_type() == MapType::atomic;
     switch (field.shape()) {
-      case Shape::single:
+      case schema::Shape::single:
         return single(field, field.map_type());
-      case Shape::list: {
+      case schema::Shape::list: {
         auto list = std::make_unique<MergeList>();
         set_list_facts(*list, field);
         list->item = &single(field, MapType::none);
         return keep({.list = std::move(list)});
       }
-      case Shape::map:
+      case schema::Shape::map:
         return map_of(single(field, MapType::none), atomic);
-      case Shape::map_of_lists: {
+      case schema::Shape::map_of_lists: {
         auto list = std::make_unique<MergeList>();
         list->item = &single(field, MapType::none);
         return map_of(keep({.list = std::move(list)}), atomic);

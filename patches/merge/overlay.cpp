@@ -15,8 +15,6 @@ using schema::Value;
 
 namespace {
 
-constexpr std::string_view kSelf = ".";
-
 /// A step from the root to where the walk is; `text` is the element's, as FieldsV1 spells it after the colon.
 struct Step {
   const Step* up;
@@ -87,7 +85,7 @@ class Keys {
   std::vector<std::pair<std::size_t, std::size_t>> places_;
 };
 
-const FieldSet::Node* named(const FieldSet* set, std::string_view name) {
+const FieldSet::Node* node_named(const FieldSet* set, std::string_view name) {
   if (!set) return nullptr;
   for (const FieldSet::Node& node : set->nodes())
     if (node.element.kind() == PathElement::Kind::field && node.element.text() == name) return &node;
@@ -159,8 +157,8 @@ class OverlayWalk {
       const Value old = there.find([key](const Value& child) { return child.key() == key; });
       const MergeField* field = type.map->find(key);
       const MergeType* member_type = field ? field->type : type.map->other;
-      const auto* untracked = named(place.untracked, key);
-      const auto* not_ours = named(place.not_ours, key);
+      const auto* untracked = node_named(place.untracked, key);
+      const auto* not_ours = node_named(place.not_ours, key);
       if (!old || !member_type || (not_ours && not_ours->member)) return Found::other;
       const Place inner{before.find([&here](const Value& child) { return here.is_spelled(child.key()); }),
                         below(untracked), below(not_ours)};
@@ -201,12 +199,12 @@ class OverlayWalk {
   static bool owns(const Value& last, bool is_member, bool has_below, std::size_t& owned) {
     if (!is_member && !has_below) return last.missing();
     ++owned;
-    return last && is_member == (last.empty() || last.has(kSelf));
+    return last && is_member == (last.empty() || last.has(kSelfMember));
   }
 
   /// Whether the set has no element but those that were owned.
   static Found all_of_it(const Value& last, std::size_t owned) {
-    if (last.size() != owned + (last.has(kSelf) ? 1 : 0)) return Found::other;
+    if (last.size() != owned + (last.has(kSelfMember) ? 1 : 0)) return Found::other;
     return owned > 0 ? Found::below : Found::nothing;
   }
 
@@ -243,8 +241,8 @@ bool is_one_thing(const MergeType& type) {
 bool is_reconcilable(const Value& fields_v1, const MergeType& type) {
   if (type.map ? type.map->deduced : type.scalar != MergeScalar::none || !type.list) return false;
   for (const Value node : fields_v1) {
-    const bool has_below = node.size() > (node.has(kSelf) ? 1U : 0U);
-    if (!has_below || node.key() == kSelf) continue;
+    const bool has_below = node.size() > (node.has(kSelfMember) ? 1U : 0U);
+    if (!has_below || node.key() == kSelfMember) continue;
     const MergeType* below = type_of_element(node.key(), type);
     if (below && (is_one_thing(*below) || is_reconcilable(node, *below))) return true;
   }

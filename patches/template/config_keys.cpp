@@ -10,6 +10,7 @@
 #include "patches/template/mapping_keys.h"
 #include "patches/template/value_check.h"
 #include "sublet/base/nearest.h"
+#include "sublet/base/text.h"
 #include "sublet/net/address_rules.h"
 #include "sublet/schema/engine.h"
 
@@ -17,26 +18,16 @@ namespace sublet::patches {
 
 namespace {
 
-std::vector<std::string_view> split(std::string_view path, char at = '.') {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const auto dot = path.find(at);
-    parts.push_back(path.substr(0, dot));
-    if (dot == std::string_view::npos) return parts;
-    path.remove_prefix(dot + 1);
-  }
-}
-
 const KeyRow* row_of(const std::vector<std::string_view>& path) {
   for (const KeyRow& row : key_rows())
-    if (split(row.path) == path) return &row;
+    if (split(row.path, '.') == path) return &row;
   return nullptr;
 }
 
 // The row, such as "policies.*", that speaks for all keys below its parent that have none of their own.
 const KeyRow* general_row_of(const std::vector<std::string_view>& path) {
   for (const KeyRow& row : key_rows()) {
-    const auto parts = split(row.path);
+    const auto parts = split(row.path, '.');
     if (parts.back() == "*" && parts.size() <= path.size() && std::equal(parts.begin(), parts.end() - 1, path.begin()))
       return &row;
   }
@@ -47,7 +38,7 @@ const KeyRow* general_row_of(const std::vector<std::string_view>& path) {
 std::vector<std::string_view> keys_below(const std::vector<std::string_view>& path) {
   std::vector<std::string_view> keys;
   for (const KeyRow& row : key_rows()) {
-    const auto parts = split(row.path);
+    const auto parts = split(row.path, '.');
     if (parts.size() <= path.size() || !std::equal(path.begin(), path.end(), parts.begin())) continue;
     const std::string_view next = parts[path.size()];
     if (next != "*" && std::find(keys.begin(), keys.end(), next) == keys.end()) keys.push_back(next);
@@ -57,7 +48,7 @@ std::vector<std::string_view> keys_below(const std::vector<std::string_view>& pa
 
 bool rows_below(const std::vector<std::string_view>& path) {
   return std::ranges::any_of(key_rows(), [&](const KeyRow& row) {
-    const auto parts = split(row.path);
+    const auto parts = split(row.path, '.');
     return parts.size() > path.size() && std::equal(path.begin(), path.end(), parts.begin());
   });
 }
@@ -66,7 +57,7 @@ bool rows_below(const std::vector<std::string_view>& path) {
 Shape shape_at(std::string_view place) {
   const auto words = split(place, ' ');
   Shape shape = Shape::of_kind(words.at(0));
-  for (const std::string_view member : split(words.at(1))) shape = shape.member(member).value_or(Shape());
+  for (const std::string_view member : split(words.at(1), '.')) shape = shape.member(member).value_or(Shape());
   return shape;
 }
 
@@ -672,7 +663,7 @@ Acceptance acceptance_of(std::string_view path) {
     if (path == key.path || (path.starts_with(key.path) && path[key.path.size()] == '.') ||
         (key.path.starts_with(path) && key.path[path.size()] == '.'))  // an empty map of keys that act
       return Acceptance::acts;
-  const KeyRow* const row = row_of(split(path));
+  const KeyRow* const row = row_of(split(path, '.'));
   constexpr Takes kAlwaysSo[] = {Takes::only_true, Takes::only_false, Takes::either, Takes::address};
   return row && std::ranges::find(kAlwaysSo, row->takes) != std::end(kAlwaysSo) ? Acceptance::always_so
                                                                                 : Acceptance::asks_nothing;

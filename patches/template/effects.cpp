@@ -69,15 +69,15 @@ Outcome write_targets(const Effect& effect, const Path& path, Value object, Obje
   return {};
 }
 
-Outcome set(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
+Outcome apply_set(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
   return write_targets(effect, path, object, scope, kind, false);
 }
 
-Outcome set_default(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
+Outcome apply_default(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
   return write_targets(effect, path, object, scope, kind, true);
 }
 
-Outcome remove(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
+Outcome apply_remove(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
   auto targets = path.find(object, false, scope, kind);
   if (!targets) return fail(targets.error());
   for (Target& target : *targets) {
@@ -89,7 +89,7 @@ Outcome remove(const Effect& effect, const Path& path, Value object, ObjectScope
   return {};
 }
 
-Outcome rename(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
+Outcome apply_rename(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
   auto targets = path.find(object, false, scope, kind);
   if (!targets) return fail(targets.error());
   for (Target& target : *targets) {
@@ -118,7 +118,7 @@ bool holds_equal(const Value& list, const Value& item) {
   return false;
 }
 
-Outcome append(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
+Outcome apply_append(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
   auto targets = path.find(object, true, scope, kind);
   if (!targets) return fail(targets.error());
   for (Target& target : *targets) {
@@ -138,7 +138,7 @@ Outcome append(const Effect& effect, const Path& path, Value object, ObjectScope
   return {};
 }
 
-Outcome merge_item(Value list, const Value& item, const std::vector<std::string>& keys, const Path& path) {
+Outcome merge_into_list(Value list, const Value& item, const std::vector<std::string>& keys, const Path& path) {
   if (!item.is_object()) return wrong(path, "only maps merge into a list");
   for (Value known : list) {
     const bool same = known.is_object() && std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
@@ -152,7 +152,7 @@ Outcome merge_item(Value list, const Value& item, const std::vector<std::string>
   return {};
 }
 
-Outcome merge(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
+Outcome apply_merge(const Effect& effect, const Path& path, Value object, ObjectScope& scope, std::string_view kind) {
   auto targets = path.find(object, true, scope, kind);
   if (!targets) return fail(targets.error());
   for (Target& target : *targets) {
@@ -174,11 +174,11 @@ Outcome merge(const Effect& effect, const Path& path, Value object, ObjectScope&
     auto list = list_at(target, path);
     if (!list) return fail(list.error());
     if (!built.root().is_array()) {
-      if (auto done = merge_item(*list, built.root(), effect.keys, path); !done) return done;
+      if (auto done = merge_into_list(*list, built.root(), effect.keys, path); !done) return done;
       continue;
     }
     for (Value item : built.root())
-      if (auto done = merge_item(*list, item, effect.keys, path); !done) return done;
+      if (auto done = merge_into_list(*list, item, effect.keys, path); !done) return done;
   }
   return {};
 }
@@ -187,12 +187,12 @@ constexpr auto kPath = Verb::Needs::path;
 constexpr auto kMessage = Verb::Needs::message;
 
 constexpr Verb kVerbs[] = {
-    {"set", kPath, Verb::kValue, set},
-    {"default", kPath, Verb::kValue, set_default},
-    {"remove", kPath, Verb::kPrune, remove},
-    {"rename", kPath, Verb::kTo, rename},
-    {"append", kPath, Verb::kValue | Verb::kValues, append},
-    {"merge", kPath, Verb::kValue | Verb::kKey, merge},
+    {"set", kPath, Verb::kValue, apply_set},
+    {"default", kPath, Verb::kValue, apply_default},
+    {"remove", kPath, Verb::kPrune, apply_remove},
+    {"rename", kPath, Verb::kTo, apply_rename},
+    {"append", kPath, Verb::kValue | Verb::kValues, apply_append},
+    {"merge", kPath, Verb::kValue | Verb::kKey, apply_merge},
     {"freeze", kPath, Verb::kMessage, nullptr},
     {"deny", kMessage, 0, nullptr},
     {"warn", kMessage, 0, nullptr},
@@ -220,8 +220,8 @@ const Verb* find_verb(const YamlNode& node, const std::string& key, Problems& pr
   return nullptr;
 }
 
-void check_type(const ValueForm& form, const Shape& shape, const YamlNode& node, const std::string& key,
-                Problems& problems) {
+void check_value_type(const ValueForm& form, const Shape& shape, const YamlNode& node, const std::string& key,
+                      Problems& problems) {
   if (const auto wanted = shape.mismatch(form.type()); !wanted.empty())
     problems.add(node.mark, key,
                  "the value is a " + std::string(kind_name(form.type())) + ", it must be " + std::string(wanted));
@@ -321,7 +321,7 @@ class EffectReader {
 
   void check_value(const ValueForm& form, const Shape& shape, const YamlNode& node, const std::string& key) {
     const std::size_t before = problems_.size();
-    check_type(form, shape, node, key, problems_);
+    check_value_type(form, shape, node, key, problems_);
     if (problems_.size() == before) check_literal(node, shape, effect_.verb->name != "merge", key, problems_);
   }
 

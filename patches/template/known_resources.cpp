@@ -8,7 +8,7 @@ constexpr const char* kSnapshots = "snapshot.storage.k8s.io";
 constexpr const char* kCertManager = "cert-manager.io";
 constexpr const char* kExternalSecrets = "external-secrets.io";
 
-CustomResource resource(const char* plural, const char* group, bool to_host) {
+CustomResource custom_resource(const char* plural, const char* group, bool to_host) {
   CustomResource made;
   name_custom_resource(std::string(plural) + "." + group, made);
   made.to_host = to_host;
@@ -16,7 +16,7 @@ CustomResource resource(const char* plural, const char* group, bool to_host) {
 }
 
 CustomResource class_of_host(const char* plural, const char* group) {
-  CustomResource made = resource(plural, group, false);
+  CustomResource made = custom_resource(plural, group, false);
   made.namespaced = false;
   return made;
 }
@@ -27,10 +27,10 @@ void refers(CustomResource& resource, std::string_view path, std::initializer_li
     resource.references.push_back({parse_place(path), {"name"}, {"kind"}, {}, kind, false, false});
 }
 
-void refuse(CustomResource& resource, std::initializer_list<const char*> places) {
+void refuse_places(CustomResource& resource, std::initializer_list<const char*> places) {
   for (const char* place : places) resource.refused.push_back(parse_place(place));
 }
-void close(CustomResource& resource, std::initializer_list<const char*> places) {
+void close_places(CustomResource& resource, std::initializer_list<const char*> places) {
   for (const char* place : places) resource.closed.push_back(parse_place(place));
 }
 /// The name of an object of that kind itself, or below `name`.
@@ -44,19 +44,19 @@ void shows(CustomResource& resource, std::string_view path, const char* kind) {
 }
 
 CustomResource http_routes() {
-  CustomResource routes = resource("httproutes", kGatewayApi, true);
+  CustomResource routes = custom_resource("httproutes", kGatewayApi, true);
   refers(routes, "spec.parentRefs[*]", {"Gateway", "Service"});
   refers(routes, "spec.rules[*].backendRefs[*]", {"Service"});
   refers(routes, "spec.rules[*].filters[*].requestMirror.backendRef", {"Service"});
   refers(routes, "spec.rules[*].backendRefs[*].filters[*].requestMirror.backendRef", {"Service"});
-  refuse(routes, {"spec.rules[*].filters[*].extensionRef", "spec.rules[*].filters[*].externalAuth",
-                  "spec.rules[*].backendRefs[*].filters[*].extensionRef",
-                  "spec.rules[*].backendRefs[*].filters[*].externalAuth"});
+  refuse_places(routes, {"spec.rules[*].filters[*].extensionRef", "spec.rules[*].filters[*].externalAuth",
+                         "spec.rules[*].backendRefs[*].filters[*].extensionRef",
+                         "spec.rules[*].backendRefs[*].filters[*].externalAuth"});
   return routes;
 }
 
 CustomResource tls_routes() {
-  CustomResource routes = resource("tlsroutes", kGatewayApi, true);
+  CustomResource routes = custom_resource("tlsroutes", kGatewayApi, true);
   refers(routes, "spec.parentRefs[*]", {"Gateway", "Service"});
   refers(routes, "spec.rules[*].backendRefs[*]", {"Service"});
   return routes;
@@ -64,16 +64,16 @@ CustomResource tls_routes() {
 
 // On the host all routes of a virtual cluster stand in the gateway's namespace, and others' stand elsewhere.
 CustomResource gateways() {
-  CustomResource gateways = resource("gateways", kGatewayApi, true);
+  CustomResource gateways = custom_resource("gateways", kGatewayApi, true);
   refers(gateways, "spec.listeners[*].tls.certificateRefs[*]", {"Secret"});
   gateways.fixed.push_back({parse_place("spec.listeners[*].allowedRoutes.namespaces"), R"({"from":"Same"})"});
-  refuse(gateways, {"spec.addresses", "spec.infrastructure", "spec.tls", "spec.backendTLS", "spec.allowedListeners",
-                    "spec.listeners[*].tls.frontendValidation"});
+  refuse_places(gateways, {"spec.addresses", "spec.infrastructure", "spec.tls", "spec.backendTLS",
+                           "spec.allowedListeners", "spec.listeners[*].tls.frontendValidation"});
   return gateways;
 }
 
 CustomResource backend_tls_policies() {
-  CustomResource policies = resource("backendtlspolicies", kGatewayApi, true);
+  CustomResource policies = custom_resource("backendtlspolicies", kGatewayApi, true);
   refers(policies, "spec.targetRefs[*]", {"Service"});
   refers(policies, "spec.validation.caCertificateRefs[*]", {"ConfigMap", "Secret"});
   return policies;
@@ -86,7 +86,7 @@ CustomResource gateway_classes() {
 }
 
 CustomResource snapshots() {
-  CustomResource snapshots = resource("volumesnapshots", kSnapshots, true);
+  CustomResource snapshots = custom_resource("volumesnapshots", kSnapshots, true);
   snapshots.references.push_back(
       {parse_place("spec.source.persistentVolumeClaimName"), {}, {}, {}, "PersistentVolumeClaim", false, false});
   snapshots.refused.push_back(parse_place("spec.source.volumeSnapshotContentName"));
@@ -101,32 +101,33 @@ CustomResource snapshot_classes() {
 
 // cert-manager writes the Secret on the host, and says there what it is for.
 CustomResource certificates() {
-  CustomResource certificates = resource("certificates", kCertManager, true);
+  CustomResource certificates = custom_resource("certificates", kCertManager, true);
   names(certificates, "spec.secretName", "Secret").made_there = true;
   certificates.made_metadata = parse_place("spec.secretTemplate");
   refers(certificates, "spec.issuerRef", {"Issuer"});
   shows(certificates, "spec.issuerRef", "ClusterIssuer");
   names(certificates, "spec.keystores.*.*SecretRef", "Secret", {"name"});
-  refuse(certificates, {"spec.secretTemplate"});
-  close(certificates, {"spec"});
+  refuse_places(certificates, {"spec.secretTemplate"});
+  close_places(certificates, {"spec"});
   return certificates;
 }
 
 CustomResource issuers() {
-  CustomResource issuers = resource("issuers", kCertManager, true);
+  CustomResource issuers = custom_resource("issuers", kCertManager, true);
   names(issuers, "spec.ca.secretName", "Secret");
   names(issuers, "spec.acme.privateKeySecretRef", "Secret", {"name"}).made_there = true;
   names(issuers, "spec.**.*SecretRef", "Secret", {"name"});
   names(issuers, "spec.venafi.*.credentialsRef", "Secret", {"name"});
   // Pods, routes and whatever a webhook reads there would be the host's.
-  refuse(issuers, {"spec.acme.solvers[*].http01.ingress.podTemplate", "spec.acme.solvers[*].http01.gatewayHTTPRoute",
-                   "spec.acme.solvers[*].http01.ingress.ingressTemplate", "spec.acme.solvers[*].dns01.webhook"});
-  close(issuers, {"spec"});
+  refuse_places(issuers,
+                {"spec.acme.solvers[*].http01.ingress.podTemplate", "spec.acme.solvers[*].http01.gatewayHTTPRoute",
+                 "spec.acme.solvers[*].http01.ingress.ingressTemplate", "spec.acme.solvers[*].dns01.webhook"});
+  close_places(issuers, {"spec"});
   return issuers;
 }
 
 CustomResource external_secrets() {
-  CustomResource secrets = resource("externalsecrets", kExternalSecrets, true);
+  CustomResource secrets = custom_resource("externalsecrets", kExternalSecrets, true);
   names(secrets, "spec.target.name", "Secret").made_there = true;
   secrets.made_metadata = parse_place("spec.target.template.metadata");
   for (const char* path :
@@ -136,21 +137,21 @@ CustomResource external_secrets() {
   }
   names(secrets, "spec.target.template.templateFrom[*].secret", "Secret", {"name"});
   names(secrets, "spec.target.template.templateFrom[*].configMap", "ConfigMap", {"name"});
-  refuse(secrets, {"spec.target.template.metadata", "spec.target.manifest"});
-  close(secrets, {"spec.data", "spec.dataFrom", "spec.target.template.templateFrom"});
+  refuse_places(secrets, {"spec.target.template.metadata", "spec.target.manifest"});
+  close_places(secrets, {"spec.data", "spec.dataFrom", "spec.target.template.templateFrom"});
   return secrets;
 }
 
 // Of its many providers it is known that Secrets are named below "...SecretRef"; another name is refused.
 CustomResource secret_stores() {
-  CustomResource stores = resource("secretstores", kExternalSecrets, true);
+  CustomResource stores = custom_resource("secretstores", kExternalSecrets, true);
   names(stores, "spec.provider.**.*SecretRef", "Secret", {"name"});
   names(stores, "spec.provider.**.*SecretRef.*", "Secret", {"name"});
   for (const char* kind : {"Secret", "ConfigMap"})
     stores.references.push_back(
         {parse_place("spec.provider.**.caProvider"), {"name"}, {"type"}, {}, kind, false, false});
-  refuse(stores, {"spec.provider.kubernetes"});
-  close(stores, {"spec"});
+  refuse_places(stores, {"spec.provider.kubernetes"});
+  close_places(stores, {"spec"});
   return stores;
 }
 
@@ -162,7 +163,7 @@ std::span<const KnownResource> known_resources() {
       {&SyncConfig::tls_routes_to_host, tls_routes()},
       {&SyncConfig::gateways_to_host, gateways(), &SyncConfig::gateway_api_to_host},
       {&SyncConfig::backend_tls_to_host, backend_tls_policies()},
-      {&SyncConfig::gateways_from_host, resource("gateways", kGatewayApi, false), nullptr, nullptr,
+      {&SyncConfig::gateways_from_host, custom_resource("gateways", kGatewayApi, false), nullptr, nullptr,
        &SyncConfig::gateways_selector},
       {&SyncConfig::gateway_classes_from_host, gateway_classes(), &SyncConfig::gateway_api_to_host, nullptr,
        &SyncConfig::gateway_classes_selector},

@@ -7,22 +7,16 @@
 
 #include "patches/template/reader.h"
 #include "sublet/base/nearest.h"
+#include "sublet/base/text.h"
 
 namespace sublet::patches {
 
 using cel::Kind;
-using cel::Value;
 
 namespace {
 
 constexpr std::string_view kTypeNames[] = {"string", "integer", "number", "boolean", "enum"};
 constexpr Kind kTypeKinds[] = {Kind::string, Kind::integer, Kind::floating, Kind::boolean, Kind::string};
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 bool is_identifier(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
@@ -50,7 +44,7 @@ std::optional<Parameter::Type> Parameter::type_of(std::string_view name) {
 Kind Parameter::kind() const { return kTypeKinds[static_cast<std::size_t>(type_)]; }
 
 std::string Parameter::type_text() const {
-  if (type_ == Type::one_of) return "one of " + joined(values_);
+  if (type_ == Type::one_of) return "one of " + join(values_, ", ");
   return std::string(kTypeNames[static_cast<std::size_t>(type_)]) +
          (pattern_.empty() ? "" : " that matches " + pattern_);
 }
@@ -106,22 +100,23 @@ void Parameter::read_default(MapReader& reader, const std::string& key, Problems
   const std::size_t before = problems.size();
   default_ = ValueForm::parse(*node, default_environment(), key + ".default", problems);
   if (!default_->fixed() || problems.size() != before) return;
-  const Value value = check(default_->fixed_value());
+  const cel::Value value = check(default_->fixed_value());
   if (value.is_error()) problems.add(node->mark, key + ".default", value.failure().message);
 }
 
 // A value of the parameter's type, or the reason why it is none.
-Value Parameter::check(Value value) const {
+cel::Value Parameter::check(cel::Value value) const {
   const auto wrong = [&] {
     const auto text = scalar_text(value);
-    return Value::error((text ? "\"" + *text + "\"" : std::string(kind_name(value.kind()))) + " is not " +
-                        (type_ == Type::integer  ? "an "
-                         : type_ == Type::one_of ? ""
-                                                 : "a ") +
-                        type_text());
+    return cel::Value::error((text ? "\"" + *text + "\"" : std::string(kind_name(value.kind()))) + " is not " +
+                             (type_ == Type::integer  ? "an "
+                              : type_ == Type::one_of ? ""
+                                                      : "a ") +
+                             type_text());
   };
   if (value.is_error()) return value;
-  if (type_ == Type::number && value.is(Kind::integer)) value = Value::floating(static_cast<double>(value.as_int()));
+  if (type_ == Type::number && value.is(Kind::integer))
+    value = cel::Value::floating(static_cast<double>(value.as_int()));
   if (value.kind() != kind()) return wrong();
   if (type_ == Type::one_of && std::find(values_.begin(), values_.end(), value.as_text()) == values_.end())
     return wrong();
@@ -129,22 +124,22 @@ Value Parameter::check(Value value) const {
   return value;
 }
 
-Value Parameter::parse(const std::string& text) const {
-  Value value = Value::string(text);
+cel::Value Parameter::parse(const std::string& text) const {
+  cel::Value value = cel::Value::string(text);
   if (type_ == Type::integer) {
-    if (const auto number = parse_all<std::int64_t>(text)) value = Value::integer(*number);
+    if (const auto number = parse_all<std::int64_t>(text)) value = cel::Value::integer(*number);
   } else if (type_ == Type::number) {
-    if (const auto number = parse_all<double>(text)) value = Value::floating(*number);
+    if (const auto number = parse_all<double>(text)) value = cel::Value::floating(*number);
   } else if (type_ == Type::boolean) {
-    if (text == "true" || text == "false") value = Value::boolean(text == "true");
+    if (text == "true" || text == "false") value = cel::Value::boolean(text == "true");
   }
   return check(std::move(value));
 }
 
-Value Parameter::default_value(const cel::Activation& activation) const {
-  const Value value = default_->evaluate(activation);
+cel::Value Parameter::default_value(const cel::Activation& activation) const {
+  const cel::Value value = default_->evaluate(activation);
   // A default from an expression may borrow its text from the activation.
-  return check(value.is(Kind::string) ? Value::string(std::string(value.as_text())) : value);
+  return check(value.is(Kind::string) ? cel::Value::string(std::string(value.as_text())) : value);
 }
 
 std::vector<Parameter> read_parameters(const YamlNode* node, Problems& problems) {
@@ -180,16 +175,17 @@ Result<std::vector<BoundParameter>> bind_parameters(const std::vector<Parameter>
 
   const std::vector<VariableRule> no_variables;
   const std::vector<BoundParameter> none;
-  const Value empty = Value::map({});
+  const cel::Value empty = cel::Value::map({});
   const ObjectScope::Facts facts{.context = &context, .parameters = &none, .parameter_map = &empty};
   const ObjectScope scope(facts, no_variables);
   std::vector<BoundParameter> bound;
   for (const Parameter& parameter : parameters) {
     const auto text = given.find(parameter.name());
-    Value value = text != given.end()       ? parameter.parse(text->second)
-                  : parameter.has_default() ? parameter.default_value(scope)
-                                            : Value::error("has no default; give it with --set " + parameter.name() +
-                                                           "=VALUE (" + parameter.type_text() + ")");
+    cel::Value value = text != given.end() ? parameter.parse(text->second)
+                       : parameter.has_default()
+                           ? parameter.default_value(scope)
+                           : cel::Value::error("has no default; give it with --set " + parameter.name() + "=VALUE (" +
+                                               parameter.type_text() + ")");
     if (value.is_error()) wrong(parameter.name(), value.failure().message);
     bound.push_back({parameter.name(), std::move(value)});
   }

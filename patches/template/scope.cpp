@@ -3,17 +3,16 @@
 namespace sublet::patches {
 
 using cel::Kind;
-using cel::Value;
 
 namespace {
 
-struct Known {
+struct KnownVariable {
   const char* name;
   Kind type;
 };
 
 // In the order of Slot.
-constexpr Known kKnown[] = {
+constexpr KnownVariable kKnownVariables[] = {
     {"object", Kind::map},
     {"tenant", Kind::map},
     {"kind", Kind::string},
@@ -26,19 +25,19 @@ constexpr Known kKnown[] = {
     {"value", Kind::dyn},
     {"params", Kind::map},
 };
-static_assert(std::size(kKnown) == static_cast<std::size_t>(Slot::first_parameter));
+static_assert(std::size(kKnownVariables) == static_cast<std::size_t>(Slot::first_parameter));
 
-Value map_of(std::initializer_list<std::pair<const char*, std::string_view>> entries) {
+cel::Value text_map(std::initializer_list<std::pair<const char*, std::string_view>> entries) {
   cel::Map map;
-  for (const auto& [name, text] : entries) map.emplace_back(Value::borrowed(name), Value::borrowed(text));
-  return Value::map(std::move(map));
+  for (const auto& [name, text] : entries) map.emplace_back(cel::Value::borrowed(name), cel::Value::borrowed(text));
+  return cel::Value::map(std::move(map));
 }
 
 }  // namespace
 
 cel::Environment base_environment(const std::vector<std::string>& parameters, const std::vector<Kind>& types) {
   cel::Environment environment;
-  for (const Known& known : kKnown) environment.declare(known.name, known.type);
+  for (const KnownVariable& known : kKnownVariables) environment.declare(known.name, known.type);
   environment.close("cluster", "fact about the cluster");
   environment.close("params", "parameter");
   environment.close("variables", "variable");
@@ -53,25 +52,25 @@ cel::Environment default_environment() {
   return environment;
 }
 
-Value ObjectScope::get(int slot) const {
+cel::Value ObjectScope::get(int slot) const {
   const PatchContext& context = *facts_.context;
   switch (static_cast<Slot>(slot)) {
     case Slot::object:
-      return Value::of(facts_.object);
+      return cel::Value::of(facts_.object);
     case Slot::tenant:
-      return Value::of(facts_.tenant);
+      return cel::Value::of(facts_.tenant);
     case Slot::kind:
-      return Value::borrowed(facts_.kind);
+      return cel::Value::borrowed(facts_.kind);
     case Slot::cluster:
-      return map_of({{"name", context.virtual_cluster},
-                     {"hostNamespace", context.host_namespace},
-                     {"tenantNamespace", context.tenant_namespace}});
+      return text_map({{"name", context.virtual_cluster},
+                       {"hostNamespace", context.host_namespace},
+                       {"tenantNamespace", context.tenant_namespace}});
     case Slot::cluster_name:
-      return Value::borrowed(context.virtual_cluster);
+      return cel::Value::borrowed(context.virtual_cluster);
     case Slot::cluster_host_namespace:
-      return Value::borrowed(context.host_namespace);
+      return cel::Value::borrowed(context.host_namespace);
     case Slot::cluster_tenant_namespace:
-      return Value::borrowed(context.tenant_namespace);
+      return cel::Value::borrowed(context.tenant_namespace);
     case Slot::item:
       return focus_.item;
     case Slot::key:
@@ -89,11 +88,12 @@ Value ObjectScope::get(int slot) const {
 }
 
 // A variable can only name earlier ones, so this ends.
-Value ObjectScope::variable(std::size_t index) const {
+cel::Value ObjectScope::variable(std::size_t index) const {
   if (!cache_[index]) {
-    Value value = variables_[index].program.evaluate(*this);
-    if (value.is_error()) value = Value::error("variables." + variables_[index].name + ": " + value.failure().message);
-    cache_[index] = std::make_unique<Value>(std::move(value));
+    cel::Value value = variables_[index].program.evaluate(*this);
+    if (value.is_error())
+      value = cel::Value::error("variables." + variables_[index].name + ": " + value.failure().message);
+    cache_[index] = std::make_unique<cel::Value>(std::move(value));
   }
   return *cache_[index];
 }

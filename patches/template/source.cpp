@@ -65,7 +65,7 @@ namespace {
 
 constexpr std::size_t kNodesMax = 20'000;
 constexpr std::size_t kNestingMax = 64;
-constexpr std::size_t kTextMax = 1 << 20;
+constexpr std::size_t kTemplateBytesMax = 1 << 20;
 
 struct ReadFailure {
   Mark mark;
@@ -259,8 +259,8 @@ Status Problems::status() const {
 }
 
 bool read_yaml(std::string_view text, YamlNode& root, Problems& problems) {
-  if (text.size() > kTextMax) {
-    problems.add({}, "", "the file is larger than " + std::to_string(kTextMax) + " bytes");
+  if (text.size() > kTemplateBytesMax) {
+    problems.add({}, "", "the file is larger than " + std::to_string(kTemplateBytesMax) + " bytes");
     return false;
   }
   if (!cel::valid_utf8(text)) {

@@ -7,21 +7,20 @@
 namespace sublet::patches {
 
 using cel::Kind;
-using cel::Value;
 using schema::NodeKind;
 
 namespace {
 
-Value fixed_scalar(const YamlNode& node) {
+cel::Value fixed_scalar(const YamlNode& node) {
   switch (node.kind) {
     case NodeKind::boolean:
-      return Value::boolean(node.boolean);
+      return cel::Value::boolean(node.boolean);
     case NodeKind::integer:
-      return Value::integer(node.integer);
+      return cel::Value::integer(node.integer);
     case NodeKind::floating:
-      return Value::floating(node.floating);
+      return cel::Value::floating(node.floating);
     case NodeKind::string:
-      return Value::string(node.text);
+      return cel::Value::string(node.text);
     default:
       return {};
   }
@@ -66,7 +65,7 @@ std::optional<cel::Program> compile_expression(std::string_view source, const Ya
   return std::nullopt;
 }
 
-std::optional<std::string> scalar_text(const Value& value) {
+std::optional<std::string> scalar_text(const cel::Value& value) {
   switch (value.kind()) {
     case Kind::string:
       return std::string(value.as_text());
@@ -113,10 +112,10 @@ ValueForm ValueForm::parse(const YamlNode& node, const cel::Environment& environ
   if (!fixed) return form;
   // Nothing to evaluate: keep the finished value.
   class Nothing final : public cel::Activation {
-    Value get(int) const override { return {}; }
+    cel::Value get(int) const override { return {}; }
   };
   if (form.children_.empty())
-    form.fixed_ = node.is_list() ? Value::list({}) : Value::map({});
+    form.fixed_ = node.is_list() ? cel::Value::list({}) : cel::Value::map({});
   else
     form.fixed_ = form.evaluate(Nothing());
   form.children_.clear();
@@ -129,7 +128,7 @@ ValueForm ValueForm::parse_text(std::string_view text, const YamlNode& scalar, s
   ValueForm form;
   form.type_ = Kind::string;
   if (text.find("${") == std::string_view::npos) {
-    form.fixed_ = Value::string(std::string(text));
+    form.fixed_ = cel::Value::string(std::string(text));
     if (spells_expression(text))
       problems.add_inside(scalar, offset, key,
                           "\"" + std::string(text) + "\" would be written as it stands; ${" + std::string(text) +
@@ -164,7 +163,7 @@ void ValueForm::parse_parts(std::string_view text, const YamlNode& scalar, std::
     }
   }
   if (!any) {  // only escapes
-    fixed_ = Value::string(std::move(before));
+    fixed_ = cel::Value::string(std::move(before));
     return;
   }
   if (parts_.size() == 1 && parts_[0].text.empty() && before.empty())
@@ -173,26 +172,27 @@ void ValueForm::parse_parts(std::string_view text, const YamlNode& scalar, std::
     parts_.push_back({std::move(before), {}});
 }
 
-Value ValueForm::interpolate(const cel::Activation& activation) const {
+cel::Value ValueForm::interpolate(const cel::Activation& activation) const {
   const bool alone = parts_.size() == 1 && parts_[0].text.empty();
   std::string text;
   for (const Part& part : parts_) {
     text += part.text;
     if (part.program.empty()) continue;
     const cel::Program& program = part.program[0];
-    Value value = program.evaluate(activation);
-    if (value.is_error()) return Value::error("${" + shortened(program.source()) + "}: " + value.failure().message);
+    cel::Value value = program.evaluate(activation);
+    if (value.is_error())
+      return cel::Value::error("${" + shortened(program.source()) + "}: " + value.failure().message);
     if (alone) return value;
     const auto piece = scalar_text(value);
     if (!piece)
-      return Value::error("${" + shortened(program.source()) + "}: a " + std::string(kind_name(value.kind())) +
-                          " cannot stand in a text");
+      return cel::Value::error("${" + shortened(program.source()) + "}: a " + std::string(kind_name(value.kind())) +
+                               " cannot stand in a text");
     text += *piece;
   }
-  return Value::string(std::move(text));
+  return cel::Value::string(std::move(text));
 }
 
-Value ValueForm::evaluate(const cel::Activation& activation) const {
+cel::Value ValueForm::evaluate(const cel::Activation& activation) const {
   if (!parts_.empty()) return interpolate(activation);
   if (children_.empty()) return fixed_;
   if (type_ == Kind::list) {
@@ -201,25 +201,25 @@ Value ValueForm::evaluate(const cel::Activation& activation) const {
       items.push_back(child.evaluate(activation));
       if (items.back().is_error()) return items.back();
     }
-    return Value::list(std::move(items));
+    return cel::Value::list(std::move(items));
   }
   cel::Map entries;
   for (std::size_t i = 0; i < children_.size(); ++i) {
-    Value name = keys_[i].evaluate_text(activation);
+    cel::Value name = keys_[i].evaluate_text(activation);
     if (name.is_error()) return name;
-    Value value = children_[i].evaluate(activation);
+    cel::Value value = children_[i].evaluate(activation);
     if (value.is_error()) return value;
     entries.emplace_back(std::move(name), std::move(value));
   }
-  return Value::map(std::move(entries));
+  return cel::Value::map(std::move(entries));
 }
 
-Value ValueForm::evaluate_text(const cel::Activation& activation) const {
-  Value value = evaluate(activation);
+cel::Value ValueForm::evaluate_text(const cel::Activation& activation) const {
+  cel::Value value = evaluate(activation);
   if (value.is_error() || value.is(Kind::string)) return value;
   auto text = scalar_text(value);
-  return text ? Value::string(std::move(*text))
-              : Value::error("a " + std::string(kind_name(value.kind())) + " is no text");
+  return text ? cel::Value::string(std::move(*text))
+              : cel::Value::error("a " + std::string(kind_name(value.kind())) + " is no text");
 }
 
 }  // namespace sublet::patches

@@ -70,6 +70,7 @@ std::string_view namespace_of(const store::Object& object);
 std::string_view name_of(const store::Object& object);
 /// JSON text of the member at that path, found without parsing the rest; "" when there is none.
 std::string_view raw_of(const store::Object& object, std::initializer_list<std::string_view> path);
+bool has_finalizer(const store::Object& object, std::string_view finalizer);
 /// It has a deletionTimestamp.
 bool is_ending(const store::Object& object);
 /// The whole object, parsed anew at each call.

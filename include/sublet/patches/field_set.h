@@ -52,6 +52,9 @@ using Path = std::vector<PathElement>;
 /// `.spec.containers[name="x"].image`.
 std::string text_of(std::span<const PathElement> path);
 
+/// FieldsV1's member for the element itself, beside those for what is below it.
+inline constexpr std::string_view kSelfMember = ".";
+
 class FieldSet {
  public:
   struct Node;
