@@ -36,6 +36,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::vector<std::string_view> split_words(std::string_view text) {
+  std::vector<std::string_view> words = split(text, ' ');
+  std::erase_if(words, [](std::string_view word) { return word.empty(); });
+  return words;
+}
+
 std::string single_quoted(std::string_view text) { return enclosed(text, '\''); }
 
 std::string double_quoted(std::string_view text) { return enclosed(text, '"'); }

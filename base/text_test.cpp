@@ -27,6 +27,8 @@ TEST(Text, LowersAsciiAlone) {
 TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_THAT(split("a..b.", '.'), ElementsAre("a", "", "b", ""));
   EXPECT_THAT(split("", '.'), ElementsAre(""));
+  EXPECT_THAT(split_words(" get  list "), ElementsAre("get", "list"));
+  EXPECT_THAT(split_words(" "), ElementsAre());
 }
 
 TEST(Text, JoinTakesAnyRangeOfTexts) {

@@ -24,10 +24,6 @@ constexpr int kPayloadBytes = 1024;
 constexpr double kGetsPerSecond = 200;     // of the client beside another one's lists
 constexpr int kIdleConnectionsSettle = 1;  // a first watcher is opened before memory is read, so that pools exist
 
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
 std::string payload(std::minstd_rand& random) {
   static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::string text(kPayloadBytes, ' ');

@@ -11,11 +11,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+}  // namespace
+
 double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
-
-}  // namespace
 
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;

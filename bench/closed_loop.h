@@ -2,6 +2,7 @@
 // answered; what that makes of rate, latency and the server's CPU.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <random>
 #include <string>
@@ -10,6 +11,8 @@
 #include "bench/figures.h"
 
 namespace sublet::bench {
+
+double microseconds_since(std::chrono::steady_clock::time_point start);
 
 /// One operation of a worker: its request for the n-th turn.
 using MakeRequest = std::function<Request(int worker, int turn, std::minstd_rand& random)>;

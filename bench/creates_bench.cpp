@@ -12,12 +12,12 @@
 namespace sublet::bench {
 namespace {
 
-constexpr int kWriters = 16;
-constexpr int kMadeBefore = 4 * kWriters;  // what is made once is not counted
+constexpr int kCreators = 16;
+constexpr int kMadeBefore = 4 * kCreators;  // what is made once is not counted
 constexpr std::string_view kNumber = "{n}", kNamespace = "{ns}";
 
 /// One kind's collection and its object, in which kNumber stands for what tells one from the next.
-struct Row {
+struct CreateRow {
   std::string name;        // VERSION/RESOURCE
   std::string collection;  // path; kNamespace stands for a namespace of its own
   std::string query;
@@ -39,7 +39,7 @@ void number_name(std::string& body) {
 }
 
 /// `VERSION COLLECTION[?QUERY]`, as a heading has it.
-Row row_of(const std::string& heading) {
+CreateRow row_of(const std::string& heading) {
   const auto space = heading.find(' ');
   if (space == std::string::npos) die("no collection in the heading " + heading);
   const std::string version = heading.substr(0, space), rest = heading.substr(space + 1);
@@ -53,14 +53,14 @@ Row row_of(const std::string& heading) {
 }
 
 /// Of each kind the shortest object; what an earlier file has of the kind makes room.
-void read_rows(const std::string& path, std::vector<Row>& rows) {
+void read_rows(const std::string& path, std::vector<CreateRow>& rows) {
   std::ifstream file(path);
   if (!file) die("cannot read " + path);
   constexpr std::string_view kHeading = "### ";
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with(kHeading)) {
-      Row row = row_of(line.substr(kHeading.size()));
-      std::erase_if(rows, [&](const Row& other) { return other.name == row.name; });
+      CreateRow row = row_of(line.substr(kHeading.size()));
+      std::erase_if(rows, [&](const CreateRow& other) { return other.name == row.name; });
       rows.push_back(std::move(row));
     }
     if (!line.starts_with('{')) continue;
@@ -71,8 +71,8 @@ void read_rows(const std::string& path, std::vector<Row>& rows) {
   for (auto& row : rows) number_name(row.body);
 }
 
-void measure(const ClientTls& tls, const ProcessUsage& server, Connection& admin, Row row, int count,
-             Figures& figures) {
+void measure_creates(const ClientTls& tls, const ProcessUsage& server, Connection& admin, CreateRow row, int count,
+                     Figures& figures) {
   if (row.collection.find(kNamespace) != std::string::npos) {
     const std::string own = make_namespace(admin, "bench-creates-" + std::to_string(figures.size()));
     // Pods want a service account; where a controller makes it, it may be there already.
@@ -91,8 +91,8 @@ void measure(const ClientTls& tls, const ProcessUsage& server, Connection& admin
   for (int i = 0; i < kMadeBefore; ++i) admin.expect(create(i));
   Figures all;
   run_closed_loop(
-      "", tls, server, {.workers = kWriters, .operations = count},
-      [&](int worker, int turn, std::minstd_rand&) { return create(kMadeBefore + turn * kWriters + worker); }, all);
+      "", tls, server, {.workers = kCreators, .operations = count},
+      [&](int worker, int turn, std::minstd_rand&) { return create(kMadeBefore + turn * kCreators + worker); }, all);
   figures.emplace_back(row.name, all.back().second);
   // Hundreds of them would be asked about all that follows. Some kinds have no such verb.
   (void)admin.call({.method = "DELETE", .path = row.collection + "?gracePeriodSeconds=0"});
@@ -102,13 +102,13 @@ void measure(const ClientTls& tls, const ProcessUsage& server, Connection& admin
 
 Figures measure_creates(const kube::ClusterAccess& access, const ProcessUsage& server,
                         const std::vector<std::string>& files, const std::string& only, int count) {
-  std::vector<Row> rows;
+  std::vector<CreateRow> rows;
   for (const auto& file : files) read_rows(file, rows);
   const ClientTls tls(access);
   Connection admin(tls);
   Figures figures;
   for (const auto& row : rows)
-    if (row.name.find(only) != std::string::npos) measure(tls, server, admin, row, count, figures);
+    if (row.name.find(only) != std::string::npos) measure_creates(tls, server, admin, row, count, figures);
   return figures;
 }
 

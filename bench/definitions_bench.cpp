@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 // A server may have a loop per core: readers enough that each has some.
 constexpr int kReaders = 4;
-constexpr double kGetsPerSecond = 200;
+constexpr double kReadsPerSecond = 200;
 const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 struct DefinitionFile {
@@ -49,7 +49,7 @@ void get_until(const ClientTls& tls, const std::string& path, const std::atomic<
   Connection connection(tls);
   connection.expect({.path = path});
   const auto step =
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kReaders / kGetsPerSecond));
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kReaders / kReadsPerSecond));
   for (auto due = Clock::now(); !over; due += step) {
     std::this_thread::sleep_until(due);  // the pace is what is measured
     connection.expect({.path = path});

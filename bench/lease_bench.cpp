@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWriters = 16;
+constexpr int kLeaseWriters = 16;
 constexpr double kRenewalsPerSecond = 20;  // of each holder
 constexpr int kTooMany = 429;
 
@@ -46,7 +46,7 @@ kube::ClusterAccess account(Connection& admin, const kube::ClusterAccess& access
 void make_pods(const ClientTls& tls, const std::string& path, int count) {
   std::atomic<int> next{0};
   std::vector<std::thread> threads;
-  for (int writer = 0; writer < kWriters; ++writer)
+  for (int writer = 0; writer < kLeaseWriters; ++writer)
     threads.emplace_back([&] {
       Connection connection(tls);
       for (int i = next++; i < count; i = next++)

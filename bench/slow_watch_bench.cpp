@@ -18,8 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-constexpr int kWriters = 16;
-constexpr int kPayloadBytes = 1024;
+constexpr int kEventWriters = 16;
+constexpr int kEventPayloadBytes = 1024;
 constexpr std::string_view kExpired = "\"reason\":\"Expired\"";
 constexpr std::string_view kLastChunk = "\r\n0\r\n\r\n";
 constexpr std::chrono::seconds kQuiet{5};  // a stream that brings nothing for so long, after the writes, has all
@@ -51,12 +51,12 @@ std::string write_until(const ClientTls& tls, const std::string& path, int write
                         std::atomic<std::uint64_t>& written) {
   Connection connection(tls);
   const std::string object = path + "/slow-" + std::to_string(writer);
-  const auto step = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kWriters / rate));
+  const auto step = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kEventWriters / rate));
   std::string answer;
   std::minstd_rand random(static_cast<unsigned>(writer) + 1);
   for (auto next = Clock::now(); next < end; next += step) {
     std::this_thread::sleep_until(next);  // the rate is what is asked for; a writer that is late makes it up
-    std::string payload(kPayloadBytes, ' ');
+    std::string payload(kEventPayloadBytes, ' ');
     for (char& c : payload) c = static_cast<char>('a' + (random() >> 8) % 26);
     answer = connection
                  .expect({.method = "PATCH",
@@ -75,7 +75,7 @@ Figures measure_slow_watches(const kube::ClusterAccess& access, const ProcessUsa
   const ClientTls tls(access);
   Connection connection(tls);
   const std::string path = config_maps_path(make_namespace(connection, "bench-slow"));
-  for (int i = 0; i < kWriters; ++i)
+  for (int i = 0; i < kEventWriters; ++i)
     connection.expect(
         {.method = "POST",
          .path = path,
@@ -93,8 +93,8 @@ Figures measure_slow_watches(const kube::ClusterAccess& access, const ProcessUsa
   const auto begin = Clock::now(), end = begin + microseconds(static_cast<long>(run.seconds * 1e6));
   std::atomic<std::uint64_t> written{0};
   std::vector<std::thread> writers;
-  std::vector<std::string> newest(kWriters);
-  for (int i = 0; i < kWriters; ++i)
+  std::vector<std::string> newest(kEventWriters);
+  for (int i = 0; i < kEventWriters; ++i)
     writers.emplace_back(
         [&, i] { newest[static_cast<std::size_t>(i)] = write_until(tls, path, i, run.rate, end, written); });
   double most = before;

@@ -12,14 +12,14 @@
 namespace sublet::cli {
 namespace {
 
-struct Row {
+struct CertificateRow {
   std::string reference;
   cluster::VirtualCluster cluster;
   cluster::Certificate certificate;
   CertificateState state;
 };
 
-Result<std::vector<Row>> rows_of(const cluster::Driver& driver, const CertsOptions& options) {
+Result<std::vector<CertificateRow>> certificate_rows(const cluster::Driver& driver, const CertsOptions& options) {
   const cluster::Records records = driver.list();
   std::vector<cluster::VirtualCluster> meant = records.clusters;
   if (!options.name.empty()) {
@@ -31,7 +31,7 @@ Result<std::vector<Row>> rows_of(const cluster::Driver& driver, const CertsOptio
   } else if (!options.host_namespace.empty()) {
     std::erase_if(meant, [&](const auto& cluster) { return cluster.host_namespace != options.host_namespace; });
   }
-  std::vector<Row> rows;
+  std::vector<CertificateRow> rows;
   for (const auto& cluster : meant) {
     auto certificates = driver.certificates(cluster);
     if (!certificates) return fail(certificates.error());
@@ -48,19 +48,19 @@ const char* text_of(CertificateState state) {
   return state == CertificateState::good ? "good" : state == CertificateState::ends_soon ? "ends soon" : "ended";
 }
 
-void print_table(const std::vector<Row>& rows) {
+void print_certificates(const std::vector<CertificateRow>& rows) {
   OutputTable table({"NAME", "CERTIFICATE", "ENDS", "LEFT", "STATE", "USE"});
   const auto now = Clock::system().now();
-  for (const Row& row : rows)
+  for (const CertificateRow& row : rows)
     table.add_row({row.reference, row.certificate.name, format_time(row.certificate.ends),
                    row.certificate.ends > now ? age_text(row.certificate.ends - now) : "-", text_of(row.state),
                    row.certificate.use});
   std::fputs(table.text().c_str(), stdout);
 }
 
-void print_rows_json(const std::vector<Row>& rows) {
+void print_certificates_json(const std::vector<CertificateRow>& rows) {
   auto items = nlohmann::json::array();
-  for (const Row& row : rows)
+  for (const CertificateRow& row : rows)
     items.push_back({{"name", row.cluster.name},
                      {"namespace", row.cluster.host_namespace},
                      {"certificate", row.certificate.name},
@@ -71,11 +71,11 @@ void print_rows_json(const std::vector<Row>& rows) {
 }
 
 int check(const cluster::Driver& driver, const CertsOptions& options) {
-  const auto rows = rows_of(driver, options);
+  const auto rows = certificate_rows(driver, options);
   if (!rows) return report(rows.error());
-  options.output == "json" ? print_rows_json(*rows) : print_table(*rows);
+  options.output == "json" ? print_certificates_json(*rows) : print_certificates(*rows);
   int code = kOk;
-  for (const Row& row : *rows) {
+  for (const CertificateRow& row : *rows) {
     if (row.state == CertificateState::good) continue;
     if (row.state == CertificateState::ended) code = kFailure;
     std::fprintf(stderr, "sublet: %s\n", certificate_warning(row.reference, row.certificate, row.state).c_str());

@@ -267,7 +267,7 @@ void declare_version(CLI::App& app, Parsed& parsed) {
       "  sublet version -o json");
 }
 
-int run(const CLI::App& app, Parsed& parsed, cluster::Driver& driver) {
+int run_subcommand(const CLI::App& app, Parsed& parsed, cluster::Driver& driver) {
   parsed.create.timeout = std::chrono::seconds(parsed.create_timeout);
   parsed.remove.timeout = std::chrono::seconds(parsed.delete_timeout);
   parsed.boot.timeout = std::chrono::seconds(parsed.boot_timeout);
@@ -354,7 +354,7 @@ int run_command_line(int argc, char** argv, const DriverMaker& make_driver) {
   }
   if (command)
     if (const auto wrong = misplaced_command(app, parsed); !wrong.empty()) return usage(wrong);
-  return run(app, parsed, *make_driver());
+  return run_subcommand(app, parsed, *make_driver());
 }
 
 }  // namespace sublet::cli

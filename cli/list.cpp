@@ -16,9 +16,9 @@ namespace {
 
 using cluster::VirtualCluster;
 
-constexpr std::chrono::seconds kPatience{2};  // with one that hangs
+constexpr std::chrono::seconds kStatusTimeout{2};  // with one that hangs
 
-struct Row {
+struct ClusterRow {
   VirtualCluster cluster;
   std::string reference;  // by which it is named wherever names are taken
   cluster::ClusterStatus status;
@@ -26,7 +26,7 @@ struct Row {
 };
 
 // All that is known of it is where it lies.
-VirtualCluster damaged_row(const cluster::DamagedRecord& record) {
+VirtualCluster damaged_cluster(const cluster::DamagedRecord& record) {
   VirtualCluster cluster;
   cluster.name = record.name;
   cluster.host_namespace = record.host_namespace;
@@ -34,9 +34,9 @@ VirtualCluster damaged_row(const cluster::DamagedRecord& record) {
   return cluster;
 }
 
-nlohmann::json to_json(const std::vector<Row>& rows) {
+nlohmann::json to_json(const std::vector<ClusterRow>& rows) {
   auto items = nlohmann::json::array();
-  for (const Row& row : rows) {
+  for (const ClusterRow& row : rows) {
     items.push_back(cluster_json(row.cluster));
     items.back()["status"] = row.status.status;
     items.back()["version"] = row.status.version;
@@ -45,11 +45,11 @@ nlohmann::json to_json(const std::vector<Row>& rows) {
   return items;
 }
 
-void print_table(const std::vector<Row>& rows, bool wide) {
+void print_cluster_table(const std::vector<ClusterRow>& rows, bool wide) {
   OutputTable table({"NAME", "NAMESPACE", "STATUS", "VERSION", "CONNECTED", "AGE"});
   if (wide) table.add_columns({"HOST", "ENDPOINT", "TEMPLATE", "LOGS"});
   const auto now = Clock::system().now();
-  for (const Row& row : rows) {
+  for (const ClusterRow& row : rows) {
     const auto created = parse_time(row.cluster.created);
     std::vector<std::string> cells{
         row.cluster.name,   row.cluster.host_namespace,  row.status.status,
@@ -66,7 +66,7 @@ void print_table(const std::vector<Row>& rows, bool wide) {
 }
 
 // One that runs makes others in time: what ends soon all the same is a fault that grows.
-void warn_of_certificates(const cluster::Driver& driver, const Row& row) {
+void warn_of_certificates(const cluster::Driver& driver, const ClusterRow& row) {
   if (row.status.status == "Stopped") return;
   const auto certificates = driver.certificates(row.cluster);
   if (!certificates) return;
@@ -76,7 +76,7 @@ void warn_of_certificates(const cluster::Driver& driver, const Row& row) {
 }
 
 // Those in the namespace that is asked for; what is wrong with one is told.
-std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_namespace) {
+std::vector<ClusterRow> cluster_rows(const cluster::Driver& driver, const std::string& host_namespace) {
   cluster::Records records = driver.list();
   const cluster::Records all = records;
   const auto elsewhere = [&](const auto& record) {
@@ -84,39 +84,40 @@ std::vector<Row> rows_of(const cluster::Driver& driver, const std::string& host_
   };
   std::erase_if(records.clusters, elsewhere);
   std::erase_if(records.damaged, elsewhere);
-  const auto statuses = driver.status(records.clusters, kPatience);
+  const auto statuses = driver.status(records.clusters, kStatusTimeout);
   const std::string current = kube::kubeconfig_current_context(kube::default_kubeconfig_path()).value_or("");
-  std::vector<Row> rows;
+  std::vector<ClusterRow> rows;
   for (std::size_t i = 0; i < records.clusters.size(); ++i) {
     const bool connected = current == context_name(records.clusters[i]);
     auto reference = reference_of(all, records.clusters[i].name, records.clusters[i].host_namespace);
     rows.push_back({std::move(records.clusters[i]), std::move(reference), statuses[i], connected});
   }
-  for (const Row& row : rows)
+  for (const ClusterRow& row : rows)
     if (row.status.status == "TokenExpired")
       std::fprintf(
           stderr,
           "sublet: %s no longer reaches its host: what its syncer is known by there has ended; renew it: sublet "
           "create %s -n %s --host-kubeconfig FILE\n",
           row.reference.c_str(), row.cluster.name.c_str(), row.cluster.host_namespace.c_str());
-  for (const Row& row : rows) warn_of_certificates(driver, row);
+  for (const ClusterRow& row : rows) warn_of_certificates(driver, row);
   for (const auto& damaged : records.damaged) {
-    rows.push_back({damaged_row(damaged), reference_of(all, damaged.name, damaged.host_namespace), {"Damaged", "-"}});
+    rows.push_back(
+        {damaged_cluster(damaged), reference_of(all, damaged.name, damaged.host_namespace), {"Damaged", "-"}});
     std::fprintf(stderr, "sublet: %s\n", printable(damaged.why).c_str());
   }
   return rows;
 }
 
-int print(const std::vector<Row>& rows, const std::string& output) {
+int print_clusters(const std::vector<ClusterRow>& rows, const std::string& output) {
   if (output == "name") {
-    for (const Row& row : rows) std::printf("%s\n", row.reference.c_str());
+    for (const ClusterRow& row : rows) std::printf("%s\n", row.reference.c_str());
   } else if (output == "json") {
     print_json(to_json(rows));
   } else if (output == "yaml") {
     const auto document = schema::Document::parse_json(to_json(rows).dump());
     std::fputs(schema::to_yaml(document->root()).c_str(), stdout);
   } else {
-    print_table(rows, output == "wide");
+    print_cluster_table(rows, output == "wide");
   }
   return kOk;
 }
@@ -124,13 +125,13 @@ int print(const std::vector<Row>& rows, const std::string& output) {
 }  // namespace
 
 int list(cluster::Driver& driver, const ListOptions& options) {
-  const auto rows = rows_of(driver, options.host_namespace);
+  const auto rows = cluster_rows(driver, options.host_namespace);
   if (rows.empty() && (options.output == "table" || options.output == "wide")) {
     std::fprintf(stderr, "No virtual clusters%s. `sublet create NAME` makes one.\n",
                  options.host_namespace.empty() ? "" : (" in namespace " + options.host_namespace).c_str());
     return kOk;
   }
-  return print(rows, options.output);
+  return print_clusters(rows, options.output);
 }
 
 }  // namespace sublet::cli

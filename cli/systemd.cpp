@@ -32,7 +32,7 @@ std::string read_all(int fd) {
 }
 
 // Runs the program of the PATH; an error has what it wrote.
-Outcome run(const std::vector<std::string>& command) {
+Outcome run_program(const std::vector<std::string>& command) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return internal_error(std::string("pipe: ") + std::strerror(errno));
   const Descriptor reading(ends[0]);
@@ -71,9 +71,9 @@ class Systemd final : public ServiceManager {
     std::vector<std::string> command{"systemctl"};
     if (!root_) command.emplace_back("--user");
     command.insert(command.end(), arguments.begin(), arguments.end());
-    return run(command);
+    return run_program(command);
   }
-  Outcome linger() override { return root_ ? Outcome() : run({"loginctl", "enable-linger"}); }
+  Outcome linger() override { return root_ ? Outcome() : run_program({"loginctl", "enable-linger"}); }
 
  private:
   const bool root_ = ::geteuid() == 0;

@@ -1,35 +1,26 @@
 #include "cli/tenant_object.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "sublet/base/text.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::cli {
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
-}  // namespace
 
 kube::Resource ObjectName::resource() const {
   return {std::string(facts->group), std::string(facts->version), std::string(facts->resource)};
 }
 
-std::string ObjectName::text() const { return lower(facts->kind) + " " + namespace_name + "/" + name; }
+std::string ObjectName::text() const { return to_lower(facts->kind) + " " + namespace_name + "/" + name; }
 
 Result<ObjectName> parse_object_name(const std::string& word) {
   const auto first = word.find('/'), last = word.rfind('/');
   if (first == std::string::npos || last + 1 == word.size())
     return bad_request(word + ": expected KIND/NAME or KIND/NAMESPACE/NAME, as in pod/web or pod/team/web");
-  const std::string kind = lower(word.substr(0, first));
+  const std::string kind = to_lower(word.substr(0, first));
   ObjectName out;
   for (const auto& facts : schema::Registry::builtin()->resources())
-    if (!out.facts && (facts.resource == kind || lower(facts.kind) == kind || facts.short_names.contains(kind)))
+    if (!out.facts && (facts.resource == kind || to_lower(facts.kind) == kind || facts.short_names.contains(kind)))
       out.facts = &facts;
   if (!out.facts) return bad_request(word + ": there is no kind " + kind);
   if (!out.facts->namespaced) return bad_request(word + ": " + kind + " is not a kind of objects in namespaces");

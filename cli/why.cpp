@@ -13,7 +13,7 @@ namespace {
 
 const kube::Resource kEvents{"", "v1", "events"}, kPods{"", "v1", "pods"},
     kGroups{"scheduling.k8s.io", "v1alpha2", "podgroups"};
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kHealthTimeout{2};
 
 Result<schema::Document> events_in(const Side& side, const std::string& namespace_name, const std::string& selector) {
   kube::ListOptions options;
@@ -33,7 +33,7 @@ std::string gang_in(const Side& side, const schema::Value& pod, const std::strin
 
 // What is not the pod's doing: without its syncer nothing comes to the host.
 void add_cluster(cluster::Driver& driver, const cluster::VirtualCluster& cluster, Reasons& reasons) {
-  const auto status = driver.status({&cluster, 1}, kPatience);
+  const auto status = driver.status({&cluster, 1}, kHealthTimeout);
   if (status.empty() || status[0].status == "Running") return;
   reasons.sentences.insert(reasons.sentences.begin(), "the virtual cluster is " + status[0].status +
                                                           ", so nothing comes to its host; sublet create " +
@@ -41,7 +41,7 @@ void add_cluster(cluster::Driver& driver, const cluster::VirtualCluster& cluster
                                                           " starts what of it does not run");
 }
 
-int print(const WhyOptions& options, const ObjectName& name, const Reasons& reasons) {
+int print_reasons(const WhyOptions& options, const ObjectName& name, const Reasons& reasons) {
   if (options.output == "json") {
     auto document = json_object("Reasons");
     document["object"] = name.text();
@@ -86,7 +86,7 @@ int why(cluster::Driver& driver, const WhyOptions& options) {
     reasons.sentences.insert(reasons.sentences.begin(), "there is no such pod; in its namespace these were not made:");
   }
   if (!reasons.well) add_cluster(driver, *cluster, reasons);
-  return print(options, *name, reasons);
+  return print_reasons(options, *name, reasons);
 }
 
 }  // namespace sublet::cli

@@ -11,7 +11,6 @@ using patches::ApiValue;
 using schema::Document;
 using schema::Value;
 
-constexpr int kHttps = 443;
 constexpr std::string_view kServes =
     "sublet.dev/serves";  // of Services: by it a ServiceMonitor finds the one that is meant
 const kube::Resource kMonitors{"monitoring.coreos.com", "v1", "servicemonitors"};
@@ -27,7 +26,7 @@ Document service(const VirtualCluster& cluster, const patches::SyncConfig& confi
   Value port = spec.array("ports").push_object();
   port.put("name", "https");
   port.put("protocol", "TCP");
-  port.put("port", kHttps);
+  port.put("port", kHttpsPort);
   port.put("targetPort", cluster.listen_port());
   if (wanted.https_node_port != 0) port.put("nodePort", wanted.https_node_port);
   return object;
@@ -106,7 +105,7 @@ Document tls_route(const VirtualCluster& cluster, const patches::SyncConfig& con
   if (spec.has("rules")) return object;
   Value backend = spec.array("rules").push_object().array("backendRefs").push_object();
   backend.put("name", name_of(cluster));
-  backend.put("port", kHttps);
+  backend.put("port", kHttpsPort);
   return object;
 }
 

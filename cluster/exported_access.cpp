@@ -15,12 +15,11 @@ using schema::Value;
 constexpr const char* kOwnAccount = "sublet-export";
 constexpr const char* kAccountNamespace = "kube-system";
 constexpr const char* kAdministrator = "cluster-admin";
-constexpr const char* kRbac = "rbac.authorization.k8s.io";
 constexpr const char* kSaidBefore = "sublet.dev/exported";  // a digest of what the Secret says, but for the token
 // As long as such a Secret may lie there without anybody starting the virtual cluster again.
 constexpr std::int64_t kTokenSeconds = 10LL * 365 * 24 * 3600;
 const kube::Resource kSecrets{"", "v1", "secrets"}, kAccounts{"", "v1", "serviceaccounts"},
-    kBindings{kRbac, "v1", "clusterrolebindings"};
+    kBindings{kRbacGroup, "v1", "clusterrolebindings"};
 
 ExportedKubeconfig completed(ExportedKubeconfig wanted, const VirtualCluster& cluster) {
   if (wanted.secret_name.empty()) wanted.secret_name = "vc-" + cluster.name;
@@ -110,7 +109,7 @@ std::vector<Document> account_manifests(const ExportedAccount& account) {
   binding.put("kind", "ClusterRoleBinding");
   binding.object("metadata").put("name", "sublet:export:" + account.tenant_namespace + ":" + account.name);
   Value role = binding.object("roleRef");
-  role.put("apiGroup", kRbac);
+  role.put("apiGroup", kRbacGroup);
   role.put("kind", "ClusterRole");
   role.put("name", account.cluster_role);
   Value subject = binding.array("subjects").push_object();

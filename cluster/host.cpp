@@ -43,7 +43,7 @@ std::string absolute(std::string_view list) {
   return out;
 }
 
-Document manifest(std::string_view api_version, std::string_view kind, std::string_view name) {
+Document unlabelled_manifest(std::string_view api_version, std::string_view kind, std::string_view name) {
   Document document = Document::object();
   Value root = document.root();
   root.put("apiVersion", api_version);
@@ -144,7 +144,7 @@ Outcome make_namespace(const Host& host, const VirtualCluster& cluster, std::chr
   const std::string standard = context->resolved_template
                                    ? context->resolved_template->config().policies.pod_security_standard
                                    : patches::Policies().pod_security_standard;
-  const Document wanted = manifest("v1", "Namespace", host_namespace);
+  const Document wanted = unlabelled_manifest("v1", "Namespace", host_namespace);
   Value labels = wanted.root().object("metadata").object("labels");
   labels.put(kCreatedByLabel, kCreatedBySublet);
   labels.put(kEnforceLabel, standard);

@@ -12,6 +12,9 @@
 
 namespace sublet::cluster {
 
+inline constexpr const char* kRbacGroup = "rbac.authorization.k8s.io";
+inline constexpr int kHttpsPort = 443, kDnsPort = 53;  // of Services
+
 /// With apiVersion, kind, name, the virtual cluster's labels, and what the template puts beside them.
 schema::Document host_manifest(const VirtualCluster& cluster, std::string_view api_version, std::string_view kind,
                                std::string_view name, const patches::ExtraMetadata& extra = {});

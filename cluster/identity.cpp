@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cluster/host_manifest.h"
+#include "sublet/base/text.h"
 #include "sublet/kube/account_token.h"
 #include "sublet/kube/selectors.h"
 #include "sublet/syncer/custom_kinds.h"
@@ -16,12 +17,11 @@ using schema::Document;
 using schema::Value;
 using syncer::HostRight;
 
-constexpr const char* kRbac = "rbac.authorization.k8s.io";
-constexpr const char* kAdmission = "admissionregistration.k8s.io";
-const kube::Resource kRoles{kRbac, "v1", "roles"}, kRoleBindings{kRbac, "v1", "rolebindings"},
-    kClusterRoles{kRbac, "v1", "clusterroles"}, kClusterRoleBindings{kRbac, "v1", "clusterrolebindings"},
-    kPolicies{kAdmission, "v1", "validatingadmissionpolicies"},
-    kPolicyBindings{kAdmission, "v1", "validatingadmissionpolicybindings"};
+constexpr const char* kAdmissionGroup = "admissionregistration.k8s.io";
+const kube::Resource kRoles{kRbacGroup, "v1", "roles"}, kRoleBindings{kRbacGroup, "v1", "rolebindings"},
+    kClusterRoles{kRbacGroup, "v1", "clusterroles"}, kClusterRoleBindings{kRbacGroup, "v1", "clusterrolebindings"},
+    kPolicies{kAdmissionGroup, "v1", "validatingadmissionpolicies"},
+    kPolicyBindings{kAdmissionGroup, "v1", "validatingadmissionpolicybindings"};
 
 // Of what has no namespace. Neither part has a '.', so that no two virtual clusters share one.
 std::string name_in_cluster(const VirtualCluster& cluster) {
@@ -30,7 +30,7 @@ std::string name_in_cluster(const VirtualCluster& cluster) {
 
 IdentityObject object_of(const VirtualCluster& cluster, const kube::Resource& resource, const char* kind,
                          std::string host_namespace) {
-  IdentityObject made{resource, std::move(host_namespace), Document::object(), resource.group == kAdmission};
+  IdentityObject made{resource, std::move(host_namespace), Document::object(), resource.group == kAdmissionGroup};
   Value root = made.object.root();
   root.put("apiVersion", resource.group.empty() ? "v1" : resource.group + "/v1");
   root.put("kind", kind);
@@ -72,7 +72,7 @@ void bind_to_role(const VirtualCluster& cluster, Value root, const char* kind) {
   subject.put("name", syncer_account(cluster));
   subject.put("namespace", cluster.host_namespace);
   Value reference = root.object("roleRef");
-  reference.put("apiGroup", kRbac);
+  reference.put("apiGroup", kRbacGroup);
   reference.put("kind", kind);
   reference.put("name", root["metadata"]["name"].text());
 }
@@ -112,15 +112,13 @@ IdentityObject role_binding(const VirtualCluster& cluster, bool cluster_wide) {
 // --- policy ----------------------------------------------------------------------------------------------------------
 
 // A text of CEL. What comes here are names, labels and uids, which have no quotes.
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
-
 std::string has_label(const std::string& object, std::string_view key, const std::string& value) {
   const std::string labels = object + ".metadata.labels";
-  return "has(" + labels + ") && " + quoted(key) + " in " + labels + " && " + labels + "[" + quoted(key) +
-         "] == " + quoted(value);
+  return "has(" + labels + ") && " + single_quoted(key) + " in " + labels + " && " + labels + "[" + single_quoted(key) +
+         "] == " + single_quoted(value);
 }
 
-std::string kind_is(std::string_view resource) { return "request.resource.resource == " + quoted(resource); }
+std::string kind_is(std::string_view resource) { return "request.resource.resource == " + single_quoted(resource); }
 std::string not_of(std::string_view resource) { return "!(" + kind_is(resource) + ")"; }
 
 // The one subresource that the policies are about. A member that is empty, as request.subResource mostly is, is
@@ -134,10 +132,10 @@ struct Rule {
 
 // A selector of pods; one that is not there, or selects by itself, is for the rules of that kind.
 Rule narrowed(const VirtualCluster& cluster, const std::string& resource, const std::string& selector) {
-  const std::string key = quoted(syncer::kLabelTenantUid), at = "object.spec." + selector;
+  const std::string key = single_quoted(syncer::kLabelTenantUid), at = "object.spec." + selector;
   return {not_of(resource),
           (resource == "services" ? "!has(" + at + ") || " : "has(" + at + ") && ") + key + " in " + at + " && " + at +
-              "[" + key + "] == " + quoted(cluster.uid),
+              "[" + key + "] == " + single_quoted(cluster.uid),
           resource + " select the virtual cluster's own pods"};
 }
 
@@ -146,10 +144,11 @@ std::string runs_as(const VirtualCluster& cluster, const patches::SyncConfig& co
   const std::string own = "has(" + account + ") && " + account;
   const std::string no_token =
       "has(object.spec.automountServiceAccountToken) && !object.spec.automountServiceAccountToken";
-  if (!config.service_accounts_to_host) return own + " == " + quoted(cluster.host_service_account) + " && " + no_token;
+  if (!config.service_accounts_to_host)
+    return own + " == " + single_quoted(cluster.host_service_account) + " && " + no_token;
   // Which of the others are the tenant's a policy cannot look up; by name they are its own or the workloads'.
-  return own + " != " + quoted(syncer_account(cluster)) + " && (" + account +
-         " == " + quoted(cluster.host_service_account) + " || " + account + ".contains('-')) && " + no_token;
+  return own + " != " + single_quoted(syncer_account(cluster)) + " && (" + account +
+         " == " + single_quoted(cluster.host_service_account) + " || " + account + ".contains('-')) && " + no_token;
 }
 
 std::string owned(const VirtualCluster& cluster, const std::string& object) {
@@ -181,7 +180,7 @@ std::string is_one_of(const std::string& text, const patches::Patterns& words, c
   for (const std::string& word : words.list()) {
     std::string pattern = "^";
     for (const char c : word) pattern += c == '*' ? star : literal(c);
-    expression += (expression.empty() ? "" : " || ") + text + ".matches(" + quoted(pattern + "$") + ")";
+    expression += (expression.empty() ? "" : " || ") + text + ".matches(" + single_quoted(pattern + "$") + ")";
   }
   return expression.empty() ? "false" : "(" + expression + ")";
 }
@@ -211,7 +210,7 @@ Rule volumes_of_template(const VirtualCluster& cluster, const patches::Allowed& 
       "'volume.kubernetes.io/provisioner-deletion-secret-namespace'].exists(key, key in object.metadata.annotations))";
   return {not_of("persistentvolumes"),
           "(" + of_csi + " || " + of_nfs + ") && has(" + spec + ".claimRef) && " + spec +
-              ".claimRef.namespace == " + quoted(cluster.host_namespace) + " && (!has(" + spec +
+              ".claimRef.namespace == " + single_quoted(cluster.host_namespace) + " && (!has(" + spec +
               ".mountOptions) || size(" + spec + ".mountOptions) == 0) && (!has(" + spec +
               ".persistentVolumeReclaimPolicy) || " + spec + ".persistentVolumeReclaimPolicy != 'Recycle') && " + noted,
           "volumes are those of the template's drivers and servers, for a claim of the host namespace"};
@@ -260,8 +259,9 @@ std::vector<Rule> rules_of_making(const VirtualCluster& cluster, const patches::
   if (const auto shown = kube::LabelSelector::parse(config.nodes_selector))
     for (const auto& label : shown->requirements())
       rules.push_back({not_of("pods"),
-                       "has(object.spec.nodeSelector) && " + quoted(label.key) + " in object.spec.nodeSelector && " +
-                           "object.spec.nodeSelector[" + quoted(label.key) + "] == " + quoted(label.values.at(0)),
+                       "has(object.spec.nodeSelector) && " + single_quoted(label.key) +
+                           " in object.spec.nodeSelector && " + "object.spec.nodeSelector[" + single_quoted(label.key) +
+                           "] == " + single_quoted(label.values.at(0)),
                        "pods go to the virtual cluster's nodes"});
   return rules;
 }
@@ -352,7 +352,7 @@ IdentityObject policy(const VirtualCluster& cluster, const patches::SyncConfig& 
     validation.put("message", "sublet: " + rule.message);
   }
   Value conditions = spec.array("matchConditions");
-  put_condition(conditions, "by-the-syncer", "request.userInfo.username == " + quoted(syncer_user(cluster)));
+  put_condition(conditions, "by-the-syncer", "request.userInfo.username == " + single_quoted(syncer_user(cluster)));
   put_condition(conditions, "breaks-a-rule", "!(" + all_hold + ")");
   return made;
 }
@@ -374,7 +374,7 @@ bool as_wanted(const Value& there, const Value& wanted) {
   return true;
 }
 
-Outcome keep(const Host& host, const VirtualCluster& cluster, const IdentityObject& wanted) {
+Outcome keep_identity_object(const Host& host, const VirtualCluster& cluster, const IdentityObject& wanted) {
   const Value object = wanted.object.root();
   const std::string name = object["metadata"]["name"].string();
   const auto there = host.client.get(wanted.resource, wanted.host_namespace, name);
@@ -414,7 +414,7 @@ std::string missing_namespace(const VirtualCluster& cluster, const patches::Sync
 }
 
 bool policies_are_served(const Host& host) {
-  const auto answer = host.client.raw("GET", std::string("/apis/") + kAdmission + "/v1");
+  const auto answer = host.client.raw("GET", std::string("/apis/") + kAdmissionGroup + "/v1");
   return answer && answer->code == 200 && answer->body.find(kPolicies.resource) != std::string::npos;
 }
 
@@ -479,7 +479,7 @@ Outcome keep_identity(const Host& host, const VirtualCluster& cluster, Progress&
         cluster.host_namespace);
   for (const IdentityObject& wanted : identity_objects(cluster, *context)) {
     if (wanted.policy && !with_policy) continue;
-    auto kept = keep(host, cluster, wanted);
+    auto kept = keep_identity_object(host, cluster, wanted);
     if (kept) continue;
     Status status = kept.error();
     const bool elsewhere = !wanted.host_namespace.empty() && wanted.host_namespace != cluster.host_namespace;

@@ -11,7 +11,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr std::size_t kInFlight = 16;
+constexpr std::size_t kListsInFlight = 16;
 constexpr int kShownOfKind = 3;
 constexpr std::size_t kShown = 8;
 
@@ -44,7 +44,7 @@ bool is_kept_in_namespaces(const Value& resource) {
 /// Asks the host many things at once.
 class Look {
  public:
-  explicit Look(const Host& host) : host_(host), pipeline_(loop_.loop(), host.client, kInFlight) {}
+  explicit Look(const Host& host) : host_(host), pipeline_(loop_.loop(), host.client, kListsInFlight) {}
 
   /// Which groups and versions there are.
   std::vector<std::string> group_versions() {

@@ -10,7 +10,7 @@ using schema::Document;
 using schema::Value;
 
 const kube::Resource kConfigMaps{"", "v1", "configmaps"};
-constexpr int kTries = 5;  // of a record that goes while it is looked at
+constexpr int kRecordTries = 5;  // of a record that goes while it is looked at
 
 // "anna@workstation", for whoever finds the name taken.
 std::string maker() {
@@ -56,7 +56,7 @@ std::string owner_record_name(const std::string& virtual_cluster) { return "subl
 
 Outcome take_name(const Host& host, const VirtualCluster& cluster) {
   const Document wanted = record_of(cluster);
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kRecordTries; ++i) {
     const auto made = host.client.create(kConfigMaps, cluster.host_namespace, wanted.root());
     if (made) return {};
     if (!made.error().is(Reason::already_exists)) return fail(made.error());

@@ -12,11 +12,10 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr int kHttps = 443, kDns = 53;
 constexpr std::string_view kOfService = "kubernetes.io/service-name";
 constexpr std::string_view kSliceManager = "endpointslice.kubernetes.io/managed-by";
 
-const std::array<kube::Resource, 2>& resources() {
+const std::array<kube::Resource, 2>& access_resources() {
   static const std::array<kube::Resource, 2> both{
       {{"", "v1", "services"}, {"discovery.k8s.io", "v1", "endpointslices"}}};
   return both;
@@ -27,16 +26,16 @@ struct Port {
   int number, target;
 };
 std::vector<Port> ports_of(const VirtualCluster& cluster, bool dns) {
-  std::vector<Port> ports{{"https", "TCP", kHttps, cluster.listen_port()}};
+  std::vector<Port> ports{{"https", "TCP", kHttpsPort, cluster.listen_port()}};
   if (!dns) return ports;
-  ports.push_back({"dns", "UDP", kDns, cluster.pod_access.dns_port});
-  ports.push_back({"dns-tcp", "TCP", kDns, cluster.pod_access.dns_port});
+  ports.push_back({"dns", "UDP", kDnsPort, cluster.pod_access.dns_port});
+  ports.push_back({"dns-tcp", "TCP", kDnsPort, cluster.pod_access.dns_port});
   return ports;
 }
 
 bool is_v6(const std::string& address) { return address.find(':') != std::string::npos; }
 
-Document manifest(const VirtualCluster& cluster, std::string_view api_version, std::string_view kind) {
+Document access_manifest(const VirtualCluster& cluster, std::string_view api_version, std::string_view kind) {
   Document object = Document::object();
   object.root().put("apiVersion", api_version);
   object.root().put("kind", kind);
@@ -48,8 +47,8 @@ Document manifest(const VirtualCluster& cluster, std::string_view api_version, s
   return object;
 }
 
-Result<Document> keep(const Host& host, const VirtualCluster& cluster, const kube::Resource& resource,
-                      const Document& wanted) {
+Result<Document> keep_access_object(const Host& host, const VirtualCluster& cluster, const kube::Resource& resource,
+                                    const Document& wanted) {
   const std::string name = wanted.root()["metadata"]["name"].string();
   const std::string& place = cluster.host_namespace;
   auto there = host.client.get(resource, place, name);
@@ -80,10 +79,10 @@ Result<Document> keep(const Host& host, const VirtualCluster& cluster, const kub
 
 }  // namespace
 
-std::span<const kube::Resource> pod_access_resources() { return resources(); }
+std::span<const kube::Resource> pod_access_resources() { return access_resources(); }
 
 Document pod_access_service(const VirtualCluster& cluster, bool dns, const patches::ExtraMetadata& extra) {
-  Document object = manifest(cluster, "v1", "Service");
+  Document object = access_manifest(cluster, "v1", "Service");
   if (!extra.labels.empty()) put_api_value(object.root()["metadata"].object("labels"), extra.labels);
   if (!extra.annotations.empty()) put_api_value(object.root()["metadata"].object("annotations"), extra.annotations);
   Value spec = object.root().object("spec");
@@ -101,7 +100,7 @@ Document pod_access_service(const VirtualCluster& cluster, bool dns, const patch
 }
 
 Document pod_access_slice(const VirtualCluster& cluster, bool dns) {
-  Document object = manifest(cluster, "discovery.k8s.io/v1", "EndpointSlice");
+  Document object = access_manifest(cluster, "discovery.k8s.io/v1", "EndpointSlice");
   Value labels = object.root()["metadata"]["labels"];
   labels.put(kOfService, "sublet-" + cluster.name);
   labels.put(kSliceManager, "sublet.dev");
@@ -121,15 +120,15 @@ Document pod_access_slice(const VirtualCluster& cluster, bool dns) {
 
 Result<std::string> keep_pod_access(const Host& host, const VirtualCluster& cluster, bool dns,
                                     const patches::ExtraMetadata& extra) {
-  auto service = keep(host, cluster, resources()[0], pod_access_service(cluster, dns, extra));
+  auto service = keep_access_object(host, cluster, access_resources()[0], pod_access_service(cluster, dns, extra));
   if (!service && service.error().is(Reason::invalid) && !cluster.pod_access.service_address.empty()) {
     // Another Service has its address by now.
     VirtualCluster elsewhere = cluster;
     elsewhere.pod_access.service_address.clear();
-    service = keep(host, elsewhere, resources()[0], pod_access_service(elsewhere, dns, extra));
+    service = keep_access_object(host, elsewhere, access_resources()[0], pod_access_service(elsewhere, dns, extra));
   }
   if (!service) return fail(service.error());
-  const auto slice = keep(host, cluster, resources()[1], pod_access_slice(cluster, dns));
+  const auto slice = keep_access_object(host, cluster, access_resources()[1], pod_access_slice(cluster, dns));
   if (!slice) return fail(slice.error());
   const std::string address = service->root()["spec"]["clusterIP"].string();
   if (address.empty() || address == "None")

@@ -15,15 +15,13 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr int kDnsPort = 53;
-
 // Where a host keeps what tenants must not reach: private networks hold its nodes, its API server and other tenants'
 // pods, link-local ones the cloud's metadata; fc00::/7 has fd00:ec2::254.
 constexpr const char* kPrivateFour[] = {"10.0.0.0/8",     "100.64.0.0/10", "127.0.0.0/8",
                                         "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"};
 constexpr const char* kPrivateSix[] = {"::1/128", "fc00::/7", "fe80::/10"};
 
-const std::array<kube::Resource, 3>& resources() {
+const std::array<kube::Resource, 3>& limit_resources() {
   static const std::array<kube::Resource, 3> all{
       {{"", "v1", "resourcequotas"}, {"", "v1", "limitranges"}, {"networking.k8s.io", "v1", "networkpolicies"}}};
   return all;
@@ -175,7 +173,7 @@ Document network_policy(const VirtualCluster& cluster, const patches::SyncConfig
   return object;
 }
 
-Outcome keep(const Host& host, const VirtualCluster& cluster, const PolicyObject& policy) {
+Outcome keep_policy(const Host& host, const VirtualCluster& cluster, const PolicyObject& policy) {
   const std::string& place = cluster.host_namespace;
   const auto there = host.client.get(policy.resource, place, policy.name);
   if (!there && !there.error().is(Reason::not_found)) return fail(there.error());
@@ -204,17 +202,17 @@ Outcome keep(const Host& host, const VirtualCluster& cluster, const PolicyObject
 
 }  // namespace
 
-std::span<const kube::Resource> policy_resources() { return resources(); }
+std::span<const kube::Resource> policy_resources() { return limit_resources(); }
 
 std::vector<PolicyObject> policy_objects(const VirtualCluster& cluster, const patches::SyncConfig& config,
                                          const std::string& host_server) {
   const std::string name = "sublet-" + cluster.name;
   std::vector<PolicyObject> objects;
-  objects.push_back({resources()[0], name, std::nullopt});
+  objects.push_back({limit_resources()[0], name, std::nullopt});
   if (config.policies.resource_quota) objects.back().object = quota(cluster, config, name);
-  objects.push_back({resources()[1], name, std::nullopt});
+  objects.push_back({limit_resources()[1], name, std::nullopt});
   if (config.policies.limit_range) objects.back().object = limit_range(cluster, config, name);
-  objects.push_back({resources()[2], name, std::nullopt});
+  objects.push_back({limit_resources()[2], name, std::nullopt});
   if (config.policies.network_policy) objects.back().object = network_policy(cluster, config, host_server, name);
   return objects;
 }
@@ -223,7 +221,7 @@ Outcome keep_policies(const Host& host, const VirtualCluster& cluster) {
   const auto context = translate_context(cluster);
   if (!context) return fail(context.error());
   for (const PolicyObject& policy : policy_objects(cluster, syncer::config_of(*context), host.access.server)) {
-    const auto kept = keep(host, cluster, policy);
+    const auto kept = keep_policy(host, cluster, policy);
     if (kept || (!policy.object && kept.error().is(Reason::forbidden))) continue;
     Status status = kept.error();
     if (status.is(Reason::forbidden))

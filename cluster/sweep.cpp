@@ -29,7 +29,7 @@ using std::chrono::steady_clock;
 
 // Deletes in flight, on as many connections. Enough for a host that commits in groups, few enough to take one second of
 // nobody's share of it.
-constexpr std::size_t kInFlight = 16;
+constexpr std::size_t kDeletionsInFlight = 16;
 constexpr milliseconds kPauseMin{5}, kPauseMax{500};
 constexpr int kPausesPerLook = 4;  // a look that takes long is followed by a longer pause
 
@@ -58,7 +58,7 @@ bool may_pass(const Status& status) {
 // Asks for the deletion of many objects at once, each by its uid, and keeps in mind which were.
 class Deletions {
  public:
-  explicit Deletions(const Host& host) : host_(host), pipeline_(loop_.loop(), host.client, kInFlight) {}
+  explicit Deletions(const Host& host) : host_(host), pipeline_(loop_.loop(), host.client, kDeletionsInFlight) {}
 
   /// Returns when each was answered; `on_answers` hears now and then how many were.
   Outcome ask(const std::vector<Item>& items, std::optional<int> grace,

@@ -12,7 +12,7 @@ struct LogLine {
 };
 
 /// All lines of one run that started at `started`, the future ones too.
-std::vector<LogLine> lines_of(const ContainerRun& container, WallTime started) {
+std::vector<LogLine> lines_of_run(const ContainerRun& container, WallTime started) {
   std::vector<LogLine> out;
   out.push_back({started, "simhost: container " + container.name + " of image " + container.image + " started"});
   for (const shell::Line& line : container.program.lines) out.push_back({started + line.at, line.text});
@@ -81,7 +81,7 @@ Result<const ContainerRun*> log_container(const PodRun& run, const LogQuery& que
 std::string log_text(const ContainerRun& container, const LogQuery& query, WallTime now) {
   const bool before = query.previous || container.state == ContainerRun::State::waiting;  // between two runs: the last
   const WallTime started = before && container.last ? container.last->started : container.started;
-  std::vector<LogLine> lines = lines_of(container, started);
+  std::vector<LogLine> lines = lines_of_run(container, started);
   std::erase_if(lines, [&](const LogLine& line) { return line.at > now || (query.since && line.at < *query.since); });
   std::size_t first = 0;
   if (query.tail_lines && lines.size() > static_cast<std::size_t>(*query.tail_lines))
@@ -109,7 +109,7 @@ void LogFollowers::flush(const PodRun& run, WallTime now) {
     const auto container = std::ranges::find(run.containers, follower.container, &ContainerRun::name);
     if (container == run.containers.end()) return true;
     std::string text;
-    for (const LogLine& line : lines_of(*container, container->started))
+    for (const LogLine& line : lines_of_run(*container, container->started))
       if (line.at > follower.sent_until && line.at <= now) append_line(text, line, follower.query.timestamps);
     follower.sent_until = now;
     if (!text.empty()) follower.sink->write(std::make_shared<const std::string>(std::move(text)));
@@ -132,7 +132,7 @@ std::optional<WallTime> LogFollowers::next_line(const PodRun& run, WallTime now)
   for (const Follower& follower : followers_) {
     const auto container = std::ranges::find(run.containers, follower.container, &ContainerRun::name);
     if (follower.uid != run.uid || container == run.containers.end()) continue;
-    for (const LogLine& line : lines_of(*container, container->started))
+    for (const LogLine& line : lines_of_run(*container, container->started))
       if (line.at > now && (!next || line.at < *next)) next = line.at;
   }
   return next;

@@ -9,7 +9,7 @@ using shell::FileTree;
 using Kind = Dependency::Kind;
 
 /// key -> bytes of a ConfigMap or Secret.
-std::map<std::string, std::string> content_of(const Lookup& lookup, Kind kind, std::string_view name) {
+std::map<std::string, std::string> data_of(const Lookup& lookup, Kind kind, std::string_view name) {
   std::map<std::string, std::string> out;
   const kube::CachedPtr object = lookup(kind, name);
   if (!object) return out;
@@ -67,7 +67,7 @@ std::string replace_references(std::string_view text, const shell::Variables& va
 std::string value_from(const WorldSource& source, const schema::Value& from) {
   if (from["fieldRef"]) return field(source, from["fieldRef"]["fieldPath"].text());
   const auto keyed = [&](Kind kind, const schema::Value& reference) {
-    const auto all = content_of(source.lookup, kind, reference["name"].text());
+    const auto all = data_of(source.lookup, kind, reference["name"].text());
     const auto found = all.find(reference["key"].string());
     return found == all.end() ? std::string() : found->second;
   };
@@ -87,7 +87,7 @@ shell::Variables environment(const WorldSource& source) {
     for (const auto& [kind, reference] :
          {std::pair(Kind::config_map, from["configMapRef"]), std::pair(Kind::secret, from["secretRef"])})
       if (reference)
-        for (auto& [key, value] : content_of(source.lookup, kind, reference["name"].text())) out[prefix + key] = value;
+        for (auto& [key, value] : data_of(source.lookup, kind, reference["name"].text())) out[prefix + key] = value;
   }
   for (const schema::Value variable : source.container["env"])
     out[variable["name"].string()] = variable["valueFrom"] ? value_from(source, variable["valueFrom"])
@@ -99,7 +99,7 @@ shell::Variables environment(const WorldSource& source) {
 void fill(FileTree& tree, const Lookup& lookup, Kind kind, const schema::Value& source, const char* name_key,
           WallTime at) {
   if (!source) return;
-  const auto all = content_of(lookup, kind, source[name_key].text());
+  const auto all = data_of(lookup, kind, source[name_key].text());
   const schema::Value items = source["items"];
   for (const auto& [key, content] : all)
     if (items.empty()) tree.write("/" + key, content, at);

@@ -56,4 +56,7 @@ class EventRecorder {
   std::unordered_map<std::string, std::vector<Remembered>> remembered_;  // warnings only, by the object's uid
 };
 
+inline constexpr EventRecorder::Type kNormalEvent = EventRecorder::Type::normal;
+inline constexpr EventRecorder::Type kWarningEvent = EventRecorder::Type::warning;
+
 }  // namespace sublet::simhost

@@ -13,8 +13,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using State = ContainerRun::State;
-constexpr auto kNormal = EventRecorder::Type::normal;
-constexpr auto kWarning = EventRecorder::Type::warning;
 
 const kube::Resource kPodsApi{"", "v1", "pods"};
 constexpr milliseconds kWriteRetry{1000};
@@ -119,7 +117,7 @@ void Kubelet::restart_changed_images(PodRun& run, const schema::Value& object) {
     changed = true;
     cancel_timers(container);
     if (container.state == State::running) {
-      event(run, &container, kNormal, "Killing",
+      event(run, &container, kNormalEvent, "Killing",
             "Container " + container.name + " definition changed, will be restarted");
       container.last = ContainerRun::Ended{container.id, container.started, clock_.now(), 0};
       ++container.restarts;
@@ -211,7 +209,7 @@ bool Kubelet::volumes_present(PodRun& run, const schema::Value& object) {
     const schema::Document pod = late.pod->document();
     for (const Dependency& dependency : volume_dependencies(pod.root()["spec"]))
       if (late.ip.empty() && !present(late, dependency))
-        event(late, nullptr, kWarning, "FailedMount",
+        event(late, nullptr, kWarningEvent, "FailedMount",
               "MountVolume.SetUp failed for volume \"" + dependency.volume + "\" : " + dependency.not_found());
   });
   return false;
@@ -239,7 +237,7 @@ bool Kubelet::environment_present(PodRun& run, ContainerRun& container, const sc
     if (late.missing.empty() || !waiting || waiting->state != State::waiting) return;
     waiting->reason = "CreateContainerConfigError";
     waiting->message = message;
-    event(late, waiting, kWarning, "Failed", "Error: " + message);
+    event(late, waiting, kWarningEvent, "Failed", "Error: " + message);
     write_status(late, late.pod->document().root());
   });
   return false;
@@ -259,9 +257,10 @@ void Kubelet::start(PodRun& run, ContainerRun& container, const schema::Value& o
   container.ended.reset();
   container.ever_started = true;
   container.id = make_container_id();
-  event(run, &container, kNormal, "Pulled", "Container image \"" + container.image + "\" already present on machine");
-  event(run, &container, kNormal, "Created", "Created container: " + container.name);
-  event(run, &container, kNormal, "Started", "Started container " + container.name);
+  event(run, &container, kNormalEvent, "Pulled",
+        "Container image \"" + container.image + "\" already present on machine");
+  event(run, &container, kNormalEvent, "Created", "Created container: " + container.name);
+  event(run, &container, kNormalEvent, "Started", "Started container " + container.name);
   if (!post_start(run, container, object)) return;
   plan_end(run, container);
   begin_probes(run, container, object);
@@ -290,17 +289,17 @@ void Kubelet::run_program(PodRun& run, ContainerRun& container, const schema::Va
 void Kubelet::fail_pull(PodRun& run, ContainerRun& container, const std::string& why) {
   container.reason = "ErrImagePull";
   container.message = why;
-  event(run, &container, kNormal, "Pulling", "Pulling image \"" + container.image + "\"");
-  event(run, &container, kWarning, "Failed", "Failed to pull image \"" + container.image + "\": " + why);
-  event(run, &container, kWarning, "Failed", "Error: ErrImagePull");
+  event(run, &container, kNormalEvent, "Pulling", "Pulling image \"" + container.image + "\"");
+  event(run, &container, kWarningEvent, "Failed", "Failed to pull image \"" + container.image + "\": " + why);
+  event(run, &container, kWarningEvent, "Failed", "Error: ErrImagePull");
   container.timer = later(run, options_.image_backoff, [this, name = container.name](PodRun& late) {
     ContainerRun* waiting = late.find(name);
     if (!waiting || waiting->state != State::waiting) return;
     waiting->timer = 0;
     waiting->reason = "ImagePullBackOff";
     waiting->message = "Back-off pulling image \"" + waiting->image + "\": ErrImagePull: " + waiting->message;
-    event(late, waiting, kNormal, "BackOff", "Back-off pulling image \"" + waiting->image + "\"");
-    event(late, waiting, kWarning, "Failed", "Error: ImagePullBackOff");
+    event(late, waiting, kNormalEvent, "BackOff", "Back-off pulling image \"" + waiting->image + "\"");
+    event(late, waiting, kWarningEvent, "Failed", "Error: ImagePullBackOff");
     write_status(late, late.pod->document().root());
   });
 }
@@ -340,7 +339,7 @@ void Kubelet::plan_restart(PodRun& run, ContainerRun& container) {
   container.reason = "CrashLoopBackOff";
   container.message =
       "back-off " + std::to_string(delay.count()) + "s restarting failed container=" + container.name + " pod=" + who;
-  event(run, &container, kWarning, "BackOff",
+  event(run, &container, kWarningEvent, "BackOff",
         "Back-off restarting failed container " + container.name + " in pod " + who);
   container.timer = later(run, delay, [this, name = container.name](PodRun& late) {
     ContainerRun* waiting = late.find(name);
@@ -378,7 +377,7 @@ void Kubelet::fail_pod(PodRun& run, const std::string& reason, const std::string
   run.reason = reason;
   run.message = message;
   followers_.flush(run, clock_.now());
-  event(run, nullptr, kNormal, reason, message);
+  event(run, nullptr, kNormalEvent, reason, message);
   write_status(run, run.pod->document().root());
 }
 
@@ -388,7 +387,7 @@ void Kubelet::stop(PodRun& run, const schema::Value& object) {
   cancel_timers(run);
   for (const ContainerRun& container : run.containers) {
     if (container.state != State::running) continue;
-    event(run, &container, kNormal, "Killing", "Stopping container " + container.name);
+    event(run, &container, kNormalEvent, "Killing", "Stopping container " + container.name);
   }
   const seconds grace(object["metadata"]["deletionGracePeriodSeconds"].integer());
   milliseconds delay{0};

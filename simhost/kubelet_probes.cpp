@@ -9,8 +9,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using State = ContainerRun::State;
-constexpr auto kNormal = EventRecorder::Type::normal;
-constexpr auto kWarning = EventRecorder::Type::warning;
 
 }  // namespace
 
@@ -62,7 +60,8 @@ void Kubelet::probe(PodRun& run, ContainerRun& container, Probe& asked) {
     const ExecResult result = exec(container, asked.command.root());
     success = result.exit_code == 0;
     if (!success)
-      event(run, &container, kWarning, "Unhealthy", std::string(asked.title()) + " probe failed: " + result.output);
+      event(run, &container, kWarningEvent, "Unhealthy",
+            std::string(asked.title()) + " probe failed: " + result.output);
   }
   const int restarts = container.restarts;
   const Probe::Kind kind = asked.kind;
@@ -88,7 +87,7 @@ void Kubelet::judge(PodRun& run, ContainerRun& container, Probe& probe, bool suc
   }
   std::string kind = probe.title();
   kind[0] = static_cast<char>(kind[0] | 0x20);
-  event(run, &container, kNormal, "Killing",
+  event(run, &container, kNormalEvent, "Killing",
         "Container " + container.name + " failed " + kind + " probe, will be restarted");
   ended(run, container, kKilled);
 }
@@ -100,7 +99,7 @@ bool Kubelet::post_start(PodRun& run, ContainerRun& container, const schema::Val
   if (!command) return true;
   const ExecResult result = exec(container, command);
   if (result.exit_code == 0) return true;
-  event(run, &container, kWarning, "FailedPostStartHook", "PostStartHook failed");
+  event(run, &container, kWarningEvent, "FailedPostStartHook", "PostStartHook failed");
   // Not from here: the caller walks the containers.
   container.timer = later(run, milliseconds(0), [this, name = container.name](PodRun& late) {
     if (ContainerRun* running = late.find(name); running && running->state == State::running)

@@ -90,7 +90,7 @@ void put_gpu_labels(schema::Value labels, const SimHostOptions& options) {
   labels.put(prefix + ".product", std::string(kGpuProduct) + "-MIG-" + std::string(mig->name));
 }
 
-void put_resources(schema::Value list, const NodeShape& shape, const SimHostOptions& options) {
+void put_node_resources(schema::Value list, const NodeShape& shape, const SimHostOptions& options) {
   list.put("cpu", "64");
   list.put("ephemeral-storage", "1Ti");
   list.put("hugepages-1Gi", "0");
@@ -105,8 +105,8 @@ void put_resources(schema::Value list, const NodeShape& shape, const SimHostOpti
 }
 
 void put_status(schema::Value status, const NodeShape& shape, const SimHostOptions& options, const std::string& now) {
-  put_resources(status.object("capacity"), shape, options);
-  put_resources(status.object("allocatable"), shape, options);
+  put_node_resources(status.object("capacity"), shape, options);
+  put_node_resources(status.object("allocatable"), shape, options);
   for (const Condition& condition : kConditions) {
     schema::Value item = status.array("conditions").push_object();
     item.put("type", condition.type);

@@ -58,7 +58,7 @@ void put_state(schema::Value status, const ContainerRun& container) {
 }
 
 // What a running container has is what its spec says, at once.
-void put_resources(schema::Value status, const schema::Value& resources) {
+void put_container_resources(schema::Value status, const schema::Value& resources) {
   schema::Value actual = status.object("resources");
   for (const char* list : {"limits", "requests"})
     if (const schema::Value amounts = resources[list]) actual.put(list, amounts);
@@ -77,7 +77,7 @@ void put_container(schema::Value list, const PodRun& run, const ContainerRun& co
   if (pulled) status.put("containerID", container.id);
   status.put("started", container.state == State::running && container.started_up);
   if (container.state == State::running && !container.ephemeral)
-    put_resources(status, container_spec(object, container)["resources"]);
+    put_container_resources(status, container_spec(object, container)["resources"]);
 }
 
 /// "[a b]": the containers that `is_bad` picks; empty when none.

@@ -6,18 +6,18 @@
 namespace sublet::simhost {
 namespace {
 
-struct Row {
+struct ProbeRow {
   Probe::Kind kind;
   const char* field;
   const char* title;
 };
-constexpr std::array<Row, 3> kRows{{{Probe::Kind::startup, "startupProbe", "Startup"},
-                                    {Probe::Kind::liveness, "livenessProbe", "Liveness"},
-                                    {Probe::Kind::readiness, "readinessProbe", "Readiness"}}};
+constexpr std::array<ProbeRow, 3> kProbes{{{Probe::Kind::startup, "startupProbe", "Startup"},
+                                           {Probe::Kind::liveness, "livenessProbe", "Liveness"},
+                                           {Probe::Kind::readiness, "readinessProbe", "Readiness"}}};
 
 }  // namespace
 
-const char* Probe::title() const { return kRows[static_cast<std::size_t>(kind)].title; }
+const char* Probe::title() const { return kProbes[static_cast<std::size_t>(kind)].title; }
 
 Judgement count(Probe& probe, bool success) {
   int& counted = success ? probe.successes : probe.failures;
@@ -28,7 +28,7 @@ Judgement count(Probe& probe, bool success) {
 
 std::vector<Probe> read_probes(const schema::Value& container) {
   std::vector<Probe> out;
-  for (const Row& row : kRows) {
+  for (const ProbeRow& row : kProbes) {
     const schema::Value spec = container[row.field];
     if (!spec) continue;
     Probe probe;

@@ -10,8 +10,6 @@
 namespace sublet::simhost {
 namespace {
 
-const kube::Resource kPodResource{"", "v1", "pods"};
-constexpr std::string_view kDefaultScheduler = "default-scheduler";
 constexpr std::string_view kNoGpuShare = "node(s) didn't have enough resources: GPUs";
 constexpr std::chrono::milliseconds kBindRetry{1000};
 

@@ -30,6 +30,9 @@
 
 namespace sublet::simhost {
 
+inline const kube::Resource kPodResource{"", "v1", "pods"};
+inline constexpr std::string_view kDefaultScheduler = "default-scheduler";
+
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
   Scheduler(net::Loop& loop, const kube::Client& client, kube::Pipeline& pipeline, EventRecorder& events, Clock& clock,

@@ -9,12 +9,6 @@
 #include "simhost/scheduler.h"
 
 namespace sublet::simhost {
-namespace {
-
-const kube::Resource kPodResource{"", "v1", "pods"};
-constexpr std::string_view kDefaultScheduler = "default-scheduler";
-
-}  // namespace
 
 Resources Scheduler::reserved(const std::string& node, const Waiting& waiting) const {
   Resources out;

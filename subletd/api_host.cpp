@@ -20,7 +20,7 @@
 namespace sublet::subletd {
 namespace {
 
-constexpr std::chrono::milliseconds kStopGrace{2000};
+constexpr std::chrono::milliseconds kServerStopGrace{2000};
 constexpr int kControllerWorkers = 8;  // they mostly wait for writes, which share an fsync; idle ones end
 constexpr std::size_t kServingLoopsMax = 4;
 constexpr std::chrono::hours kRereadEvery{1};
@@ -449,7 +449,7 @@ void ApiHost::stop() {
   if (controllers_) controllers_->stop();
   if (server_) server_->stop();
   if (config_.server.authentication) config_.server.authentication->stop();
-  if (http_) http_->stop(kStopGrace);
+  if (http_) http_->stop(kServerStopGrace);
   // Commit callbacks post to the loop, so the store drains while the loop still runs.
   if (store_) store_->close();
   log::info("apiserver.stopped", {{"address", address_}});

@@ -27,6 +27,7 @@
 #include "sublet/base/descriptor.h"
 #include "sublet/base/log.h"
 #include "sublet/base/sanitized.h"
+#include "sublet/base/text.h"
 
 extern char** environ;
 
@@ -422,18 +423,12 @@ Walls install(Filter filter) {
 
 // Daemons -------------------------------------------------------------------------------------------------------------
 
-std::string joined(const std::vector<std::string>& all) {
-  std::string text;
-  for (const auto& one : all) text += (text.empty() ? "" : ", ") + one;
-  return text;
-}
-
 // A sanitizer's build is confined when it is told to be: what it then cannot do (report leaks) is given up.
 bool stays_open() { return kSanitized && std::getenv("SUBLET_CONFINE_SANITIZED") == nullptr; }
 
 void tell(const char* event, const Walls& walls) {
-  if (walls.missing.empty()) return log::info(event, {{"holds", joined(walls.hold)}});
-  log::warning(event, {{"holds", joined(walls.hold)}, {"refused_by_the_kernel", joined(walls.missing)}});
+  if (walls.missing.empty()) return log::info(event, {{"holds", join(walls.hold, ", ")}});
+  log::warning(event, {{"holds", join(walls.hold, ", ")}, {"refused_by_the_kernel", join(walls.missing, ", ")}});
 }
 
 }  // namespace

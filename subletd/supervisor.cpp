@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds kBackoffMin{100}, kBackoffMax{10'000};
 constexpr std::chrono::seconds kStableAfter{30};  // a child that lived this long starts with a small back-off again
 constexpr int kFirstStarts{4};                    // tries that an API server has that never was up
-constexpr std::chrono::seconds kStopGrace{10};
+constexpr std::chrono::seconds kChildStopGrace{10};
 
 struct Child {
   std::string role, log_path;  // "": where this process logs
@@ -167,7 +167,7 @@ class Supervisor {
   }
 
   bool wait_for_end(const Child& child) {
-    const auto deadline = steady_clock::now() + kStopGrace;
+    const auto deadline = steady_clock::now() + kChildStopGrace;
     for (;;) {
       const pid_t ended = ::waitpid(child.pid, nullptr, WNOHANG);
       if (ended == child.pid || (ended < 0 && errno == ECHILD)) return true;

@@ -69,7 +69,7 @@ SyncerOptions with_node_names(SyncerOptions options) {
 
 HostNode host_node(const kube::CachedObject& cached) {
   const Document node = cached.document();
-  HostNode known{cached.name, node["metadata"]["labels"]["kubernetes.io/hostname"].string(), {}};
+  HostNode known{cached.name, node["metadata"]["labels"][kHostnameLabel].string(), {}};
   for (const Value address : node["status"]["addresses"]) known.addresses.push_back(address["address"].string());
   return known;
 }
@@ -253,6 +253,14 @@ Document make_event(const Border& border, const Value& object, std::string_view 
 }
 
 }  // namespace
+
+Outcome remove_from_tenant(Border& border, const kube::Resource& resource, const kube::CachedObject& tenant_object) {
+  kube::DeleteOptions options;
+  options.uid = tenant_object.uid;
+  ++border.tenant_writes;
+  const auto removed = border.tenant.remove(resource, tenant_object.namespace_name, tenant_object.name, options);
+  return removed || removed.error().is(Reason::not_found) ? Outcome() : fail(removed.error());
+}
 
 void record_tenant_event(Border& border, const Value& tenant_object, std::string_view type, std::string_view reason,
                          std::string_view message) {

@@ -155,6 +155,9 @@ bool is_ours(const Border& border, const schema::Value& host_object);
 TenantIdentity tenant_identity(const schema::Value& host_object);
 TenantIdentity tenant_identity(const kube::CachedObject& host_object);
 
+/// Deletes this very object of the tenant. Succeeds if it has gone already.
+Outcome remove_from_tenant(Border& border, const kube::Resource& resource, const kube::CachedObject& tenant_object);
+
 /// Writes a Warning or Normal event on a tenant object. Best effort: an event must never stop a reconcile.
 void record_tenant_event(Border& border, const schema::Value& tenant_object, std::string_view type,
                          std::string_view reason, std::string_view message);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sublet/base/text.h"
 #include "sublet/syncer/carried_kinds.h"
 #include "sublet/syncer/host_footprint.h"
 #include "sublet/syncer/mirrored_kinds.h"
@@ -627,13 +628,8 @@ std::vector<SyncedKind> all_kinds() {
 }
 
 std::vector<std::string> words(std::string_view text) {
-  std::vector<std::string> all;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    if (end > at) all.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return all;
+  const std::vector<std::string_view> all = split_words(text);
+  return {all.begin(), all.end()};
 }
 
 }  // namespace

@@ -23,11 +23,11 @@ towards the tenant; a new Kubernetes release does not build until each of its fi
 
 )";
 
-struct ActionName {
+struct ActionTitle {
   Action action;
   std::string_view says;
 };
-constexpr std::array<ActionName, 8> kActions{{
+constexpr std::array<ActionTitle, 8> kActionTitles{{
     {Action::copy, "as it is"},
     {Action::walk, "field by field"},
     {Action::rewrite, "rewritten"},
@@ -69,7 +69,7 @@ void append_kinds(std::string& page) {
 }
 
 // One line for all rows of an action, but that reasons stand beside what they are for.
-void append_action(std::string& page, const TypeRows& type, const ActionName& action) {
+void append_action(std::string& page, const TypeRows& type, const ActionTitle& action) {
   std::string said;
   for (const FieldRow& row : type.rows) {
     if (row.action != action.action) continue;
@@ -87,7 +87,7 @@ void append_action(std::string& page, const TypeRows& type, const ActionName& ac
 void append_types(std::string& page, const std::vector<TypeRows>& types) {
   for (const TypeRows& type : types) {
     page.append("**").append(type.type).append("**\n");
-    for (const ActionName& action : kActions) append_action(page, type, action);
+    for (const ActionTitle& action : kActionTitles) append_action(page, type, action);
     page += "\n";
   }
 }

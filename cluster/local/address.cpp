@@ -40,7 +40,7 @@ std::optional<int> try_listen(int port) {
   return good ? std::optional<int>(ntohs(address.sin_port)) : std::nullopt;
 }
 
-constexpr int kTries = 100;
+constexpr int kPortTries = 100;
 
 // Below the ports of node port Services, and where no kernel's default takes the ports of connections from.
 constexpr PortRange kListened{20'000, 29'999};
@@ -58,7 +58,7 @@ PortRange connection_ports() {
 Result<std::string> choose_address() {
   constexpr std::uint64_t kPorts = kListened.last - kListened.first + 1;
   if (!overlap(kListened, connection_ports()))
-    for (int i = 0; i < kTries; ++i)
+    for (int i = 0; i < kPortTries; ++i)
       if (const auto port = try_listen(kListened.first + static_cast<int>(Random::system().next() % kPorts)))
         return "127.0.0.1:" + std::to_string(*port);
   if (const auto port = try_listen(0)) return "127.0.0.1:" + std::to_string(*port);

@@ -540,11 +540,11 @@ Flow do_kill(Interpreter& shell, const Words& words) {
   return shell.set_status(hard ? 137 : 143), Flow::exited;
 }
 
-struct Row {
+struct CommandRow {
   std::string_view name;
   Flow (*run)(Interpreter&, const Words&);
 };
-constexpr Row kCommands[] = {
+constexpr CommandRow kCommands[] = {
     {".", do_source},
     {":", do_true},
     {"[", do_test},
@@ -692,7 +692,7 @@ std::optional<Flow> run_known(Interpreter& shell, const Words& words) {
   std::string_view name = words[0];
   for (const std::string_view folder : {"/bin/", "/usr/bin/"})
     if (name.starts_with(folder)) name.remove_prefix(folder.size());
-  const auto row = std::ranges::find(kCommands, name, &Row::name);
+  const auto row = std::ranges::find(kCommands, name, &CommandRow::name);
   if (row == std::end(kCommands)) return std::nullopt;
   if (name == words[0]) return row->run(shell, words);
   Words named = words;

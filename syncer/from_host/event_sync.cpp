@@ -89,7 +89,7 @@ struct Told {
 };
 
 // What to tell the tenant of a host event; nothing when it is not about a tenant's object, as far as is known by now.
-std::optional<Told> told(Border& border, const CachedObject& cached) {
+std::optional<Told> event_for_tenant(Border& border, const CachedObject& cached) {
   const Document host_event = cached.document();
   const Sides* const kind = about(border, host_event.root());
   if (!kind) return std::nullopt;
@@ -133,7 +133,7 @@ Result<Requeue> look_at(Border& border, const Sides& sides, const std::string& h
                         const std::string& host_event, bool (*is_told)(Border& border, const Told& what)) {
   const auto cached = sides.host->get(host_namespace, host_event);
   if (!cached) return Requeue();
-  const auto what = told(border, *cached);
+  const auto what = event_for_tenant(border, *cached);
   if (!what) {  // of somebody else's object, or of one that is still to come
     sides.host->keep(cached);
     return Requeue();

@@ -13,8 +13,8 @@ using schema::Value;
 // On what was brought; a tenant that takes it away has the Secret for itself.
 constexpr const char* kMadeOnHost = "sublet.dev/made-on-host";
 
-Document wanted_of(const kube::CachedObject& host_secret, const std::string& tenant_namespace,
-                   const std::string& name) {
+Document wanted_secret(const kube::CachedObject& host_secret, const std::string& tenant_namespace,
+                       const std::string& name) {
   const Document whole_secret = host_secret.document();
   Document document = Document::object();
   Value root = document.root();
@@ -29,16 +29,8 @@ Document wanted_of(const kube::CachedObject& host_secret, const std::string& ten
   return document;
 }
 
-Outcome remove(Border& border, const kube::CachedObject& tenant_secret) {
-  kube::DeleteOptions options;
-  options.uid = tenant_secret.uid;
-  ++border.tenant_writes;
-  const auto removed = border.tenant.remove(kSecrets, tenant_secret.namespace_name, tenant_secret.name, options);
-  return removed || removed.error().is(Reason::not_found) ? Outcome() : fail(removed.error());
-}
-
 // As the operator would write it were it the tenant's: also a Secret that the tenant has made under that name itself.
-Outcome bring_up_to_date(Border& border, const kube::CachedObject& cached, const Document& wanted) {
+Outcome bring_secret_up_to_date(Border& border, const kube::CachedObject& cached, const Document& wanted) {
   const Document now = cached.document();
   Document patch = Document::object();
   if (!now["data"].equals(wanted["data"]))
@@ -52,7 +44,8 @@ Outcome bring_up_to_date(Border& border, const kube::CachedObject& cached, const
       border.tenant.patch(kSecrets, cached.namespace_name, cached.name, kube::PatchType::merge, patch.to_json());
   if (patched || patched.error().is(Reason::not_found)) return {};
   // Its type changed, or it was immutable: only a new object can carry it; its end brings the key back.
-  if (patched.error().is(Reason::invalid) && is_made_on_host(cached)) return remove(border, cached);
+  if (patched.error().is(Reason::invalid) && is_made_on_host(cached))
+    return remove_from_tenant(border, kSecrets, cached);
   return fail(patched.error());
 }
 
@@ -74,10 +67,10 @@ Result<Requeue> reconcile_made(Border& border, const Sides&, const std::string& 
   const auto done = [](const Outcome& outcome) { return outcome ? Result<Requeue>(Requeue()) : fail(outcome.error()); };
   if (!host_secret || !is_made_there(*host_secret)) {
     const bool left_over = !host_secret && tenant_secret && is_made_on_host(*tenant_secret);
-    return left_over ? done(remove(border, *tenant_secret)) : Requeue();
+    return left_over ? done(remove_from_tenant(border, kSecrets, *tenant_secret)) : Requeue();
   }
-  const Document wanted = wanted_of(*host_secret, tenant_namespace, name);
-  if (tenant_secret) return done(bring_up_to_date(border, *tenant_secret, wanted));
+  const Document wanted = wanted_secret(*host_secret, tenant_namespace, name);
+  if (tenant_secret) return done(bring_secret_up_to_date(border, *tenant_secret, wanted));
   ++border.tenant_writes;
   const auto created = border.tenant.create(kSecrets, tenant_namespace, wanted.root());
   // The namespace is gone, and with it whoever asked for the Secret; or the copy is behind, and the next change tells.

@@ -30,7 +30,7 @@ bool may_come(const SyncedKind& kind, const kube::CachedObject& host_object) {
          host_object.text({"type"}) != "bootstrap.kubernetes.io/token";
 }
 
-Document wanted_of(const Border& border, const SyncedKind& kind, const Value& host_object, const std::string& name) {
+Document wanted_copy(const Border& border, const SyncedKind& kind, const Value& host_object, const std::string& name) {
   Document document = kind.custom ? mirror_custom(*kind.custom, host_object, border.context())
                                   : carry_back(kind.carried_as, host_object, Value(), border.context());
   Value root = document.root();
@@ -73,14 +73,6 @@ Result<Requeue> create(Border& border, const SyncedKind& kind, const Document& w
   return kNameTakenWait;  // the tenant's own stays
 }
 
-Outcome remove(Border& border, const SyncedKind& kind, const kube::CachedObject& tenant_object) {
-  kube::DeleteOptions options;
-  options.uid = tenant_object.uid;
-  ++border.tenant_writes;
-  const auto removed = border.tenant.remove(kind.resource, tenant_object.namespace_name, tenant_object.name, options);
-  return removed || removed.error().is(Reason::not_found) ? Outcome() : fail(removed.error());
-}
-
 // What is compared beside the metadata; the status of a custom resource may have an endpoint of its own.
 std::vector<std::string> members_of(const SyncedKind& kind, const Value& now, const Value& wanted, bool has_status) {
   if (!kind.custom) return {"data", "binaryData", "type", "immutable", "spec"};
@@ -94,14 +86,13 @@ std::vector<std::string> members_of(const SyncedKind& kind, const Value& now, co
   return members;
 }
 
-bool has_status(const Border& border, const SyncedKind& kind) {
-  if (!kind.custom) return false;
-  const auto served = border.context().served_kinds.find(kind.custom->name);
-  return served != border.context().served_kinds.end() && served->second.has_status;
+bool has_custom_status(const Border& border, const SyncedKind& kind) {
+  return kind.custom && has_status_endpoint(*kind.custom, border.context());
 }
 
-Outcome bring_status_up_to_date(Border& border, const SyncedKind& kind, const Value& now, const Document& wanted) {
-  if (!has_status(border, kind) || now["status"].equals(wanted["status"])) return {};
+Outcome bring_mapped_status_up_to_date(Border& border, const SyncedKind& kind, const Value& now,
+                                       const Document& wanted) {
+  if (!has_custom_status(border, kind) || now["status"].equals(wanted["status"])) return {};
   if (now["status"].missing() && wanted["status"].missing()) return {};
   Document patch = Document::object();
   patch.root().put("status", patches::make_merge_patch(now["status"], wanted["status"]).root());
@@ -112,11 +103,11 @@ Outcome bring_status_up_to_date(Border& border, const SyncedKind& kind, const Va
   return patched || patched.error().is(Reason::not_found) ? Outcome() : fail(patched.error());
 }
 
-Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const kube::CachedObject& cached,
-                         const Document& wanted) {
+Outcome bring_mapped_up_to_date(Border& border, const SyncedKind& kind, const kube::CachedObject& cached,
+                                const Document& wanted) {
   const Document now = cached.document();
   Document patch = Document::object();
-  for (const std::string& member : members_of(kind, now.root(), wanted.root(), has_status(border, kind))) {
+  for (const std::string& member : members_of(kind, now.root(), wanted.root(), has_custom_status(border, kind))) {
     const Value have = now[member], want = wanted[member];
     if (have.equals(want)) continue;
     patch.root().put(member,
@@ -125,13 +116,13 @@ Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const kube::Cac
   const Value labels = now["metadata"]["labels"], wanted_labels = wanted["metadata"]["labels"];
   if (!labels.equals(wanted_labels))
     patch.root().object("metadata").put("labels", patches::make_merge_patch(labels, wanted_labels).root());
-  if (patch.root().empty()) return bring_status_up_to_date(border, kind, now.root(), wanted);
+  if (patch.root().empty()) return bring_mapped_status_up_to_date(border, kind, now.root(), wanted);
   ++border.tenant_writes;
   const auto patched =
       border.tenant.patch(kind.resource, cached.namespace_name, cached.name, kube::PatchType::merge, patch.to_json());
   if (patched || patched.error().is(Reason::not_found)) return {};
   // Its type changed, or it was immutable: only a new object can carry it; its end brings the key back.
-  if (patched.error().is(Reason::invalid)) return remove(border, kind, cached);
+  if (patched.error().is(Reason::invalid)) return remove_from_tenant(border, kind.resource, cached);
   return fail(patched.error());
 }
 
@@ -166,14 +157,14 @@ Result<Requeue> reconcile_mapped(Border& border, const Sides& sides, const std::
   const auto tenant_cached = sides.tenant->get(kind.mapping->tenant_namespace, tenant_name);
   const bool brought = tenant_cached && tenant_cached->text({"metadata", "annotations", kMappedBy}) == kind.kind;
   if (host_cached && may_come(kind, *host_cached)) {
-    const Document wanted = wanted_of(border, kind, host_cached->document().root(), tenant_name);
+    const Document wanted = wanted_copy(border, kind, host_cached->document().root(), tenant_name);
     if (!tenant_cached) return create(border, kind, wanted);
     if (!brought) return Requeue();
-    const auto current = bring_up_to_date(border, kind, *tenant_cached, wanted);
+    const auto current = bring_mapped_up_to_date(border, kind, *tenant_cached, wanted);
     return current ? Result<Requeue>(Requeue()) : fail(current.error());
   }
   if (!brought) return Requeue();
-  const auto removed = remove(border, kind, *tenant_cached);
+  const auto removed = remove_from_tenant(border, kind.resource, *tenant_cached);
   return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
 }
 

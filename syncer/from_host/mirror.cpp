@@ -18,11 +18,8 @@ using schema::Value;
 constexpr const char* kNodeIndex = "node";
 
 // By the rows: the status then goes through an endpoint of its own.
-bool has_status(const SyncedKind& kind, const TranslateContext& context) {
-  if (kind.custom) {
-    const auto served = context.served_kinds.find(kind.custom->name);
-    return served != context.served_kinds.end() && served->second.has_status;
-  }
+bool writes_status_apart(const SyncedKind& kind, const TranslateContext& context) {
+  if (kind.custom) return has_status_endpoint(*kind.custom, context);
   std::size_t place = 0;
   return plan_of(kind.kind)->find("status", place) != nullptr;
 }
@@ -48,18 +45,13 @@ Outcome patch_tenant(Border& border, const SyncedKind& kind, std::string_view na
   return {};
 }
 
-// What is not written by the main endpoint as it stands in the rows.
-bool is_envelope(std::string_view field) {
-  return field == "apiVersion" || field == "kind" || field == "metadata" || field == "status";
-}
-
 // The members of which the rows speak; of a custom resource those that stand on either side.
 std::vector<std::string> content_members(const Border& border, const SyncedKind& kind, const Value& tenant_object,
                                          const Value& wanted) {
   std::vector<std::string> members;
   const auto add = [&](std::string_view name) {
-    const bool by_status_endpoint = name == "status" && (!kind.custom || has_status(kind, border.context()));
-    if (!by_status_endpoint && (name == "status" || !is_envelope(name)) &&
+    const bool by_status_endpoint = name == "status" && (!kind.custom || writes_status_apart(kind, border.context()));
+    if (!by_status_endpoint && (name == "status" || !is_envelope_or_status(name)) &&
         std::ranges::find(members, name) == members.end())
       members.emplace_back(name);
   };
@@ -83,7 +75,8 @@ bool same_status(const SyncedKind& kind, const Value& now, const Value& want) {
   return !kind.beat.empty() && without_beats(now, kind.beat).root().equals(without_beats(want, kind.beat).root());
 }
 
-Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& wanted) {
+Outcome bring_mirror_up_to_date(Border& border, const SyncedKind& kind, const Value& tenant_object,
+                                const Value& wanted) {
   Document patch = Document::object();
   for (const std::string_view map : {"labels", "annotations"}) {
     if (!wanted["metadata"].has(map)) continue;  // the rows let none cross
@@ -100,7 +93,8 @@ Outcome bring_up_to_date(Border& border, const SyncedKind& kind, const Value& te
   }
   const std::string_view name = wanted["metadata"]["name"].text();
   if (auto patched = patch_tenant(border, kind, name, patch.root(), ""); !patched) return patched;
-  if (!has_status(kind, border.context()) || same_status(kind, tenant_object["status"], wanted["status"])) return {};
+  if (!writes_status_apart(kind, border.context()) || same_status(kind, tenant_object["status"], wanted["status"]))
+    return {};
   Document status = Document::object();
   status.root().put("status", patches::make_merge_patch(tenant_object["status"], wanted["status"]).root());
   return patch_tenant(border, kind, name, status.root(), "status");
@@ -110,7 +104,7 @@ Result<Requeue> create_mirror(Border& border, const SyncedKind& kind, const Docu
   ++border.tenant_writes;
   const auto created = border.tenant.create(kind.resource, "", wanted.root());
   if (!created && !created.error().is(Reason::already_exists)) return fail(created.error());
-  if (created && has_status(kind, border.context()) && !created->root()["status"].equals(wanted["status"])) {
+  if (created && writes_status_apart(kind, border.context()) && !created->root()["status"].equals(wanted["status"])) {
     // Servers that reset the status at create get it by the second call.
     Document status = Document::object();
     status.root().put("status", patches::make_merge_patch(created->root()["status"], wanted["status"]).root());
@@ -154,15 +148,6 @@ bool is_of_shown_nodes_devices(const Border& border, std::string_view name) {
 
 namespace {
 
-Outcome remove_mirror(Border& border, const SyncedKind& kind, const kube::CachedObject& tenant_object) {
-  kube::DeleteOptions options;
-  options.uid = tenant_object.uid;
-  ++border.tenant_writes;
-  const auto removed = border.tenant.remove(kind.resource, "", tenant_object.name, options);
-  if (removed || removed.error().is(Reason::not_found)) return {};
-  return fail(removed.error());
-}
-
 // What the tenant has, or should have, under that name.
 Result<Requeue> settle_mirror(Border& border, const Sides& sides, const std::string& tenant_name) {
   const SyncedKind& kind = sides.kind;
@@ -172,15 +157,15 @@ Result<Requeue> settle_mirror(Border& border, const Sides& sides, const std::str
       host_cached && is_wanted(kind, border.context()) && (!kind.comes || kind.comes(border, host_cached->name));
   if (!wanted) {
     if (!tenant_cached || !tenant_cached->document()["metadata"]["labels"].has(kLabelFromHost)) return Requeue();
-    const auto removed = remove_mirror(border, kind, *tenant_cached);
+    const auto removed = remove_from_tenant(border, kind.resource, *tenant_cached);
     return removed ? Result<Requeue>(Requeue()) : fail(removed.error());
   }
   const Document want = mirrored(kind, host_cached->document().root(), border.context());
   if (!tenant_cached) return create_mirror(border, kind, want);
-  if (auto current = bring_up_to_date(border, kind, tenant_cached->document().root(), want.root()); !current) {
+  if (auto current = bring_mirror_up_to_date(border, kind, tenant_cached->document().root(), want.root()); !current) {
     if (!current.error().is(Reason::invalid)) return fail(current.error());
     // An immutable field (a RuntimeClass's handler) changed on the host: made anew.
-    (void)remove_mirror(border, kind, *tenant_cached);
+    (void)remove_from_tenant(border, kind.resource, *tenant_cached);
     return std::chrono::milliseconds(50);
   }
   return Requeue();

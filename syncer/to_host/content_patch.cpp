@@ -5,6 +5,7 @@
 #include "sublet/kube/volume_match.h"
 #include "sublet/patches/patch.h"
 #include "syncer/to_host/written.h"
+#include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
 
@@ -27,13 +28,13 @@ void patch_claim(const Value& host_claim, const Value& desired, Value patch) {
 
 namespace {
 
-bool says_nothing(const Value& value) {
+bool is_unset(const Value& value) {
   return value.missing() || value.is_null() || ((value.is_object() || value.is_array()) && value.empty());
 }
 
 // Whether all of `want` is there; the host may have more, as defaults of a newer release are.
 bool covers(const Value& now, const Value& want) {
-  if (says_nothing(want) && says_nothing(now)) return true;
+  if (is_unset(want) && is_unset(now)) return true;
   if (want.is_object() && now.is_object())
     return std::all_of(want.begin(), want.end(),
                        [&](const Value& member) { return covers(now[member.key()], member); });
@@ -49,10 +50,6 @@ bool tenant_has_changed(const Value& host_object, const Value& desired) {
   return Written::on(host_object).hash != Written::of(desired).hash;
 }
 
-bool is_envelope(std::string_view member) {
-  return member == "apiVersion" || member == "kind" || member == "metadata" || member == "status";
-}
-
 void strip_nulls(Value object) {
   if (!object.is_object()) return;
   object.retain([](const Value& member) { return !member.is_null(); });
@@ -63,7 +60,7 @@ void patch_content_but(const Value& host_object, const Value& desired, Value pat
   const bool changed = tenant_has_changed(host_object, desired);
   for (const Value want : desired) {
     const Value now = host_object[want.key()];
-    if (is_envelope(want.key()) || (changed ? now.equals(want) : covers(now, want))) continue;
+    if (is_envelope_or_status(want.key()) || (changed ? now.equals(want) : covers(now, want))) continue;
     if (!now.is_object() || !want.is_object()) {
       patch.put(want.key(), want);
       continue;
@@ -75,7 +72,8 @@ void patch_content_but(const Value& host_object, const Value& desired, Value pat
   }
   if (!changed) return;
   for (const Value now : host_object)
-    if (!is_envelope(now.key()) && now.key() != kept && !desired.has(now.key())) patch.put(now.key(), Value());
+    if (!is_envelope_or_status(now.key()) && now.key() != kept && !desired.has(now.key()))
+      patch.put(now.key(), Value());
 }
 
 }  // namespace
@@ -100,7 +98,7 @@ void patch_volume(const Value& host_volume, const Value& desired, Value patch) {
   const Value now = host_volume["spec"], want = desired["spec"];
   Document spec = Document::object();
   for (const std::string_view field : {"persistentVolumeReclaimPolicy", "storageClassName", "accessModes"})
-    if (!(says_nothing(now[field]) && says_nothing(want[field])) && !now[field].equals(want[field]))
+    if (!(is_unset(now[field]) && is_unset(want[field])) && !now[field].equals(want[field]))
       spec.root().put(field, want[field] ? want[field] : Value());
   if (!now.has("nodeAffinity") && want.has("nodeAffinity")) spec.root().put("nodeAffinity", want["nodeAffinity"]);
   if (kube::has_more_storage(want["capacity"], now["capacity"]))

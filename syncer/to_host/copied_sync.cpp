@@ -1,5 +1,6 @@
 // Kinds of which every tenant object stands on the host, as Services do; the status that the host gives them comes
 // back.
+#include "sublet/base/text.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/node_names.h"
 #include "syncer/border.h"
@@ -8,6 +9,7 @@
 #include "syncer/to_host/host_object.h"
 #include "syncer/to_host/volume_choice.h"
 #include "syncer/to_host/written.h"
+#include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
 
@@ -17,7 +19,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-bool says_nothing(const Value& value) {
+bool is_missing_or_empty(const Value& value) {
   return value.missing() || ((value.is_object() || value.is_array()) && value.empty());
 }
 
@@ -32,8 +34,8 @@ void put_messages_in_words(Border& border, const Value& value, std::string_view 
 }
 
 // What the host says of the fields that cross by these rows, and the tenant does not know yet; the others are not ours.
-Document status_difference(Border& border, std::string_view rows, const Value& tenant_object,
-                           const Value& host_object) {
+Document status_difference_by_rows(Border& border, std::string_view rows, const Value& tenant_object,
+                                   const Value& host_object) {
   const Document wanted = carry_back(rows, host_object["status"], tenant_object, border.context());
   const Value metadata = tenant_object["metadata"];
   put_messages_in_words(border, wanted.root(), host_object["metadata"]["name"].text(),
@@ -42,7 +44,7 @@ Document status_difference(Border& border, std::string_view rows, const Value& t
   for (const FieldPlan& field : plan_of(rows)->fields) {
     if (!lets_cross(field.row->action)) continue;
     const Value ours = tenant_object["status"][field.name], theirs = wanted[field.name];
-    if (ours.equals(theirs) || (says_nothing(ours) && says_nothing(theirs))) continue;
+    if (ours.equals(theirs) || (is_missing_or_empty(ours) && is_missing_or_empty(theirs))) continue;
     if (ours.is_object() && theirs.is_object())
       difference.root().put(field.name, patches::make_merge_patch(ours, theirs).root());
     else
@@ -51,26 +53,15 @@ Document status_difference(Border& border, std::string_view rows, const Value& t
   return difference;
 }
 
-std::vector<std::string_view> words(std::string_view text) {
-  std::vector<std::string_view> all;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    if (end > at) all.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return all;
-}
-
 // Where a custom resource has none of its own, the status is a part of the object as any other.
 std::string_view status_endpoint(const Border& border, const SyncedKind& kind) {
   if (!kind.custom) return "status";
-  const auto served = border.context().served_kinds.find(kind.custom->name);
-  return served != border.context().served_kinds.end() && served->second.has_status ? "status" : "";
+  return has_status_endpoint(*kind.custom, border.context()) ? "status" : "";
 }
 
 // Volumes may be the tenant's own, or named after their node, and a note says for which one they are. Classes keep the
 // host's names.
-std::string told(const Border& border, std::string_view place, std::string_view value) {
+std::string value_for_tenant(const Border& border, std::string_view place, std::string_view value) {
   if (place == "volume.kubernetes.io/selected-node") return border.nodes().to_tenant(value);
   if (place == "volumeName")
     if (std::string own = own_volume_of(border, value); !own.empty()) return own;
@@ -81,13 +72,13 @@ std::string told(const Border& border, std::string_view place, std::string_view 
 Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
                             const Value& host_object) {
   Document patch = Document::object();
-  for (const std::string_view field : words(kind.host_fills)) {
-    const std::string theirs = told(border, field, host_object["spec"][field].text());
+  for (const std::string_view field : split_words(kind.host_fills)) {
+    const std::string theirs = value_for_tenant(border, field, host_object["spec"][field].text());
     if (!theirs.empty() && tenant_object["spec"][field].text().empty()) patch.root().object("spec").put(field, theirs);
   }
-  for (const std::string_view note : words(kind.host_notes)) {
+  for (const std::string_view note : split_words(kind.host_notes)) {
     const Value said = host_object["metadata"]["annotations"][note];
-    const std::string theirs = told(border, note, said.text());
+    const std::string theirs = value_for_tenant(border, note, said.text());
     if (said && theirs != tenant_object["metadata"]["annotations"][note].text())
       patch.root().object("metadata").object("annotations").put(note, theirs);
   }
@@ -105,15 +96,17 @@ Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value&
 Document custom_status_difference(Border& border, const Value& tenant_object, const Value& host_object) {
   const Document wanted = custom_status(border, host_object, tenant_object);
   const Value ours = tenant_object["status"];
-  if (ours.equals(wanted.root()) || (says_nothing(ours) && says_nothing(wanted.root()))) return Document::object();
+  if (ours.equals(wanted.root()) || (is_missing_or_empty(ours) && is_missing_or_empty(wanted.root())))
+    return Document::object();
   return patches::make_merge_patch(ours, wanted.root());
 }
 
-Outcome bring_status_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
-                          const Value& host_object) {
+Outcome bring_copied_status_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
+                                 const Value& host_object) {
   if (kind.status_rows.empty() && !kind.custom) return {};
-  const Document difference = kind.custom ? custom_status_difference(border, tenant_object, host_object)
-                                          : status_difference(border, kind.status_rows, tenant_object, host_object);
+  const Document difference = kind.custom
+                                  ? custom_status_difference(border, tenant_object, host_object)
+                                  : status_difference_by_rows(border, kind.status_rows, tenant_object, host_object);
   if (difference.root().empty()) return {};
   Document patch = Document::object();
   patch.root().put("status", difference.root());
@@ -129,7 +122,7 @@ Outcome bring_status_back(Border& border, const SyncedKind& kind, const Value& t
 Outcome bring_back(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& host_object) {
   if (tenant_identity(host_object).uid != tenant_object["metadata"]["uid"].text()) return {};  // an earlier one's
   if (auto filled = bring_fillings_back(border, kind, tenant_object, host_object); !filled) return filled;
-  return bring_status_back(border, kind, tenant_object, host_object);
+  return bring_copied_status_back(border, kind, tenant_object, host_object);
 }
 
 // Trying again does not help against what the host does not want; the tenant can.

@@ -20,12 +20,12 @@ bool waits_for_workload(const Border& border, const kube::CachedObject& tenant_g
          !border.on_host(*workloads, tenant_group.namespace_name, workload);
 }
 
-constexpr std::chrono::minutes kLookAgain{1};
+constexpr std::chrono::minutes kServedCheckInterval{1};
 
 Result<Requeue> begin_anew_once_served(Border& border) {
   const auto served = serves(border.host, {"scheduling.k8s.io", "v1alpha2", "podgroups"});
   if (!served) return fail(served.error());
-  if (!*served) return Requeue(kLookAgain);
+  if (!*served) return Requeue(kServedCheckInterval);
   if (border.options.kinds_changed) border.options.kinds_changed();
   return Requeue();
 }
@@ -34,7 +34,7 @@ Result<Requeue> begin_anew_once_served(Border& border) {
 
 void look_for_groups(Border& border) {
   if (border.context().unserved_kinds.contains("PodGroup"))
-    border.queue.add_after(queue_key("PodGroup", "", ""), kLookAgain);
+    border.queue.add_after(queue_key("PodGroup", "", ""), kServedCheckInterval);
 }
 
 void watch_tenant_groups(Border& border, Sides& sides) {

@@ -365,7 +365,7 @@ Result<bool> bind_tenant_pod(PodPair& pair, std::string_view node) {
   return fail(bound.error());
 }
 
-Outcome bring_status_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
+Outcome bring_pod_status_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
   const Document wanted =
       tenant_pod_status(pair.border.context(), host_pod, tenant_pod, [&pair](std::string_view text) {
         return in_tenant_words(pair.border, text, pair.host_name,
@@ -450,7 +450,7 @@ Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
     if (*bound)
       return Requeue();  // that change brings the key back, with what is known by then: mostly a pod that runs
   }
-  if (const auto back = bring_status_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
+  if (const auto back = bring_pod_status_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
   if (const auto back = bring_records_back(pair, tenant_pod, host_pod.root()); !back) return fail(back.error());
   if (host_metadata.has("deletionTimestamp")) return follow_host_deletion(pair, tenant_pod, host_pod.root());
   if (terminal(tenant_pod)) {
@@ -479,7 +479,7 @@ Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::str
     if (pair.host_cached) {
       const Document host_pod = pair.host_cached->document();
       if (tenant_identity(host_pod.root()).uid == pair.tenant_cached->uid)
-        if (const auto back = bring_status_back(pair, tenant_pod.root(), host_pod.root()); !back)
+        if (const auto back = bring_pod_status_back(pair, tenant_pod.root(), host_pod.root()); !back)
           log::warning("syncer.status_not_written", {{"pod", tenant_name}, {"cause", back.error().message}});
     }
     return end_pod(pair, tenant_pod.root());

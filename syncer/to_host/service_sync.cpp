@@ -48,7 +48,7 @@ Document address_difference(const Value& tenant_spec, const Value& host_spec) {
   return difference;
 }
 
-Document status_difference(const Value& tenant_service, const Value& host_service) {
+Document service_status_difference(const Value& tenant_service, const Value& host_service) {
   const Document wanted = carry_back("ServiceStatus", host_service["status"], tenant_service);
   const Value ours = tenant_service["status"]["loadBalancer"], theirs = wanted["loadBalancer"];
   Document difference = Document::object();
@@ -66,7 +66,7 @@ Result<Requeue> bring_addresses_back(Border& border, const SyncedKind& kind, con
   if (tenant_spec["type"].text() != "ExternalName")
     if (const Document spec = address_difference(tenant_spec, host_spec); !spec.root().empty())
       patch.root().put("spec", spec.root());
-  if (const Document status = status_difference(tenant_service, host_service); !status.root().empty())
+  if (const Document status = service_status_difference(tenant_service, host_service); !status.root().empty())
     patch.root().put("status", status.root());
   if (patch.root().empty()) return Requeue();
   const Value metadata = tenant_service["metadata"];

@@ -65,11 +65,11 @@ Document make_secret(const Border& border, const TokenRequest& any, std::string_
 
 // The moment is one of the time of day, and keys wait by the steady clock, which does not run on while a machine sleeps
 // and knows of no new setting: so no wait is longer than this, and what expired meanwhile is not away for longer.
-constexpr std::chrono::milliseconds kLookAgain = std::chrono::minutes(5);
+constexpr std::chrono::milliseconds kTokenWaitMax = std::chrono::minutes(5);
 
 std::chrono::milliseconds until(const Border& border, WallTime moment) {
   const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(moment - border.clock.now());
-  return std::clamp(wait, std::chrono::milliseconds(1000), kLookAgain);
+  return std::clamp(wait, std::chrono::milliseconds(1000), kTokenWaitMax);
 }
 
 struct Batch {

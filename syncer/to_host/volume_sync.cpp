@@ -17,7 +17,7 @@ kube::CachedPtr claim_of(const Border& border, const Value& reference) {
   return border.sides(kClaimKind).tenant->get(reference["namespace"].text(), reference["name"].text());
 }
 
-bool names(const kube::CachedObject& claim, std::string_view volume) {
+bool names_volume(const kube::CachedObject& claim, std::string_view volume) {
   return claim.text({"spec", "volumeName"}) == volume;
 }
 
@@ -29,7 +29,7 @@ void look_at_claim_of(Border& border, const kube::CachedPtr& tenant_volume) {
 // Those that may want it: a volume that is nobody's.
 void look_at_open_claims(Border& border, const std::string& volume) {
   for (const auto& claim : border.sides(kClaimKind).tenant->list())
-    if (claim->text({"metadata", "annotations", kBindCompleted}).empty() || names(*claim, volume))
+    if (claim->text({"metadata", "annotations", kBindCompleted}).empty() || names_volume(*claim, volume))
       border.enqueue(kClaimKind, *claim);
 }
 
@@ -61,7 +61,7 @@ Result<Requeue> keep_at_home(Border& border, const SyncedKind& kind, const Value
                              const kube::CachedPtr& host_volume) {
   const std::string name = volume["metadata"]["name"].string();
   for (const auto& claim : border.sides(kClaimKind).tenant->list())
-    if (names(*claim, name) && has_on_host(border, *claim, name)) return Requeue();
+    if (names_volume(*claim, name) && has_on_host(border, *claim, name)) return Requeue();
   if (host_volume) return take_from_host(border, *host_volume);
   if (!translate_for_host(border, kind, volume, Operation::update)) return Requeue();  // which says so
   if (const auto said = say_phase(border, volume, "Available"); !said) return fail(said.error());
@@ -178,7 +178,7 @@ Result<Requeue> reconcile_volume(Border& border, const Sides& sides, const std::
   const bool ended = !claim || claim->uid != uid;
   if (!ended && has_another_on_host(border, *claim, name)) return take_back(border, volume.root());
   // Of a claim that the host lost, or whose volume it did, the data wait as those of one that is gone.
-  const bool was_used = !ended && names(*claim, name) && was_bound(border, *claim);
+  const bool was_used = !ended && names_volume(*claim, name) && was_bound(border, *claim);
   if (!host_volume && ended) return end_with_claim(border, volume.root());
   if (!host_volume)
     return was_used ? release(border, volume.root()) : reconcile_copied(border, sides, no_namespace, name);

@@ -14,7 +14,7 @@ using schema::Value;
 
 constexpr std::string_view kEarlierImages = "sublet.dev/tenant-images", kEarlierGates = "sublet.dev/tenant-gates",
                            kEarlierHash = "sublet.dev/desired-hash";
-constexpr std::size_t kDigestChars = 8;
+constexpr std::size_t kValueDigestChars = 8;
 constexpr const char* kResizable[] = {"cpu", "memory"};
 constexpr const char* kContainerLists[] = {"initContainers", "containers"};
 
@@ -105,7 +105,7 @@ std::string resources_digest(const Value& owner) {
   return said.empty() ? said : value_digest(said);
 }
 
-std::string value_digest(std::string_view value) { return net::sha256_hex(value, kDigestChars); }
+std::string value_digest(std::string_view value) { return net::sha256_hex(value, kValueDigestChars); }
 
 bool unchanged(const Written::Digests& written, std::string_view key, std::string_view now) {
   const auto found = written.find(key);

@@ -261,6 +261,11 @@ const CustomResource* find_custom(const TranslateContext& context, std::string_v
   return nullptr;
 }
 
+bool has_status_endpoint(const CustomResource& resource, const TranslateContext& context) {
+  const auto served = context.served_kinds.find(resource.name);
+  return served != context.served_kinds.end() && served->second.has_status;
+}
+
 std::vector<HostName> host_names_in(const CustomResource& resource, const Value& tenant_object) {
   std::vector<HostName> names;
   for (const CustomReference& reference : resource.references) {

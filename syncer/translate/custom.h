@@ -11,6 +11,9 @@ namespace sublet::syncer {
 /// One that goes to the host, by its definition's name; null: the template lets none of that name cross.
 const patches::CustomResource* find_custom(const TranslateContext& context, std::string_view name);
 
+/// Returns true if the host serves the status of these objects at an endpoint of its own.
+bool has_status_endpoint(const patches::CustomResource& resource, const TranslateContext& context);
+
 /// `host` starts as a copy of the tenant's object.
 void translate_custom(Translation& translation, const patches::CustomResource& resource, schema::Value host);
 

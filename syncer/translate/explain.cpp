@@ -15,22 +15,22 @@ struct Leaf {
   std::string path, json;
 };
 
-void collect(const Value& value, const std::string& path, std::vector<Leaf>& out) {
+void collect_leaves(const Value& value, const std::string& path, std::vector<Leaf>& out) {
   const bool holds = (value.is_object() || value.is_array()) && !value.empty();
   if (!holds) return out.push_back({path, value.to_json()});
   std::size_t at = 0;
   for (const Value child : value) {
     if (value.is_array())
-      collect(child, path + "[" + std::to_string(at++) + "]", out);
+      collect_leaves(child, path + "[" + std::to_string(at++) + "]", out);
     else
-      collect(child, path.empty() ? std::string(child.key()) : path + "." + std::string(child.key()), out);
+      collect_leaves(child, path.empty() ? std::string(child.key()) : path + "." + std::string(child.key()), out);
   }
 }
 
 class Leaves {
  public:
   explicit Leaves(const Value& object) {
-    if (object) collect(object, "", all_);
+    if (object) collect_leaves(object, "", all_);
     for (const Leaf& leaf : all_) by_path_.emplace(leaf.path, leaf.json);
   }
   const std::vector<Leaf>& all() const { return all_; }
@@ -49,12 +49,12 @@ struct ActionName {
   Action action;
   std::string_view name;
 };
-constexpr ActionName kActions[] = {{Action::copy, "copy"},   {Action::walk, "walk"},   {Action::rewrite, "rewrite"},
-                                   {Action::clamp, "clamp"}, {Action::force, "force"}, {Action::drop, "drop"},
-                                   {Action::warn, "warn"},   {Action::deny, "deny"}};
+constexpr ActionName kActionNames[] = {{Action::copy, "copy"},   {Action::walk, "walk"},   {Action::rewrite, "rewrite"},
+                                       {Action::clamp, "clamp"}, {Action::force, "force"}, {Action::drop, "drop"},
+                                       {Action::warn, "warn"},   {Action::deny, "deny"}};
 
 // The last row on the way to the leaf.
-const FieldRow* row_of(std::string_view kind, std::string_view path) {
+const FieldRow* leaf_row_of(std::string_view kind, std::string_view path) {
   const TypePlan* plan = plan_of(kind);
   const FieldRow* last = nullptr;
   bool key_of_map = false;
@@ -81,7 +81,7 @@ class PatchedLeaves {
   explicit PatchedLeaves(const Value& unpatched) { look("", unpatched); }
   void look(std::string_view patch, const Value& object) {
     std::vector<Leaf> leaves;
-    if (object) collect(object, "", leaves);
+    if (object) collect_leaves(object, "", leaves);
     std::map<std::string, std::string> now;
     for (Leaf& leaf : leaves) now.emplace(std::move(leaf.path), std::move(leaf.json));
     for (const auto& [path, json] : now)
@@ -129,9 +129,9 @@ class Comparison {
     const std::string final = live_ ? on_host_.at(path) : desired;
     if (tenant == final) return;
     ExplainedField field{path, tenant, final, ExplainedField::Cause::row, "", "", patched_.patch_of(path, final)};
-    const FieldRow* row = row_of(kind_, path);
+    const FieldRow* row = leaf_row_of(kind_, path);
     if (row) {
-      field.action = std::ranges::find(kActions, row->action, &ActionName::action)->name;
+      field.action = std::ranges::find(kActionNames, row->action, &ActionName::action)->name;
       field.why = row->why;
     }
     if (live_ && final != desired)

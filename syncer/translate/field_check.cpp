@@ -14,11 +14,11 @@ using schema::Type;
 using FieldsByName = std::map<std::string, Field, std::less<>>;
 
 // A type's fields by JSON name, those of inlined structs included.
-void collect(const Type& type, FieldsByName& fields) {
+void collect_fields(const Type& type, FieldsByName& fields) {
   for (std::size_t i = 0; i < type.field_count(); ++i) {
     const Field field = type.field_at(i);
     if (field.inlined())
-      collect(field.type(), fields);
+      collect_fields(field.type(), fields);
     else
       fields.emplace(field.name(), field);
   }
@@ -55,7 +55,7 @@ class Check {
     if (!type) return report(rows.type, "", "is no type of the schema");
     if (std::ranges::count(types_, rows.type, &TypeRows::type) > 1) report(rows.type, "", "stands in the table twice");
     FieldsByName fields;
-    collect(type, fields);
+    collect_fields(type, fields);
     for (const FieldRow& row : rows.rows)
       for (const std::string_view name : field_names(row)) {
         const auto field = fields.find(name);

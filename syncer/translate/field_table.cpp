@@ -4,6 +4,8 @@
 #include <deque>
 #include <iterator>
 
+#include "sublet/base/text.h"
+
 namespace sublet::syncer {
 namespace {
 
@@ -46,15 +48,7 @@ std::string schema_name(const TypeRows& rows) {
   return rows.schema.starts_with("io.") ? std::string(rows.schema) : "io.k8s.api." + std::string(rows.schema);
 }
 
-std::vector<std::string_view> field_names(const FieldRow& row) {
-  std::vector<std::string_view> names;
-  for (std::string_view rest = row.fields; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    if (end > 0) names.push_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return names;
-}
+std::vector<std::string_view> field_names(const FieldRow& row) { return split_words(row.fields); }
 
 const FieldPlan* TypePlan::find(std::string_view field, std::size_t& place) const {
   for (std::size_t tried = 0; tried < fields.size(); ++tried) {

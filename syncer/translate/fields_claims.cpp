@@ -11,7 +11,7 @@ constexpr std::string_view kSecretOfHost =
     "it would be a Secret of the host, of any namespace; the platform gives a driver its own by a StorageClass";
 
 // A tenant's own volume: data that are there already, of a driver or a server that the template names.
-std::vector<TypeRows> volumes() {
+std::vector<TypeRows> persistent_volume_fields() {
   return {
       {"PersistentVolume",
        {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), walk("spec", "PersistentVolumeSpec"),
@@ -85,7 +85,7 @@ std::vector<TypeRows> claim_fields() {
        "io.k8s.api.core.v1.TypedObjectReference",
        refuse_other_sources},
   };
-  const std::vector<TypeRows> of_volumes = volumes();
+  const std::vector<TypeRows> of_volumes = persistent_volume_fields();
   all.insert(all.end(), of_volumes.begin(), of_volumes.end());
   return all;
 }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kOfTheDriver = "the host's drivers read it, with what it names there: a DeviceClass says it";
 
-std::vector<TypeRows> claim_status() {
+std::vector<TypeRows> resource_claim_status() {
   return {
       {"ResourceClaimStatus",
        {walk("allocation", "AllocationResult"), drop("reservedFor", "names of host objects mean nothing to the tenant"),
@@ -74,6 +74,6 @@ std::vector<TypeRows> device_fields() {
   };
 }
 
-std::vector<TypeRows> device_status_fields() { return claim_status(); }
+std::vector<TypeRows> device_status_fields() { return resource_claim_status(); }
 
 }  // namespace sublet::syncer

@@ -70,7 +70,7 @@ std::vector<TypeRows> service_status() {
   };
 }
 
-std::vector<TypeRows> claim_status() {
+std::vector<TypeRows> volume_claim_status() {
   return {
       {"PersistentVolumeClaimStatus",
        {copy("phase accessModes capacity allocatedResources allocatedResourceStatuses "
@@ -185,7 +185,7 @@ std::vector<TypeRows> nodes() {
   };
 }
 
-std::vector<TypeRows> mapped() {
+std::vector<TypeRows> mapped_fields() {
   return {
       {"HostConfigMap",
        {copy("apiVersion kind"), walk("metadata", "MirrorMeta"), copy("immutable data binaryData")},
@@ -257,8 +257,8 @@ std::span<const std::string_view> from_host_roots() {
 
 std::vector<TypeRows> from_host_fields() {
   std::vector<TypeRows> all = pod_status();
-  for (auto part :
-       {service_status(), claim_status(), ingress_status(), events(), nodes(), runtime_classes(), mapped(), policies()})
+  for (auto part : {service_status(), volume_claim_status(), ingress_status(), events(), nodes(), runtime_classes(),
+                    mapped_fields(), policies()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

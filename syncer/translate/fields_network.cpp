@@ -10,7 +10,7 @@ constexpr std::string_view kHostSaysIt = "the host says it, and it comes back";
 constexpr std::string_view kTenantObject = "an object of the tenant's, which the host does not know by that name";
 constexpr std::string_view kTopology = "of the tenant's nodes; the host finds out about its own";
 
-std::vector<TypeRows> endpoints() {
+std::vector<TypeRows> endpoint_fields() {
   return {
       {"Endpoints", {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), walk("subsets", "EndpointSubset")}},
       {"EndpointSubset", {walk("addresses notReadyAddresses", "EndpointAddress"), walk("ports", "EndpointPort")}},
@@ -29,7 +29,7 @@ std::vector<TypeRows> endpoints() {
   };
 }
 
-std::vector<TypeRows> ingresses() {
+std::vector<TypeRows> ingress_fields() {
   return {
       {"Ingress",
        {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), walk("spec", "IngressSpec"),
@@ -54,7 +54,7 @@ std::vector<TypeRows> ingresses() {
   };
 }
 
-std::vector<TypeRows> network_policies() {
+std::vector<TypeRows> network_policy_fields() {
   return {
       {"NetworkPolicy",
        {copy("apiVersion kind"), walk("metadata", "ObjectMeta"), walk("spec", "NetworkPolicySpec")},
@@ -86,8 +86,8 @@ std::vector<TypeRows> network_policies() {
 }  // namespace
 
 std::vector<TypeRows> network_fields() {
-  std::vector<TypeRows> all = endpoints();
-  for (auto part : {ingresses(), network_policies()}) all.insert(all.end(), part.begin(), part.end());
+  std::vector<TypeRows> all = endpoint_fields();
+  for (auto part : {ingress_fields(), network_policy_fields()}) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

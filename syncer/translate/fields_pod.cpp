@@ -160,7 +160,7 @@ std::vector<TypeRows> containers() {
   };
 }
 
-std::vector<TypeRows> volumes() {
+std::vector<TypeRows> pod_volume_fields() {
   return {
       {"Volume",
        {
@@ -297,7 +297,8 @@ std::vector<TypeRows> security() {
 
 std::vector<TypeRows> pod_fields() {
   std::vector<TypeRows> all = pods();
-  for (auto part : {containers(), volumes(), scheduling(), security()}) all.insert(all.end(), part.begin(), part.end());
+  for (auto part : {containers(), pod_volume_fields(), scheduling(), security()})
+    all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

@@ -11,13 +11,13 @@ namespace {
 using schema::Value;
 
 constexpr std::string_view kPlain = "t.sublet.dev/", kPrefixed = "tp.sublet.dev/", kHashed = "th.sublet.dev/";
-constexpr std::size_t kNameMax = 63;
+constexpr std::size_t kKeyNameMax = 63;
 
 /// Of a long key, as much of its name as the digest leaves room for.
 std::string hashed_key(std::string_view tenant_key) {
   const std::string digest = key_digest(tenant_key);
   std::string_view name = tenant_key.substr(tenant_key.find('/') + 1);
-  name = name.substr(0, kNameMax - 1 - digest.size());
+  name = name.substr(0, kKeyNameMax - 1 - digest.size());
   return std::string(kHashed).append(name).append(1, '.').append(digest);
 }
 
@@ -27,7 +27,7 @@ std::string host_label_key(std::string_view tenant_key) {
   if (written_by_host(tenant_key)) return std::string(tenant_key);
   const std::size_t slash = tenant_key.find('/');
   const bool joint_in_prefix = slash != std::string_view::npos && tenant_key.find('_') < slash;  // no server lets it in
-  if (tenant_key.size() > kNameMax || joint_in_prefix) return hashed_key(tenant_key);
+  if (tenant_key.size() > kKeyNameMax || joint_in_prefix) return hashed_key(tenant_key);
   if (slash == std::string_view::npos) return std::string(kPlain).append(tenant_key);
   std::string key = std::string(kPrefixed).append(tenant_key);
   key[kPrefixed.size() + slash] = '_';

@@ -10,9 +10,9 @@ namespace sublet::syncer {
 namespace {
 
 constexpr std::string_view kJoint = "-x-";
-constexpr std::size_t kNameMax = 63;
-constexpr std::size_t kDigestChars = 26;  // 130 bits
-constexpr std::size_t kPrefixMax = kNameMax - kDigestChars - 1;
+constexpr std::size_t kHostNameMax = 63;
+constexpr std::size_t kNameDigestChars = 26;  // 130 bits
+constexpr std::size_t kPrefixMax = kHostNameMax - kNameDigestChars - 1;
 
 // A part that can stand between joints without making two different triples look alike.
 bool unambiguous(std::string_view part) {
@@ -46,7 +46,7 @@ std::string hashed_name(std::string_view prefix, std::initializer_list<std::stri
   // A cut must not leave a name that ends a DNS label in '-' or '.'.
   while (!readable.empty() && (readable.back() == '-' || readable.back() == '.')) readable.pop_back();
   if (readable.empty()) readable = "o";
-  return readable + "-" + base32(net::sha256(bytes), kDigestChars);
+  return readable + "-" + base32(net::sha256(bytes), kNameDigestChars);
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ std::string hashed_name(std::string_view prefix, std::initializer_list<std::stri
 std::string host_name(std::string_view tenant_name, std::string_view tenant_namespace,
                       std::string_view virtual_cluster) {
   const std::size_t joined = tenant_name.size() + tenant_namespace.size() + virtual_cluster.size() + 2 * kJoint.size();
-  if (joined <= kNameMax && unambiguous(tenant_name) && unambiguous(tenant_namespace) && unambiguous(virtual_cluster)) {
+  if (joined <= kHostNameMax && unambiguous(tenant_name) && unambiguous(tenant_namespace) &&
+      unambiguous(virtual_cluster)) {
     std::string name;
     name.reserve(joined);
     return name.append(tenant_name).append(kJoint).append(tenant_namespace).append(kJoint).append(virtual_cluster);
@@ -64,7 +65,7 @@ std::string host_name(std::string_view tenant_name, std::string_view tenant_name
 
 std::string key_digest(std::string_view text) { return name_digest(net::sha256(text)); }
 
-std::string name_digest(const std::array<unsigned char, 32>& digest) { return base32(digest, kDigestChars); }
+std::string name_digest(const std::array<unsigned char, 32>& digest) { return base32(digest, kNameDigestChars); }
 
 std::optional<TenantNames> tenant_names(std::string_view host_name, std::string_view virtual_cluster) {
   // A sentence that ends in a name is none.
@@ -83,8 +84,8 @@ std::optional<TenantNames> tenant_names(std::string_view host_name, std::string_
 }
 
 bool may_be_hashed_name(std::string_view host_name) {
-  return host_name.size() > kDigestChars + 1 && host_name[host_name.size() - kDigestChars - 1] == '-' &&
-         std::ranges::all_of(host_name.substr(host_name.size() - kDigestChars),
+  return host_name.size() > kNameDigestChars + 1 && host_name[host_name.size() - kNameDigestChars - 1] == '-' &&
+         std::ranges::all_of(host_name.substr(host_name.size() - kNameDigestChars),
                              [](char c) { return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7'); });
 }
 

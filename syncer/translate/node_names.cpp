@@ -5,13 +5,14 @@
 #include <cctype>
 #include <optional>
 
+#include "sublet/base/text.h"
 #include "sublet/net/digest.h"
 #include "syncer/translate/names.h"
 
 namespace sublet::syncer {
 namespace {
 
-constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname", kNameField = "metadata.name";
+constexpr std::string_view kNameField = "metadata.name";
 constexpr std::size_t kGoneMax = 4096;  // nodes that have gone and are still known
 // Before a tenant's own word.
 constexpr std::array<std::string_view, 5> kTenantsNouns{"image", "container", "pod", "exec", "stat"};
@@ -23,12 +24,6 @@ using Called = std::map<std::string, std::string, std::less<>>;
 
 bool alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool of_word(char c) { return alphanumeric(c) || c == '-' || c == '.' || c == '/' || c == '_'; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return std::tolower(static_cast<unsigned char>(c)); });
-  return out;
-}
 
 // The longest of the names that the text begins with, as a word of its own: `a-1` is not in `a-12`.
 Called::const_iterator name_at_front(const Called& called, std::string_view text) {
@@ -50,13 +45,13 @@ Called::const_iterator name_at_front(const Called& called, std::string_view text
 
 // All that says which node it is, in lower case. Of a long name its first label alone, too, where that is no mere word.
 std::vector<std::string> words_for(const HostNode& node) {
-  std::vector<std::string> words{lower(node.name)};
+  std::vector<std::string> words{to_lower(node.name)};
   const std::string label = words.front().substr(0, words.front().find('.'));
   if (label.size() < node.name.size() && std::ranges::any_of(label, [](char c) { return c >= '0' && c <= '9'; }))
     words.push_back(label);
   for (const std::string& called : node.addresses)
-    if (std::ranges::find(kNobodys, called) == kNobodys.end()) words.push_back(lower(called));
-  if (!node.hostname_label.empty()) words.push_back(lower(node.hostname_label));
+    if (std::ranges::find(kNobodys, called) == kNobodys.end()) words.push_back(to_lower(called));
+  if (!node.hostname_label.empty()) words.push_back(to_lower(node.hostname_label));
   return words;
 }
 
@@ -103,7 +98,7 @@ std::string NodeNames::object_to_tenant(std::string_view host_name) const {
 }
 
 bool NodeNames::holds_name(std::string_view value) const {
-  const std::string text = lower(value);
+  const std::string text = to_lower(value);
   const MutexLock lock(mutex_);
   for (std::size_t at = 0; at < text.size(); ++at)
     if ((at == 0 || !alphanumeric(text[at - 1])) && alphanumeric(text[at]) &&
@@ -116,14 +111,14 @@ std::string NodeNames::value_to_tenant(std::string_view value) const {
   if (!are_pseudo() || is_known(value)) return std::string(value);
   {
     const MutexLock lock(mutex_);
-    if (const auto found = called_.find(lower(value)); found != called_.end()) return found->second;
+    if (const auto found = called_.find(to_lower(value)); found != called_.end()) return found->second;
   }
   return holds_name(value) ? "hidden-" + digest("value", value) : std::string(value);
 }
 
 std::string NodeNames::in_text(std::string_view text, std::string_view own) const {
   if (!are_pseudo()) return std::string(text);
-  const std::string lowered = lower(text);
+  const std::string lowered = to_lower(text);
   std::string out;
   const MutexLock lock(mutex_);
   for (std::size_t at = 0; at < text.size();) {
@@ -154,7 +149,7 @@ std::string NodeNames::member_to_tenant(std::string_view text) const {
                   text.find_first_not_of("0123456789abcdefABCDEF:") == std::string_view::npos;
   if (are_pseudo() && (v4 || v6)) {
     const MutexLock lock(mutex_);
-    if (called_.contains(lower(text))) return v4 ? "0.0.0.0" : "::";
+    if (called_.contains(to_lower(text))) return v4 ? "0.0.0.0" : "::";
   }
   return in_text(text);
 }

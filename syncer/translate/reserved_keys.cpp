@@ -28,7 +28,7 @@ constexpr KeyRow kHostKeys[] = {
     {"volume.beta.kubernetes.io/"},
 };
 
-const KeyRow* row_of(std::string_view key) {
+const KeyRow* key_row_of(std::string_view key) {
   const auto found = std::ranges::find_if(
       kHostKeys, [&](const KeyRow& row) { return row.key.ends_with('/') ? key.starts_with(row.key) : key == row.key; });
   return found == std::end(kHostKeys) ? nullptr : &*found;
@@ -36,10 +36,10 @@ const KeyRow* row_of(std::string_view key) {
 
 }  // namespace
 
-bool written_by_host(std::string_view key) { return row_of(key) != nullptr; }
+bool written_by_host(std::string_view key) { return key_row_of(key) != nullptr; }
 
 bool shown_to_tenants(std::string_view key) {
-  const KeyRow* row = row_of(key);
+  const KeyRow* row = key_row_of(key);
   return row && row->shown;
 }
 

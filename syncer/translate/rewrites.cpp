@@ -130,7 +130,7 @@ std::string unexpanded(std::string_view text) {
 }
 
 // Go's strconv.Quote, near enough for label and annotation values as the kubelet prints them.
-std::string quoted(std::string_view text) {
+std::string kubelet_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {
@@ -162,7 +162,7 @@ std::string map_lines(const Value& map) {
   for (const Value entry : map) entries.emplace_back(entry.key(), entry.text());
   std::sort(entries.begin(), entries.end());
   std::string lines;
-  for (const auto& [key, value] : entries) lines += (lines.empty() ? "" : "\n") + key + "=" + quoted(value);
+  for (const auto& [key, value] : entries) lines += (lines.empty() ? "" : "\n") + key + "=" + kubelet_quoted(value);
   return lines;
 }
 
@@ -482,7 +482,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kStatusLi
     {"ephemeralContainerStatuses", "ephemeralContainers"},
 }};
 
-bool names(const Value& containers, std::string_view name) {
+bool has_container(const Value& containers, std::string_view name) {
   return std::any_of(containers.begin(), containers.end(),
                      [&](const Value& container) { return container["name"].text() == name; });
 }
@@ -494,7 +494,7 @@ void keep_own_containers(Translation& translation, Value parent, Value field) {
   for (const auto& [list, containers] : kStatusLists)
     if (list == statuses)
       field.retain([&, source = translation.tenant()["spec"][containers]](Value entry) {
-        return names(source, entry["name"].text());
+        return has_container(source, entry["name"].text());
       });
   if (field.empty()) parent.erase(statuses);
 }

@@ -9,7 +9,6 @@ using schema::Value;
 
 namespace {
 
-constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 constexpr std::string_view kRequiredTerms =
     "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
 

@@ -27,6 +27,11 @@ schema::Document carry_back(std::string_view type, const schema::Value& host_val
 /// What the template lets tenants decide; the defaults without one.
 const patches::Allowed& allowed_by(const TranslateContext& context);
 
+/// Returns true for the members beside an object's content: apiVersion, kind, metadata and status.
+constexpr bool is_envelope_or_status(std::string_view member) {
+  return member == "apiVersion" || member == "kind" || member == "metadata" || member == "status";
+}
+
 /// Where names stand in a list that grows; a tenant may bring many.
 class NamePlaces {
  public:

@@ -39,7 +39,7 @@ constexpr std::uint16_t kMarkerKey = 9999;
 constexpr std::size_t kTriesMax = 50'000'000;
 constexpr std::size_t kToldMax = 5;  // findings of one property
 constexpr int kResumers = 4;
-constexpr std::chrono::milliseconds kLookEvery{5};
+constexpr std::chrono::milliseconds kProgressPoll{5};
 
 struct Settings {
   std::string server, disk_faults, folder;
@@ -76,7 +76,7 @@ class Nemesis {
   /// Until the clients are done.
   void run() {
     while (load_.done() < load_.total()) {
-      std::this_thread::sleep_for(kLookEvery);
+      std::this_thread::sleep_for(kProgressPoll);
       if (server_.ended()) {
         ++ended_;
         server_.start();

@@ -14,7 +14,7 @@ bool learn(T& known, T told) {
   return told == 0 || known == told;
 }
 
-MaybeState read(ObjectState state, const ObjectCall& call) {
+MaybeState after_read(ObjectState state, const ObjectCall& call) {
   if (!state.there || state.a != call.a || state.b != call.b) return {};
   if (!learn(state.version, call.version) || !learn(state.uid, call.uid)) return {};
   return state;
@@ -59,7 +59,7 @@ MaybeState remove(ObjectState state, const ObjectCall& call) {
 MaybeState effect(const ObjectState& state, const ObjectCall& call) {
   switch (call.verb) {
     case Verb::get:
-      return read(state, call);
+      return after_read(state, call);
     case Verb::create:
       return create(state, call);
     case Verb::update:

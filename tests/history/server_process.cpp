@@ -24,7 +24,7 @@ namespace sublet::history {
 namespace {
 
 constexpr std::chrono::seconds kStartWithin{120};  // also under a sanitizer, on a machine that does much else
-constexpr std::chrono::milliseconds kLookEvery{5};
+constexpr std::chrono::milliseconds kReadyPoll{5};
 constexpr int kFailedStartsMax = 5;  // then whoever owns the disk has seen to it
 
 int free_port() {
@@ -124,7 +124,7 @@ void ServerProcess::start() {
     if (!tls_ && ::access((folder_ + "/kubeconfig").c_str(), R_OK) == 0)
       if (auto access = kube::load_kubeconfig(folder_ + "/kubeconfig"))
         tls_ = std::make_unique<bench::ClientTls>(*access);
-    std::this_thread::sleep_for(kLookEvery);
+    std::this_thread::sleep_for(kReadyPoll);
   }
   const MutexLock lock(mutex_);
   serving_ = true;

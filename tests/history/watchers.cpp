@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kWhole = 16 * 1024, kSlowPiece = 1024;
-constexpr milliseconds kSlowPause{20}, kRetry{2};
+constexpr milliseconds kSlowPause{20}, kRewatchPause{2};
 constexpr std::chrono::seconds kCatchUpWithin{120};
 constexpr int kSlowBuffer = 4096;
 constexpr Version kNoTarget = -1;
@@ -113,7 +113,7 @@ class Watchers::Watcher {
         streams_.push_back(std::move(stream));
       } else {
         if (status != 0 && status != 503) problems_.push_back(name_ + " was answered " + std::to_string(status));
-        std::this_thread::sleep_for(kRetry);
+        std::this_thread::sleep_for(kRewatchPause);
       }
     }
     finished_ = true;

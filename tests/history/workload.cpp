@@ -10,7 +10,7 @@ namespace sublet::history {
 namespace {
 
 constexpr int kList = 5;  // behind the verbs
-constexpr std::chrono::milliseconds kRetry{2};
+constexpr std::chrono::milliseconds kRetryPause{2};
 
 // Percent, by verb and LIST.
 constexpr std::array<unsigned, 6> kMixed = {32, 18, 20, 12, 13, 5}, kWrites = {0, 18, 60, 19, 3, 0},
@@ -134,7 +134,7 @@ class Workload::Client {
       answer = peer_.call(request);
       timed.answered = now();
       if (answer.end != HttpAnswer::End::not_sent) return answer;
-      std::this_thread::sleep_for(kRetry);  // it has just died
+      std::this_thread::sleep_for(kRetryPause);  // it has just died
     }
     return {};
   }

@@ -14,8 +14,6 @@ Document document_of(const store::ObjectPtr& object) {
   return object ? Document::parse_json(object->json()).value_or(Document()) : Document();
 }
 
-constexpr const char* kKinds[] = {"pods", "configmaps", "secrets", "services", "persistentvolumeclaims"};
-
 std::string kind_of(const std::string& key) { return key.substr(0, key.find('/')); }
 
 struct Owner {
@@ -34,11 +32,6 @@ bool is_token(const Value& host_object) {
 }
 
 bool ending(const Value& object) { return object["metadata"].has("deletionTimestamp"); }
-
-bool terminal(const Value& pod) {
-  const std::string_view phase = pod["status"]["phase"].text();
-  return phase == "Succeeded" || phase == "Failed";
-}
 
 std::string named(std::string_view kind, const Value& object) {
   return std::string(kind) + " " + object["metadata"]["namespace"].string() + "/" + object["metadata"]["name"].string();
@@ -146,7 +139,7 @@ void Checks::on_tenant(const store::Event& event) {
       syncer::host_name(now["metadata"]["name"].text(), now["metadata"]["namespace"].text(), kVirtualCluster));
   const bool its_own = is_ours(host_pod.root()) && owner_of(host_pod.root()).uid == uid;
   const bool gone = event.type == store::Event::Type::deleted;
-  if (gone && its_own && !terminal(host_pod.root()) && !host_pod["spec"]["nodeName"].text().empty())
+  if (gone && its_own && !has_ended(host_pod.root()) && !host_pod["spec"]["nodeName"].text().empty())
     fail("a tenant pod went while its host pod still ran: " + what);
   if (!ending(before.root()) && (gone || ending(now.root()))) {
     if (host_pods_of_[uid] == 0) fail("a tenant pod was ended that never had a host pod: " + what);
@@ -169,7 +162,7 @@ void Checks::foreign_untouched(const std::vector<Foreign>& foreign) {
 std::set<std::string> Checks::used(const char* kind) const {
   std::set<std::string> keys;
   tenant_.each("pods/", [&](const store::Object&, const Document& pod) {
-    if (terminal(pod.root())) return;
+    if (has_ended(pod.root())) return;
     const std::string space = pod["metadata"]["namespace"].string() + "/";
     const bool maps = std::string_view(kind) == "configmaps";
     for (const Value container : pod["spec"]["containers"])
@@ -192,15 +185,15 @@ void Checks::pod_at_rest(const Document& pod) {
       syncer::host_name(pod["metadata"]["name"].text(), pod["metadata"]["namespace"].text(), kVirtualCluster));
   if (!is_ours(host_pod.root()) || owner_of(host_pod.root()).uid != pod["metadata"]["uid"].text()) {
     // One that is over may have been deleted there: it does not run again.
-    if (!terminal(pod.root())) fail("at rest the host has no pod of " + what);
+    if (!has_ended(pod.root())) fail("at rest the host has no pod of " + what);
     return;
   }
   if (ending(host_pod.root())) fail("at rest the host pod is still ending: " + what);
   if (!host_pod["spec"]["containers"].at(0)["image"].equals(pod["spec"]["containers"].at(0)["image"]) &&
-      !terminal(pod.root()))
+      !has_ended(pod.root()))
     fail("at rest the image differs: " + what);
   if (host_pod["metadata"]["labels"]["t.sublet.dev/version"].text() != pod["metadata"]["labels"]["version"].text() &&
-      !terminal(pod.root()))
+      !has_ended(pod.root()))
     fail("at rest the labels differ: " + what);
   if (!host_pod["spec"]["nodeName"].equals(pod["spec"]["nodeName"])) fail("at rest the node differs: " + what);
   for (const char* field : {"phase", "podIP"})
@@ -210,7 +203,7 @@ void Checks::pod_at_rest(const Document& pod) {
   const Value theirs = host_pod["status"]["containerStatuses"].at(0), ours = pod["status"]["containerStatuses"].at(0);
   for (const char* field : {"restartCount", "ready", "state"})
     if (!theirs[field].equals(ours[field])) fail("at rest the containers' " + std::string(field) + " differs: " + what);
-  if (!terminal(pod.root())) references_resolve(host_pod);
+  if (!has_ended(pod.root())) references_resolve(host_pod);
 }
 
 void Checks::references_resolve(const Document& host_pod) {
@@ -299,7 +292,7 @@ void Checks::events_at_rest() {
 
 std::set<std::string> Checks::wanted_on_host() const {
   std::set<std::string> uids;
-  for (const char* kind : kKinds)
+  for (const char* kind : kCrossingKinds)
     tenant_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {
       uids.insert(object["metadata"]["uid"].string());
     });
@@ -309,7 +302,7 @@ std::set<std::string> Checks::wanted_on_host() const {
 void Checks::nothing_else_on_host() {
   const std::set<std::string> wanted = wanted_on_host();
   const std::set<std::string> maps = used("configmaps"), secrets = used("secrets");
-  for (const char* kind : kKinds)
+  for (const char* kind : kCrossingKinds)
     host_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {
       if (!is_ours(object.root()) || is_token(object.root())) return;
       const Owner owner = owner_of(object.root());
@@ -356,11 +349,11 @@ std::string Checks::end() const {
             object["spec"]["containers"].at(0)["image"].string() + " " + object["spec"]["nodeName"].string() + " " +
             object["spec"]["ports"].at(0)["port"].to_json() + " " + object["status"]["phase"].string() + "\n";
   };
-  for (const char* kind : kKinds) {
+  for (const char* kind : kCrossingKinds) {
     tenant_.each(std::string(kind) + "/",
                  [&](const store::Object&, const Document& object) { note("tenant", kind, object); });
     host_.each(std::string(kind) + "/", [&](const store::Object&, const Document& object) {
-      if (is_ours(object.root()) && !is_token(object.root()) && !terminal(object.root())) note("host", kind, object);
+      if (is_ours(object.root()) && !is_token(object.root()) && !has_ended(object.root())) note("host", kind, object);
     });
   }
   return text;

@@ -16,17 +16,17 @@ std::size_t spread(std::string_view text) {
   return sum;
 }
 
-bool terminal(const Value& pod) {
-  const std::string_view phase = pod["status"]["phase"].text();
-  return phase == "Succeeded" || phase == "Failed";
-}
-
 }  // namespace
 
 kube::Resource resource_of(const std::string& kind) { return {"", "v1", kind}; }
 
 bool is_ours(const Value& host_object) {
   return host_object["metadata"]["labels"][syncer::kLabelTenantUid].text() == kVirtualClusterUid;
+}
+
+bool has_ended(const Value& pod) {
+  const std::string_view phase = pod["status"]["phase"].text();
+  return phase == "Succeeded" || phase == "Failed";
 }
 
 std::string host_name_of(const Actor& actor) {
@@ -125,7 +125,7 @@ bool World::waits_for_claim(const Actor& actor) const {
 
 bool World::insist(const Actor& actor, int version) {
   const Document now = tenant_.get(actor.kind, actor.namespace_name, actor.name);
-  if (waits_for_claim(actor) && !terminal(now.root()))
+  if (waits_for_claim(actor) && !has_ended(now.root()))
     return now.root().is_object() && !now["metadata"].has("deletionTimestamp") && remove(actor, false);
   if (!now.root().is_object()) {
     if (version == 0) return false;
@@ -134,7 +134,7 @@ bool World::insist(const Actor& actor, int version) {
   }
   if (now["metadata"].has("deletionTimestamp")) return false;  // it is on its way
   const std::string_view phase = now["status"]["phase"].text();
-  const bool failed = phase == "Lost" || (terminal(now.root()) && (!actor.ends || phase == "Failed"));
+  const bool failed = phase == "Lost" || (has_ended(now.root()) && (!actor.ends || phase == "Failed"));
   if (version == 0 || failed) return remove(actor, false);
   if (now["metadata"]["labels"]["version"].text() == "v" + std::to_string(version)) return false;
   put(actor, version);
@@ -222,7 +222,7 @@ bool World::let_claim_go(Side& side, const Document& claim) {
     const bool has_node = !pod["spec"]["nodeName"].text().empty() ||
                           (&side == &tenant_ && !host_pod_of(pod)["spec"]["nodeName"].text().empty());
     for (const Value volume : pod["spec"]["volumes"])
-      used = used || (!terminal(pod.root()) && has_node &&
+      used = used || (!has_ended(pod.root()) && has_node &&
                       volume["persistentVolumeClaim"]["claimName"].equals(metadata["name"]));
   });
   if (used) return false;
@@ -284,7 +284,7 @@ bool World::next_of_pod(const Document& host_pod, bool calm) {
                                 {.grace_period_seconds = 0, .uid = metadata["uid"].string()});
     return true;
   }
-  if (terminal(host_pod.root())) return false;
+  if (has_ended(host_pod.root())) return false;
   if (host_pod["spec"]["nodeName"].text().empty()) {
     if (!has_its_claims(host_pod)) return false;
     const auto bound = host_.client().create(
@@ -325,9 +325,7 @@ bool World::host_finishes() {
 
 namespace {
 
-constexpr const char* kKinds[] = {"pods", "configmaps", "secrets", "services", "persistentvolumeclaims"};
-
-std::size_t kinds_of(const Script& script) { return std::size(kKinds) - (script.claims_and_events ? 0 : 1); }
+std::size_t kinds_of(const Script& script) { return std::size(kCrossingKinds) - (script.claims_and_events ? 0 : 1); }
 
 }  // namespace
 
@@ -348,7 +346,7 @@ void World::take_name() {
 }
 
 void World::edit() {
-  const std::string kind = kKinds[dice_.below(kinds_of(script_))];
+  const std::string kind = kCrossingKinds[dice_.below(kinds_of(script_))];
   const std::vector<Document> all = ours(kind + "/");
   if (all.empty()) return;
   const std::string name = dice_.of(all)["metadata"]["name"].string(), number = std::to_string(++edits_);
@@ -363,7 +361,7 @@ void World::edit() {
 }
 
 void World::remove_ours() {
-  const std::string kind = kKinds[dice_.below(kinds_of(script_))];
+  const std::string kind = kCrossingKinds[dice_.below(kinds_of(script_))];
   const std::vector<Document> all = ours(kind + "/");
   if (all.empty()) return;
   kube::DeleteOptions options;

@@ -19,6 +19,10 @@ inline constexpr const char* kVirtualClusterUid = "vc-uid";
 inline constexpr const char* kHostNamespace = "team";
 
 kube::Resource resource_of(const std::string& kind);
+/// Kinds that cross, which the others on the host disturb and the checks look at.
+inline constexpr const char* kCrossingKinds[] = {"pods", "configmaps", "secrets", "services", "persistentvolumeclaims"};
+/// Returns true for a pod that has succeeded or failed.
+bool has_ended(const schema::Value& pod);
 /// Whether a host object carries this virtual cluster's mark.
 bool is_ours(const schema::Value& host_object);
 std::string host_name_of(const Actor& actor);

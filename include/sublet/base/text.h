@@ -28,6 +28,9 @@ bool equal_ignoring_case(std::string_view a, std::string_view b);
 /// Returns the parts between the separators. An empty text has one empty part, as in Go's strings.Split.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// Returns the parts between spaces, without empty ones.
+std::vector<std::string_view> split_words(std::string_view text);
+
 /// Returns the texts of `parts` with `separator` between them. `parts` is any range of what converts to
 /// std::string_view.
 template <class Parts>

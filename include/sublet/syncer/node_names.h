@@ -21,6 +21,8 @@
 
 namespace sublet::syncer {
 
+inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
+
 struct HostNode {
   std::string name;
   std::string hostname_label{};          // kubernetes.io/hostname; "": as its name
