@@ -11,9 +11,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kCsiNodes{"storage.k8s.io", "v1", "csinodes"};
 const kube::Resource kResourceSlices{"resource.k8s.io", "v1", "resourceslices"};
-const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
 
 class NodeNamesSync : public TwoServers {
  protected:
