@@ -31,8 +31,8 @@ ServerOptions with(std::shared_ptr<const schema::Registry> kinds) {
   return options;
 }
 
-struct World : Rig {
-  World() : Rig({}, with(custom_kinds())) {}
+struct CustomKindsRig : Rig {
+  CustomKindsRig() : Rig({}, with(custom_kinds())) {}
   Reply make(const std::string& name, const std::string& title = "t", const std::string& labels = "{}") {
     return post(kWidgets, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":")" + name +
                               R"(","labels":)" + labels + R"(},"spec":{"title":")" + title + R"("}})");
@@ -46,7 +46,7 @@ std::vector<std::string> names_of(const Reply& list) {
 }
 
 TEST(CustomKinds, CreateDefaultsValidatesAndDropsStatus) {
-  World world;
+  CustomKindsRig world;
   const auto made = world.post(
       kWidgets, R"({"metadata":{"name":"a"},"spec":{"title":"x","tags":[],"nope":1},"status":{"phase":"Ready"}})");
   EXPECT_EQ(made.code, 201) << made.body;
@@ -71,7 +71,7 @@ TEST(CustomKinds, CreateDefaultsValidatesAndDropsStatus) {
 }
 
 TEST(CustomKinds, EveryServedVersionReadsAndWritesTheSameObjects) {
-  World world;
+  CustomKindsRig world;
   world.make("a", "one");
   const auto beta = world.get(kBetaWidgets + "/a");
   EXPECT_EQ(beta.code, 200);
@@ -86,7 +86,7 @@ TEST(CustomKinds, EveryServedVersionReadsAndWritesTheSameObjects) {
 }
 
 TEST(CustomKinds, ListPagesAndSelects) {
-  World world;
+  CustomKindsRig world;
   for (const char* name : {"a", "b", "c", "d", "e"}) world.make(name, "t", *name < 'c' ? R"({"half":"first"})" : "{}");
   auto page = world.get(kWidgets + "?limit=2");
   std::vector<std::string> names;
@@ -104,7 +104,7 @@ TEST(CustomKinds, ListPagesAndSelects) {
 }
 
 TEST(CustomKinds, UpdatesCountGenerationsAndStatusIsItsOwnEndpoint) {
-  World world;
+  CustomKindsRig world;
   const auto made = world.make("a", "one");
   auto body = [&](const std::string& version, const std::string& rest) {
     return R"({"metadata":{"name":"a","resourceVersion":")" + version + R"("},)" + rest + "}";
@@ -126,7 +126,7 @@ TEST(CustomKinds, UpdatesCountGenerationsAndStatusIsItsOwnEndpoint) {
 }
 
 TEST(CustomKinds, PatchesAreJsonOrMergeNeverStrategic) {
-  World world;
+  CustomKindsRig world;
   world.make("a", "one");
   EXPECT_EQ(world.patch(kWidgets + "/a", "merge-patch", R"({"spec":{"title":"two","tags":["x"]}})").text("spec.title"),
             "two");
@@ -146,7 +146,7 @@ TEST(CustomKinds, PatchesAreJsonOrMergeNeverStrategic) {
 }
 
 TEST(CustomKinds, DeleteAndDeleteCollection) {
-  World world;
+  CustomKindsRig world;
   for (const char* name : {"a", "b", "c"}) world.make(name);
   const auto gone = world.remove(kWidgets + "/a");
   EXPECT_EQ(gone.code, 200);
@@ -159,7 +159,7 @@ TEST(CustomKinds, DeleteAndDeleteCollection) {
 }
 
 TEST(CustomKinds, ClusterScopedKindsHaveNoNamespace) {
-  World world;
+  CustomKindsRig world;
   const auto made = world.post(kSites, R"({"metadata":{"name":"x"},"spec":{"b":1,"a":[[1],[2]]}})");
   EXPECT_EQ(made.code, 201) << made.body;
   EXPECT_EQ(made["spec"].to_json(), R"({"b":1,"a":[[1],[2]]})");
@@ -169,7 +169,7 @@ TEST(CustomKinds, ClusterScopedKindsHaveNoNamespace) {
 }
 
 TEST(CustomKinds, WatchesTellEventsAndBookmarks) {
-  World world;
+  CustomKindsRig world;
   world.make("a");
   auto watch = world.watch(
       kWidgets + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
@@ -188,7 +188,7 @@ TEST(CustomKinds, WatchesTellEventsAndBookmarks) {
 }
 
 TEST(CustomKinds, TablesShowTheirOwnColumnsOrNameAndAge) {
-  World world;
+  CustomKindsRig world;
   world.make("a", "hello");
   world.post(kSites, R"({"metadata":{"name":"x"}})");
   const auto widgets = world.get(kWidgets, {{"Accept", std::string(kTableType)}});
@@ -202,7 +202,7 @@ TEST(CustomKinds, TablesShowTheirOwnColumnsOrNameAndAge) {
 }
 
 TEST(CustomKinds, MetadataAloneIsServedInProtobufToo) {
-  World world;
+  CustomKindsRig world;
   world.make("a");
   const auto json =
       world.get(kWidgets, {{"Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}});
@@ -217,7 +217,7 @@ TEST(CustomKinds, MetadataAloneIsServedInProtobufToo) {
 }
 
 TEST(CustomKinds, TheObjectsHaveNoProtobuf) {
-  World world;
+  CustomKindsRig world;
   world.make("a");
   EXPECT_EQ(world.get(kWidgets + "/a", {{"Accept", std::string(kProtobufType)}}).code, 406);
   EXPECT_EQ(world.get(kWidgets, {{"Accept", std::string(kProtobufType)}}).code, 406);
@@ -238,7 +238,7 @@ Value entry_named(Value list, std::string_view key, std::string_view name) {
 }
 
 TEST(CustomKinds, DiscoveryListsThem) {
-  World world;
+  CustomKindsRig world;
   const auto groups = world.get("/apis");
   const auto group = entry_named(groups["groups"], "name", "example.com");
   ASSERT_TRUE(group);
@@ -259,7 +259,7 @@ TEST(CustomKinds, DiscoveryListsThem) {
 }
 
 TEST(CustomKinds, OpenApiDescribesThem) {
-  World world;
+  CustomKindsRig world;
   const auto index = world.get("/openapi/v3");
   const auto url = index["paths"]["apis/example.com/v1"]["serverRelativeURL"].string();
   const auto v3 = world.get(url);

@@ -13,7 +13,7 @@ using schema::Scalar;
 using schema::Shape;
 using schema::Value;
 
-constexpr std::string_view kGroup = "example.com";
+constexpr std::string_view kExampleGroup = "example.com";
 
 /// A rule with state, as a CRD's compiled validation will be.
 struct WidgetStrategy : Strategy {
@@ -58,7 +58,7 @@ void add_widgets(schema::TableBuilder& builder) {
     const auto widget = builder.add_object(prefix, {{.name = "spec", .scalar = Scalar::message, .type = spec},
                                                     {.name = "status", .scalar = Scalar::message, .type = status}});
     builder.add_resource(
-        {.group = std::string(kGroup),
+        {.group = std::string(kExampleGroup),
          .version = version,
          .resource = "widgets",
          .kind = "Widget",
@@ -68,13 +68,13 @@ void add_widgets(schema::TableBuilder& builder) {
          .storage_version = "v1",
          .short_names = {"wg"},
          .categories = {"all"},
-         .subresources = {{"status", std::string(kGroup), version, "Widget", {"get", "patch", "update"}}}});
+         .subresources = {{"status", std::string(kExampleGroup), version, "Widget", {"get", "patch", "update"}}}});
   }
 }
 
 void add_sites(schema::TableBuilder& builder) {
   const auto site = builder.add_object("com.example.v1.Site", {{.name = "spec", .scalar = Scalar::json}});
-  builder.add_resource({.group = std::string(kGroup),
+  builder.add_resource({.group = std::string(kExampleGroup),
                         .version = "v1",
                         .resource = "sites",
                         .kind = "Site",
@@ -97,8 +97,9 @@ std::shared_ptr<const schema::Table> table_of(void (*add)(schema::TableBuilder& 
 
 std::shared_ptr<const schema::Registry> custom_kinds(const std::string& forbidden_title, const std::string& column) {
   schema::KindSet widgets(table_of(add_widgets)), sites(table_of(add_sites));
-  widgets.put<Strategy>(std::string(kGroup), "", "widgets", std::make_shared<const WidgetStrategy>(forbidden_title));
-  widgets.put<Printer>(std::string(kGroup), "", "widgets", std::make_shared<const WidgetPrinter>(column));
+  widgets.put<Strategy>(std::string(kExampleGroup), "", "widgets",
+                        std::make_shared<const WidgetStrategy>(forbidden_title));
+  widgets.put<Printer>(std::string(kExampleGroup), "", "widgets", std::make_shared<const WidgetPrinter>(column));
   auto made = schema::Registry::with({std::move(widgets), std::move(sites)});
   EXPECT_TRUE(made) << made.error().message;
   return *made;

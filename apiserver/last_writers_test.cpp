@@ -7,7 +7,7 @@
 namespace sublet::apiserver {
 namespace {
 
-std::string user_of(const LastWriters& writers, const std::string& key, store::Revision revision) {
+std::string last_writer(const LastWriters& writers, const std::string& key, store::Revision revision) {
   const auto writer = writers.writer_of(key, revision);
   return writer ? writer->user + " " + writer->request_id : "";
 }
@@ -17,24 +17,24 @@ TEST(LastWriters, TellsTheLastOneUpToTheVersionThatWasCarried) {
   writers.wrote("pods/a/x", 5, "jane", "r1");
   writers.wrote("pods/a/y", 6, "eve", "r2");
   writers.wrote("pods/a/x", 8, "joe", "r3");
-  EXPECT_EQ(user_of(writers, "pods/a/x", 5), "jane r1");
-  EXPECT_EQ(user_of(writers, "pods/a/x", 7), "jane r1");  // what the syncer itself wrote in between
-  EXPECT_EQ(user_of(writers, "pods/a/x", 8), "joe r3");
-  EXPECT_EQ(user_of(writers, "pods/a/x", 0), "joe r3");
-  EXPECT_EQ(user_of(writers, "pods/a/x", 4), "");
-  EXPECT_EQ(user_of(writers, "pods/a/z", 0), "");
+  EXPECT_EQ(last_writer(writers, "pods/a/x", 5), "jane r1");
+  EXPECT_EQ(last_writer(writers, "pods/a/x", 7), "jane r1");  // what the syncer itself wrote in between
+  EXPECT_EQ(last_writer(writers, "pods/a/x", 8), "joe r3");
+  EXPECT_EQ(last_writer(writers, "pods/a/x", 0), "joe r3");
+  EXPECT_EQ(last_writer(writers, "pods/a/x", 4), "");
+  EXPECT_EQ(last_writer(writers, "pods/a/z", 0), "");
 }
 
 TEST(LastWriters, ForgetsTheOldestAndKeepsNoMoreThanItSays) {
   LastWriters writers;
   const auto key = [](std::size_t i) { return "pods/a/p" + std::to_string(i); };
   for (std::size_t i = 0; i < LastWriters::kWritesMax + 10; ++i) writers.wrote(key(i), i + 1, "u", "r");
-  EXPECT_EQ(user_of(writers, key(9), 0), "");
-  EXPECT_EQ(user_of(writers, key(10), 0), "u r");
+  EXPECT_EQ(last_writer(writers, key(9), 0), "");
+  EXPECT_EQ(last_writer(writers, key(10), 0), "u r");
   for (std::size_t i = 0; i < LastWriters::kWritesMax; ++i) writers.wrote("pods/a/busy", 20'000 + i, "v", "s");
-  EXPECT_EQ(user_of(writers, key(LastWriters::kWritesMax + 9), 0), "");
-  EXPECT_EQ(user_of(writers, "pods/a/busy", 0), "v s");
-  EXPECT_EQ(user_of(writers, "pods/a/busy", 20'000), "");  // of one object so many and no more
+  EXPECT_EQ(last_writer(writers, key(LastWriters::kWritesMax + 9), 0), "");
+  EXPECT_EQ(last_writer(writers, "pods/a/busy", 0), "v s");
+  EXPECT_EQ(last_writer(writers, "pods/a/busy", 20'000), "");  // of one object so many and no more
 }
 
 /// A server that a syncer asks.

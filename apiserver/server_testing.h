@@ -104,5 +104,7 @@ class Rig {
 };
 
 inline const std::string kConfigMaps = "/api/v1/namespaces/test/configmaps";
+inline const std::string kDefaultPods = "/api/v1/namespaces/default/pods";
+inline const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 }  // namespace sublet::apiserver

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cluster/folder_testing.h"
+#include "cluster/host_testing.h"
 #include "cluster/sweep.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/base/files.h"
@@ -21,20 +22,7 @@ using std::chrono::seconds;
 using testing::Contains;
 using testing::HasSubstr;
 
-const kube::Resource kPods{"", "v1", "pods"}, kSecrets{"", "v1", "secrets"}, kConfigMaps{"", "v1", "configmaps"},
-    kServices{"", "v1", "services"}, kNodes{"", "v1", "nodes"};
-
-net::PeerIdentity in_process() {
-  net::PeerIdentity identity;
-  identity.kind = net::PeerIdentity::Kind::in_process;
-  identity.common_name = "test";
-  return identity;
-}
-
-struct Told final : Progress {
-  std::vector<std::string> warnings;
-  void warn(const std::string& text) override { warnings.push_back(text); }
-};
+const kube::Resource kNodes{"", "v1", "nodes"};
 
 class IdentityTest : public testing::Test {
  protected:
@@ -44,7 +32,7 @@ class IdentityTest : public testing::Test {
     options.service_account_key_pem = net::make_key().value();
     server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options), Clock::system());
     EXPECT_TRUE(server_->start());
-    host_ = std::make_unique<Host>(Host{{}, "test", false, client(in_process())});
+    host_ = std::make_unique<Host>(Host{{}, "test", false, client(host_admin())});
     cluster_.name = "rag";
     cluster_.uid = "11111111-2222-4333-8444-555555555555";
     cluster_.host_namespace = "team";
@@ -60,7 +48,7 @@ class IdentityTest : public testing::Test {
   kube::Client client(net::PeerIdentity peer, const std::string& token = "") const {
     return kube::Client(net::make_in_process_transport(server_->handler(), std::move(peer)), {.bearer_token = token});
   }
-  Outcome prepare() { return prepare_host(*host_, cluster_, std::chrono::steady_clock::now() + seconds(5), told_); }
+  Outcome prepare() { return prepare_host(*host_, cluster_, std::chrono::steady_clock::now() + seconds(5), progress_); }
   // The syncer, by a token that it has got.
   kube::Client syncer() const {
     EXPECT_TRUE(make_private_folder(cluster_.syncer_folder()));
@@ -90,7 +78,7 @@ class IdentityTest : public testing::Test {
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<Host> host_;
   VirtualCluster cluster_;
-  Told told_;
+  RecordedProgress progress_;
 };
 
 TEST_F(IdentityTest, TheRightsAreThoseOfTheTableOfSyncedKinds) {
@@ -133,7 +121,7 @@ TEST_F(IdentityTest, TheSyncerMayDoItsWorkAndNothingElse) {
 
 TEST_F(IdentityTest, ThePolicyHoldsItToItsOwnObjects) {
   ASSERT_TRUE(prepare());
-  EXPECT_TRUE(told_.warnings.empty()) << told_.warnings[0];
+  EXPECT_TRUE(progress_.warnings.empty()) << progress_.warnings[0];
   const kube::Client syncer = this->syncer();
   ASSERT_EQ(
       made(host_->client, kConfigMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"platform"}})"), "");
@@ -332,7 +320,7 @@ TEST_F(IdentityTest, WhatItMadeIsKeptInOrderAndGoesAndAForeignOneStays) {
   ASSERT_TRUE(prepare());
   EXPECT_EQ(host_->client.get(roles, "team", "sublet-syncer-rag").value()["metadata"]["resourceVersion"].string(),
             before);
-  ASSERT_TRUE(sweep_host(*host_, cluster_, false, seconds(60), told_));
+  ASSERT_TRUE(sweep_host(*host_, cluster_, false, seconds(60), progress_));
   for (const auto& [resource, in_cluster, policy] : identity_resources())
     EXPECT_TRUE(host_->client.list(resource, in_cluster ? "" : "team", {.label_selector = host_selector(cluster_)})
                     .value()["items"]
@@ -386,14 +374,14 @@ TEST_F(IdentityTest, ANamespaceThatSubletMadeEnforcesTheLoosestStandardOfItsVirt
   standard("restricted");
   ASSERT_TRUE(prepare());
   EXPECT_EQ(enforced("team"), "baseline");
-  EXPECT_TRUE(told_.warnings.empty());
+  EXPECT_TRUE(progress_.warnings.empty());
   cluster_.host_namespace = "platform";
   ASSERT_EQ(
       made(host_->client, kNamespaces, R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"platform"}})", ""),
       "");
   ASSERT_TRUE(prepare());
   EXPECT_EQ(enforced("platform"), "");
-  EXPECT_THAT(told_.warnings,
+  EXPECT_THAT(progress_.warnings,
               Contains(HasSubstr("namespace platform is not sublet's and enforces no Pod Security Standard")));
 }
 

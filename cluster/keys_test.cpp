@@ -136,7 +136,7 @@ std::vector<std::string> values_of(const HonouredKey& key) {
   return words;
 }
 
-VirtualCluster cluster_of_rag() {
+VirtualCluster cluster_with_pod_access() {
   VirtualCluster cluster;
   cluster.name = "rag";
   cluster.uid = "vc-uid";
@@ -158,7 +158,7 @@ std::string crossed(const syncer::TranslateContext& context, std::string_view ki
 std::string consequences(const Document& template_document) {
   const auto loaded = patches::Template::load(template_document.to_json(), "t.yaml", syncer::border_facts());
   if (!loaded) return "";
-  VirtualCluster cluster = cluster_of_rag();
+  VirtualCluster cluster = cluster_with_pod_access();
   syncer::TranslateContext context;
   context.virtual_cluster = cluster.name;
   context.virtual_cluster_uid = cluster.uid;

@@ -7,7 +7,7 @@ namespace {
 
 using schema::Value;
 
-VirtualCluster cluster_of_rag() {
+VirtualCluster cluster_without_pod_access() {
   VirtualCluster cluster;
   cluster.name = "rag";
   cluster.uid = "vc-uid";
@@ -17,7 +17,7 @@ VirtualCluster cluster_of_rag() {
 }
 
 TEST(Policies, OnlyTheNetworkPolicyIsThereByDefault) {
-  const auto objects = policy_objects(cluster_of_rag(), {}, "https://host.example:6443");
+  const auto objects = policy_objects(cluster_without_pod_access(), {}, "https://host.example:6443");
   ASSERT_EQ(objects.size(), 3u);
   EXPECT_FALSE(objects[0].object);
   EXPECT_FALSE(objects[1].object);
@@ -41,7 +41,7 @@ TEST(Policies, OnlyTheNetworkPolicyIsThereByDefault) {
 }
 
 TEST(Policies, PodsReachTheirOwnServersWhereTheyLead) {
-  VirtualCluster cluster = cluster_of_rag();
+  VirtualCluster cluster = cluster_without_pod_access();
   cluster.listen = "127.0.0.1:7443";
   cluster.pod_access = {"192.168.1.5", "192.168.1.5", 20053, "10.96.3.4"};
   const auto objects = policy_objects(cluster, {}, "https://host.example:6443");
@@ -51,10 +51,10 @@ TEST(Policies, PodsReachTheirOwnServersWhereTheyLead) {
 }
 
 TEST(Policies, AHostsApiServerWithAPublicAddressIsNotReachedEither) {
-  const auto four = policy_objects(cluster_of_rag(), {}, "https://203.0.113.7:6443");
+  const auto four = policy_objects(cluster_without_pod_access(), {}, "https://203.0.113.7:6443");
   const Value except = four[2].object->root()["spec"]["egress"].at(3)["to"].at(0)["ipBlock"]["except"];
   EXPECT_EQ(except.at(6).text(), "203.0.113.7/32");
-  const auto six = policy_objects(cluster_of_rag(), {}, "https://[2001:db8::1]:6443");
+  const auto six = policy_objects(cluster_without_pod_access(), {}, "https://[2001:db8::1]:6443");
   EXPECT_EQ(six[2].object->root()["spec"]["egress"].at(4)["to"].at(0)["ipBlock"]["except"].at(3).text(),
             "2001:db8::1/128");
 }
@@ -66,7 +66,7 @@ TEST(Policies, QuotaAndLimitsAreWhatTheTemplateSays) {
   policies.network_policy = false;
   policies.quota = {{"requests.nvidia.com/gpu", "4"}};
   policies.limit_max = {{"cpu", "2"}};
-  const auto objects = policy_objects(cluster_of_rag(), config, "");
+  const auto objects = policy_objects(cluster_without_pod_access(), config, "");
   EXPECT_EQ(objects[0].object->root()["spec"].to_json(), R"({"hard":{"requests.nvidia.com/gpu":"4"}})");
   EXPECT_EQ(
       objects[1].object->root()["spec"].to_json(),
@@ -77,7 +77,7 @@ TEST(Policies, QuotaAndLimitsAreWhatTheTemplateSays) {
 // The egress rules to networks, as "cidr except except".
 std::vector<std::string> worlds(const patches::SyncConfig& config, const std::string& host_server = "") {
   std::vector<std::string> out;
-  const auto objects = policy_objects(cluster_of_rag(), config, host_server);
+  const auto objects = policy_objects(cluster_without_pod_access(), config, host_server);
   for (const Value rule : objects[2].object->root()["spec"]["egress"]) {
     const Value block = rule["to"].at(0)["ipBlock"];
     if (rule.has("ports") || !block) continue;
@@ -118,7 +118,7 @@ TEST(Policies, RulesOfTheTemplateStandBesideOurs) {
   config.policies.workload_ingress = R"([{"ports":[{"port":80}]}])";
   config.policies.network_metadata = {R"({"tier":"tenants","sublet.dev/managed-by":"other"})", R"({"note":"b"})"};
   config.control_plane.annotations = R"({"owner":"platform","note":"a"})";
-  const auto objects = policy_objects(cluster_of_rag(), config, "");
+  const auto objects = policy_objects(cluster_without_pod_access(), config, "");
   const Value policy = objects[2].object->root();
   const Value egress = policy["spec"]["egress"];
   EXPECT_EQ(egress.at(egress.size() - 1).to_json(), R"({"ports":[{"port":5432}]})");

@@ -8,6 +8,7 @@
 
 #include "cluster/api_access.h"
 #include "cluster/folder_testing.h"
+#include "cluster/host_testing.h"
 #include "cluster/pod_access.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/base/mutex.h"
@@ -21,22 +22,8 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-const kube::Resource kPods{"", "v1", "pods"}, kSecrets{"", "v1", "secrets"}, kConfigMaps{"", "v1", "configmaps"},
-    kServices{"", "v1", "services"}, kSlices{"discovery.k8s.io", "v1", "endpointslices"};
+const kube::Resource kSlices{"discovery.k8s.io", "v1", "endpointslices"};
 constexpr const char* kUid = "11111111-2222-4333-8444-555555555555";
-
-net::PeerIdentity admin() {
-  net::PeerIdentity identity;
-  identity.kind = net::PeerIdentity::Kind::in_process;
-  identity.common_name = "test";
-  return identity;
-}
-
-struct Told final : Progress {
-  std::vector<std::string> updates, warnings;
-  void warn(const std::string& text) override { warnings.push_back(text); }
-  void update(const std::string& how_far) override { updates.push_back(how_far); }
-};
 
 class SweepTest : public testing::Test {
  protected:
@@ -49,7 +36,7 @@ class SweepTest : public testing::Test {
     options.service_account_key_pem = net::make_key().value();
     server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options), Clock::system());
     EXPECT_TRUE(server_->start());
-    own_ = std::make_unique<kube::Client>(net::make_in_process_transport(server_->handler(), admin()));
+    own_ = std::make_unique<kube::Client>(net::make_in_process_transport(server_->handler(), host_admin()));
     host_ = std::make_unique<Host>(Host{{},
                                         "test",
                                         false,
@@ -58,7 +45,7 @@ class SweepTest : public testing::Test {
                                               if (!met(request, *sink))
                                                 server_->handler()(std::move(request), std::move(sink));
                                             },
-                                            admin()))});
+                                            host_admin()))});
     create(kNamespaces, R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})");
     cluster_.name = "rag";
     cluster_.uid = kUid;
@@ -105,7 +92,7 @@ class SweepTest : public testing::Test {
     for (const auto item : list.value()["items"]) out.push_back(item["metadata"]["name"].string());
     return out;
   }
-  Outcome sweep(seconds patience = seconds(60)) { return sweep_host(*host_, cluster_, false, patience, told_); }
+  Outcome sweep(seconds patience = seconds(60)) { return sweep_host(*host_, cluster_, false, patience, progress_); }
 
   net::LoopThread loop_;
   std::unique_ptr<store::Store> store_;
@@ -113,7 +100,7 @@ class SweepTest : public testing::Test {
   std::unique_ptr<kube::Client> own_;  // past the interference
   std::unique_ptr<Host> host_;
   VirtualCluster cluster_;
-  Told told_;
+  RecordedProgress progress_;
   std::vector<std::string> seen_deletes() {
     const MutexLock lock(mutex_);
     return deletes_;
@@ -221,8 +208,8 @@ TEST_F(SweepTest, TakesWhatCarriesTheLabelAndNothingElse) {
   EXPECT_THAT(names(kServices), testing::IsEmpty());
   EXPECT_THAT(names(kSecrets), testing::UnorderedElementsAre("neighbours", "peoples"));
   EXPECT_THAT(names(kServiceAccounts), testing::ElementsAre("neighbours"));
-  EXPECT_THAT(told_.updates, testing::Contains(HasSubstr("3 pods left")));
-  EXPECT_THAT(told_.updates,
+  EXPECT_THAT(progress_.updates, testing::Contains(HasSubstr("3 pods left")));
+  EXPECT_THAT(progress_.updates,
               testing::Contains(HasSubstr("3 configmaps, 3 secrets, 1 serviceaccounts, 1 services left")));
   const auto deletes = seen_deletes();
   ASSERT_EQ(deletes.size(), 11u);
@@ -313,16 +300,17 @@ TEST_F(SweepTest, ANamespaceWithAnythingElseInItStays) {
          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data"},"spec":{"accessModes":)"
          R"(["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})",
          "made");
-  ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), told_));
-  EXPECT_THAT(told_.warnings, testing::ElementsAre("host namespace made stays, since it holds deployments.apps web, "
-                                                   "persistentvolumeclaims data"));
+  ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), progress_));
+  EXPECT_THAT(progress_.warnings,
+              testing::ElementsAre("host namespace made stays, since it holds deployments.apps web, "
+                                   "persistentvolumeclaims data"));
   EXPECT_TRUE(seen_deletes().empty());
   EXPECT_TRUE(own_->remove({"apps", "v1", "deployments"}, "made", "web"));
   const kube::Resource claims{"", "v1", "persistentvolumeclaims"};
   EXPECT_TRUE(own_->remove(claims, "made", "data"));
   // No controller is there to say that nobody uses it.
   EXPECT_TRUE(own_->patch(claims, "made", "data", kube::PatchType::merge, R"({"metadata":{"finalizers":null}})"));
-  ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), told_));
+  ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), progress_));
   ASSERT_EQ(seen_deletes().size(), 1u);
   EXPECT_THAT(seen_deletes()[0], HasSubstr("/namespaces/made"));
 }
@@ -337,8 +325,8 @@ TEST_F(SweepTest, AKindThatCannotBeLookedAtKeepsTheNamespace) {
     sink.respond(403, {}, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"not yours"})");
     return true;
   };
-  ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), told_));
-  EXPECT_THAT(told_.warnings,
+  ASSERT_TRUE(sweep_host(*host_, cluster_, true, seconds(60), progress_));
+  EXPECT_THAT(progress_.warnings,
               testing::ElementsAre(HasSubstr("perhaps leases.coordination.k8s.io (not yours), which could not be")));
   EXPECT_TRUE(seen_deletes().empty());
 }
@@ -356,7 +344,7 @@ class OwnerTest : public SweepTest {
     other_.folder = "/state/two";
   }
   Outcome prepare(VirtualCluster cluster) {
-    return prepare_host(*host_, cluster, std::chrono::steady_clock::now() + seconds(5), told_);
+    return prepare_host(*host_, cluster, std::chrono::steady_clock::now() + seconds(5), progress_);
   }
   VirtualCluster other_;
 };
@@ -372,7 +360,7 @@ TEST_F(OwnerTest, TheSecondOfANameIsRefusedAndToldWhoIsThere) {
                            "delete configmap sublet-owner-rag"})
     EXPECT_THAT(refused.error().message, HasSubstr(part));
   // What the refused one takes back is not the first one's.
-  ASSERT_TRUE(sweep_host(*host_, other_, true, seconds(60), told_));
+  ASSERT_TRUE(sweep_host(*host_, other_, true, seconds(60), progress_));
   EXPECT_THAT(names(kConfigMaps), testing::ElementsAre("sublet-owner-rag"));
   EXPECT_THAT(names(kServiceAccounts), testing::ElementsAre("sublet-syncer-rag", "sublet-workload-rag"));
   ASSERT_TRUE(sweep());

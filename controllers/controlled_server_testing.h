@@ -12,17 +12,17 @@
 #include <vector>
 
 #include "controllers/manual_executor_testing.h"
+#include "controllers/resources_testing.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/store/sqlite_log.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
 
 class ControlledServer : public testing::Test {
  protected:
-  static inline const kube::Resource kPods{"", "v1", "pods"}, kServices{"", "v1", "services"},
-      kEvents{"", "v1", "events"}, kNodes{"", "v1", "nodes"}, kNamespaces{"", "v1", "namespaces"},
-      kJobs{"batch", "v1", "jobs"}, kCronJobs{"batch", "v1", "cronjobs"};
+  static inline const kube::Resource kJobs{"batch", "v1", "jobs"}, kCronJobs{"batch", "v1", "cronjobs"};
 
   explicit ControlledServer(apiserver::ServerOptions server_options = {})
       : server_(*store_, loop_.loop(), std::move(server_options), clock_) {
@@ -37,11 +37,7 @@ class ControlledServer : public testing::Test {
     store_->close();
   }
 
-  static schema::Document parse(std::string_view json) {
-    auto parsed = schema::Document::parse_json(json);
-    EXPECT_TRUE(parsed) << json;
-    return parsed ? std::move(*parsed) : schema::Document();
-  }
+  static schema::Document parse(std::string_view json) { return testing_support::parse_json(json); }
   void settle() { executor_.run_all(); }
   void advance(std::chrono::milliseconds by) {
     clock_.advance(by);

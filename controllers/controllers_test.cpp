@@ -8,10 +8,12 @@
 #include "base/eventually_testing.h"
 #include "controllers/manual_executor_testing.h"
 #include "controllers/namespace_content.h"
+#include "controllers/resources_testing.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/schema/registry.h"
 #include "sublet/schema/table_builder.h"
 #include "sublet/store/sqlite_log.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
 namespace {
@@ -19,13 +21,10 @@ namespace {
 using schema::Document;
 using namespace std::chrono_literals;
 
-const kube::Resource kNamespaces{"", "v1", "namespaces"}, kPods{"", "v1", "pods"}, kConfigMaps{"", "v1", "configmaps"},
-    kAccounts{"", "v1", "serviceaccounts"}, kServices{"", "v1", "services"}, kEndpoints{"", "v1", "endpoints"},
-    kEvents{"", "v1", "events"}, kNodes{"", "v1", "nodes"}, kLeases{"coordination.k8s.io", "v1", "leases"};
-
-Document parse(std::string_view json) { return std::move(*Document::parse_json(json)); }
+const kube::Resource kEndpoints{"", "v1", "endpoints"}, kLeases{"coordination.k8s.io", "v1", "leases"};
 
 using testing_support::eventually;
+using testing_support::parse_json;
 
 /// A server over a store in memory, with its controllers, and a client beside them.
 class ControllersTest : public testing::Test {
@@ -54,7 +53,7 @@ class ControllersTest : public testing::Test {
     controllers_->start();
   }
   void create(const kube::Resource& resource, std::string_view namespace_name, std::string_view json) {
-    auto created = client_->create(resource, namespace_name, parse(json).root());
+    auto created = client_->create(resource, namespace_name, parse_json(json).root());
     ASSERT_TRUE(created) << created.error().message;
   }
   void make_namespace(const std::string& name) { create(kNamespaces, "", R"({"metadata":{"name":")" + name + "\"}}"); }
@@ -252,8 +251,8 @@ TEST_F(QuietControllersTest, NothingRunsAndNothingIsWrittenWhenNothingChanges) {
 }
 
 TEST_F(QuietControllersTest, ChangesOfNobodysConcernWakeNobody) {
-  ASSERT_TRUE(client_.create(kConfigMaps, "default", parse(R"({"metadata":{"name":"c"}})").root()));
-  ASSERT_TRUE(client_.create(kLeases, "default", parse(R"({"metadata":{"name":"l"}})").root()));
+  ASSERT_TRUE(client_.create(kConfigMaps, "default", parse_json(R"({"metadata":{"name":"c"}})").root()));
+  ASSERT_TRUE(client_.create(kLeases, "default", parse_json(R"({"metadata":{"name":"l"}})").root()));
   ASSERT_TRUE(client_.patch(kLeases, "default", "l", kube::PatchType::merge, R"({"spec":{"holderIdentity":"a"}})"));
   ASSERT_TRUE(client_.remove(kConfigMaps, "default", "c"));
   EXPECT_EQ(executor_.tasks() + executor_.timers(), 0u);
@@ -262,7 +261,7 @@ TEST_F(QuietControllersTest, ChangesOfNobodysConcernWakeNobody) {
 TEST_F(QuietControllersTest, EventsAreLookedAtWhenTheFirstIsDueAndThenNoMore) {
   auto record = [&](const std::string& name) {
     const auto text = R"({"metadata":{"name":")" + name + R"("},"involvedObject":{"namespace":"default"}})";
-    ASSERT_TRUE(client_.create(kEvents, "default", parse(text).root()));
+    ASSERT_TRUE(client_.create(kEvents, "default", parse_json(text).root()));
   };
   record("first");
   EXPECT_EQ(executor_.timers(), 1u);

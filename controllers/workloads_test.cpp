@@ -27,9 +27,6 @@ std::string deployment(int replicas, const std::string& more = "", const std::st
          R"(,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":")" +
          image + R"("}]}})" + more + "}}";
 }
-std::string image_patch(const std::string& image) {
-  return R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":")" + image + R"("}]}}}})";
-}
 std::string replica_set(const std::string& name, int replicas) {
   return R"({"metadata":{"name":")" + name + R"("},"spec":{"replicas":)" + std::to_string(replicas) +
          R"(,"selector":{"matchLabels":{"app":"set"}},"template":{"metadata":{"labels":{"app":"set"}},"spec":{"containers":[{"name":"c","image":"good"}]}}}})";

@@ -9,11 +9,18 @@
 #include <vector>
 
 #include "controllers/manual_executor_testing.h"
+#include "controllers/resources_testing.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/store/sqlite_log.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
+
+/// Returns the merge patch that gives a workload's container this image.
+inline std::string image_patch(const std::string& image) {
+  return R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":")" + image + R"("}]}}}})";
+}
 
 class WorkloadsRig {
  public:
@@ -28,11 +35,7 @@ class WorkloadsRig {
     store_->close();
   }
 
-  static schema::Document parse(const std::string& json) {
-    auto parsed = schema::Document::parse_json(json);
-    EXPECT_TRUE(parsed) << json;
-    return parsed ? std::move(*parsed) : schema::Document();
-  }
+  static schema::Document parse(const std::string& json) { return testing_support::parse_json(json); }
   void create(const kube::Resource& resource, const std::string& json, const std::string& namespace_name = "default") {
     auto created = client_.create(resource, namespace_name, parse(json).root());
     ASSERT_TRUE(created) << created.error().message;
@@ -127,12 +130,10 @@ class WorkloadsRig {
     return messages;
   }
 
-  inline static const kube::Resource kPods{"", "v1", "pods"}, kEvents{"", "v1", "events"},
-      kDeployments{"apps", "v1", "deployments"}, kSets{"apps", "v1", "replicasets"},
-      kControllers{"", "v1", "replicationcontrollers"}, kConfigMaps{"", "v1", "configmaps"},
-      kStatefulSets{"apps", "v1", "statefulsets"}, kDaemonSets{"apps", "v1", "daemonsets"},
-      kRevisions{"apps", "v1", "controllerrevisions"}, kClaims{"", "v1", "persistentvolumeclaims"},
-      kNodes{"", "v1", "nodes"};
+  inline static const kube::Resource kDeployments{"apps", "v1", "deployments"}, kSets{"apps", "v1", "replicasets"},
+      kControllers{"", "v1", "replicationcontrollers"}, kStatefulSets{"apps", "v1", "statefulsets"},
+      kDaemonSets{"apps", "v1", "daemonsets"}, kRevisions{"apps", "v1", "controllerrevisions"},
+      kClaims{"", "v1", "persistentvolumeclaims"};
 
   ManualClock clock_;
   ManualExecutor executor_{clock_};

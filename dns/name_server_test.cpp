@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "base/eventually_testing.h"
+#include "dns/bytes_testing.h"
 #include "dns/endpoint.h"
 #include "dns/wire.h"
 #include "sublet/apiserver/server.h"
@@ -22,8 +23,6 @@ constexpr int kPatienceMs = 60'000;
 constexpr int kManyPods = 200;
 const kube::Resource kNamespaces{"", "v1", "namespaces"}, kServices{"", "v1", "services"},
     kSlices{"discovery.k8s.io", "v1", "endpointslices"};
-
-Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
 std::string question(const std::string& name, Type type = Type::a, bool edns = false, std::uint16_t id = 7) {
   Query query;

@@ -4,12 +4,12 @@
 
 #include <cctype>
 
+#include "dns/bytes_testing.h"
+
 namespace sublet::dns {
 namespace {
 
 using testing::ElementsAre;
-
-Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
 std::string unhex(std::string_view hex) {
   std::string bytes;

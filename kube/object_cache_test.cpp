@@ -7,7 +7,7 @@
 namespace sublet::kube {
 namespace {
 
-CachedPtr object(const std::string& name, const std::string& json) {
+CachedPtr cached_object(const std::string& name, const std::string& json) {
   auto made = std::make_shared<CachedObject>();
   made->namespace_name = "default";
   made->name = name;
@@ -25,8 +25,8 @@ TEST(ObjectCache, AsksForAnObjectsKeysOnce) {
     ++asked;
     return std::vector<std::string>{std::string(of.json)};
   });
-  cache.put(object("a", "x"));
-  cache.put(object("a", "y"));
+  cache.put(cached_object("a", "x"));
+  cache.put(cached_object("a", "y"));
   cache.erase("default", "a");
   EXPECT_EQ(asked, 2);
   EXPECT_TRUE(cache.by_index("json", "x").empty());
@@ -37,8 +37,8 @@ TEST(ObjectCache, KeyFunctionMayReadTheCache) {
   ObjectCache cache;
   cache.add_index("others",
                   [&](const CachedObject&) { return std::vector<std::string>(cache.list().size(), "other"); });
-  cache.put(object("a", ""));
-  cache.put(object("b", ""));
+  cache.put(cached_object("a", ""));
+  cache.put(cached_object("b", ""));
   ASSERT_EQ(cache.by_index("others", "other").size(), 1u);
   EXPECT_EQ(cache.by_index("others", "other")[0]->name, "b");
 }
@@ -47,9 +47,9 @@ TEST(ObjectCache, LeavesAnIndexByTheKeysItEnteredWith) {
   ObjectCache cache;
   std::string answer = "first";
   cache.add_index("moody", [&](const CachedObject&) { return std::vector<std::string>{answer}; });
-  cache.put(object("a", ""));
+  cache.put(cached_object("a", ""));
   answer = "second";
-  cache.put(object("a", ""));
+  cache.put(cached_object("a", ""));
   EXPECT_TRUE(cache.by_index("moody", "first").empty());
   EXPECT_EQ(cache.by_index("moody", "second").size(), 1u);
 }
@@ -57,10 +57,10 @@ TEST(ObjectCache, LeavesAnIndexByTheKeysItEnteredWith) {
 TEST(ObjectCache, AnObjectMayNameAKeyTwice) {
   ObjectCache cache;
   cache.add_index("twice", [&](const CachedObject&) { return std::vector<std::string>{"key", "key"}; });
-  cache.put(object("a", ""));
+  cache.put(cached_object("a", ""));
   EXPECT_EQ(cache.by_index("twice", "key").size(), 1u);
-  cache.put(object("a", ""));
-  cache.put(object("b", ""));
+  cache.put(cached_object("a", ""));
+  cache.put(cached_object("b", ""));
   EXPECT_EQ(cache.by_index("twice", "key").size(), 2u);
   cache.erase("default", "a");
   cache.erase("default", "b");

@@ -2,14 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/headers_testing.h"
+
 namespace sublet::kube {
 namespace {
-
-std::string text_of(const net::Headers& headers) {
-  std::string text;
-  for (const auto& [name, value] : headers) text += name + "=" + value + ";";
-  return text;
-}
 
 TEST(PodConnect, OfTheQueryOnlyWhatTheSubresourceKnowsCrosses) {
   const std::string query =
@@ -46,17 +42,18 @@ TEST(PodConnect, OfTheHeadersOnlyTheHandshakeCrosses) {
                              {"Sec-WebSocket-Key", "k"},
                              {"Sec-WebSocket-Protocol",
                               "base64url.bearer.authorization.k8s.io.c2VjcmV0, v5.channel.k8s.io,v4.channel.k8s.io"}};
-  EXPECT_EQ(text_of(allowed_upgrade_headers(sent)),
+  EXPECT_EQ(headers_text(allowed_upgrade_headers(sent)),
             "Connection=Upgrade;upgrade=SPDY/3.1;X-Stream-Protocol-Version=v4.channel.k8s.io;"
             "X-Stream-Protocol-Version=v3.channel.k8s.io;Sec-WebSocket-Key=k;"
             "Sec-WebSocket-Protocol=v5.channel.k8s.io, v4.channel.k8s.io;");
-  EXPECT_EQ(text_of(allowed_upgrade_headers({{"Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.c2V"}})),
-            "");
-  EXPECT_EQ(text_of(allowed_upgraded_headers({{"Connection", "Upgrade"},
-                                              {"Upgrade", "websocket"},
-                                              {"Sec-Websocket-Accept", "x"},
-                                              {"Set-Cookie", "a=b"},
-                                              {"Audit-Id", "the host's"}})),
+  EXPECT_EQ(
+      headers_text(allowed_upgrade_headers({{"Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.c2V"}})),
+      "");
+  EXPECT_EQ(headers_text(allowed_upgraded_headers({{"Connection", "Upgrade"},
+                                                   {"Upgrade", "websocket"},
+                                                   {"Sec-Websocket-Accept", "x"},
+                                                   {"Set-Cookie", "a=b"},
+                                                   {"Audit-Id", "the host's"}})),
             "Connection=Upgrade;Upgrade=websocket;Sec-Websocket-Accept=x;");
 }
 

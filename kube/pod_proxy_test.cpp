@@ -2,14 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/headers_testing.h"
+
 namespace sublet::kube {
 namespace {
-
-std::string text_of(const net::Headers& headers) {
-  std::string text;
-  for (const auto& [name, value] : headers) text += name + "=" + value + ";";
-  return text;
-}
 
 std::string parts_of(const std::string& text) {
   const auto name = parse_proxy_name(text);
@@ -70,9 +66,9 @@ const net::Headers kSent = {{"Host", "x"},
                             {"X Broken", "a"}};
 
 TEST(PodProxy, CredentialsAndWhatIsOfTheHopEndHere) {
-  EXPECT_EQ(text_of(proxied_request_headers(kSent, false)),
+  EXPECT_EQ(headers_text(proxied_request_headers(kSent, false)),
             "Content-Type=text/plain;Cookie=a=b;Sec-WebSocket-Protocol=chat;");
-  EXPECT_EQ(text_of(proxied_request_headers(kSent, true)),
+  EXPECT_EQ(headers_text(proxied_request_headers(kSent, true)),
             "Content-Type=text/plain;Cookie=a=b;Connection=Upgrade;Upgrade=websocket;Sec-WebSocket-Protocol=chat;");
 }
 
@@ -81,9 +77,9 @@ TEST(PodProxy, OfAnAnswerWhatThePodSaid) {
       {"Content-Type", "text/html"}, {"Connection", "upgrade"}, {"Upgrade", "echo"},
       {"Set-Cookie", "a=b"},         {"Set-Cookie", "c=d"},     {"Audit-Id", "the host's"},
       {"Content-Length", "3"},       {"Location", "/x"},        {"X-Kubernetes-Pf-Flowschema-Uid", "u"}};
-  EXPECT_EQ(text_of(proxied_answer_headers(said, false)),
+  EXPECT_EQ(headers_text(proxied_answer_headers(said, false)),
             "Content-Type=text/html;Set-Cookie=a=b;Set-Cookie=c=d;Location=/x;");
-  EXPECT_EQ(text_of(proxied_answer_headers(said, true)),
+  EXPECT_EQ(headers_text(proxied_answer_headers(said, true)),
             "Content-Type=text/html;Set-Cookie=a=b;Set-Cookie=c=d;Location=/x;Connection=Upgrade;Upgrade=echo;");
 }
 

@@ -13,8 +13,8 @@ Document labels(const std::string& app) { return Document::parse_json(R"({"app":
 std::string answered(const MetricsQuestion& question) {
   auto answer = MetricsAnswer::to(question);
   if (!answer) return answer.error().message;
-  const std::pair<std::string, std::string> kPods[] = {{"b", "web-1"}, {"a", "web-2"}, {"a", "db-0"}};
-  for (const auto& [space, name] : kPods) {
+  const std::pair<std::string, std::string> kAllPods[] = {{"b", "web-1"}, {"a", "web-2"}, {"a", "db-0"}};
+  for (const auto& [space, name] : kAllPods) {
     const auto app = labels(name.substr(0, name.find('-')));
     if (answer->wants(space, name, app.root())) answer->add(space, name, app.root(), "2026-11-23T05:00:00Z");
   }

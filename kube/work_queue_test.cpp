@@ -117,7 +117,7 @@ TEST(WorkQueue, DelaysByTheClock) {
 TEST(WorkQueue, AKeyWaitsForTheFirstMomentOnly) {
   ManualClock clock;
   WorkQueue queue(clock);
-  for (int seconds : {20, 10, 30}) queue.add_after("a", std::chrono::seconds(seconds));
+  for (int delay : {20, 10, 30}) queue.add_after("a", std::chrono::seconds(delay));
   EXPECT_EQ(queue.depth(), 1u);
   EXPECT_EQ(queue.next_due(), clock.steady_now() + std::chrono::seconds(10));
   clock.advance(std::chrono::seconds(10));

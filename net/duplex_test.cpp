@@ -45,10 +45,10 @@ class Asker final : public UpgradeObserver {
   std::string protocol_, body_;
 };
 
-const Headers kAsk = {{"Connection", "Upgrade"}, {"Upgrade", "bytes"}};
+const Headers kUpgradeHeaders = {{"Connection", "Upgrade"}, {"Upgrade", "bytes"}};
 
 void give(const std::shared_ptr<ResponseSink>& sink, std::function<void(std::shared_ptr<Duplex>)> then) {
-  upgradable(*sink)->upgrade(kAsk, std::move(then));
+  upgradable(*sink)->upgrade(kUpgradeHeaders, std::move(then));
 }
 
 class DuplexTest : public testing::Test {
@@ -61,7 +61,7 @@ class DuplexTest : public testing::Test {
         }) {}
   std::shared_ptr<Duplex> ask(Transport& transport) {
     const auto asker = std::make_shared<Asker>();
-    Request request{"GET", "/up", kAsk, {}, {}};
+    Request request{"GET", "/up", kUpgradeHeaders, {}, {}};
     const auto exchange = transport.start(std::move(request), asker, 0ms);
     auto made = asker->connection.wait();
     EXPECT_EQ(asker->code_, 101);
@@ -165,7 +165,7 @@ TEST(Upgrade, AnythingBut101IsAnAnswerAsEver) {
   LoopThread loop("client");
   const auto transport = make_http_client(loop.loop(), server.unix_endpoint());
   const auto asker = std::make_shared<Asker>();
-  const auto exchange = transport->start({"GET", "/x", kAsk, {}, {}}, asker, 0ms);
+  const auto exchange = transport->start({"GET", "/x", kUpgradeHeaders, {}, {}}, asker, 0ms);
   EXPECT_EQ(asker->connection.wait().value(), nullptr);
   EXPECT_EQ(asker->code_, 200);
   EXPECT_NE(asker->body_.find("GET /x"), std::string::npos);
@@ -206,7 +206,7 @@ class SpliceTest : public testing::Test {
           const MutexLock lock(mutex_);
           sink_ = sink;
           asker_ = std::make_shared<Asker>();
-          exchange_ = to_far_->start({"GET", "/up", kAsk, {}, {}}, asker_, 0ms);
+          exchange_ = to_far_->start({"GET", "/up", kUpgradeHeaders, {}, {}}, asker_, 0ms);
           give(sink, [this](std::shared_ptr<Duplex> made) { near_end_.put(std::move(made)); });
         }) {}
   void join() {

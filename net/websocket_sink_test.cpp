@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string kAsk =
+const std::string kWebSocketUpgradeRequest =
     "GET /log HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
@@ -30,7 +30,7 @@ class WebSocketSinkTest : public testing::Test {
         }),
         client_(server_.socket()) {}
   std::shared_ptr<ResponseSink> ask() {
-    client_.send(kAsk);
+    client_.send(kWebSocketUpgradeRequest);
     return given_.wait().value();
   }
   std::string head() { return client_.read_until("\r\n\r\n"); }

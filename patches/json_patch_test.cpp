@@ -2,19 +2,15 @@
 #include <rapidcheck.h>
 
 #include "sublet/patches/patch.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::patches {
 namespace {
 
 using schema::Document;
+using testing_support::parse_json;
 
-Document parse(std::string_view json) {
-  auto document = Document::parse_json(json);
-  EXPECT_TRUE(document.has_value()) << json;
-  return document ? std::move(*document) : Document();
-}
-
-struct Vector {
+struct JsonPatchVector {
   const char* what;
   const char* document;
   const char* patch;
@@ -22,7 +18,7 @@ struct Vector {
 };
 
 // RFC 6902, appendix A, and the corner cases that implementations are known to get wrong.
-constexpr Vector kVectors[] = {
+constexpr JsonPatchVector kJsonPatchVectors[] = {
     {"empty list of operations", R"({"a":1})", R"([])", R"({"a":1})"},
     {"add a member", R"({"foo":"bar"})", R"([{"op":"add","path":"/baz","value":"qux"}])",
      R"({"foo":"bar","baz":"qux"})"},
@@ -120,13 +116,13 @@ constexpr Vector kVectors[] = {
 };
 
 TEST(JsonPatch, Vectors) {
-  for (const Vector& vector : kVectors) {
-    Document document = parse(vector.document);
-    const Document patch = parse(vector.patch);
+  for (const JsonPatchVector& vector : kJsonPatchVectors) {
+    Document document = parse_json(vector.document);
+    const Document patch = parse_json(vector.patch);
     const Outcome done = apply_json_patch(document.root(), patch.root());
     EXPECT_EQ(done.has_value(), vector.result != nullptr) << vector.what << (done ? "" : ": " + done.error().message);
     if (done && vector.result) {
-      EXPECT_EQ(document.to_json(), parse(vector.result).to_json()) << vector.what;
+      EXPECT_EQ(document.to_json(), parse_json(vector.result).to_json()) << vector.what;
     }
     if (!done) {
       EXPECT_TRUE(done.error().is(Reason::invalid)) << vector.what;
@@ -137,8 +133,8 @@ TEST(JsonPatch, Vectors) {
 TEST(JsonPatch, MalformedIsBadRequest) {
   for (const char* patch :
        {R"({"op":"add"})", R"(3)", R"("x")", R"([3])", R"([{"op":"add","path":"/a","value":1},null])"}) {
-    Document document = parse("{}");
-    const Outcome done = apply_json_patch(document.root(), parse(patch).root());
+    Document document = parse_json("{}");
+    const Outcome done = apply_json_patch(document.root(), parse_json(patch).root());
     ASSERT_FALSE(done.has_value()) << patch;
     EXPECT_TRUE(done.error().is(Reason::bad_request)) << patch;
     EXPECT_EQ(document.to_json(), "{}") << "a malformed patch must be refused before anything is applied";
@@ -146,28 +142,28 @@ TEST(JsonPatch, MalformedIsBadRequest) {
 }
 
 TEST(JsonPatch, MessageNamesTheCause) {
-  Document document = parse(R"({"a":1})");
-  const auto done = apply_json_patch(document.root(), parse(R"([{"op":"test","path":"/a","value":2}])").root());
+  Document document = parse_json(R"({"a":1})");
+  const auto done = apply_json_patch(document.root(), parse_json(R"([{"op":"test","path":"/a","value":2}])").root());
   ASSERT_FALSE(done.has_value());
   EXPECT_EQ(done.error().message,
             "the server rejected our request due to an error in our request: testing value /a failed: test failed");
 }
 
 TEST(JsonPatch, ErrorsQuoteNoMegabytes) {
-  const Document document = parse("{}");
+  const Document document = parse_json("{}");
   const std::string word(1'000'000, 'x');
-  const auto done = apply_json_patch(document.root(), parse(R"([{"op":")" + word + R"(","path":"/a"}])").root());
+  const auto done = apply_json_patch(document.root(), parse_json(R"([{"op":")" + word + R"(","path":"/a"}])").root());
   ASSERT_FALSE(done);
   EXPECT_LT(done.error().message.size(), 2000u);
   EXPECT_NE(done.error().message.find("xxx..."), std::string::npos) << done.error().message.substr(0, 900);
 }
 
 TEST(JsonPatch, TooManyOperations) {
-  Document patch = parse("[]");
-  for (int i = 0; i < 10'000; ++i) patch.root().push(parse(R"({"op":"test","path":"/a","value":1})").root());
-  Document document = parse(R"({"a":1})");
+  Document patch = parse_json("[]");
+  for (int i = 0; i < 10'000; ++i) patch.root().push(parse_json(R"({"op":"test","path":"/a","value":1})").root());
+  Document document = parse_json(R"({"a":1})");
   EXPECT_TRUE(apply_json_patch(document.root(), patch.root()).has_value());
-  patch.root().push(parse(R"({"op":"test","path":"/a","value":1})").root());
+  patch.root().push(parse_json(R"({"op":"test","path":"/a","value":1})").root());
   const auto done = apply_json_patch(document.root(), patch.root());
   ASSERT_FALSE(done.has_value());
   EXPECT_TRUE(done.error().is(Reason::request_entity_too_large));
@@ -175,43 +171,43 @@ TEST(JsonPatch, TooManyOperations) {
 }
 
 TEST(JsonPatch, CopiedBytesAreCapped) {
-  Document document = parse(R"({"a":[]})");
+  Document document = parse_json(R"({"a":[]})");
   document["a"].push(std::string(1024, 'x'));
   std::string patch = "[";
   for (int i = 0; i < 30; ++i) patch += std::string(i ? "," : "") + R"({"op":"copy","from":"/a","path":"/a/-"})";
-  const auto done = apply_json_patch(document.root(), parse(patch + "]").root());
+  const auto done = apply_json_patch(document.root(), parse_json(patch + "]").root());
   ASSERT_FALSE(done.has_value());
   EXPECT_NE(done.error().message.find("accumulated size increase"), std::string::npos) << done.error().message;
   EXPECT_LT(document.arena_bytes(), std::size_t{16} << 20);
 }
 
 TEST(JsonPatch, MovesDoNotGrowTheArena) {
-  Document document = parse(R"({"a":[]})");
+  Document document = parse_json(R"({"a":[]})");
   for (int i = 0; i < 1000; ++i) document["a"].push(std::string(1000, 'x'));
   std::string patch = "[";
   for (int i = 0; i < 2000; ++i)
     patch += std::string(i ? "," : "") +
              (i % 2 ? R"({"op":"move","from":"/b","path":"/a"})" : R"({"op":"move","from":"/a","path":"/b"})");
   const std::size_t before = document.arena_bytes();
-  ASSERT_TRUE(apply_json_patch(document.root(), parse(patch + "]").root()).has_value());
+  ASSERT_TRUE(apply_json_patch(document.root(), parse_json(patch + "]").root()).has_value());
   EXPECT_LT(document.arena_bytes(), before + (std::size_t{1} << 20));
 }
 
 TEST(JsonPatch, DepthIsCapped) {
-  Document document = parse("{}");
+  Document document = parse_json("{}");
   const std::string deep = std::string(200, '[') + std::string(200, ']');
   std::string path;
   for (int i = 0; i < 199; ++i) path += "/0";
   const std::string patch = R"([{"op":"add","path":"/a","value":)" + deep + R"(},{"op":"add","path":"/a)" + path +
                             R"(/-","value":)" + deep + "}]";
-  const auto done = apply_json_patch(document.root(), parse(patch).root());
+  const auto done = apply_json_patch(document.root(), parse_json(patch).root());
   ASSERT_FALSE(done.has_value());
   EXPECT_NE(done.error().message.find("exceeded max depth"), std::string::npos) << done.error().message;
 
   // By moving what is there below what is there.
-  Document wide = parse(R"({"a":)" + deep + R"(,"b":)" + deep + "}");
+  Document wide = parse_json(R"({"a":)" + deep + R"(,"b":)" + deep + "}");
   const auto moved =
-      apply_json_patch(wide.root(), parse(R"([{"op":"move","from":"/a","path":"/b)" + path + R"(/-"}])").root());
+      apply_json_patch(wide.root(), parse_json(R"([{"op":"move","from":"/a","path":"/b)" + path + R"(/-"}])").root());
   ASSERT_FALSE(moved.has_value());
   EXPECT_NE(moved.error().message.find("exceeded max depth"), std::string::npos) << moved.error().message;
 }
@@ -219,7 +215,7 @@ TEST(JsonPatch, DepthIsCapped) {
 // Any sequence of valid operations built from pointers into the document leaves a document that parses back to itself.
 TEST(JsonPatch, RandomOperationsKeepTheTreeSound) {
   const bool ok = rc::check("tree stays sound", [] {
-    Document document = parse(R"({"a":{"b":[1,{"c":2},[3]],"d":null},"e":[[],{}],"f":"x"})");
+    Document document = parse_json(R"({"a":{"b":[1,{"c":2},[3]],"d":null},"e":[[],{}],"f":"x"})");
     static constexpr const char* kPointers[] = {"",       "/a",     "/a/b",    "/a/b/0", "/a/b/1",  "/a/b/1/c",
                                                 "/a/b/-", "/a/b/2", "/a/b/-1", "/a/d",   "/e",      "/e/0",
                                                 "/e/1",   "/e/1/x", "/f",      "/g",     "/a/b/2/0"};
@@ -227,12 +223,12 @@ TEST(JsonPatch, RandomOperationsKeepTheTreeSound) {
     static constexpr const char* kValues[] = {"null", "1", "\"s\"", "[]", "{}", "[1,[2]]", "{\"k\":{}}"};
     const int count = *rc::gen::inRange(1, 12);
     for (int i = 0; i < count; ++i) {
-      Document patch = parse("[{}]");
+      Document patch = parse_json("[{}]");
       auto operation = patch.root().at(0);
       operation.put("op", kOps[*rc::gen::inRange<std::size_t>(0, std::size(kOps))]);
       operation.put("path", kPointers[*rc::gen::inRange<std::size_t>(0, std::size(kPointers))]);
       operation.put("from", kPointers[*rc::gen::inRange<std::size_t>(0, std::size(kPointers))]);
-      operation.put("value", parse(kValues[*rc::gen::inRange<std::size_t>(0, std::size(kValues))]).root());
+      operation.put("value", parse_json(kValues[*rc::gen::inRange<std::size_t>(0, std::size(kValues))]).root());
       (void)apply_json_patch(document.root(), patch.root());
       const std::string text = document.to_json();
       RC_ASSERT(Document::parse_json(text).value().to_json() == text);

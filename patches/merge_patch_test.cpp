@@ -2,23 +2,23 @@
 #include <rapidcheck.h>
 
 #include "sublet/patches/patch.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::patches {
 namespace {
 
 using schema::Document;
 using schema::Value;
+using testing_support::parse_json;
 
-Document parse(std::string_view json) { return Document::parse_json(json).value(); }
-
-struct Vector {
+struct MergePatchVector {
   const char* document;
   const char* patch;
   const char* result;
 };
 
 // RFC 7386, appendix A, and a few more.
-constexpr Vector kVectors[] = {
+constexpr MergePatchVector kMergePatchVectors[] = {
     {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
     {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},
     {R"({"a":"b"})", R"({"a":null})", R"({})"},
@@ -40,9 +40,9 @@ constexpr Vector kVectors[] = {
 };
 
 TEST(MergePatch, Vectors) {
-  for (const Vector& vector : kVectors) {
-    Document document = parse(vector.document);
-    apply_merge_patch(document.root(), parse(vector.patch).root());
+  for (const MergePatchVector& vector : kMergePatchVectors) {
+    Document document = parse_json(vector.document);
+    apply_merge_patch(document.root(), parse_json(vector.patch).root());
     EXPECT_EQ(document.to_json(), vector.result) << vector.document << " + " << vector.patch;
   }
 }
@@ -61,8 +61,8 @@ TEST(MergePatch, LargeMapsAreMergedInLinearTime) {
 }
 
 TEST(MakeMergePatch, SaysOnlyWhatChanged) {
-  const Document from = parse(R"({"a":1,"b":{"c":[1],"d":2},"gone":{"x":1}})");
-  const Document to = parse(R"({"b":{"c":[1,2],"d":2},"a":1,"new":"x"})");
+  const Document from = parse_json(R"({"a":1,"b":{"c":[1],"d":2},"gone":{"x":1}})");
+  const Document to = parse_json(R"({"b":{"c":[1,2],"d":2},"a":1,"new":"x"})");
   EXPECT_EQ(make_merge_patch(from.root(), to.root()).to_json(), R"({"gone":null,"b":{"c":[1,2]},"new":"x"})");
   EXPECT_EQ(make_merge_patch(to.root(), to.root()).to_json(), "{}");
 }

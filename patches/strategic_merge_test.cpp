@@ -2,20 +2,16 @@
 
 #include "sublet/patches/patch.h"
 #include "sublet/schema/registry.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::patches {
 namespace {
 
 using schema::Document;
 using schema::Registry;
+using testing_support::parse_json;
 
-Document parse(std::string_view json) {
-  auto document = Document::parse_json(json);
-  EXPECT_TRUE(document.has_value()) << json;
-  return document ? std::move(*document) : Document();
-}
-
-struct Vector {
+struct StrategicMergeVector {
   const char* what;
   const char* kind;  // "v1/Pod", "apps/v1/Deployment"
   const char* document;
@@ -24,7 +20,7 @@ struct Vector {
   const char* message = "";
 };
 
-constexpr Vector kVectors[] = {
+constexpr StrategicMergeVector kStrategicMergeVectors[] = {
     {"scalars and maps merge, null deletes", "v1/Pod",
      R"({"metadata":{"name":"p","labels":{"a":"1","b":"2"}},"spec":{"nodeName":"n"}})",
      R"({"metadata":{"labels":{"a":null,"c":"3"}},"spec":{"nodeName":null,"hostname":"h"}})",
@@ -145,7 +141,7 @@ constexpr Vector kVectors[] = {
      R"({"data":{"b":"2"}})"},
 };
 
-schema::Type type_of(std::string_view kind) {
+schema::Type type_named(std::string_view kind) {
   const auto last = kind.rfind('/');
   std::string_view group_version = kind.substr(0, last);
   const auto slash = group_version.find('/');
@@ -155,10 +151,11 @@ schema::Type type_of(std::string_view kind) {
 }
 
 TEST(StrategicMerge, Vectors) {
-  for (const Vector& vector : kVectors) {
-    ASSERT_TRUE(type_of(vector.kind)) << vector.kind;
-    Document document = parse(vector.document);
-    const Outcome done = apply_strategic_merge(document.root(), parse(vector.patch).root(), type_of(vector.kind));
+  for (const StrategicMergeVector& vector : kStrategicMergeVectors) {
+    ASSERT_TRUE(type_named(vector.kind)) << vector.kind;
+    Document document = parse_json(vector.document);
+    const Outcome done =
+        apply_strategic_merge(document.root(), parse_json(vector.patch).root(), type_named(vector.kind));
     EXPECT_EQ(done.has_value(), vector.result != nullptr) << vector.what << (done ? "" : ": " + done.error().message);
     if (done && vector.result) {
       EXPECT_EQ(document.to_json(), vector.result) << vector.what;
@@ -170,20 +167,21 @@ TEST(StrategicMerge, Vectors) {
 }
 
 TEST(StrategicMerge, Reasons) {
-  Document document = parse(R"({"metadata":{"finalizers":["a"]}})");
-  const auto type = type_of("v1/Pod");
-  EXPECT_TRUE(apply_strategic_merge(document.root(), parse(R"([1])").root(), type).error().is(Reason::bad_request));
-  EXPECT_TRUE(apply_strategic_merge(document.root(), parse(R"({"metadata":{"$retainKeys":1}})").root(), type)
+  Document document = parse_json(R"({"metadata":{"finalizers":["a"]}})");
+  const auto type = type_named("v1/Pod");
+  EXPECT_TRUE(
+      apply_strategic_merge(document.root(), parse_json(R"([1])").root(), type).error().is(Reason::bad_request));
+  EXPECT_TRUE(apply_strategic_merge(document.root(), parse_json(R"({"metadata":{"$retainKeys":1}})").root(), type)
                   .error()
                   .is(Reason::bad_request));
-  EXPECT_TRUE(apply_strategic_merge(document.root(), parse(R"({"metadata":{"finalizers":[["b"]]}})").root(), type)
+  EXPECT_TRUE(apply_strategic_merge(document.root(), parse_json(R"({"metadata":{"finalizers":[["b"]]}})").root(), type)
                   .error()
                   .is(Reason::invalid));
 }
 
 TEST(StrategicMerge, LargeListsAreMergedInLinearTime) {
-  Document document = parse(R"({"spec":{"containers":[{"name":"a","env":[]}]}})");
-  Document patch = parse(R"({"spec":{"containers":[{"name":"a","env":[]}]}})");
+  Document document = parse_json(R"({"spec":{"containers":[{"name":"a","env":[]}]}})");
+  Document patch = parse_json(R"({"spec":{"containers":[{"name":"a","env":[]}]}})");
   constexpr int kItems = 50'000;  // squared, this would take minutes
   for (int i = 0; i < kItems; ++i) {
     document["spec"]["containers"].at(0)["env"].push_object().put("name", "OLD" + std::to_string(i));
@@ -191,7 +189,7 @@ TEST(StrategicMerge, LargeListsAreMergedInLinearTime) {
     item.put("name", (i % 2 ? "OLD" : "NEW") + std::to_string(i));
     item.put("value", "x");
   }
-  ASSERT_TRUE(apply_strategic_merge(document.root(), patch.root(), type_of("v1/Pod")).has_value());
+  ASSERT_TRUE(apply_strategic_merge(document.root(), patch.root(), type_named("v1/Pod")).has_value());
   EXPECT_EQ(document["spec"]["containers"].at(0)["env"].size(), kItems + kItems / 2);
 }
 

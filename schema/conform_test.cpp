@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schema/conformed_testing.h"
 #include "sublet/schema/engine.h"
 #include "sublet/schema/registry.h"
 
@@ -16,11 +17,6 @@ Type kind(std::string_view group, std::string_view version, std::string_view nam
   return Registry::builtin()->find_kind(group, version, name);
 }
 Type pod() { return kind("", "v1", "Pod"); }
-
-std::string conformed(std::string_view json, Type type) {
-  const auto document = decode_json(json, type);
-  return document ? document->to_json() : document.error().message;
-}
 
 TEST(Conform, FieldsComeInUpstreamsOrderAndEmptyOnesFollowGo) {
   EXPECT_EQ(conformed(R"({"spec":{"containers":[{"image":"i","name":"c"}],"nodeName":""},"metadata":{"name":"p"},

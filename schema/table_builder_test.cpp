@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schema/conformed_testing.h"
 #include "sublet/schema/engine.h"
 #include "sublet/schema/registry.h"
 
@@ -61,11 +62,6 @@ Type type_of(const Table& table, std::string_view kind) {
   for (std::size_t i = 0; i < table.kind_count(); ++i)
     if (table.kind_at(i).kind == kind) return table.kind_at(i).type;
   return {};
-}
-
-std::string conformed(std::string_view json, Type type, DecodeNotes* notes = nullptr) {
-  auto document = decode_json(json, type, notes);
-  return document ? document->root().to_json() : document.error().message;
 }
 
 TEST(TableBuilder, HandlesAnswerAsTheBuiltInOnesDo) {

@@ -12,20 +12,16 @@
 #include "simhost/pod_rules.h"
 #include "simhost/pod_run.h"
 #include "simhost/resources.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::simhost {
 namespace {
 
 using std::chrono::milliseconds;
-
-schema::Document json(std::string_view text) {
-  auto parsed = schema::Document::parse_json(text);
-  EXPECT_TRUE(parsed) << text;
-  return parsed ? std::move(*parsed) : schema::Document();
-}
+using testing_support::parse_json;
 
 TEST(Resources, PodsTakeTheirContainersOrTheirLargestInitContainer) {
-  const auto of = [](std::string_view spec) { return pod_requests(json(spec).root()); };
+  const auto of = [](std::string_view spec) { return pod_requests(parse_json(spec).root()); };
   const Resources two = of(R"({"containers":[{"resources":{"requests":{"cpu":"250m","memory":"1Ki"}}},
                               {"resources":{"requests":{"cpu":"1"},"limits":{"nvidia.com/gpu":"2","cpu":"4"}}}]})");
   EXPECT_EQ(amount(two, "cpu"), 1250);
@@ -39,10 +35,10 @@ TEST(Resources, PodsTakeTheirContainersOrTheirLargestInitContainer) {
 }
 
 TEST(NodeFilter, TaintsAndTolerations) {
-  const auto node = json(R"({"spec":{"taints":[{"key":"k","value":"v","effect":"NoSchedule"},
+  const auto node = parse_json(R"({"spec":{"taints":[{"key":"k","value":"v","effect":"NoSchedule"},
                                               {"key":"soft","effect":"PreferNoSchedule"}]}})");
   const auto refused = [&](std::string_view tolerations) {
-    return refused_by_taints(json(R"({"tolerations":)" + std::string(tolerations) + "}").root(), node.root());
+    return refused_by_taints(parse_json(R"({"tolerations":)" + std::string(tolerations) + "}").root(), node.root());
   };
   EXPECT_EQ(refused("[]"), "node(s) had untolerated taint {k: v}");
   for (const char* good : {R"([{"key":"k","value":"v","effect":"NoSchedule"}])", R"([{"key":"k","operator":"Exists"}])",
@@ -54,8 +50,10 @@ TEST(NodeFilter, TaintsAndTolerations) {
 }
 
 TEST(NodeFilter, SelectorsAffinityAndCordons) {
-  const auto node = json(R"({"metadata":{"name":"n1","labels":{"zone":"a","gpus":"4"}},"spec":{}})");
-  const auto passes = [&](std::string_view spec) { return refused_by_node(json(spec).root(), node.root()).empty(); };
+  const auto node = parse_json(R"({"metadata":{"name":"n1","labels":{"zone":"a","gpus":"4"}},"spec":{}})");
+  const auto passes = [&](std::string_view spec) {
+    return refused_by_node(parse_json(spec).root(), node.root()).empty();
+  };
   const auto affinity = [](const std::string& terms) {
     return R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":)" +
            terms + "}}}}";
@@ -69,9 +67,9 @@ TEST(NodeFilter, SelectorsAffinityAndCordons) {
                                   {"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}])")))
       << "terms are alternatives";
   EXPECT_FALSE(passes(affinity("[{}]"))) << "an empty term matches nothing";
-  const auto cordoned = json(R"({"metadata":{"name":"n"},"spec":{"unschedulable":true}})");
-  EXPECT_EQ(refused_by_node(json("{}").root(), cordoned.root()), "node(s) were unschedulable");
-  EXPECT_EQ(refused_by_node(json(R"({"tolerations":[{"operator":"Exists"}]})").root(), cordoned.root()), "");
+  const auto cordoned = parse_json(R"({"metadata":{"name":"n"},"spec":{"unschedulable":true}})");
+  EXPECT_EQ(refused_by_node(parse_json("{}").root(), cordoned.root()), "node(s) were unschedulable");
+  EXPECT_EQ(refused_by_node(parse_json(R"({"tolerations":[{"operator":"Exists"}]})").root(), cordoned.root()), "");
 }
 
 // What KAI's gpu_request_validator.go answers; V3 and V5 where simhost is stricter.
@@ -115,8 +113,9 @@ TEST(Kai, WebhookVectors) {
   };
   for (const Vector& v : vectors) {
     const auto pod = [&](const char* scheduler) {
-      return json(R"({"metadata":{"annotations":)" + std::string(v.annotations) + R"(},"spec":{"schedulerName":")" +
-                  scheduler + R"(","containers":[{"name":"c","resources":{"limits":)" + v.limits + "}}]}}");
+      return parse_json(R"({"metadata":{"annotations":)" + std::string(v.annotations) +
+                        R"(},"spec":{"schedulerName":")" + scheduler +
+                        R"(","containers":[{"name":"c","resources":{"limits":)" + v.limits + "}}]}}");
     };
     EXPECT_EQ(!kai_violations(pod("kai-scheduler").root()).empty(), v.refused) << v.id;
     EXPECT_TRUE(kai_violations(pod("default-scheduler").root()).empty()) << v.id << ": not KAI's business";
@@ -125,7 +124,7 @@ TEST(Kai, WebhookVectors) {
 }
 
 TEST(Kai, SharesByMemoryRoundUpToAHundredth) {
-  const auto request = gpu_share_request(json(R"({"metadata":{"annotations":{"gpu-memory":"2000"}},
+  const auto request = gpu_share_request(parse_json(R"({"metadata":{"annotations":{"gpu-memory":"2000"}},
       "spec":{"schedulerName":"kai-scheduler"}})")
                                              .root());
   ASSERT_TRUE(request);
@@ -185,12 +184,12 @@ TEST(ContainerCommand, RunsInTheSimulatedShell) {
       {R"({"command":["sh","-c","echo 'a;b' \"c\""]})", 0, 0, 1},
   };
   for (const Case& c : cases) {
-    const shell::Trace program = run_container(json(c.container).root());
+    const shell::Trace program = run_container(parse_json(c.container).root());
     EXPECT_EQ(program.end ? program.end->exit_code : -1, c.exit_code) << c.container;
     EXPECT_EQ(program.end ? program.end->at : milliseconds(0), milliseconds(c.milliseconds)) << c.container;
     EXPECT_EQ(program.lines.size(), c.lines) << c.container;
   }
-  EXPECT_EQ(run_container(json(cases[15].container).root()).lines[0].text, "a;b c");
+  EXPECT_EQ(run_container(parse_json(cases[15].container).root()).lines[0].text, "a;b c");
 }
 
 /// Pods on two nodes of two zones, and why each refuses a pod.
@@ -199,11 +198,11 @@ struct Cluster {
   std::array<std::vector<PlacedPod>, 2> pods;
   Cluster() {
     for (const char* zone : {"a", "b"})
-      nodes.push_back(json(R"({"metadata":{"labels":{"zone":")" + std::string(zone) + R"("}}})"));
+      nodes.push_back(parse_json(R"({"metadata":{"labels":{"zone":")" + std::string(zone) + R"("}}})"));
   }
-  void put(std::size_t node, const std::string& pod) { pods[node].push_back(placed_pod(json(pod).root())); }
+  void put(std::size_t node, const std::string& pod) { pods[node].push_back(placed_pod(parse_json(pod).root())); }
   std::string refusals(const std::string& text) const {
-    const schema::Document pod = json(text);
+    const schema::Document pod = parse_json(text);
     std::vector<NodeView> views;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       views.push_back({nodes[i].root(), {}});
@@ -263,7 +262,7 @@ TEST(PodRules, SpreadsOverDomains) {
   EXPECT_EQ(cluster.refusals(spread), "node(s) didn't match pod topology spread constraints|");
   cluster.put(1, pod_of("{}"));
   EXPECT_EQ(cluster.refusals(spread), "|");
-  cluster.nodes[1] = json("{}");
+  cluster.nodes[1] = parse_json("{}");
   EXPECT_EQ(cluster.refusals(spread), "|node(s) didn't match pod topology spread constraints (missing required label)");
 }
 
@@ -292,7 +291,7 @@ TEST(NodeShape, ShowsGpusAsFeatureDiscoveryDoes) {
 }
 
 TEST(PodDependencies, AreTheNonOptionalOnes) {
-  const auto pod = json(
+  const auto pod = parse_json(
       R"({"volumes":[{"name":"a","configMap":{"name":"c1"}},{"name":"b","secret":{"secretName":"s1","optional":true}},
       {"name":"p","projected":{"sources":[{"secret":{"name":"s2"}},{"configMap":{"name":"c2","optional":true}},{"serviceAccountToken":{}}]}}]})");
   const auto volumes = volume_dependencies(pod.root());
@@ -300,7 +299,7 @@ TEST(PodDependencies, AreTheNonOptionalOnes) {
   EXPECT_EQ(volumes[0].not_found(), "configmap \"c1\" not found");
   EXPECT_EQ(volumes[1].not_found(), "secret \"s2\" not found");
   EXPECT_EQ(volumes[1].volume, "p");
-  const auto container = json(R"({"envFrom":[{"configMapRef":{"name":"c3"}}],"env":[{"name":"X","value":"1"},
+  const auto container = parse_json(R"({"envFrom":[{"configMapRef":{"name":"c3"}}],"env":[{"name":"X","value":"1"},
       {"name":"Y","valueFrom":{"secretKeyRef":{"name":"s3","key":"k"}}},{"name":"Z","valueFrom":{"fieldRef":{}}}]})");
   const auto environment = container_dependencies(container.root());
   ASSERT_EQ(environment.size(), 2u);
@@ -325,8 +324,8 @@ TEST(Image, UpstreamsTestImagesDoWhatTheyDo) {
 }
 
 TEST(PodRun, TakesOverWhatRan) {
-  const auto pod =
-      json(R"({"metadata":{"namespace":"n","name":"p","uid":"u"},"spec":{"nodeName":"cpu-1","restartPolicy":"Never",
+  const auto pod = parse_json(
+      R"({"metadata":{"namespace":"n","name":"p","uid":"u"},"spec":{"nodeName":"cpu-1","restartPolicy":"Never",
       "initContainers":[{"name":"i"}],"containers":[{"name":"a","command":["sleep","5"]},{"name":"b"}]},
       "status":{"phase":"Running","podIP":"10.244.0.9","startTime":"2026-11-21T09:00:00Z",
       "initContainerStatuses":[{"name":"i","state":{"terminated":{"exitCode":0}}}],

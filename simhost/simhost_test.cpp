@@ -15,6 +15,7 @@
 #include "sublet/kube/informer.h"
 #include "sublet/kube/pipeline.h"
 #include "sublet/store/sqlite_log.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::simhost {
 namespace {
@@ -22,18 +23,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using testing_support::parse_json;
 
 const kube::Resource kPods{"", "v1", "pods"};
 const kube::Resource kEvents{"", "v1", "events"};
 const kube::Resource kConfigMaps{"", "v1", "configmaps"};
 constexpr const char* kNamespace = "default";
 constexpr seconds kPatience{60};
-
-schema::Document json(std::string_view text) {
-  auto parsed = schema::Document::parse_json(text);
-  EXPECT_TRUE(parsed) << text;
-  return parsed ? std::move(*parsed) : schema::Document();
-}
 
 class SimHostTest : public testing::Test {
  protected:
@@ -51,10 +47,10 @@ class SimHostTest : public testing::Test {
     identity.common_name = "simhost";
     transport_ = net::make_in_process_transport(server_->handler(), identity);
     client_ = std::make_unique<kube::Client>(transport_);
-    const auto account = json(R"({"kind":"ServiceAccount","apiVersion":"v1","metadata":{"name":"default"}})");
+    const auto account = parse_json(R"({"kind":"ServiceAccount","apiVersion":"v1","metadata":{"name":"default"}})");
     client_->create({"", "v1", "serviceaccounts"}, kNamespace, account.root());
     // The container of the cluster's own certificate, which pods with tokens mount.
-    const auto ca = json(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"kube-root-ca.crt"}})");
+    const auto ca = parse_json(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"kube-root-ca.crt"}})");
     client_->create(kConfigMaps, kNamespace, ca.root());
     pods_ = std::make_unique<kube::Informer>(sim_loop_.loop(), *client_, kube::InformerOptions{.resource = kPods});
     pods_->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr& after) {
@@ -85,7 +81,8 @@ class SimHostTest : public testing::Test {
   }
 
   Result<schema::Document> create(const std::string& name, const std::string& spec, const std::string& meta = "{}") {
-    schema::Document pod = json(R"({"kind":"Pod","apiVersion":"v1","metadata":)" + meta + R"(,"spec":)" + spec + "}");
+    schema::Document pod =
+        parse_json(R"({"kind":"Pod","apiVersion":"v1","metadata":)" + meta + R"(,"spec":)" + spec + "}");
     pod.root()["metadata"].put("name", name);
     return client_->create(kPods, kNamespace, pod.root());
   }
@@ -383,7 +380,7 @@ TEST_F(SimHostTest, WaitsForWhatIsMissing) {
                 events, "FailedMount: MountVolume.SetUp failed for volume \"v\" : configmap \"settings\" not found"),
             events.end());
   const auto settings =
-      json(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings"},"data":{"k":"v"}})");
+      parse_json(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings"},"data":{"k":"v"}})");
   ASSERT_TRUE(client_->create(kConfigMaps, kNamespace, settings.root()));
   wait_phase("volume", "Running");
   wait_phase("env", "Running");
@@ -460,8 +457,9 @@ TEST_F(SimHostTest, HigherPriorityGoesFirst) {
   ASSERT_TRUE(create("holder", one("")));
   wait_phase("holder", "Running");
   for (const auto& [name, value] : {std::pair("low", "1"), std::pair("high", "1000")}) {
-    const auto priority = json(R"({"kind":"PriorityClass","apiVersion":"scheduling.k8s.io/v1","metadata":{"name":")" +
-                               std::string(name) + R"("},"preemptionPolicy":"Never","value":)" + value + "}");
+    const auto priority =
+        parse_json(R"({"kind":"PriorityClass","apiVersion":"scheduling.k8s.io/v1","metadata":{"name":")" +
+                   std::string(name) + R"("},"preemptionPolicy":"Never","value":)" + value + "}");
     ASSERT_TRUE(client_->create({"scheduling.k8s.io", "v1", "priorityclasses"}, "", priority.root()));
     ASSERT_TRUE(create(name, one("", R"(,"priorityClassName":")" + std::string(name) + "\"")));
     EXPECT_TRUE(condition(wait_for(name, [](const schema::Value& p) { return p["status"]["conditions"].size() > 0; }),
@@ -477,11 +475,11 @@ TEST_F(SimHostTest, HigherPriorityGoesFirst) {
 TEST_F(SimHostTest, TheImportantTakeThePlaceOfOthers) {
   start({.nodes = 1, .gpu_nodes = 0});
   for (const auto& [name, value] : {std::pair("low", "10"), std::pair("high", "1000")})
-    ASSERT_TRUE(
-        client_->create({"scheduling.k8s.io", "v1", "priorityclasses"}, "",
-                        json(R"({"kind":"PriorityClass","apiVersion":"scheduling.k8s.io/v1","metadata":{"name":")" +
-                             std::string(name) + R"("},"value":)" + value + "}")
-                            .root()));
+    ASSERT_TRUE(client_->create(
+        {"scheduling.k8s.io", "v1", "priorityclasses"}, "",
+        parse_json(R"({"kind":"PriorityClass","apiVersion":"scheduling.k8s.io/v1","metadata":{"name":")" +
+                   std::string(name) + R"("},"value":)" + value + "}")
+            .root()));
   const schema::Document node = client_->get({"", "v1", "nodes"}, "", "cpu-1").value();
   const std::string all = node["status"]["allocatable"]["cpu"].string();
   const auto half = [&](const std::string& priority_class) {
@@ -517,7 +515,7 @@ TEST_F(SimHostTest, AClaimThatAsksForAVolumeGetsOneAndItGoesWithTheClaim) {
   const kube::Resource claims{"", "v1", "persistentvolumeclaims"}, volumes{"", "v1", "persistentvolumes"};
   const auto standard = client_->get({"storage.k8s.io", "v1", "storageclasses"}, "", "standard");
   ASSERT_TRUE(standard) << standard.error().message;
-  const auto claim = json(
+  const auto claim = parse_json(
       R"({"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"data","annotations":)"
       R"({"volume.kubernetes.io/storage-provisioner":"simulated-volume.sublet.dev"}},"spec":{"storageClassName":"standard",)"
       R"("accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"3Gi"}}}})");
@@ -547,8 +545,8 @@ TEST_F(SimHostTest, ABurstRunsFast) {
   kube::Pipeline pipeline(sim_loop_.loop(), *client_, 64);
   const auto begun = steady_clock::now();
   for (std::size_t i = 0; i < kCount; ++i) {
-    schema::Document pod = json(R"({"kind":"Pod","apiVersion":"v1","metadata":{},"spec":)" +
-                                one(R"(,"resources":{"requests":{"cpu":"100m"}})") + "}");
+    schema::Document pod = parse_json(R"({"kind":"Pod","apiVersion":"v1","metadata":{},"spec":)" +
+                                      one(R"(,"resources":{"requests":{"cpu":"100m"}})") + "}");
     pod.root()["metadata"].put("name", "burst-" + std::to_string(i));
     pipeline.send(client_->create_request(kPods, kNamespace, pod.root()), {});
   }

@@ -10,8 +10,6 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
-const kube::Resource kNamespaces{"", "v1", "namespaces"};
 const kube::Resource kEndpoints{"", "v1", "endpoints"};
 const kube::Resource kSlices{"discovery.k8s.io", "v1", "endpointslices"};
 const kube::Resource kIngresses{"networking.k8s.io", "v1", "ingresses"};
@@ -20,7 +18,6 @@ const kube::Resource kPolicies{"networking.k8s.io", "v1", "networkpolicies"};
 const kube::Resource kBudgets{"policy", "v1", "poddisruptionbudgets"};
 const kube::Resource kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses"};
 const kube::Resource kStorageClasses{"storage.k8s.io", "v1", "storageclasses"};
-const kube::Resource kCsiNodes{"storage.k8s.io", "v1", "csinodes"};
 
 class KindsSync : public TwoServers {
  protected:

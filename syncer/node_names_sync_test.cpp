@@ -1,6 +1,7 @@
 // Pseudo names of nodes between two servers: the tenant never meets the host's, and pods go where they mean to.
 #include <gtest/gtest.h>
 
+#include "sublet/base/text.h"
 #include "sublet/syncer/node_names.h"
 #include "sublet/syncer/syncer.h"
 #include "syncer/two_servers_testing.h"
@@ -11,9 +12,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kCsiNodes{"storage.k8s.io", "v1", "csinodes"};
 const kube::Resource kResourceSlices{"resource.k8s.io", "v1", "resourceslices"};
-const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
 
 class NodeNamesSync : public TwoServers {
  protected:
@@ -38,15 +37,11 @@ class NodeNamesSync : public TwoServers {
   }
   void host_says(const std::string& pod, const std::string& reason, const std::string& message,
                  const std::string& source = "node-1") {
-    host.create(kEvents, R"({"metadata":{"name":"e-)" + pod + "-" + lower(reason) +
+    host.create(kEvents, R"({"metadata":{"name":"e-)" + pod + "-" + to_lower(reason) +
                              R"(","namespace":"team"},"type":"Warning","reason":")" + reason + R"(","message":")" +
                              message + R"(","source":{"component":"kubelet","host":")" + source +
                              R"("},"involvedObject":{"kind":"Pod","namespace":"team","name":")" + host_name_of(pod) +
                              R"("}})");
-  }
-  static std::string lower(std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
   }
   /// Everything that the tenant can read, as JSON.
   std::string all_of_tenant() {

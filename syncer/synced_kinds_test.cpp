@@ -55,7 +55,7 @@ TEST(SyncedKinds, ASweepTakesWhatRunsBeforeWhatItUsesAndEachResourceOnce) {
   EXPECT_TRUE(swept_from_host({}).front().ends_with_grace);
 }
 
-TranslateContext by_template(std::string_view config) {
+TranslateContext sync_context(std::string_view config) {
   TranslateContext context;
   const auto loaded = patches::Template::load("sync: " + std::string(config) + "\n", "t.yaml");
   EXPECT_TRUE(loaded) << loaded.error().message;
@@ -64,7 +64,7 @@ TranslateContext by_template(std::string_view config) {
 }
 
 TEST(SyncedKinds, WhatATemplateAsksForIsSweptAndCarriedToo) {
-  const auto context = by_template("{toHost: {priorityClasses: {enabled: true}, endpoints: {enabled: false}}}");
+  const auto context = sync_context("{toHost: {priorityClasses: {enabled: true}, endpoints: {enabled: false}}}");
   std::string swept, carried;
   for (const Swept& one : swept_from_host(context)) swept += one.resource.resource + (one.in_cluster ? "! " : " ");
   EXPECT_EQ(swept, "pods services configmaps secrets persistentvolumeclaims endpointslices priorityclasses! ");
@@ -123,7 +123,7 @@ TEST(SyncedKinds, AKindThatTheTemplateSwitchesOffIsNotMirrored) {
   using Resources = std::vector<std::string>;
   EXPECT_EQ(mirrored_resources({}), (Resources{"nodes", "runtimeclasses"}));
   const auto from_host = [&](const std::string& config) {
-    return mirrored_resources(by_template("{fromHost: " + config + "}"));
+    return mirrored_resources(sync_context("{fromHost: " + config + "}"));
   };
   EXPECT_EQ(from_host("{}"), (Resources{"nodes", "runtimeclasses"}));
   EXPECT_EQ(from_host("{nodes: {enabled: false}}"), Resources{"runtimeclasses"});
@@ -132,7 +132,7 @@ TEST(SyncedKinds, AKindThatTheTemplateSwitchesOffIsNotMirrored) {
 }
 
 TEST(SyncedKinds, CustomResourcesOfTheTemplateAreRowsAsOthers) {
-  TranslateContext context = by_template(
+  TranslateContext context = sync_context(
       "{toHost: {customResources: {widgets.example.com: {enabled: true}, gone.example.com: {enabled: false}}}, "
       "fromHost: {gatewayClasses: {enabled: true}}}");
   std::string rights;
@@ -168,7 +168,7 @@ TEST(SyncedKinds, CustomResourcesOfTheTemplateAreRowsAsOthers) {
 }
 
 TEST(SyncedKinds, WhatTheHostDoesNotServeIsNeitherWatchedNorSwept) {
-  TranslateContext context = by_template("{toHost: {podGroups: {enabled: true}, workloads: {enabled: true}}}");
+  TranslateContext context = sync_context("{toHost: {podGroups: {enabled: true}, workloads: {enabled: true}}}");
   const auto sweeps = [&](std::string_view resource) {
     return std::ranges::any_of(swept_from_host(context),
                                [&](const Swept& one) { return one.resource.resource == resource; });
@@ -177,13 +177,13 @@ TEST(SyncedKinds, WhatTheHostDoesNotServeIsNeitherWatchedNorSwept) {
   context.unserved_kinds.emplace("PodGroup");
   EXPECT_FALSE(sweeps("podgroups"));
   EXPECT_TRUE(sweeps("workloads"));
-  const auto carried = carried_kinds(by_template("{toHost: {podGroups: {enabled: true}}}"));
+  const auto carried = carried_kinds(sync_context("{toHost: {podGroups: {enabled: true}}}"));
   EXPECT_TRUE(std::ranges::find(carried, "PodGroup", &CarriedKind::kind)->judged) << "its tenant is told at once";
   EXPECT_EQ(std::ranges::find(carried, "Workload", &CarriedKind::kind), carried.end());
 }
 
 TEST(SyncedKinds, MappedObjectsGiveRightsInTheirNamespacesAlone) {
-  const TranslateContext context = by_template(
+  const TranslateContext context = sync_context(
       R"({fromHost: {secrets: {enabled: true, mappings: {byName: {"shared/pull": "a/b", "shared/key": "a/c", )"
       R"("all/*": "d/*", "/own": "a/own", "": "d"}}}}})");
   std::string rights;

@@ -7,6 +7,7 @@
 #include "sublet/syncer/custom_kinds.h"
 #include "sublet/syncer/mirrored_kinds.h"
 #include "sublet/syncer/tenant_rights.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::syncer {
 
@@ -22,8 +23,6 @@ constexpr seconds kRetriesMax{61};      // what failed is tried again within it;
 constexpr milliseconds kLookAgain{20};  // for conditions that no store tells of
 
 constexpr const char* kSyncerUser = "syncer";
-
-const kube::Resource kNamespaces{"", "v1", "namespaces"};
 
 net::PeerIdentity member(std::string name) {
   net::PeerIdentity identity;
@@ -68,19 +67,13 @@ apiserver::ServerOptions tenant_options(const TranslateContext& context) {
 
 bool is_watch(const net::Request& request) { return request.query().find("watch=") != std::string_view::npos; }
 
-TranslateContext by_template(const std::string& yaml) {
+TranslateContext template_context(const std::string& yaml) {
   TranslateContext context;
   if (yaml.empty()) return context;
   const auto loaded = patches::Template::load(yaml, "t.yaml");
   EXPECT_TRUE(loaded) << loaded.error().message;
   if (loaded) context.resolved_template = loaded->resolve({}, "rag", "team").value();
   return context;
-}
-
-Document parsed(std::string_view json) {
-  auto document = Document::parse_json(json);
-  EXPECT_TRUE(document) << json;
-  return document ? std::move(*document) : Document();
 }
 
 }  // namespace
@@ -225,7 +218,7 @@ Document Cluster::get(const kube::Resource& resource, const std::string& namespa
 }
 
 Document Cluster::create(const kube::Resource& resource, std::string_view json) {
-  const Document object = parsed(json);
+  const Document object = testing_support::parse_json(json);
   auto created = client_->create(resource, object["metadata"]["namespace"].text(), object.root());
   EXPECT_TRUE(created) << created.error().message;
   return created ? std::move(*created) : Document();
@@ -245,15 +238,16 @@ void Cluster::remove(const kube::Resource& resource, const std::string& namespac
 }
 
 void Cluster::bind(const std::string& namespace_name, const std::string& pod) {
-  const Document binding = parsed(R"({"metadata":{"name":")" + pod + R"("},"target":{"kind":"Node","name":"node-1"}})");
+  const Document binding =
+      testing_support::parse_json(R"({"metadata":{"name":")" + pod + R"("},"target":{"kind":"Node","name":"node-1"}})");
   const auto bound = client_->create(kPods, namespace_name, binding.root(), pod, "binding");
   EXPECT_TRUE(bound) << bound.error().message;
 }
 
 TwoServers::TwoServers(const std::string& template_yaml, bool host_serves_groups)
-    : resolved_template(by_template(template_yaml).resolved_template),
+    : resolved_template(template_context(template_yaml).resolved_template),
       tenant(
-          "tenant", clock, [this] { ring(); }, tenant_options(by_template(template_yaml))),
+          "tenant", clock, [this] { ring(); }, tenant_options(template_context(template_yaml))),
       host(
           "host", clock, [this] { ring(); }, host_options(host_serves_groups)),
       syncer_loop("syncer") {

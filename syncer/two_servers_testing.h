@@ -24,6 +24,9 @@ namespace sublet::syncer {
 const kube::Resource kConfigMaps{"", "v1", "configmaps"};
 const kube::Resource kServices{"", "v1", "services"};
 const kube::Resource kNodes{"", "v1", "nodes"};
+const kube::Resource kNamespaces{"", "v1", "namespaces"};
+const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
+const kube::Resource kCsiNodes{"storage.k8s.io", "v1", "csinodes"};
 const kube::Resource kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses"};
 
 /// The time of day is the test's. What waits (back-off, informers) waits in real time, unless the test owns that too.

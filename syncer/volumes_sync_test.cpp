@@ -10,7 +10,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"}, kVolumes{"", "v1", "persistentvolumes"};
+const kube::Resource kVolumes{"", "v1", "persistentvolumes"};
 
 class VolumesSync : public TwoServers {
  protected:

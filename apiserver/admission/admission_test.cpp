@@ -9,7 +9,7 @@ namespace {
 
 using schema::Value;
 
-std::string pod_json(std::string_view members = {}) {
+std::string plain_pod_json(std::string_view members = {}) {
   std::string more = members.empty() ? "" : "," + std::string(members);
   return R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"x"}])" + more + "}}";
 }
@@ -60,7 +60,7 @@ TEST(LimitRanger, GivesDefaultsAndSaysSo) {
   KindBench bench;
   bench.store("limitranges/default/range", R"({"metadata":{"name":"range"},"spec":{"limits":[{"type":"Container",
       "default":{"cpu":"500m","memory":"500Mi"},"defaultRequest":{"cpu":"100m","memory":"200Mi"}}]}})");
-  auto plain = bench.create("pods", pod_json(R"("initContainers":[{"name":"i","image":"x"}])"));
+  auto plain = bench.create("pods", plain_pod_json(R"("initContainers":[{"name":"i","image":"x"}])"));
   ASSERT_TRUE(plain) << causes_text(plain);
   auto resources = plain.root()["spec"]["containers"].at(0)["resources"];
   EXPECT_EQ(resources["limits"].to_json(), R"({"cpu":"500m","memory":"500Mi"})");
@@ -76,7 +76,7 @@ TEST(LimitRanger, GivesDefaultsAndSaysSo) {
   EXPECT_EQ(resources["requests"]["memory"].text(), "150Mi");
   auto full = bench.create("pods", container_json(R"({"limits":{"cpu":"1","memory":"1Gi"}})"));
   EXPECT_FALSE(full.root()["metadata"].has("annotations"));
-  EXPECT_EQ(bench.create("pods", pod_json(), "default").root()["spec"]["containers"].size(), 1u);
+  EXPECT_EQ(bench.create("pods", plain_pod_json(), "default").root()["spec"]["containers"].size(), 1u);
 }
 
 TEST(LimitRanger, ThePlatformsRangeCountsInEveryNamespace) {
@@ -152,7 +152,7 @@ TEST(LimitRanger, ChecksClaims) {
 TEST(ServiceAccount, MountsItsToken) {
   KindBench bench;
   bench.store("serviceaccounts/default/robot", R"({"metadata":{"name":"robot"},"imagePullSecrets":[{"name":"pull"}]})");
-  auto pod = bench.create("pods", pod_json(R"("serviceAccountName":"robot")"));
+  auto pod = bench.create("pods", plain_pod_json(R"("serviceAccountName":"robot")"));
   ASSERT_TRUE(pod) << causes_text(pod);
   auto spec = pod.root()["spec"];
   EXPECT_EQ(spec["imagePullSecrets"].to_json(), R"([{"name":"pull"}])");
@@ -173,17 +173,19 @@ TEST(ServiceAccount, MountsItsToken) {
 TEST(ServiceAccount, PodsWishBeatsTheAccounts) {
   KindBench bench;
   bench.store("serviceaccounts/default/quiet", R"({"metadata":{"name":"quiet"},"automountServiceAccountToken":false})");
-  EXPECT_FALSE(bench.create("pods", pod_json(R"("serviceAccountName":"quiet")")).root()["spec"].has("volumes"));
-  EXPECT_TRUE(bench.create("pods", pod_json(R"("serviceAccountName":"quiet","automountServiceAccountToken":true)"))
-                  .root()["spec"]
-                  .has("volumes"));
-  EXPECT_FALSE(bench.create("pods", pod_json(R"("automountServiceAccountToken":false)")).root()["spec"].has("volumes"));
+  EXPECT_FALSE(bench.create("pods", plain_pod_json(R"("serviceAccountName":"quiet")")).root()["spec"].has("volumes"));
+  EXPECT_TRUE(
+      bench.create("pods", plain_pod_json(R"("serviceAccountName":"quiet","automountServiceAccountToken":true)"))
+          .root()["spec"]
+          .has("volumes"));
+  EXPECT_FALSE(
+      bench.create("pods", plain_pod_json(R"("automountServiceAccountToken":false)")).root()["spec"].has("volumes"));
 }
 
 TEST(ServiceAccount, MustExistUnlessItIsTheDefault) {
   KindBench bench;
-  EXPECT_TRUE(bench.create("pods", pod_json()));
-  auto refused = bench.create("pods", pod_json(R"("serviceAccountName":"x")"));
+  EXPECT_TRUE(bench.create("pods", plain_pod_json()));
+  auto refused = bench.create("pods", plain_pod_json(R"("serviceAccountName":"x")"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(),
             "pods \"p\" is forbidden: error looking up service account default/x: serviceaccount \"x\" not found");
@@ -194,21 +196,21 @@ TEST(Priority, ComesFromTheClass) {
   KindBench bench;
   bench.store("priorityclasses.scheduling.k8s.io/high",
               R"({"metadata":{"name":"high"},"value":1000,"preemptionPolicy":"Never"})");
-  auto high = bench.create("pods", pod_json(R"("priorityClassName":"high")"));
+  auto high = bench.create("pods", plain_pod_json(R"("priorityClassName":"high")"));
   ASSERT_TRUE(high) << causes_text(high);
   EXPECT_EQ(high.root()["spec"]["priority"].integer(), 1000);
   EXPECT_EQ(high.root()["spec"]["preemptionPolicy"].text(), "Never");
-  auto critical = bench.create("pods", pod_json(R"("priorityClassName":"system-node-critical")"));
+  auto critical = bench.create("pods", plain_pod_json(R"("priorityClassName":"system-node-critical")"));
   EXPECT_EQ(critical.root()["spec"]["priority"].integer(), 2000001000);
-  EXPECT_EQ(bench.create("pods", pod_json(R"("priorityClassName":"none")")).error(),
+  EXPECT_EQ(bench.create("pods", plain_pod_json(R"("priorityClassName":"none")")).error(),
             "pods \"p\" is forbidden: no PriorityClass with name none was found");
-  EXPECT_NE(bench.create("pods", pod_json(R"("priority":5)"))
+  EXPECT_NE(bench.create("pods", plain_pod_json(R"("priority":5)"))
                 .error()
                 .find("the integer value of priority (5) must not be provided"),
             std::string::npos);
   bench.store("priorityclasses.scheduling.k8s.io/base",
               R"({"metadata":{"name":"base"},"value":7,"globalDefault":true})");
-  auto plain = bench.create("pods", pod_json());
+  auto plain = bench.create("pods", plain_pod_json());
   EXPECT_EQ(plain.root()["spec"]["priority"].integer(), 7);
   EXPECT_EQ(plain.root()["spec"]["priorityClassName"].text(), "base");
   EXPECT_EQ(
@@ -221,14 +223,15 @@ TEST(DefaultTolerationSeconds, RespectsOwnOnes) {
   KindBench bench;
   auto pod = bench.create(
       "pods",
-      pod_json(
+      plain_pod_json(
           R"("tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":5}])"));
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod.root()["spec"]["tolerations"].size(), 2u);
   EXPECT_EQ(pod.root()["spec"]["tolerations"].at(0)["tolerationSeconds"].integer(), 5);
-  EXPECT_EQ(
-      bench.create("pods", pod_json(R"("tolerations":[{"operator":"Exists"}])")).root()["spec"]["tolerations"].size(),
-      1u);
+  EXPECT_EQ(bench.create("pods", plain_pod_json(R"("tolerations":[{"operator":"Exists"}])"))
+                .root()["spec"]["tolerations"]
+                .size(),
+            1u);
 }
 
 TEST(RuntimeClass, OfAVirtualClusterIsOneThatTheHostShows) {
@@ -238,7 +241,7 @@ TEST(RuntimeClass, OfAVirtualClusterIsOneThatTheHostShows) {
   bench.store("runtimeclasses.node.k8s.io/shown",
               R"({"metadata":{"name":"shown","labels":{"from-host":"true"}},"handler":"kata"})");
   const auto refusal = [&](const std::string& name) {
-    return bench.create("pods", pod_json(R"("runtimeClassName":")" + name + "\"")).error();
+    return bench.create("pods", plain_pod_json(R"("runtimeClassName":")" + name + "\"")).error();
   };
   EXPECT_NE(refusal("shown").find("ask whoever runs the host cluster"), std::string::npos)
       << "no class is shown at all";
@@ -247,7 +250,7 @@ TEST(RuntimeClass, OfAVirtualClusterIsOneThatTheHostShows) {
       refusal("kata"),
       "pods \"p\" is forbidden: pod rejected: RuntimeClass \"kata\" is none of the host cluster's that this virtual "
       "cluster is shown; leave runtimeClassName out, or name one that `kubectl get runtimeclasses -l from-host` lists");
-  EXPECT_TRUE(bench.create("pods", pod_json(R"("runtimeClassName":"shown")")));
+  EXPECT_TRUE(bench.create("pods", plain_pod_json(R"("runtimeClassName":"shown")")));
 }
 
 TEST(ClassOfHost, AnObjectNamesOneThatTheHostShowsWhereAnyAreShown) {
@@ -274,7 +277,7 @@ TEST(ClassOfHost, AnObjectNamesOneThatTheHostShowsWhereAnyAreShown) {
                                          R"(","defaultBackend":{"service":{"name":"s","port":{"number":80}}}}})");
   };
   const auto pod = [&](const std::string& name) {
-    return bench.create("pods", pod_json(R"("priorityClassName":")" + name + "\""));
+    return bench.create("pods", plain_pod_json(R"("priorityClassName":")" + name + "\""));
   };
   EXPECT_TRUE(claim("own") && ingress("own") && pod("own")) << "none of the host's are shown";
   bench.options.mirrored_from_host = {{"storage.k8s.io", "storageclasses", "from-host", "ask"},
@@ -296,20 +299,20 @@ TEST(ClassOfHost, AnObjectNamesOneThatTheHostShowsWhereAnyAreShown) {
 
 TEST(RuntimeClass, MustExistAndLeavesItsMark) {
   KindBench bench;
-  EXPECT_EQ(bench.create("pods", pod_json(R"("runtimeClassName":"kata")")).error(),
+  EXPECT_EQ(bench.create("pods", plain_pod_json(R"("runtimeClassName":"kata")")).error(),
             "pods \"p\" is forbidden: pod rejected: RuntimeClass \"kata\" not found");
   bench.store("runtimeclasses.node.k8s.io/kata", R"({"metadata":{"name":"kata"},"handler":"kata",
     "overhead":{"podFixed":{"cpu":"250m"}},"scheduling":{"nodeSelector":{"kata":"yes"},"tolerations":[{"key":"kata","operator":"Exists"}]}})");
-  auto pod = bench.create("pods", pod_json(R"("runtimeClassName":"kata")"));
+  auto pod = bench.create("pods", plain_pod_json(R"("runtimeClassName":"kata")"));
   ASSERT_TRUE(pod) << causes_text(pod);
   EXPECT_EQ(pod.root()["spec"]["overhead"].to_json(), R"({"cpu":"250m"})");
   EXPECT_EQ(pod.root()["spec"]["nodeSelector"].to_json(), R"({"kata":"yes"})");
   EXPECT_EQ(pod.root()["spec"]["tolerations"].size(), 3u);
-  EXPECT_NE(bench.create("pods", pod_json(R"("runtimeClassName":"kata","nodeSelector":{"kata":"no"})"))
+  EXPECT_NE(bench.create("pods", plain_pod_json(R"("runtimeClassName":"kata","nodeSelector":{"kata":"no"})"))
                 .error()
                 .find("conflict: runtimeClass.scheduling.nodeSelector[kata] = yes; pod.spec.nodeSelector[kata] = no"),
             std::string::npos);
-  EXPECT_NE(bench.create("pods", pod_json(R"("overhead":{"cpu":"1"})"))
+  EXPECT_NE(bench.create("pods", plain_pod_json(R"("overhead":{"cpu":"1"})"))
                 .error()
                 .find("Pod Overhead set without corresponding RuntimeClass"),
             std::string::npos);
@@ -328,11 +331,11 @@ TEST(Border, RefusesWithItsReasons) {
     verdict.warnings.push_back("mind the gap");
     return verdict;
   };
-  auto fine = bench.create("pods", pod_json());
+  auto fine = bench.create("pods", plain_pod_json());
   ASSERT_TRUE(fine) << causes_text(fine);
   EXPECT_TRUE(seen_create);
   EXPECT_EQ(fine.warnings, std::vector<std::string>{"mind the gap"});
-  auto refused = bench.create("pods", pod_json(R"("hostNetwork":true)"));
+  auto refused = bench.create("pods", plain_pod_json(R"("hostNetwork":true)"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(), "pods \"p\" is forbidden: spec.hostNetwork: no host network here");
   EXPECT_EQ(refused.object.error().causes.at(0).field, "spec.hostNetwork");

@@ -12,7 +12,6 @@ using schema::Value;
 using testing::EndsWith;
 
 constexpr std::string_view kFrozen = "gpu-fraction";
-const std::string kPods = "/api/v1/namespaces/default/pods";
 
 Value annotation(const Value& pod, std::string_view key) { return pod["metadata"]["annotations"][key]; }
 
@@ -35,7 +34,7 @@ std::string pod_with(const std::string& annotations) {
          R"(}},"spec":{"containers":[{"name":"c","image":"i"}]}})";
 }
 
-std::string body_of(std::string_view kind, const std::string& annotations) {
+std::string annotated_json(std::string_view kind, const std::string& annotations) {
   if (kind == "Pod") return pod_with(annotations);
   return R"({"apiVersion":"v1","kind":")" + std::string(kind) + R"(","metadata":{"name":"p","annotations":{)" +
          annotations + R"(}},"target":{"name":"n"}})";
@@ -51,7 +50,7 @@ const std::vector<Attack> kAttacks = {{R"("gpu-fraction":"0.9")", "gpu-fraction"
 
 // One write of `annotations` to the pod by each method and patch type that an endpoint may know.
 void write_in_every_way(Rig& rig, const std::string& path, std::string_view kind, const std::string& annotations) {
-  const std::string body = body_of(kind, annotations);
+  const std::string body = annotated_json(kind, annotations);
   rig.post(path, body);
   rig.put(path, body);
   const std::string merge = R"({"metadata":{"annotations":{)" + annotations + "}}}";
@@ -75,17 +74,17 @@ TEST_P(BorderPaths, NoSubresourceLetsThroughWhatAnotherRefuses) {
   ASSERT_GE(paths.size(), 8u);
   for (const auto& [subresource, kind] : paths)
     for (const Attack& attack : kAttacks) {
-      ASSERT_EQ(rig.post(kPods, pod_with(R"("gpu-fraction":"0.1")")).code, 201);
-      rig.patch(kPods + "/p", "merge-patch", R"({"metadata":{"finalizers":["a.b/c"]}})");
-      if (going) rig.remove(kPods + "/p");
-      write_in_every_way(rig, kPods + "/p" + subresource, kind, attack.annotations);
-      const Reply now = rig.get(kPods + "/p");
+      ASSERT_EQ(rig.post(kDefaultPods, pod_with(R"("gpu-fraction":"0.1")")).code, 201);
+      rig.patch(kDefaultPods + "/p", "merge-patch", R"({"metadata":{"finalizers":["a.b/c"]}})");
+      if (going) rig.remove(kDefaultPods + "/p");
+      write_in_every_way(rig, kDefaultPods + "/p" + subresource, kind, attack.annotations);
+      const Reply now = rig.get(kDefaultPods + "/p");
       ASSERT_EQ(now.code, 200) << subresource;
       EXPECT_EQ(annotation(now.json.root(), attack.key).text(), attack.kept)
           << subresource << " " << attack.annotations;
-      rig.remove(kPods + "/p", R"({"gracePeriodSeconds":0})");
-      EXPECT_EQ(rig.patch(kPods + "/p", "merge-patch", R"({"metadata":{"finalizers":null}})").code, 200);
-      ASSERT_EQ(rig.get(kPods + "/p").code, 404);
+      rig.remove(kDefaultPods + "/p", R"({"gracePeriodSeconds":0})");
+      EXPECT_EQ(rig.patch(kDefaultPods + "/p", "merge-patch", R"({"metadata":{"finalizers":null}})").code, 200);
+      ASSERT_EQ(rig.get(kDefaultPods + "/p").code, 404);
       ++ways;
     }
   EXPECT_GE(ways, 24u);
@@ -96,15 +95,15 @@ INSTANTIATE_TEST_SUITE_P(WhileItRunsAndWhileItEnds, BorderPaths, testing::Bool()
 
 TEST(BorderPaths, WhatCrossesNothingPasses) {
   Rig rig({}, with_frozen_share());
-  ASSERT_EQ(rig.post(kPods, pod_with(R"("gpu-fraction":"0.1")")).code, 201);
+  ASSERT_EQ(rig.post(kDefaultPods, pod_with(R"("gpu-fraction":"0.1")")).code, 201);
   const std::string bind = R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","annotations":{"a":"b"}},)"
                            R"("target":{"name":"n"}})";
-  EXPECT_EQ(rig.post(kPods + "/p/binding", bind).code, 201);
-  EXPECT_EQ(rig.patch(kPods + "/p/status", "merge-patch",
+  EXPECT_EQ(rig.post(kDefaultPods + "/p/binding", bind).code, 201);
+  EXPECT_EQ(rig.patch(kDefaultPods + "/p/status", "merge-patch",
                       R"({"metadata":{"annotations":{"c":"d"}},"status":{"message":"m"}})")
                 .code,
             200);
-  const Reply now = rig.get(kPods + "/p");
+  const Reply now = rig.get(kDefaultPods + "/p");
   EXPECT_EQ(annotation(now.json.root(), "a").text(), "b");
   EXPECT_EQ(annotation(now.json.root(), "c").text(), "d");
   EXPECT_EQ(now.text("status.message"), "m");
@@ -145,7 +144,7 @@ TEST(Border, SaysFiftyReasonsAndHowManyMoreThereAre) {
   Rig rig({}, options);
   const auto refused = [&](std::size_t count) {
     reasons = count;
-    return rig.post(kPods, pod_with(""));
+    return rig.post(kDefaultPods, pod_with(""));
   };
   EXPECT_THAT(refused(50).text("message"), EndsWith("; spec: reason 49"));
   const auto many = refused(100'000);
@@ -180,7 +179,7 @@ TEST(Border, IsAskedOfPodsAndOfTheKindsThatItJudges) {
   EXPECT_EQ(rig.patch(claims + "/c", "merge-patch", R"({"status":{"phase":"Pending"}})").code, 200);
   EXPECT_EQ(rig.post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c"}})").code, 201);
   EXPECT_EQ(rig.post("/api/v1/namespaces/default/secrets", R"({"metadata":{"name":"c"}})").code, 201);
-  EXPECT_EQ(rig.post(kPods, pod_with("")).code, 201);
+  EXPECT_EQ(rig.post(kDefaultPods, pod_with("")).code, 201);
   EXPECT_EQ(asked, "PersistentVolumeClaim PersistentVolumeClaim PersistentVolumeClaim~ Pod ");
   // What a host has too, has its effect there.
   const auto made =

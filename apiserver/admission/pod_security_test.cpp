@@ -23,7 +23,7 @@ std::string namespace_json(const std::string& labels, std::string_view name = "d
          R"(}},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}})";
 }
 
-std::string pod_json(std::string_view members) {
+std::string secured_pod_json(std::string_view members) {
   return R"({"metadata":{"name":"p"},"spec":{)" + std::string(members) + (members.empty() ? "" : ",") +
          R"("containers":[{"name":"c","image":"x"}]}})";
 }
@@ -37,7 +37,7 @@ std::string deployment_json(std::string_view members) {
 class PodSecurity : public testing::Test {
  protected:
   void labels(const std::string& text) { bench_.store("namespaces/default", namespace_json(text)); }
-  Prepared create(std::string_view members) { return bench_.create("pods", pod_json(members)); }
+  Prepared create(std::string_view members) { return bench_.create("pods", secured_pod_json(members)); }
 
   KindBench bench_;
 };

@@ -8,7 +8,8 @@ namespace {
 
 using testing::IsEmpty;
 
-std::string pod_json(const std::string& name, std::string_view resources = "{}", std::string_view members = {}) {
+std::string charged_pod_json(const std::string& name, std::string_view resources = "{}",
+                             std::string_view members = {}) {
   return R"({"metadata":{"name":")" + name + R"("},"spec":{)" + std::string(members) + (members.empty() ? "" : ",") +
          R"("containers":[{"name":"c","image":"x","resources":)" + std::string(resources) + "}]}}";
 }
@@ -36,54 +37,54 @@ class ResourceQuota : public testing::Test {
 TEST_F(ResourceQuota, IsChargedInTheTxnOfTheCreate) {
   quota(R"({"pods":"2","requests.memory":"1Gi","requests.nvidia.com/gpu":"4"})",
         R"({"pods":"0","requests.memory":"0","requests.nvidia.com/gpu":"1"})");
-  auto made =
-      bench_.create("pods", pod_json("a", R"({"requests":{"memory":"512Mi"},"limits":{"nvidia.com/gpu":"2"}})"));
+  auto made = bench_.create(
+      "pods", charged_pod_json("a", R"({"requests":{"memory":"512Mi"},"limits":{"nvidia.com/gpu":"2"}})"));
   ASSERT_TRUE(made) << made.error();
   EXPECT_EQ(charged(made), R"({"pods":"1","requests.memory":"512Mi","requests.nvidia.com/gpu":"3"})");
   ASSERT_TRUE(bench_.commit("pods/default/a", made));
   EXPECT_EQ(
-      refusal("pods", pod_json("b", R"({"requests":{"memory":"600Mi"},"limits":{"nvidia.com/gpu":"2"}})")),
+      refusal("pods", charged_pod_json("b", R"({"requests":{"memory":"600Mi"},"limits":{"nvidia.com/gpu":"2"}})")),
       "pods \"b\" is forbidden: exceeded quota: q, requested: requests.memory=600Mi,requests.nvidia.com/gpu=2, "
       "used: requests.memory=512Mi,requests.nvidia.com/gpu=3, limited: requests.memory=1Gi,requests.nvidia.com/gpu=4");
 }
 
 TEST_F(ResourceQuota, TwoWritesNeverUseTheSameRest) {
   quota(R"({"pods":"5"})", R"({"pods":"4"})");
-  auto one = bench_.create("pods", pod_json("a")), other = bench_.create("pods", pod_json("b"));
+  auto one = bench_.create("pods", charged_pod_json("a")), other = bench_.create("pods", charged_pod_json("b"));
   ASSERT_TRUE(one && other) << "both saw room for one";
   EXPECT_TRUE(bench_.commit("pods/default/a", one));
   EXPECT_FALSE(bench_.commit("pods/default/b", other));
-  EXPECT_EQ(refusal("pods", pod_json("b")),
+  EXPECT_EQ(refusal("pods", charged_pod_json("b")),
             "pods \"b\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5");
 }
 
 TEST_F(ResourceQuota, ADryRunIsJudgedAndNotCharged) {
   quota(R"({"pods":"1"})", R"({"pods":"0"})");
   bench_.dry_run = true;
-  EXPECT_EQ(charged(bench_.create("pods", pod_json("a"))), "");
+  EXPECT_EQ(charged(bench_.create("pods", charged_pod_json("a"))), "");
   quota(R"({"pods":"1"})", R"({"pods":"1"})");
-  EXPECT_NE(refusal("pods", pod_json("a")), "");
+  EXPECT_NE(refusal("pods", charged_pod_json("a")), "");
 }
 
 TEST_F(ResourceQuota, WhatIsLimitedMustBeSaid) {
   quota(R"({"limits.memory":"1Gi","requests.cpu":"1"})", R"({"limits.memory":"0","requests.cpu":"0"})");
-  EXPECT_EQ(refusal("pods", pod_json("a", R"({"requests":{"memory":"1Mi"}})")),
+  EXPECT_EQ(refusal("pods", charged_pod_json("a", R"({"requests":{"memory":"1Mi"}})")),
             "pods \"a\" is forbidden: failed quota: q: must specify limits.memory for: c; requests.cpu for: c");
 }
 
 TEST_F(ResourceQuota, WhatIsNotCountedYetIsRefused) {
   quota(R"({"pods":"1","count/pods":"3"})", R"({"pods":"0"})");
-  EXPECT_EQ(refusal("pods", pod_json("a")),
+  EXPECT_EQ(refusal("pods", charged_pod_json("a")),
             "pods \"a\" is forbidden: status unknown for quota: q, resources: count/pods,pods");
   bench_.store("resourcequotas/default/q", R"({"metadata":{"name":"q"},"spec":{"hard":{"pods":"0"}}})");
-  EXPECT_EQ(refusal("pods", pod_json("a")), "") << "the controller has not seen it yet";
+  EXPECT_EQ(refusal("pods", charged_pod_json("a")), "") << "the controller has not seen it yet";
 }
 
 TEST_F(ResourceQuota, ScopesPickPods) {
   quota(R"({"pods":"0"})", R"({"pods":"0"})", R"({"scopes":["Terminating"]})");
-  EXPECT_EQ(refusal("pods", pod_json("a")), "");
-  EXPECT_NE(refusal("pods", pod_json("a", "{}", R"("activeDeadlineSeconds":5)")), "");
-  const auto before = bench_.create("pods", pod_json("a")).root().to_json();
+  EXPECT_EQ(refusal("pods", charged_pod_json("a")), "");
+  EXPECT_NE(refusal("pods", charged_pod_json("a", "{}", R"("activeDeadlineSeconds":5)")), "");
+  const auto before = bench_.create("pods", charged_pod_json("a")).root().to_json();
   auto hurried = parse(before);
   hurried["spec"].put("activeDeadlineSeconds", 5);
   EXPECT_EQ(bench_.update("pods", hurried.to_json(), before).error(),
@@ -139,7 +140,7 @@ TEST_F(ResourceQuota, AllQuotasOfTheNamespaceCount) {
   quota(R"({"pods":"5"})", R"({"pods":"0"})");
   bench_.store("resourcequotas/default/r",
                R"({"metadata":{"name":"r"},"status":{"hard":{"count/pods":"1"},"used":{"count/pods":"1"}}})");
-  EXPECT_EQ(refusal("pods", pod_json("a")),
+  EXPECT_EQ(refusal("pods", charged_pod_json("a")),
             "pods \"a\" is forbidden: exceeded quota: r, requested: count/pods=1, "
             "used: count/pods=1, limited: count/pods=1");
   bench_.store("namespaces/other", R"({"metadata":{"name":"other"},"status":{"phase":"Active"}})");
@@ -154,23 +155,23 @@ TEST_F(ResourceQuota, ThePlatformsCountsInEveryNamespace) {
   };
   const std::string brought = R"("sublet.dev/from-host":"true")";
   platforms(brought, "2");
-  EXPECT_EQ(refusal("pods", pod_json("a")), "") << "no syncer brings any";
+  EXPECT_EQ(refusal("pods", charged_pod_json("a")), "") << "no syncer brings any";
   bench_.options.mirrored_from_host = {{"", "resourcequotas", "sublet.dev/from-host", "ask"}};
-  EXPECT_EQ(refusal("pods", pod_json("a")),
+  EXPECT_EQ(refusal("pods", charged_pod_json("a")),
             "pods \"a\" is forbidden: exceeded quota: sublet-rag, requested: pods=1, used: pods=2, limited: pods=2");
   platforms("", "2");
-  EXPECT_EQ(refusal("pods", pod_json("a")), "") << "it is the tenant's own of kube-system";
+  EXPECT_EQ(refusal("pods", charged_pod_json("a")), "") << "it is the tenant's own of kube-system";
   platforms(brought, "1");
-  auto one = bench_.create("pods", pod_json("a")), other = bench_.create("pods", pod_json("b"));
+  auto one = bench_.create("pods", charged_pod_json("a")), other = bench_.create("pods", charged_pod_json("b"));
   ASSERT_TRUE(one && other) << "both saw room for one";
   EXPECT_TRUE(bench_.commit("pods/default/a", one));
   EXPECT_FALSE(bench_.commit("pods/default/b", other));
-  EXPECT_NE(refusal("pods", pod_json("b")), "");
+  EXPECT_NE(refusal("pods", charged_pod_json("b")), "");
   // In its own namespace it is charged once.
   platforms(brought, "0");
   bench_.store("namespaces/kube-system", R"({"metadata":{"name":"kube-system"},"status":{"phase":"Active"}})");
   bench_.store("serviceaccounts/kube-system/default", R"({"metadata":{"name":"default"}})");
-  const auto made = bench_.create("pods", pod_json("c"), "kube-system");
+  const auto made = bench_.create("pods", charged_pod_json("c"), "kube-system");
   ASSERT_TRUE(made) << made.error();
   EXPECT_EQ(std::ranges::count(made.txn.ops, std::string_view("resourcequotas/kube-system/sublet-rag"),
                                [](const auto& op) { return std::string_view(op.key); }),

@@ -405,8 +405,8 @@ class ConnectHooks : public Webhooks {
  protected:
   ConnectHooks() : connected_({}, options()) {
     const std::string pod = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})";
-    EXPECT_EQ(connected_.post(kPods, pod).code, 201);
-    EXPECT_EQ(connected_.patch(kPods + "/p/status", "merge-patch", R"({"status":{"podIP":"10.0.0.5"}})").code, 200);
+    EXPECT_EQ(connected_.post(kTestPods, pod).code, 201);
+    EXPECT_EQ(connected_.patch(kTestPods + "/p/status", "merge-patch", R"({"status":{"podIP":"10.0.0.5"}})").code, 200);
   }
   ServerOptions options() {
     ServerOptions made = HookServer::options();
@@ -422,7 +422,7 @@ class ConnectHooks : public Webhooks {
         kWebhooks + kind, R"({"metadata":{"name":"v"},"webhooks":[)" + webhook("look", path, "", resource) + "]}");
     ASSERT_EQ(made.code, 201) << made.body;
   }
-  const std::string kPods = "/api/v1/namespaces/test/pods";
+  const std::string kTestPods = "/api/v1/namespaces/test/pods";
   std::string path_;
   Rig connected_;
 };
@@ -433,15 +433,15 @@ TEST_F(ConnectHooks, AreAskedAboutWhatIsToRun) {
     return R"("allowed":false,"status":{"message":"nothing is removed"})";
   });
   hook("validatingwebhookconfigurations", "/exec", "pods/*");
-  const auto refused = connected_.post(kPods + "/p/exec?command=rm&command=-r&container=c&stdout=true&tty=0", "");
+  const auto refused = connected_.post(kTestPods + "/p/exec?command=rm&command=-r&container=c&stdout=true&tty=0", "");
   EXPECT_EQ(refused.code, 400) << refused.body;
   EXPECT_EQ(refused.text("message"), "admission webhook \"look.example.com\" denied the request: nothing is removed");
-  EXPECT_THAT(connected_.post(kPods + "/p/exec?command=ls", "").text("message"), HasSubstr("have a host assigned"));
-  EXPECT_THAT(connected_.post(kPods + "/q/attach?stdin=1", "").text("message"), HasSubstr("\"q\" not found"))
+  EXPECT_THAT(connected_.post(kTestPods + "/p/exec?command=ls", "").text("message"), HasSubstr("have a host assigned"));
+  EXPECT_THAT(connected_.post(kTestPods + "/q/attach?stdin=1", "").text("message"), HasSubstr("\"q\" not found"))
       << "who asks is judged before what is there";
-  EXPECT_THAT(connected_.post(kPods + "/p/portforward?ports=80&ports=x&ports=81", "").text("message"),
+  EXPECT_THAT(connected_.post(kTestPods + "/p/portforward?ports=80&ports=x&ports=81", "").text("message"),
               HasSubstr("have a host assigned"));
-  EXPECT_EQ(connected_.get(kPods + "/p:80/proxy/a/b%20c/").code, 200);
+  EXPECT_EQ(connected_.get(kTestPods + "/p:80/proxy/a/b%20c/").code, 200);
   const auto asked = hook_.asked("/exec");
   ASSERT_EQ(asked.size(), 5u);
   const Value exec = asked[0]["request"];
@@ -464,10 +464,10 @@ TEST_F(ConnectHooks, AreAskedAboutWhatIsToRun) {
 TEST_F(ConnectHooks, MayChangeIt) {
   hook_.on("/change",
            [](const Value&) { return patch_answer(R"([{"op":"add","path":"/path","value":"/elsewhere/x y"}])"); });
-  EXPECT_EQ(connected_.get(kPods + "/p/proxy/here").code, 200);
+  EXPECT_EQ(connected_.get(kTestPods + "/p/proxy/here").code, 200);
   EXPECT_EQ(path_, "/here");
   hook("mutatingwebhookconfigurations", "/change", "pods/proxy");
-  EXPECT_EQ(connected_.get(kPods + "/p/proxy/here").code, 200);
+  EXPECT_EQ(connected_.get(kTestPods + "/p/proxy/here").code, 200);
   EXPECT_EQ(path_, "/elsewhere/x%20y");
 }
 

@@ -19,9 +19,9 @@ using schema::Value;
 const std::string kThings = "/apis/other.test/v1/things", kApiServices = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 /// It answers with what it was asked, but what is said of itself.
-class OtherServer {
+class AggregatedServer {
  public:
-  OtherServer()
+  AggregatedServer()
       : front_(make_test_ca("front-ca")),
         server_(
             "other",
@@ -29,9 +29,9 @@ class OtherServer {
               serve(request, sink);
             },
             "other.test.svc", front_.certificate_pem) {}
-  ~OtherServer() { server_.stop(); }
-  OtherServer(const OtherServer&) = delete;
-  OtherServer& operator=(const OtherServer&) = delete;
+  ~AggregatedServer() { server_.stop(); }
+  AggregatedServer(const AggregatedServer&) = delete;
+  AggregatedServer& operator=(const AggregatedServer&) = delete;
 
   ServerOptions options() const {
     auto options = HookServer::options();
@@ -160,7 +160,7 @@ class AggregationTest : public testing::Test {
     ASSERT_TRUE(verdict.available) << verdict.reason << ": " << verdict.message;
     set_available("True");
   }
-  OtherServer other;
+  AggregatedServer other;
   Rig rig;
 };
 

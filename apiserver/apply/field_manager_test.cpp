@@ -12,12 +12,14 @@
 #include "sublet/patches/overlay.h"
 #include "sublet/patches/typed_merge.h"
 #include "sublet/schema/engine.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Document;
 using schema::Value;
+using testing_support::parse_json;
 
 class Applies {
  public:
@@ -66,12 +68,6 @@ class Applies {
   const ManagedEndpoint endpoint_;
   WallTime now_{std::chrono::seconds(1'800'000'000)};
 };
-
-Document parsed(std::string_view text) {
-  auto document = Document::parse_json(text);
-  EXPECT_TRUE(document) << text;
-  return std::move(*document);
-}
 
 /// Pods that differ mostly in values, now and then in anything.
 class PodConfigs {
@@ -139,7 +135,7 @@ TEST(FieldManager, TheShortWayComesToTheSame) {
     Applies pods("", "v1", "pods");
     std::optional<Document> live;
     for (int round = 0; round < 40; ++round) {
-      const Document config = parsed(configs.pod());
+      const Document config = parse_json(configs.pod());
       const std::string name = configs.among(5) == 0 ? "kubectl" : "one";
       if (!live) {
         if (pods.manager().apply_by_sets(Value(), config.root(), name, false, pods.now()))
@@ -147,7 +143,7 @@ TEST(FieldManager, TheShortWayComesToTheSame) {
         continue;
       }
       if (configs.rarely()) {  // somebody else's PUT
-        Document object = parsed(configs.pod());
+        Document object = parse_json(configs.pod());
         if (!schema::conform(object.root(), pods.facts().type)) continue;
         pods.updated(*live, object, "other");
         live = std::move(object);
@@ -170,9 +166,9 @@ TEST(FieldManager, TheShortWayIsTaken) {
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"1"}},"spec":{"containers":[{"name":"c",)"
       R"("image":"i","env":[{"name":"A","value":"1"},{"name":"B","value":"2"}],"resources":{"limits":{"cpu":"1"}}}],)"
       R"("volumes":[{"name":"v","emptyDir":{}}],"tolerations":[{"operator":"Exists"}]}})";
-  const Document live = pods.first(parsed(text), "one");
+  const Document live = pods.first(parse_json(text), "one");
   const auto overlay = [&](std::string changed) {
-    const Document config = parsed(changed);
+    const Document config = parse_json(changed);
     const auto kinds = schema::Registry::builtin();
     static const patches::FieldSet untracked = [] {
       patches::FieldSet set;
@@ -201,7 +197,8 @@ TEST(FieldManager, TheShortWayIsTaken) {
 TEST(FieldManager, WhatOthersOwnIsAConflictOnBothWays) {
   Applies maps("", "v1", "configmaps");
   const auto config = [](std::string_view data) {
-    return parsed(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":)" + std::string(data) + "}");
+    return parse_json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":)" + std::string(data) +
+                      "}");
   };
   Document live = maps.first(config(R"({"x":"1"})"), "one");
   auto shared = maps.both(live, config(R"({"x":"1"})"), "two", false);

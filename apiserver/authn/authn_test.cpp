@@ -11,7 +11,7 @@
 namespace sublet::apiserver {
 namespace {
 
-using Kind = net::PeerIdentity::Kind;
+using PeerKind = net::PeerIdentity::Kind;
 using namespace std::chrono_literals;
 
 class Authn : public testing::Test {
@@ -68,7 +68,7 @@ TEST_F(Authn, WhoShowsNothingIsAnonymousAndWhoShowsWhatIsWrongIsRefused) {
 
 TEST_F(Authn, CertificatesNameTheirUser) {
   net::PeerIdentity peer;
-  peer.kind = Kind::certificate;
+  peer.kind = PeerKind::certificate;
   peer.common_name = "jane";
   peer.organizations = {"system:masters"};
   peer.sha256 = "ab";
@@ -83,13 +83,13 @@ TEST_F(Authn, CertificatesNameTheirUser) {
 
 TEST_F(Authn, SocketsAndInProcessPeersAreTrusted) {
   net::PeerIdentity peer;
-  peer.kind = Kind::unix_socket;
+  peer.kind = PeerKind::unix_socket;
   auto user = ask("", peer);
   ASSERT_TRUE(user);
   EXPECT_EQ(user->name, "system:sublet:syncer");
   EXPECT_EQ(user->groups, (std::vector<std::string>{"system:authenticated"}));
   EXPECT_FALSE(ask("Bearer nonsense", peer)) << "a token that is sent must be right";
-  peer.kind = Kind::in_process;
+  peer.kind = PeerKind::in_process;
   EXPECT_EQ(ask("", peer)->name, "system:apiserver");
 }
 

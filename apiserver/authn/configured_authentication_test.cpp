@@ -318,7 +318,7 @@ TEST(AuthenticationConfigurationTest, MappingsAreJudged) {
 // Whom claims make
 // -----------------------------------------------------------------------------
 
-std::string made(const std::string& mappings, const std::string& claims) {
+std::string mapped_user(const std::string& mappings, const std::string& claims) {
   const auto read = read_authentication_configuration(
       kHead + ("jwt: [{issuer: {url: 'https://a.test', audiences: [x]}, claimMappings: {" + mappings + "}}]\n"),
       std::string(kOwn));
@@ -336,38 +336,41 @@ std::string made(const std::string& mappings, const std::string& claims) {
 }
 
 TEST(ClaimMappingTest, ExpressionsAndClaimsMakeUsers) {
-  EXPECT_EQ(made("username: {expression: 'claims.sub + \"@\" + claims.nested.org'}, groups: {expression: "
-                 "'dyn(claims.roles).filter(r, r != \"x\")'}, uid: {expression: claims.id}, extra: [{key: a.b/c, "
-                 "valueExpression: 'claims.n > 1.5 ? \"big\" : \"\"'}]",
-                 R"({"sub":"ann","nested":{"org":"o"},"roles":["a","x",""],"id":"7","n":2})"),
-            "ann@o|7|a,|a.b/c=big,");
-  EXPECT_EQ(made("username: {claim: email, prefix: ''}, groups: {claim: role, prefix: 'g:'}",
-                 R"({"email":"a@b","email_verified":true,"role":"one"})"),
+  EXPECT_EQ(
+      mapped_user("username: {expression: 'claims.sub + \"@\" + claims.nested.org'}, groups: {expression: "
+                  "'dyn(claims.roles).filter(r, r != \"x\")'}, uid: {expression: claims.id}, extra: [{key: a.b/c, "
+                  "valueExpression: 'claims.n > 1.5 ? \"big\" : \"\"'}]",
+                  R"({"sub":"ann","nested":{"org":"o"},"roles":["a","x",""],"id":"7","n":2})"),
+      "ann@o|7|a,|a.b/c=big,");
+  EXPECT_EQ(mapped_user("username: {claim: email, prefix: ''}, groups: {claim: role, prefix: 'g:'}",
+                        R"({"email":"a@b","email_verified":true,"role":"one"})"),
             "a@b||g:one,");
-  EXPECT_EQ(made("username: {claim: email, prefix: ''}", R"({"email":"a@b","email_verified":false})"),
+  EXPECT_EQ(mapped_user("username: {claim: email, prefix: ''}", R"({"email":"a@b","email_verified":false})"),
             "oidc: email not verified");
-  EXPECT_EQ(made("username: {claim: email, prefix: ''}", R"({"email":"a@b","email_verified":"true"})"),
+  EXPECT_EQ(mapped_user("username: {claim: email, prefix: ''}", R"({"email":"a@b","email_verified":"true"})"),
             "oidc: parse 'email_verified' claim: json: cannot unmarshal string into Go value of type bool");
-  EXPECT_EQ(made("username: {claim: sub, prefix: ''}", "{}"), "oidc: parse username claims \"sub\": claim not present");
-  EXPECT_EQ(made("username: {expression: claims.sub}", R"({"sub":""})"),
+  EXPECT_EQ(mapped_user("username: {claim: sub, prefix: ''}", "{}"),
+            "oidc: parse username claims \"sub\": claim not present");
+  EXPECT_EQ(mapped_user("username: {expression: claims.sub}", R"({"sub":""})"),
             "oidc: empty username via CEL expression is not allowed");
-  EXPECT_EQ(made("username: {expression: claims.sub}", R"({"sub":7})"),
+  EXPECT_EQ(mapped_user("username: {expression: claims.sub}", R"({"sub":7})"),
             "oidc: error evaluating username claim expression: username claim expression must return a string");
-  EXPECT_EQ(made("username: {expression: claims.sub}", "{}"),
+  EXPECT_EQ(mapped_user("username: {expression: claims.sub}", "{}"),
             "oidc: error evaluating username claim expression: expression 'claims.sub' resulted in error: no such key: "
             "sub");
-  EXPECT_EQ(made("username: {claim: sub, prefix: ''}, groups: {expression: claims.g}", R"({"sub":"a","g":[1]})"),
+  EXPECT_EQ(mapped_user("username: {claim: sub, prefix: ''}, groups: {expression: claims.g}", R"({"sub":"a","g":[1]})"),
             "oidc: error evaluating group claim expression: expression must return a string or a list of strings");
-  EXPECT_EQ(
-      made("username: {claim: sub, prefix: ''}, groups: {expression: 'claims.?g.orValue(null)'}", R"({"sub":"a"})"),
-      "a||");
+  EXPECT_EQ(mapped_user("username: {claim: sub, prefix: ''}, groups: {expression: 'claims.?g.orValue(null)'}",
+                        R"({"sub":"a"})"),
+            "a||");
 }
 
 TEST(ClaimMappingTest, AClaimMayBeAnythingButNothingRangesOverIt) {
-  EXPECT_THAT(made("username: {expression: claims.sub}, groups: {expression: 'claims.roles.map(r, r)'}", "{}"),
+  EXPECT_THAT(mapped_user("username: {expression: claims.sub}, groups: {expression: 'claims.roles.map(r, r)'}", "{}"),
               testing::HasSubstr("1:7: expression of type 'any' cannot be range of a comprehension (must be list, map, "
                                  "or dynamic)"));
-  EXPECT_EQ(made("username: {expression: 'claims.roles[0] + claims.n.m'}", R"({"roles":["a"],"n":{"m":"b"}})"), "ab||");
+  EXPECT_EQ(mapped_user("username: {expression: 'claims.roles[0] + claims.n.m'}", R"({"roles":["a"],"n":{"m":"b"}})"),
+            "ab||");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace sublet::apiserver {
 namespace {
 
-struct Kind {
+struct Algorithm {
   const char* name;
   const char* curve;  // of EC
   const char* shown;  // the curve's name in a key set
@@ -18,15 +18,15 @@ struct Kind {
   const EVP_MD* (*digest)();
   bool pss;
 };
-constexpr Kind kKinds[] = {{"RS256", nullptr, nullptr, 0, EVP_sha256, false},
-                           {"PS256", nullptr, nullptr, 0, EVP_sha256, true},
-                           {"ES256", "P-256", "P-256", 32, EVP_sha256, false},
-                           {"ES384", "P-384", "P-384", 48, EVP_sha384, false}};
+constexpr Algorithm kAlgorithms[] = {{"RS256", nullptr, nullptr, 0, EVP_sha256, false},
+                                     {"PS256", nullptr, nullptr, 0, EVP_sha256, true},
+                                     {"ES256", "P-256", "P-256", 32, EVP_sha256, false},
+                                     {"ES384", "P-384", "P-384", 48, EVP_sha384, false}};
 
-const Kind& kind_of(const std::string& algorithm) {
-  for (const auto& kind : kKinds)
+const Algorithm& algorithm_named(const std::string& algorithm) {
+  for (const auto& kind : kAlgorithms)
     if (algorithm == kind.name) return kind;
-  return kKinds[0];
+  return kAlgorithms[0];
 }
 
 std::string number(EVP_PKEY* key, const char* name, int size) {
@@ -59,7 +59,7 @@ TestIssuer::~TestIssuer() { server_.stop(); }
 
 void TestIssuer::add_key(const std::string& id, const std::string& algorithm, bool shown) {
   constexpr unsigned kBits = 2048;
-  const Kind& kind = kind_of(algorithm);
+  const Algorithm& kind = algorithm_named(algorithm);
   Key made{algorithm, "", {kind.curve ? EVP_EC_gen(kind.curve) : EVP_RSA_gen(kBits), EVP_PKEY_free}, shown};
   made.jwk = R"({"use":"sig","kid":")" + id + R"(","alg":")" + algorithm + "\",";
   if (kind.curve)
@@ -81,7 +81,7 @@ void TestIssuer::show_key(const std::string& id) {
 std::string TestIssuer::sign(const std::string& id, const std::string& claims) const {
   const MutexLock lock(mutex_);
   const Key& key = keys_.at(id);
-  const Kind& kind = kind_of(key.algorithm);
+  const Algorithm& kind = algorithm_named(key.algorithm);
   const auto text = schema::base64url_encode(R"({"alg":")" + key.algorithm + R"(","kid":")" + id + "\"}") + "." +
                     schema::base64url_encode(claims);
   const net::OpensslPtr<EVP_MD_CTX, EVP_MD_CTX_free> context(EVP_MD_CTX_new());

@@ -12,7 +12,7 @@ namespace {
 
 using Step = net::BodySource::Step;
 
-std::string text_of(std::size_t size) {
+std::string text_of_size(std::size_t size) {
   std::mt19937 random(7);
   std::string out;
   while (out.size() < size) out += R"({"metadata":{"name":"cm-)" + std::to_string(random() % 10'000) + "\"}},";
@@ -89,7 +89,7 @@ Pulled pull(net::BodySource& source) {
 
 TEST(Gzip, PiecesGiveTheStreamOfTheWhole) {
   for (const std::size_t size : {0u, 1u, 70'000u, 2'000'000u}) {
-    const auto text = text_of(size);
+    const auto text = text_of_size(size);
     GzipStream stream;
     std::string out;
     for (std::size_t at = 0; at < text.size(); at += 9999) stream.put(text.substr(at, 9999), false, out);
@@ -102,7 +102,7 @@ TEST(Gzip, PiecesGiveTheStreamOfTheWhole) {
 TEST(GzipSource, CompressesOnThePoolWhatIsLongEnough) {
   WorkerPool pool({.name = "gzip"});
   for (const std::size_t size : {kGzipBytesMin, std::size_t{3'000'000}}) {
-    const auto text = text_of(size);
+    const auto text = text_of_size(size);
     GzipSource source(std::make_unique<Pieces>(text, 60'000), pool);
     const auto pulled = pull(source);
     EXPECT_EQ(gunzip(pulled.bytes), text);
@@ -116,7 +116,7 @@ TEST(GzipSource, CompressesOnThePoolWhatIsLongEnough) {
 TEST(GzipSource, LeavesShortBodiesAsTheyAre) {
   WorkerPool pool({.name = "gzip"});
   for (const std::size_t size : {std::size_t{1}, std::size_t{60'000}, kGzipBytesMin - 1}) {
-    const auto text = text_of(size);
+    const auto text = text_of_size(size);
     GzipSource source(std::make_unique<Pieces>(text, 60'000), pool);
     const auto pulled = pull(source);
     EXPECT_EQ(pulled.bytes, text);
@@ -128,7 +128,7 @@ TEST(GzipSource, LeavesShortBodiesAsTheyAre) {
 TEST(GzipSource, CompressesItselfWhenThePoolRefuses) {
   WorkerPool pool({.name = "gzip"});
   pool.stop();
-  const auto text = text_of(1'000'000);
+  const auto text = text_of_size(1'000'000);
   GzipSource source(std::make_unique<Pieces>(text, 60'000), pool);
   const auto pulled = pull(source);
   EXPECT_EQ(gunzip(pulled.bytes), text);
@@ -138,7 +138,7 @@ TEST(GzipSource, CompressesItselfWhenThePoolRefuses) {
 TEST(GzipSource, PassesErrorsOn) {
   WorkerPool pool({.name = "gzip"});
   for (const std::size_t fails_at : {0u, 60'000u, 600'000u}) {
-    GzipSource source(std::make_unique<Pieces>(text_of(1'000'000), 60'000, fails_at), pool);
+    GzipSource source(std::make_unique<Pieces>(text_of_size(1'000'000), 60'000, fails_at), pool);
     EXPECT_TRUE(pull(source).error.has_value()) << fails_at;
   }
 }
@@ -147,7 +147,7 @@ TEST(GzipSource, MayBeGivenUpWhileAPieceIsBeingCompressed) {
   WorkerPool pool({.name = "gzip"});
   const auto bell = std::make_shared<Bell>();
   for (int round = 0; round < 50; ++round) {
-    GzipSource source(std::make_unique<Pieces>(text_of(400'000), 200'000), pool);
+    GzipSource source(std::make_unique<Pieces>(text_of_size(400'000), 200'000), pool);
     std::string piece;
     ASSERT_EQ(source.next(piece, bell).value(), Step::wait);
   }

@@ -10,9 +10,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const std::string kTabs = "/apis/stable.example.com/v1/namespaces/test/crontabs";
-const std::string kSpec = R"({"type":"object","required":["cron"],"properties":{
+const std::string kCronTabSpec = R"({"type":"object","required":["cron"],"properties":{
   "cron":{"type":"string","pattern":"^[0-9* /]+$","maxLength":20},
   "image":{"type":"string","default":"busy"},
   "replicas":{"type":"integer","minimum":1,"maximum":10,"default":1},
@@ -28,7 +27,7 @@ const std::string kSpec = R"({"type":"object","required":["cron"],"properties":{
   "one":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},
     "oneOf":[{"required":["a"]},{"required":["b"]}]}}})";
 
-std::string version(const std::string& name, bool storage, const std::string& spec = kSpec) {
+std::string version(const std::string& name, bool storage, const std::string& spec = kCronTabSpec) {
   return R"({"name":")" + name + R"(","served":true,"storage":)" + (storage ? "true" : "false") +
          R"(,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.n",
             "labelSelectorPath":".status.selector"}},
@@ -55,7 +54,7 @@ std::string status_of(const schema::Value& object, std::string_view type) {
 }
 
 /// A watch on the definitions, to wait for what the keeper does.
-struct World : Rig {
+struct DefinitionsRig : Rig {
   using Rig::Rig;
   /// The definition, once `holds` says so of it.
   template <class Holds>
@@ -79,7 +78,7 @@ struct World : Rig {
 };
 
 TEST(Definitions, EstablishedMeansServed) {
-  World world;
+  DefinitionsRig world;
   const auto made = world.post(kDefinitions, definition(version("v1", true)));
   EXPECT_EQ(made.text("spec.names.singular"), "crontab");
   EXPECT_EQ(made.text("spec.names.listKind"), "CronTabList");
@@ -99,7 +98,7 @@ TEST(Definitions, EstablishedMeansServed) {
 }
 
 TEST(Definitions, WhatIsUnknownIsPrunedAndWhatIsAbsentDefaulted) {
-  World world;
+  DefinitionsRig world;
   world.define();
   const auto made = world.tab(R"({"cron":"*","nope":1,"any":{"x":[1]},"size":"3","nothing":null,"image":null,
     "mode":null,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x","bad":1},"spec":{"free":1}}})");
@@ -120,7 +119,7 @@ TEST(Definitions, WhatIsUnknownIsPrunedAndWhatIsAbsentDefaulted) {
 }
 
 TEST(Definitions, RefusalsAreInUpstreamsWords) {
-  World world;
+  DefinitionsRig world;
   world.define();
   struct Case {
     const char *spec, *message;
@@ -153,8 +152,8 @@ TEST(Definitions, RefusalsAreInUpstreamsWords) {
 
 // A limit is any number, also one that no integer is.
 TEST(Definitions, ALimitBeyondIntegersIsSaidAsItIs) {
-  World world;
-  std::string far = kSpec;
+  DefinitionsRig world;
+  std::string far = kCronTabSpec;
   far.replace(far.find(R"("type":"integer","minimum":1)"), 28, R"("type":"number","minimum":1e+300)");
   far.replace(far.find(R"("maximum":10)"), 12, R"("multipleOf":1)");
   far.replace(far.find(R"(,"default":1)"), 12, "");
@@ -166,7 +165,7 @@ TEST(Definitions, ALimitBeyondIntegersIsSaidAsItIs) {
 }
 
 TEST(Definitions, StatusAndScaleAreEndpointsOfTheirOwn) {
-  World world;
+  DefinitionsRig world;
   world.define();
   world.tab(R"({"cron":"*"})");
   auto scale = world.get(kTabs + "/a/scale");
@@ -195,7 +194,7 @@ TEST(Definitions, StatusAndScaleAreEndpointsOfTheirOwn) {
 }
 
 TEST(Definitions, ApplyMergesByTheSchema) {
-  World world;
+  DefinitionsRig world;
   world.define();
   const auto apply = [&](const std::string& manager, const std::string& spec) {
     return world.call(
@@ -213,7 +212,7 @@ TEST(Definitions, ApplyMergesByTheSchema) {
 }
 
 TEST(Definitions, ATightenedSchemaLetsWhatIsStoredBeLabelled) {
-  World world;
+  DefinitionsRig world;
   world.define();
   const auto made = world.tab(R"({"cron":"*","replicas":9})");
   auto current = world.get(kDefinitions + "/crontabs.stable.example.com");
@@ -235,8 +234,8 @@ TEST(Definitions, ATightenedSchemaLetsWhatIsStoredBeLabelled) {
 }
 
 TEST(Definitions, DefaultsAreSetOnReadingToo) {
-  World world;
-  std::string without = kSpec;
+  DefinitionsRig world;
+  std::string without = kCronTabSpec;
   without.replace(without.find(R"(,"default":"busy")"), 17, "");
   world.define(definition(version("v1", true, without)));
   const auto made = world.tab(R"({"cron":"*"})");
@@ -254,7 +253,7 @@ TEST(Definitions, DefaultsAreSetOnReadingToo) {
 }
 
 TEST(Definitions, EveryVersionServesTheSameObjects) {
-  World world;
+  DefinitionsRig world;
   const std::string beta = R"({"type":"object","properties":{"cron":{"type":"string"},"extra":{"type":"string"}}})";
   world.define(definition(version("v1beta1", false, beta) + "," + version("v1", true)));
   const std::string betas = "/apis/stable.example.com/v1beta1/namespaces/test/crontabs";
@@ -271,7 +270,7 @@ TEST(Definitions, EveryVersionServesTheSameObjects) {
 }
 
 TEST(Definitions, ReadingSetsTheDefaultsOfTheStoredVersion) {
-  World world;
+  DefinitionsRig world;
   const std::string plain = R"({"type":"object","properties":{"cron":{"type":"string"},"peer":{"type":"object",
     "properties":{"name":{"type":"string"},"kind":{"type":"string"}}}}})";
   std::string other = plain;
@@ -285,7 +284,7 @@ TEST(Definitions, ReadingSetsTheDefaultsOfTheStoredVersion) {
 }
 
 TEST(Definitions, ADefaultThatAVersionDoesNotKnowIsNoChange) {
-  World world;
+  DefinitionsRig world;
   const std::string plain = R"({"type":"object","properties":{"cron":{"type":"string"}}})";
   world.define(definition(version("v1", true) + "," + version("v2", false, plain)));
   const std::string twos = "/apis/stable.example.com/v2/namespaces/test/crontabs";
@@ -295,7 +294,7 @@ TEST(Definitions, ADefaultThatAVersionDoesNotKnowIsNoChange) {
 }
 
 TEST(Definitions, AnAppliedNullIsRefusedOneThatIsSentIsDropped) {
-  World world;
+  DefinitionsRig world;
   world.define();
   const auto apply = [&](const std::string& spec) {
     return world.call(
@@ -317,7 +316,7 @@ TEST(Definitions, AnAppliedNullIsRefusedOneThatIsSentIsDropped) {
 }
 
 TEST(Definitions, NamesThatAreTakenAreNotGiven) {
-  World world;
+  DefinitionsRig world;
   world.define();
   std::string other = definition(version("v1", true));
   for (const auto& [from, to] : {std::pair<std::string, std::string>{"crontabs.stable", "others.stable"},
@@ -340,7 +339,7 @@ TEST(Definitions, NamesThatAreTakenAreNotGiven) {
 }
 
 TEST(Definitions, ObjectsGoBeforeTheirKind) {
-  World world;
+  DefinitionsRig world;
   world.define();
   world.tab(R"({"cron":"*"})", "a");
   world.post(kTabs, R"({"metadata":{"name":"held","finalizers":["example.com/x"]},"spec":{"cron":"*"}})");
@@ -364,7 +363,7 @@ TEST(Definitions, ObjectsGoBeforeTheirKind) {
 }
 
 TEST(Definitions, ProtectedGroupsSayWhoApproved) {
-  World world;
+  DefinitionsRig world;
   std::string body = definition(version("v1", true));
   for (auto at = body.find("stable.example.com"); at != std::string::npos; at = body.find("stable.example.com"))
     body.replace(at, 18, "stable.k8s.io");
@@ -387,7 +386,7 @@ TEST(Definitions, ProtectedGroupsSayWhoApproved) {
 }
 
 TEST(Definitions, WatchesOfAKindEndWithIt) {
-  World world;
+  DefinitionsRig world;
   world.define();
   world.tab(R"({"cron":"*"})");
   const auto watching = world.watch(kTabs + "?watch=1");
@@ -406,7 +405,7 @@ TEST(Definitions, WatchesOfAKindEndWithIt) {
 }
 
 TEST(Definitions, WatchesEndWhenTheKindIsAnotherOne) {
-  World world;
+  DefinitionsRig world;
   world.define(definition(version("v1", true) + "," + version("v1beta1", false)));
   const auto watching = world.watch(kTabs + "?watch=1");
   const auto old = world.watch("/apis/stable.example.com/v1beta1/namespaces/test/crontabs?watch=1");
@@ -434,7 +433,7 @@ const std::string kRuled = R"json({"type":"object","x-kubernetes-validations":[
       "x-kubernetes-validations":[{"rule":"self != 'bad'"}]}}}})json";
 
 TEST(Definitions, RulesAreEvaluated) {
-  World world;
+  DefinitionsRig world;
   std::string body = version("v1", true, kRuled);
   const std::string selectable = R"("selectableFields":[{"jsonPath":".spec.cron"}],)";
   world.define(definition(body.replace(body.find(selectable), selectable.size(), "")));
@@ -453,7 +452,7 @@ TEST(Definitions, RulesAreEvaluated) {
 }
 
 TEST(Definitions, EveryVersionHasSelectableFieldsOfItsOwn) {
-  World world;
+  DefinitionsRig world;
   std::string second = version("v2", false);
   const std::string selectable = R"("selectableFields":[{"jsonPath":".spec.cron"}])";
   second.replace(second.find(selectable), selectable.size(),
@@ -492,7 +491,7 @@ TEST(Definitions, EveryVersionHasSelectableFieldsOfItsOwn) {
 }
 
 TEST(Definitions, RulesSeeTheTypeOfWhatWas) {
-  World world;
+  DefinitionsRig world;
   std::string body = definition(version("v1", true));
   const std::string root = R"("openAPIV3Schema":{"type":"object",)";
   body.replace(body.find(root), root.size(), root + R"json("x-kubernetes-validations":[{"rule":
@@ -506,7 +505,7 @@ TEST(Definitions, RulesSeeTheTypeOfWhatWas) {
 }
 
 TEST(Definitions, AStatusByDefaultIsThereWheneverAnObjectIsRead) {
-  World world;
+  DefinitionsRig world;
   std::string body = definition(version("v1", true));
   const std::string columns = R"({"name":"Cron","type":"string","jsonPath":".spec.cron"},)";
   body.replace(body.find(columns), body.find(R"("selectableFields")") - body.find(columns),
@@ -530,7 +529,7 @@ TEST(Definitions, AStatusByDefaultIsThereWheneverAnObjectIsRead) {
 }
 
 TEST(Definitions, ADeprecatedVersionNamesTheOneToUse) {
-  World world;
+  DefinitionsRig world;
   std::string old = version("v1beta1", false);
   old.replace(old.find(R"("served")"), 0, R"("deprecated":true,)");
   world.define(definition(version("v2alpha1", false) + "," + version("v1", true) + "," + old));
@@ -540,7 +539,7 @@ TEST(Definitions, ADeprecatedVersionNamesTheOneToUse) {
 }
 
 TEST(Definitions, ADefaultOfAnotherVersionIsNoChange) {
-  World world;
+  DefinitionsRig world;
   const std::string plain = R"({"type":"object","properties":{"cron":{"type":"string"},"image":{"type":"string"}}})";
   const std::string other = R"({"type":"object","properties":{"cron":{"type":"string"},
     "image":{"type":"string","default":"late"}}})";
@@ -552,7 +551,7 @@ TEST(Definitions, ADefaultOfAnotherVersionIsNoChange) {
 }
 
 TEST(Definitions, AScaleWithoutReplicasIsNone) {
-  World world;
+  DefinitionsRig world;
   const std::string spec = R"({"type":"object","properties":{"cron":{"type":"string"},"replicas":{"type":"integer"}}})";
   world.define(definition(version("v1", true, spec)));
   world.tab(R"({"cron":"*"})");
@@ -569,7 +568,7 @@ TEST(Definitions, AScaleWithoutReplicasIsNone) {
 }
 
 TEST(Definitions, WhatARuleSaysOfTheUnchangedIsWarnedOf) {
-  World world;
+  DefinitionsRig world;
   const std::string spec = R"json({"type":"object","properties":{"cron":{"type":"string"},
     "name":{"type":"string","maxLength":20}}})json";
   world.define(definition(version("v1", true, spec)));
@@ -597,7 +596,7 @@ TEST(Definitions, WhatARuleSaysOfTheUnchangedIsWarnedOf) {
 }
 
 TEST(Definitions, RulesThatCannotWorkAreRefused) {
-  World world;
+  DefinitionsRig world;
   const auto refuse = [&](const std::string& rule, const std::string& names, const std::string& message) {
     const std::string spec = R"({"type":"object","properties":{"cron":{"type":"string"},"names":)" + names +
                              R"(},"x-kubernetes-validations":[{"rule":")" + rule + R"("}]})";
@@ -613,7 +612,7 @@ TEST(Definitions, RulesThatCannotWorkAreRefused) {
 }
 
 TEST(Definitions, WhatIsWrongWithADefinitionIsSaid) {
-  World world;
+  DefinitionsRig world;
   struct Case {
     std::string from, to, message;
   };
@@ -651,14 +650,14 @@ TEST(Definitions, WhatIsWrongWithADefinitionIsSaid) {
 TEST(Definitions, GroupVersionsThatWereAskedForStayWhenKindsComeAndGo) {
   ServerOptions options;
   options.kinds = schema::Registry::with({}, {"scheduling.k8s.io/v1alpha2"}).value();
-  World world({}, std::move(options));
+  DefinitionsRig world({}, std::move(options));
   const std::string groups = "/apis/scheduling.k8s.io/v1alpha2/podgroups";
   EXPECT_EQ(world.get(groups).code, 200);
   world.define();
   EXPECT_EQ(world.get(kTabs).code, 200);
   EXPECT_EQ(world.get(groups).code, 200);
   EXPECT_THAT(world.get("/openapi/v3").body, HasSubstr("apis/scheduling.k8s.io/v1alpha2"));
-  EXPECT_EQ(World().get(groups).code, 404);
+  EXPECT_EQ(DefinitionsRig().get(groups).code, 404);
 }
 
 }  // namespace

@@ -13,9 +13,8 @@ using schema::Document;
 using schema::Value;
 using testing::HasSubstr;
 
-const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const std::string kGroup = "/apis/stable.example.com/";
-const std::string kV1 = kGroup + "v1/namespaces/test/endpoints", kV2 = kGroup + "v2/namespaces/test/endpoints";
+const std::string kGroupPath = "/apis/stable.example.com/";
+const std::string kV1 = kGroupPath + "v1/namespaces/test/endpoints", kV2 = kGroupPath + "v2/namespaces/test/endpoints";
 const std::string kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const std::string kPartialList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 

@@ -12,7 +12,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-Document parsed(const std::optional<std::string>& text) {
+Document parsed_answer(const std::optional<std::string>& text) {
   if (!text) {
     ADD_FAILURE() << "no document";
     return Document::object();
@@ -35,7 +35,7 @@ TEST(LegacyDiscovery, NamesTheServersAddress) {
 }
 
 TEST(LegacyDiscovery, ListsStableGroupsWithAPreferredVersionOfTheirs) {
-  Document list = parsed(legacy_discovery(*schema::Registry::builtin(), "/apis", ""));
+  Document list = parsed_answer(legacy_discovery(*schema::Registry::builtin(), "/apis", ""));
   EXPECT_EQ(list["kind"].text(), "APIGroupList");
   Value autoscaling = named(list["groups"], "name", "autoscaling");
   EXPECT_EQ(autoscaling.to_json(),
@@ -47,14 +47,14 @@ TEST(LegacyDiscovery, ListsStableGroupsWithAPreferredVersionOfTheirs) {
 }
 
 TEST(LegacyDiscovery, EveryListedGroupAndVersionHasItsDocument) {
-  Document list = parsed(legacy_discovery(*schema::Registry::builtin(), "/apis", ""));
+  Document list = parsed_answer(legacy_discovery(*schema::Registry::builtin(), "/apis", ""));
   EXPECT_GE(list["groups"].size(), 18u);
   for (Value group : list["groups"]) {
-    Document own = parsed(legacy_discovery(*schema::Registry::builtin(), "/apis/" + group["name"].string(), ""));
+    Document own = parsed_answer(legacy_discovery(*schema::Registry::builtin(), "/apis/" + group["name"].string(), ""));
     EXPECT_EQ(own["kind"].text(), "APIGroup");
     for (Value version : group["versions"]) {
-      Document resources =
-          parsed(legacy_discovery(*schema::Registry::builtin(), "/apis/" + version["groupVersion"].string(), ""));
+      Document resources = parsed_answer(
+          legacy_discovery(*schema::Registry::builtin(), "/apis/" + version["groupVersion"].string(), ""));
       EXPECT_EQ(resources["groupVersion"].text(), version["groupVersion"].text());
       EXPECT_FALSE(resources["resources"].empty());
     }
@@ -62,7 +62,7 @@ TEST(LegacyDiscovery, EveryListedGroupAndVersionHasItsDocument) {
 }
 
 TEST(LegacyDiscovery, PodsAndTheirSubresources) {
-  Document core = parsed(legacy_discovery(*schema::Registry::builtin(), "/api/v1", ""));
+  Document core = parsed_answer(legacy_discovery(*schema::Registry::builtin(), "/api/v1", ""));
   EXPECT_EQ(named(core["resources"], "name", "pods").to_json(),
             R"({"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod",)"
             R"("verbs":["create","delete","deletecollection","get","list","patch","update","watch"],)"
@@ -82,7 +82,7 @@ TEST(LegacyDiscovery, UnknownPathsHaveNone) {
 }
 
 TEST(AggregatedDiscovery, CoreStandsAloneAndHasNoName) {
-  Document core = parsed(aggregated_discovery(*schema::Registry::builtin(), "/api", "v2"));
+  Document core = parsed_answer(aggregated_discovery(*schema::Registry::builtin(), "/api", "v2"));
   EXPECT_EQ(core["apiVersion"].text(), "apidiscovery.k8s.io/v2");
   ASSERT_EQ(core["items"].size(), 1u);
   Value group = core["items"].at(0);
@@ -95,15 +95,15 @@ TEST(AggregatedDiscovery, CoreStandsAloneAndHasNoName) {
 }
 
 TEST(AggregatedDiscovery, ListsTheSameAsTheLegacyDocuments) {
-  Document all = parsed(aggregated_discovery(*schema::Registry::builtin(), "/apis", "v2beta1"));
+  Document all = parsed_answer(aggregated_discovery(*schema::Registry::builtin(), "/apis", "v2beta1"));
   EXPECT_EQ(all["apiVersion"].text(), "apidiscovery.k8s.io/v2beta1");
-  Document legacy = parsed(legacy_discovery(*schema::Registry::builtin(), "/apis", ""));
+  Document legacy = parsed_answer(legacy_discovery(*schema::Registry::builtin(), "/apis", ""));
   ASSERT_EQ(all["items"].size(), legacy["groups"].size());
   for (Value group : all["items"]) {
     std::string name = group["metadata"]["name"].string();
     for (Value version : group["versions"]) {
       EXPECT_EQ(version["freshness"].text(), "Current");
-      Document flat = parsed(
+      Document flat = parsed_answer(
           legacy_discovery(*schema::Registry::builtin(), "/apis/" + name + "/" + version["version"].string(), ""));
       std::size_t entries = 0;
       for (Value resource : version["resources"]) entries += 1 + resource["subresources"].size();

@@ -12,6 +12,7 @@
 #include "apiserver/discovery/openapi_paths.h"
 #include "sublet/schema/document.h"
 #include "sublet/schema/registry.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -19,19 +20,14 @@ namespace {
 using schema::Document;
 using schema::Value;
 using testing::ElementsAre;
-
-Document parsed(std::string_view text) {
-  auto document = Document::parse_json(text);
-  EXPECT_TRUE(document.has_value());
-  return document ? std::move(*document) : Document::object();
-}
+using testing_support::parse_json;
 
 const Document& v3(std::string_view path) {
   static auto* cache = new std::map<std::string, Document, std::less<>>;
   auto found = cache->find(path);
   if (found == cache->end())
-    found =
-        cache->emplace(std::string(path), parsed(openapi_v3(*schema::Registry::builtin(), path).value_or("{}"))).first;
+    found = cache->emplace(std::string(path), parse_json(openapi_v3(*schema::Registry::builtin(), path).value_or("{}")))
+                .first;
   return found->second;
 }
 
@@ -42,7 +38,7 @@ std::vector<std::string> names(const Value& list) {
 }
 
 TEST(OpenApiV3, IndexNamesEveryDocumentWithItsHash) {
-  Document index = parsed(openapi_v3_index(*schema::Registry::builtin()));
+  Document index = parse_json(openapi_v3_index(*schema::Registry::builtin()));
   EXPECT_GE(index["paths"].size(), 20u);
   for (Value entry : index["paths"]) {
     std::string path(entry.key());
@@ -67,7 +63,7 @@ TEST(OpenApiV3, HasTheTextsOfAHostForWhatBothDefine) {
       R"({"description":"So much."},"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta":)"
       R"({"properties":{"name":{"description":"The host's."}}}}}})");
   const HostTexts texts(document);
-  const Document with = parsed(openapi_v3(*schema::Registry::builtin(), "api/v1", &texts).value());
+  const Document with = parse_json(openapi_v3(*schema::Registry::builtin(), "api/v1", &texts).value());
   const Value schemas = with["components"]["schemas"];
   const Value pod = schemas["io.k8s.api.core.v1.Pod"];
   EXPECT_EQ(pod["description"].text(), "A \"pod\".");
@@ -184,7 +180,7 @@ TEST(OpenApiPaths, OperationsAreNamedAsUpstreamNamesThem) {
 }
 
 TEST(OpenApiV2, IsOneWholeDocument) {
-  Document document = parsed(openapi_v2_json(*schema::Registry::builtin()));
+  Document document = parse_json(openapi_v2_json(*schema::Registry::builtin()));
   EXPECT_EQ(document["swagger"].text(), "2.0");
   EXPECT_GT(document["paths"].size(), 200u);
   EXPECT_GT(document["definitions"].size(), 500u);
@@ -302,7 +298,7 @@ TEST(Gnostic, WritesTheSchemasOfCustomResources) {
 }
 
 TEST(Gnostic, HoldsAllThatTheJsonHolds) {
-  Document json = parsed(openapi_v2_json(*schema::Registry::builtin()));
+  Document json = parse_json(openapi_v2_json(*schema::Registry::builtin()));
   std::string document = openapi_v2_protobuf(*schema::Registry::builtin());
   std::size_t paths = 0, patches = 0;
   for (const WireField& path : wire(only(document, 8))) {

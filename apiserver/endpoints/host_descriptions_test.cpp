@@ -10,7 +10,7 @@ namespace sublet::apiserver {
 namespace {
 
 /// A host of one document.
-class OtherServer {
+class DescribingHost {
  public:
   HostOpenApi asked_by() {
     return [this](const std::string& path, const std::function<void(Result<std::string>)>& done) {
@@ -46,13 +46,13 @@ class HostDescriptionsTest : public testing::Test {
   static std::string text_in(const Reply& reply) {
     return reply["components"]["schemas"]["io.k8s.api.core.v1.Pod"]["description"].string();
   }
-  static ServerOptions options(OtherServer& host) {
+  static ServerOptions options(DescribingHost& host) {
     ServerOptions options;
     options.host_openapi = host.asked_by();
     return options;
   }
 
-  OtherServer host_;
+  DescribingHost host_;
   ManualClock clock_{std::chrono::system_clock::now()};
   Rig rig_{options(host_), clock_};
 };

@@ -2,33 +2,24 @@
 
 #include <gtest/gtest.h>
 
+#include "apiserver/validation/causes_testing.h"
+#include "tests/support/parse_json.h"
+
 namespace sublet::apiserver {
 namespace {
 
-using schema::Document;
-
-Document parse(std::string_view json) {
-  auto parsed = Document::parse_json(json);
-  EXPECT_TRUE(parsed) << json;
-  return parsed ? std::move(*parsed) : Document();
-}
-
-std::string text_of(const Causes& causes) {
-  std::string text;
-  for (const auto& cause : causes) text += cause.field + ": " + cause.message + "\n";
-  return text;
-}
+using testing_support::parse_json;
 
 std::string job(std::string_view spec) {
   Causes causes;
-  validate_job_spec(causes, "spec", parse(spec).root());
-  return text_of(causes);
+  validate_job_spec(causes, "spec", parse_json(spec).root());
+  return causes_lines(causes);
 }
 
 std::string schedule(std::string_view spec) {
   Causes causes;
-  validate_schedule(causes, parse(spec).root());
-  return text_of(causes);
+  validate_schedule(causes, parse_json(spec).root());
+  return causes_lines(causes);
 }
 
 TEST(JobSpec, IndexesNeedCompletions) {
@@ -130,8 +121,9 @@ TEST(CronJobSpec, ScheduleAndPlaceAreUnderstood) {
 TEST(Completions, FollowTheParallelismOfIndexedJobs) {
   const auto change = [](std::string_view spec) {
     Causes causes;
-    validate_completions_kept(causes, parse(spec).root(), parse(R"({"completions":3,"parallelism":3})").root());
-    return text_of(causes);
+    validate_completions_kept(causes, parse_json(spec).root(),
+                              parse_json(R"({"completions":3,"parallelism":3})").root());
+    return causes_lines(causes);
   };
   EXPECT_EQ(change(R"({"completions":3,"parallelism":9})"), "");
   EXPECT_NE(change(R"({"completions":4,"parallelism":4})").find("field is immutable"), std::string::npos);

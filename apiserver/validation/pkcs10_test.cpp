@@ -11,7 +11,7 @@ namespace {
 using RequestPtr = net::OpensslPtr<X509_REQ, X509_REQ_free>;
 
 /// For `asked`, signed by `signer`.
-std::string made(EVP_PKEY* asked, EVP_PKEY* signer, const EVP_MD* digest) {
+std::string signing_request_der(EVP_PKEY* asked, EVP_PKEY* signer, const EVP_MD* digest) {
   const RequestPtr request(X509_REQ_new());
   X509_NAME* subject = X509_REQ_get_subject_name(request.get());
   for (const char* organization : {"system:masters", "caf\xc3\xa9"})
@@ -53,11 +53,11 @@ TEST(Pkcs10, IsSignedByItsOwnKey) {
     SCOPED_TRACE(make.name);
     const auto key = make.key(), other = make.key();
     const EVP_MD* digest = make.digest == EVP_md_null ? nullptr : make.digest();
-    const auto own = Pkcs10::parse(made(key.get(), key.get(), digest));
+    const auto own = Pkcs10::parse(signing_request_der(key.get(), key.get(), digest));
     ASSERT_TRUE(own);
     EXPECT_EQ(own->is_signed(), make.verified);
     EXPECT_EQ(own->organizations(), (std::vector<std::string>{"system:masters", "caf\xc3\xa9"}));
-    const auto forged = Pkcs10::parse(made(key.get(), other.get(), digest));
+    const auto forged = Pkcs10::parse(signing_request_der(key.get(), other.get(), digest));
     ASSERT_TRUE(forged);
     EXPECT_FALSE(forged->is_signed());
   }
@@ -65,7 +65,7 @@ TEST(Pkcs10, IsSignedByItsOwnKey) {
 
 TEST(Pkcs10, IsWholeAndNothingMore) {
   const auto key = kMakes[1].key();
-  const std::string der = made(key.get(), key.get(), EVP_sha256());
+  const std::string der = signing_request_der(key.get(), key.get(), EVP_sha256());
   EXPECT_FALSE(Pkcs10::parse(""));
   EXPECT_FALSE(Pkcs10::parse(der + '\0'));
   for (std::size_t size = 1; size < der.size(); ++size) EXPECT_FALSE(Pkcs10::parse(der.substr(0, size))) << size;

@@ -1,23 +1,18 @@
 #include <gtest/gtest.h>
 
+#include "apiserver/validation/causes_testing.h"
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/object_meta.h"
 #include "apiserver/validation/pod_spec.h"
 #include "apiserver/validation/resources.h"
 #include "apiserver/validation/said_fields.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using schema::Document;
-
-Document parse_text(std::string_view json) { return std::move(*Document::parse_json(json)); }
-
-std::string text_of(const Causes& causes) {
-  std::string text;
-  for (const auto& cause : causes) text += cause.field + ": " + cause.message + "\n";
-  return text;
-}
+using testing_support::parse_json;
 
 TEST(FieldErrors, SpeakUpstreamsWords) {
   Causes causes;
@@ -31,7 +26,7 @@ TEST(FieldErrors, SpeakUpstreamsWords) {
   not_supported(causes, "spec.s", "C", kValues);
   too_long(causes, "spec.t", 10);
   too_many(causes, "spec.m", 3, 2);
-  EXPECT_EQ(text_of(causes),
+  EXPECT_EQ(causes_lines(causes),
             "spec.x: Required value\nspec.y: Required value: because\nspec.z: Invalid value: \"a\\\"b\": bad\n"
             "spec.n: Invalid value: 5: bad\nspec.d: Duplicate value: \"x\"\nspec.f: Forbidden: no\n"
             "spec.s: Unsupported value: \"C\": supported values: \"A\", \"B\"\n"
@@ -62,9 +57,9 @@ TEST(SaidFields, CoverWhatIsNamedForbiddenNamelessOrUnread) {
 }
 
 TEST(FieldErrors, EmptyAndAbsentAreEqual) {
-  auto a = parse_text(R"({"a":{},"b":[1,{"c":[]}]})"), b = parse_text(R"({"b":[1,{}]})");
+  auto a = parse_json(R"({"a":{},"b":[1,{"c":[]}]})"), b = parse_json(R"({"b":[1,{}]})");
   EXPECT_TRUE(semantically_equal(a.root(), b.root()));
-  auto c = parse_text(R"({"b":[1,{}],"d":0})");
+  auto c = parse_json(R"({"b":[1,{}],"d":0})");
   EXPECT_FALSE(semantically_equal(a.root(), c.root()));
   EXPECT_FALSE(semantically_equal(c.root(), a.root()));
 }
@@ -117,8 +112,8 @@ TEST(Names, KnowAddresses) {
 
 std::string meta_errors(std::string_view json, bool namespaced = true) {
   Causes causes;
-  validate_object_meta(parse_text(json).root(), namespaced, NameRule::dns_subdomain, causes);
-  return text_of(causes);
+  validate_object_meta(parse_json(json).root(), namespaced, NameRule::dns_subdomain, causes);
+  return causes_lines(causes);
 }
 
 TEST(ObjectMeta, AcceptsWhatIsRight) {
@@ -147,10 +142,10 @@ TEST(ObjectMeta, RefusesWhatIsWrong) {
 
 TEST(ObjectMeta, KeepsWhatIsFixed) {
   Causes causes;
-  auto old = parse_text(R"({"name":"a","uid":"u","deletionTimestamp":"t","finalizers":["a/b"]})");
-  auto now = parse_text(R"({"name":"a","uid":"w","deletionTimestamp":"t","finalizers":["a/b","c/d"]})");
+  auto old = parse_json(R"({"name":"a","uid":"u","deletionTimestamp":"t","finalizers":["a/b"]})");
+  auto now = parse_json(R"({"name":"a","uid":"w","deletionTimestamp":"t","finalizers":["a/b","c/d"]})");
   validate_object_meta_update(now.root(), old.root(), causes);
-  EXPECT_EQ(text_of(causes),
+  EXPECT_EQ(causes_lines(causes),
             "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new "
             "finalizers []string{\"c/d\"}\nmetadata.uid: Invalid value: \"w\": field is immutable\n");
 }
@@ -172,8 +167,8 @@ TEST(Images, HaveTags) {
 
 std::string resource_errors(std::string_view json) {
   Causes causes;
-  validate_container_resources(causes, "r", parse_text(json).root());
-  return text_of(causes);
+  validate_container_resources(causes, "r", parse_json(json).root());
+  return causes_lines(causes);
 }
 
 TEST(Resources, FollowTheirRules) {
@@ -198,7 +193,7 @@ TEST(Resources, FollowTheirRules) {
 }
 
 TEST(Resources, DecideTheQosClass) {
-  auto qos = [](std::string_view json) { return std::string(qos_class(parse_text(json).root())); };
+  auto qos = [](std::string_view json) { return std::string(qos_class(parse_json(json).root())); };
   EXPECT_EQ(qos(R"({"containers":[{}]})"), "BestEffort");
   EXPECT_EQ(qos(R"({"containers":[{"resources":{"limits":{"nvidia.com/gpu":"1"}}}]})"), "BestEffort");
   EXPECT_EQ(qos(R"({"containers":[{"resources":{"requests":{"cpu":"1"}}}]})"), "Burstable");

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 constexpr std::string_view kApplyType = "application/apply-patch+yaml";
 const std::string kDeployments = "/apis/apps/v1/namespaces/test/deployments";
-const std::string kSpec =
+const std::string kDeploymentSpec =
     R"("selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[)"
     R"({"name":"c","image":"i","ports":[{"containerPort":80}]}]}})";
 
@@ -23,8 +23,8 @@ std::string config_map(std::string_view data, std::string_view meta = "") {
 }
 
 std::string deployment(std::string_view more = "") {
-  return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{)" + kSpec + std::string(more) +
-         "}}";
+  return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{)" + kDeploymentSpec +
+         std::string(more) + "}}";
 }
 
 Reply patch(Rig& rig, const std::string& target, std::string_view type, std::string body) {

@@ -13,9 +13,7 @@
 namespace sublet::apiserver {
 namespace {
 
-const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
-std::string definition(const std::string& plural = "crontabs") {
+std::string definition_named(const std::string& plural = "crontabs") {
   return R"({"metadata":{"name":")" + plural + R"(.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
     "names":{"plural":")" +
          plural + R"(","kind":"Kind)" + plural + R"("},"versions":[{"name":"v1","served":true,"storage":true,
@@ -98,7 +96,7 @@ constexpr int kAsideMax = 128;  // ServerCore::aside
 TEST(Aside, DefinitionsAreJudgedOffTheLoop) {
   Place place;
   Rig rig({}, noting(place));
-  EXPECT_EQ(rig.post(kDefinitions, definition()).code, 201);
+  EXPECT_EQ(rig.post(kDefinitions, definition_named()).code, 201);
   EXPECT_EQ(rig.make_config_map("a").code, 201);
   const auto loop = loop_of(rig);
   const MutexLock lock(place.mutex);
@@ -112,7 +110,7 @@ TEST(Aside, OthersGoOnMeanwhile) {
   Place place;
   place.hold(true);
   Rig rig({}, noting(place));
-  const auto slow = rig.begin("POST", kDefinitions, definition());
+  const auto slow = rig.begin("POST", kDefinitions, definition_named());
   place.await_definitions(1);
   EXPECT_EQ(rig.make_config_map("a").code, 201);
   EXPECT_EQ(rig.get(kDefinitions).code, 200);
@@ -127,10 +125,10 @@ TEST(Aside, TooManyAreRefused) {
   place.hold(true);
   Rig rig({}, noting(place));
   std::vector<Watching> open;
-  open.push_back(rig.begin("POST", kDefinitions, definition()));
+  open.push_back(rig.begin("POST", kDefinitions, definition_named()));
   place.await_definitions(1);
-  for (int n = 1; n < kAsideMax; ++n) open.push_back(rig.begin("POST", kDefinitions, definition()));
-  const auto refused = rig.post(kDefinitions, definition());
+  for (int n = 1; n < kAsideMax; ++n) open.push_back(rig.begin("POST", kDefinitions, definition_named()));
+  const auto refused = rig.post(kDefinitions, definition_named());
   EXPECT_EQ(refused.code, 429) << refused.body;
   EXPECT_EQ(refused.headers.get("Retry-After"), "1");
   place.hold(false);
@@ -142,9 +140,9 @@ TEST(Aside, AServerThatStopsAnswersThoseThatWait) {
   Place place;
   place.hold(true);
   Rig rig({}, noting(place));
-  const auto runs = rig.begin("POST", kDefinitions, definition());
+  const auto runs = rig.begin("POST", kDefinitions, definition_named());
   place.await_definitions(1);
-  const auto waits = rig.begin("POST", kDefinitions, definition("others"));
+  const auto waits = rig.begin("POST", kDefinitions, definition_named("others"));
   std::thread stopping([&rig] { rig.server().stop(); });
   while (rig.get("/readyz").code == 200) std::this_thread::yield();
   place.hold(false);  // who runs is waited for

@@ -101,7 +101,7 @@ ServerOptions asking(Outside& outside, std::chrono::milliseconds timeout = std::
   return options;
 }
 
-std::string body_of(const std::string& name, const std::string& k = "ask") {
+std::string config_map_json(const std::string& name, const std::string& k = "ask") {
   return R"({"metadata":{"name":")" + name + R"("},"data":{"k":")" + k + "\"}}";
 }
 
@@ -114,9 +114,9 @@ int in_flight(Rig& rig) {
 TEST(CallOut, OthersGoOnWhileAWriteWaits) {
   Outside outside;
   Rig rig({}, asking(outside));
-  const auto slow = rig.begin("POST", kConfigMaps, body_of("slow"));
+  const auto slow = rig.begin("POST", kConfigMaps, config_map_json("slow"));
   outside.wait_asked(1);
-  EXPECT_EQ(rig.post(kConfigMaps, body_of("quick", "v")).code, 201);  // its answer comes over the loop
+  EXPECT_EQ(rig.post(kConfigMaps, config_map_json("quick", "v")).code, 201);  // its answer comes over the loop
   EXPECT_EQ(rig.get(kConfigMaps + "/slow").code, 404);
   EXPECT_FALSE(slow->ended(std::chrono::seconds(0)));
   outside.answer();
@@ -145,7 +145,7 @@ TEST(CallOut, ARemovalCanBeRefusedFromOutside) {
   Outside outside;
   outside.answer();
   Rig rig({}, asking(outside));
-  EXPECT_EQ(rig.post(kConfigMaps, body_of("a")).code, 201);
+  EXPECT_EQ(rig.post(kConfigMaps, config_map_json("a")).code, 201);
   const auto refused = rig.remove(kConfigMaps + "/a");
   EXPECT_EQ(refused.code, 403);
   EXPECT_THAT(refused.text("message"), HasSubstr("outside said no"));
@@ -155,7 +155,7 @@ TEST(CallOut, ARemovalCanBeRefusedFromOutside) {
 TEST(CallOut, APluginThatIsLateFailsTheWrite) {
   Outside outside;
   Rig rig({}, asking(outside, std::chrono::milliseconds(20)));
-  const auto late = rig.post(kConfigMaps, body_of("a"));
+  const auto late = rig.post(kConfigMaps, config_map_json("a"));
   EXPECT_EQ(late.code, 500);
   EXPECT_EQ(late.text("message"),
             "Internal error occurred: failed calling webhook \"asking.test\": failed to call webhook: context deadline "
@@ -168,7 +168,7 @@ TEST(CallOut, ARequestHasADeadlineOfItsOwn) {
   auto options = asking(outside);
   options.request_timeout = std::chrono::milliseconds(50);
   Rig rig({}, std::move(options));
-  const auto late = rig.post(kConfigMaps, body_of("a"));
+  const auto late = rig.post(kConfigMaps, config_map_json("a"));
   EXPECT_EQ(late.code, 504);
   EXPECT_EQ(late.text("reason"), "Timeout");
   EXPECT_EQ(late.text("message"),
@@ -182,10 +182,10 @@ TEST(CallOut, MoreThanThePoolTakesIsRefused) {
   Rig rig({}, asking(outside));
   std::vector<Watching> writes;
   for (std::size_t i = 0; i < kAll; ++i) {
-    writes.push_back(rig.begin("POST", kConfigMaps, body_of("a" + std::to_string(i))));
+    writes.push_back(rig.begin("POST", kConfigMaps, config_map_json("a" + std::to_string(i))));
     if (i < CallOuts::kThreadsMax) outside.wait_asked(static_cast<int>(i) + 1);  // on a worker, not in the queue
   }
-  const auto refused = rig.post(kConfigMaps, body_of("b"));
+  const auto refused = rig.post(kConfigMaps, config_map_json("b"));
   EXPECT_EQ(refused.code, 429);
   EXPECT_EQ(refused.headers.get("Retry-After"), "1");
   outside.answer();
@@ -196,7 +196,7 @@ TEST(CallOut, AClientThatLeavesTakesItsWriteWithIt) {
   Outside outside;
   Rig rig({}, asking(outside));
   {
-    const auto leaving = rig.begin("POST", kConfigMaps, body_of("a"));
+    const auto leaving = rig.begin("POST", kConfigMaps, config_map_json("a"));
     outside.wait_asked(1);
     EXPECT_EQ(in_flight(rig), 1);
   }
@@ -210,7 +210,7 @@ TEST(CallOut, StopAnswersWhatIsUnderWay) {
   Rig rig({}, asking(outside));
   std::vector<Watching> writes;
   for (std::size_t i = 0; i <= CallOuts::kThreadsMax; ++i)  // the last one waits for a worker
-    writes.push_back(rig.begin("POST", kConfigMaps, body_of("a" + std::to_string(i))));
+    writes.push_back(rig.begin("POST", kConfigMaps, config_map_json("a" + std::to_string(i))));
   outside.wait_asked(CallOuts::kThreadsMax);
   rig.server().stop();
   for (auto& write : writes) EXPECT_EQ(write->code(), 503);
@@ -221,7 +221,7 @@ TEST(CallOut, StopAnswersWhatIsUnderWay) {
 TEST(Phases, AChangeIsMadeAnewWhenItsObjectHasChanged) {
   Outside outside;
   Rig rig({}, asking(outside));
-  ASSERT_EQ(rig.post(kConfigMaps, body_of("a", "v")).code, 201);
+  ASSERT_EQ(rig.post(kConfigMaps, config_map_json("a", "v")).code, 201);
   const net::Headers merge{{"Content-Type", "application/merge-patch+json"}};
   const auto slow = rig.begin("PATCH", kConfigMaps + "/a", R"({"data":{"k":"ask"}})", merge);
   outside.wait_asked(1);
@@ -235,7 +235,7 @@ TEST(Phases, AChangeIsMadeAnewWhenItsObjectHasChanged) {
 TEST(Phases, ANewObjectIsJudgedAgainButNotMadeAgain) {
   Outside outside;
   Rig rig({}, asking(outside));
-  const auto slow = rig.begin("POST", kConfigMaps, body_of("a"));
+  const auto slow = rig.begin("POST", kConfigMaps, config_map_json("a"));
   outside.wait_asked(1);
   ASSERT_EQ(rig.remove("/api/v1/namespaces/test").code, 200);  // Terminating from now on
   outside.answer();

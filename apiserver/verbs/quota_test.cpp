@@ -11,15 +11,13 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kPods = "/api/v1/namespaces/default/pods";
-
 std::string warnings_of(const Reply& reply) {
   std::string all;
   for (const auto warning : reply.headers.all("Warning")) all += std::string(warning) + "\n";
   return all;
 }
 
-std::string pod_json(const std::string& name) {
+std::string bound_pod_json(const std::string& name) {
   return R"({"metadata":{"name":")" + name + R"("},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})";
 }
 
@@ -82,19 +80,19 @@ class FullLog final : public store::Log {
 
 void expect_graceful_deletion(Rig& rig, int refused_code) {
   EXPECT_EQ(rig.make_config_map("new").code, refused_code);
-  const auto going = rig.remove(kPods + "/p", R"({"gracePeriodSeconds":30})");
+  const auto going = rig.remove(kDefaultPods + "/p", R"({"gracePeriodSeconds":30})");
   EXPECT_EQ(going.code, 200) << going.body;
   EXPECT_EQ(going["metadata"]["deletionGracePeriodSeconds"].integer(), 30);
   EXPECT_EQ(warnings_of(going), "") << "who makes room needs no warning";
   const auto status =
-      rig.patch(kPods + "/p/status", "merge-patch", R"({"status":{"phase":"Failed","reason":"ended"}})");
+      rig.patch(kDefaultPods + "/p/status", "merge-patch", R"({"status":{"phase":"Failed","reason":"ended"}})");
   EXPECT_EQ(status.code, 200) << status.body;
   const std::string large(8192, 'x');
   const auto stuffed =
-      rig.patch(kPods + "/p", "merge-patch", R"({"metadata":{"annotations":{"a":")" + large + R"("}}})");
+      rig.patch(kDefaultPods + "/p", "merge-patch", R"({"metadata":{"annotations":{"a":")" + large + R"("}}})");
   EXPECT_EQ(stuffed.code, refused_code) << "what goes is no place to store things";
-  EXPECT_EQ(rig.remove(kPods + "/p", R"({"gracePeriodSeconds":0})").code, 200);
-  EXPECT_EQ(rig.get(kPods + "/p").code, 404);
+  EXPECT_EQ(rig.remove(kDefaultPods + "/p", R"({"gracePeriodSeconds":0})").code, 200);
+  EXPECT_EQ(rig.get(kDefaultPods + "/p").code, 404);
 
   const std::string space = "/api/v1/namespaces/team";
   const auto terminating = rig.remove(space);
@@ -111,7 +109,7 @@ void expect_graceful_deletion(Rig& rig, int refused_code) {
 }
 
 void make_pod_and_namespace(Rig& rig) {
-  ASSERT_EQ(rig.post(kPods, pod_json("p")).code, 201);
+  ASSERT_EQ(rig.post(kDefaultPods, bound_pod_json("p")).code, 201);
   ASSERT_EQ(rig.post("/api/v1/namespaces", R"({"metadata":{"name":"team"}})").code, 201);
 }
 

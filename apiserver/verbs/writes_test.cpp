@@ -15,10 +15,8 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-const std::string kPods = "/api/v1/namespaces/default/pods";
-
 // A Pod bound to a node, so that deletes are graceful.
-std::string pod_json(const std::string& name, const std::string& extra = "") {
+std::string running_pod_json(const std::string& name, const std::string& extra = "") {
   return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"("},"spec":{"nodeName":"n1",)" +
          R"("automountServiceAccountToken":false,"containers":[{"name":"a","image":"x"}])" + extra + "}}";
 }
@@ -326,20 +324,21 @@ TEST(Delete, FinalizersHold) {  // 54
 
 TEST(Delete, GraceRunsAndShortens) {  // 55
   Rig rig;
-  const auto made = rig.post(kPods, pod_json("p"));
+  const auto made = rig.post(kDefaultPods, running_pod_json("p"));
   ASSERT_EQ(made.code, 201) << made.body;
-  const auto first = rig.remove(kPods + "/p", R"({"gracePeriodSeconds":30})");
+  const auto first = rig.remove(kDefaultPods + "/p", R"({"gracePeriodSeconds":30})");
   EXPECT_EQ(first.code, 200);
   EXPECT_EQ(first["metadata"]["deletionGracePeriodSeconds"].integer(), 30);
   const auto deadline = parse_time(first.text("metadata.deletionTimestamp"));
   ASSERT_TRUE(deadline);
   EXPECT_GE(*deadline, parse_time(made.text("metadata.creationTimestamp")).value() + std::chrono::seconds(30));
-  EXPECT_EQ(rig.remove(kPods + "/p", R"({"gracePeriodSeconds":60})").text("metadata.deletionTimestamp"),
+  EXPECT_EQ(rig.remove(kDefaultPods + "/p", R"({"gracePeriodSeconds":60})").text("metadata.deletionTimestamp"),
             first.text("metadata.deletionTimestamp"));
-  EXPECT_EQ(rig.remove(kPods + "/p", R"({"gracePeriodSeconds":5})")["metadata"]["deletionGracePeriodSeconds"].integer(),
+  EXPECT_EQ(rig.remove(kDefaultPods + "/p", R"({"gracePeriodSeconds":5})")["metadata"]["deletionGracePeriodSeconds"]
+                .integer(),
             5);
-  EXPECT_EQ(rig.remove(kPods + "/p", R"({"gracePeriodSeconds":0})").code, 200);
-  EXPECT_EQ(rig.get(kPods + "/p").code, 404);
+  EXPECT_EQ(rig.remove(kDefaultPods + "/p", R"({"gracePeriodSeconds":0})").code, 200);
+  EXPECT_EQ(rig.get(kDefaultPods + "/p").code, 404);
 }
 
 TEST(Delete, Preconditions) {  // 56
@@ -427,11 +426,12 @@ TEST(DeleteCollection, IsOfWhatAListWithTheSameOptionsWouldShow) {
 
 TEST(Delete, WhatIsHeldTakesAnotherPropagationWhileItGoes) {
   Rig rig;
-  rig.post(kPods, R"({"metadata":{"name":"p","finalizers":["example.com/f"]},
+  rig.post(kDefaultPods, R"({"metadata":{"name":"p","finalizers":["example.com/f"]},
     "spec":{"containers":[{"name":"c","image":"i"}]}})");
-  EXPECT_EQ(rig.remove(kPods + "/p?propagationPolicy=Orphan&gracePeriodSeconds=0")["metadata"]["finalizers"].size(),
-            2u);
-  EXPECT_EQ(rig.remove(kPods + "/p?propagationPolicy=Background")["metadata"]["finalizers"].size(), 1u);
+  EXPECT_EQ(
+      rig.remove(kDefaultPods + "/p?propagationPolicy=Orphan&gracePeriodSeconds=0")["metadata"]["finalizers"].size(),
+      2u);
+  EXPECT_EQ(rig.remove(kDefaultPods + "/p?propagationPolicy=Background")["metadata"]["finalizers"].size(), 1u);
 }
 
 TEST(Delete, EventsOwnNothing) {
@@ -469,14 +469,14 @@ TEST(Patch, TheKindIsNoFieldToChange) {
 
 TEST(Subresources, OfAPodNameItAgain) {
   Rig rig;
-  ASSERT_EQ(rig.post(kPods, pod_json("p")).code, 201);
+  ASSERT_EQ(rig.post(kDefaultPods, running_pod_json("p")).code, 201);
   for (const auto* body : {R"({"target":{"name":"n"}})", R"({"metadata":{"name":"q"},"target":{"name":"n"}})"})
-    EXPECT_EQ(rig.post(kPods + "/p/binding", body).text("message"),
+    EXPECT_EQ(rig.post(kDefaultPods + "/p/binding", body).text("message"),
               "name in URL does not match name in Binding object");
   for (const auto* pod : {"/p", "/nobody"})
-    EXPECT_EQ(rig.post(kPods + pod + "/eviction", "{}").text("message"),
+    EXPECT_EQ(rig.post(kDefaultPods + pod + "/eviction", "{}").text("message"),
               "name in URL does not match name in Eviction object");
-  EXPECT_EQ(rig.get(kPods + "/p").code, 200);
+  EXPECT_EQ(rig.get(kDefaultPods + "/p").code, 200);
 }
 
 TEST(Namespaces, AFinalizeIsAnUpdateOfMetadataToo) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kFarBehind = 21'000;
 constexpr std::size_t kMostBehindOneWatch = 512 * 1024;  // bytes that a watch may keep for its peer
 
-std::string version_of(std::string_view line) {
+std::string line_version(std::string_view line) {
   const std::string_view key = R"("resourceVersion":")";
   const auto at = line.find(key);
   if (at == std::string_view::npos) return {};
@@ -156,10 +156,11 @@ TEST(SlowWatch, APeerThatReadsNothingForALongTimeMissesNothingAndCostsLittle) {
   }
   EXPECT_LE(peer->most(), kMostBehindOneWatch);
   for (std::size_t i = 0; i < kFarBehind; ++i)
-    ASSERT_EQ(version_of(peer->lines[i]), std::to_string(std::stoll(first.version()) + static_cast<long long>(i) + 1));
+    ASSERT_EQ(line_version(peer->lines[i]),
+              std::to_string(std::stoll(first.version()) + static_cast<long long>(i) + 1));
   const auto live = rig.make_config_map("b");
   ASSERT_TRUE(peer->take());
-  EXPECT_EQ(version_of(peer->lines.back()), live.version());
+  EXPECT_EQ(line_version(peer->lines.back()), live.version());
   peer->leave();
 }
 
@@ -178,7 +179,7 @@ TEST(SlowWatch, OneThatBeginsWhileOthersAreStillToldIsNotToldWhatWasBeforeIt) {
   ASSERT_FALSE(other->event(kWrites).root().is_null());
   const auto last = rig.make_config_map("c");
   while (peer->lines.empty()) ASSERT_TRUE(peer->take());
-  EXPECT_EQ(version_of(peer->lines.front()), last.version());
+  EXPECT_EQ(line_version(peer->lines.front()), last.version());
   peer->leave();
 }
 
@@ -196,16 +197,16 @@ TEST(SlowWatch, WhatWasCompactedBeforeItWasReadIsA410InTheStream) {
   EXPECT_THAT(peer->lines.back(), testing::HasSubstr(R"("reason":"Expired")"));
   EXPECT_THAT(peer->lines.back(), testing::HasSubstr(R"("code":410)"));
   for (std::size_t i = 1; i + 1 < peer->lines.size(); ++i)
-    ASSERT_EQ(std::stoll(version_of(peer->lines[i])), std::stoll(version_of(peer->lines[i - 1])) + 1);
+    ASSERT_EQ(std::stoll(line_version(peer->lines[i])), std::stoll(line_version(peer->lines[i - 1])) + 1);
 }
 
 TEST(SlowWatch, InitialEventsOfASlowPeerComeBeforeWhatHappenedMeanwhile) {
-  constexpr std::size_t kObjects = 3'000;
+  constexpr std::size_t kListedObjects = 3'000;
   Rig rig;
   rig.make_config_map("a", std::string(1024, 'x'));
   const auto object = rig.store().snapshot().get("configmaps/test/a");
   store::Txn txn;
-  for (std::size_t i = 1; i < kObjects; ++i)
+  for (std::size_t i = 1; i < kListedObjects; ++i)
     txn.ops.push_back({"configmaps/test/b" + std::to_string(i), store::Put{object->bytes, object->hole, {}}, {}});
   ASSERT_TRUE(rig.store().commit(std::move(txn)));
   const auto then = rig.store().snapshot().revision();
@@ -214,11 +215,11 @@ TEST(SlowWatch, InitialEventsOfASlowPeerComeBeforeWhatHappenedMeanwhile) {
                std::to_string(then));
   ASSERT_TRUE(peer->stuffed());
   update_often(rig, "a", 1'000);
-  while (peer->lines.size() < kObjects + 1 + 1'000) ASSERT_TRUE(peer->take()) << peer->lines.size();
-  for (std::size_t i = 0; i < kObjects; ++i) ASSERT_TRUE(peer->lines[i].starts_with(R"({"type":"ADDED")")) << i;
-  EXPECT_THAT(peer->lines[kObjects], testing::HasSubstr("initial-events-end"));
-  EXPECT_EQ(version_of(peer->lines[kObjects]), std::to_string(then));
-  EXPECT_EQ(version_of(peer->lines[kObjects + 1]), std::to_string(then + 1));
+  while (peer->lines.size() < kListedObjects + 1 + 1'000) ASSERT_TRUE(peer->take()) << peer->lines.size();
+  for (std::size_t i = 0; i < kListedObjects; ++i) ASSERT_TRUE(peer->lines[i].starts_with(R"({"type":"ADDED")")) << i;
+  EXPECT_THAT(peer->lines[kListedObjects], testing::HasSubstr("initial-events-end"));
+  EXPECT_EQ(line_version(peer->lines[kListedObjects]), std::to_string(then));
+  EXPECT_EQ(line_version(peer->lines[kListedObjects + 1]), std::to_string(then + 1));
   peer->leave();
 }
 

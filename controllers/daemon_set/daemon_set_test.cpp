@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 
 #include "controllers/daemon_set/daemon_plan.h"
+#include "controllers/resources_testing.h"
 #include "controllers/workloads_testing.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
 namespace {
@@ -11,8 +13,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
-
-Document parse(const std::string& json) { return std::move(*Document::parse_json(json)); }
+using testing_support::parse_json;
 
 // --- where a daemon belongs ---
 
@@ -38,7 +39,7 @@ TEST(NodeFit, AsTheSchedulerWouldButForWhatRunsThere) {
       {"another value", R"({"tolerations":[{"key":"t","value":"x"}]})", R"(taint:NoSchedule)", false, true},
       {"a mild taint", "{}", R"(taint:PreferNoSchedule)", true, true}};
   for (const auto& c : cases) {
-    auto node = parse(R"({"metadata":{"name":"n"}})");
+    auto node = parse_json(R"({"metadata":{"name":"n"}})");
     const std::string text = c.node;
     if (text.starts_with("taint:")) {
       auto taint = node.root().object("spec").array("taints").push_object();
@@ -46,17 +47,17 @@ TEST(NodeFit, AsTheSchedulerWouldButForWhatRunsThere) {
       taint.put("value", "v");
       taint.put("effect", text.substr(6));
     } else if (text != "{}") {
-      node = parse(R"({"metadata":{"name":"n",)" + text + "}}");
+      node = parse_json(R"({"metadata":{"name":"n",)" + text + "}}");
     }
-    const auto fit = node_fit(parse(c.spec).root(), node.root());
+    const auto fit = node_fit(parse_json(c.spec).root(), node.root());
     EXPECT_EQ(fit.should_run, c.run) << c.why;
     EXPECT_EQ(fit.may_stay, c.stay) << c.why;
   }
 }
 
 TEST(NodeFit, DaemonsTolerateNodesInTrouble) {
-  auto spec =
-      parse(R"({"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute"}]})");
+  auto spec = parse_json(
+      R"({"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute"}]})");
   add_daemon_tolerations(spec.root());
   EXPECT_EQ(spec["tolerations"].size(), 6u);
   spec.root().put("hostNetwork", true);
@@ -66,11 +67,9 @@ TEST(NodeFit, DaemonsTolerateNodesInTrouble) {
 
 // --- plans ---
 
-const WallTime kNow{std::chrono::seconds(1'700'000'000)};
-
 enum class State { pending, ready, ending, failed };
 
-Pod pod(const std::string& name, const std::string& hash, State state, const std::string& node = "n") {
+Pod daemon_pod(const std::string& name, const std::string& hash, State state, const std::string& node = "n") {
   auto object = std::make_shared<store::Object>();
   object->key = "pods/ns/" + name;
   const std::string ready =
@@ -89,19 +88,19 @@ Pod pod(const std::string& name, const std::string& hash, State state, const std
 
 const NodeFit kFits{true, true}, kStays{false, true}, kUnfit{false, false};
 
-DaemonWish wish(bool surges = false) { return {"new", "", surges, std::chrono::seconds(0), kNow}; }
+DaemonWish wish(bool surges = false) { return {"new", "", surges, std::chrono::seconds(0), kTestNow}; }
 
 TEST(DaemonPlan, OnePodPerNodeThatFits) {
   DaemonNodes nodes;
   nodes["empty"] = {kFits};
-  nodes["full"] = {kFits, true, {pod("a", "new", State::ready)}};
-  nodes["twice"] = {kFits, true, {pod("b", "new", State::ready), pod("c", "new", State::ready)}};
-  nodes["leaving"] = {kFits, true, {pod("d", "new", State::ending)}};
-  nodes["unfit"] = {kUnfit, true, {pod("e", "new", State::ready)}};
-  nodes["stays"] = {kStays, true, {pod("f", "new", State::ready)}};
+  nodes["full"] = {kFits, true, {daemon_pod("a", "new", State::ready)}};
+  nodes["twice"] = {kFits, true, {daemon_pod("b", "new", State::ready), daemon_pod("c", "new", State::ready)}};
+  nodes["leaving"] = {kFits, true, {daemon_pod("d", "new", State::ending)}};
+  nodes["unfit"] = {kUnfit, true, {daemon_pod("e", "new", State::ready)}};
+  nodes["stays"] = {kStays, true, {daemon_pod("f", "new", State::ready)}};
   nodes["closed"] = {kStays};
-  nodes["gone"] = {{}, false, {pod("g", "new", State::pending, ""), pod("h", "new", State::ready)}};
-  nodes["failed"] = {kFits, true, {pod("i", "new", State::failed)}};
+  nodes["gone"] = {{}, false, {daemon_pod("g", "new", State::pending, ""), daemon_pod("h", "new", State::ready)}};
+  nodes["failed"] = {kFits, true, {daemon_pod("i", "new", State::failed)}};
   const auto plan = plan_nodes(nodes, wish());
   EXPECT_THAT(plan.nodes_to_fill, ElementsAre("empty"));
   EXPECT_THAT(plan.pods_to_remove, UnorderedElementsAre("c", "e", "g"));
@@ -111,25 +110,25 @@ TEST(DaemonPlan, OnePodPerNodeThatFits) {
 
 TEST(DaemonPlan, AnUpdateTakesAsManyAsMayBeMissing) {
   DaemonNodes nodes;
-  for (const auto* name : {"a", "b", "c", "d"}) nodes[name] = {kFits, true, {pod(name, "old", State::ready)}};
+  for (const auto* name : {"a", "b", "c", "d"}) nodes[name] = {kFits, true, {daemon_pod(name, "old", State::ready)}};
   EXPECT_THAT(plan_update(nodes, wish(), {0, 2, 4}).pods_to_remove, ElementsAre("a", "b"));
-  nodes["a"].pods = {pod("a2", "new", State::pending)};
+  nodes["a"].pods = {daemon_pod("a2", "new", State::pending)};
   EXPECT_THAT(plan_update(nodes, wish(), {0, 2, 4}).pods_to_remove, ElementsAre("b"));
-  nodes["c"].pods = {pod("c", "old", State::pending)};
+  nodes["c"].pods = {daemon_pod("c", "old", State::pending)};
   EXPECT_THAT(plan_update(nodes, wish(), {0, 2, 4}).pods_to_remove, ElementsAre("c"))
       << "what serves nobody goes first";
 }
 
 TEST(DaemonPlan, ASurgePutsTheNewBesideTheOld) {
   DaemonNodes nodes;
-  for (const auto* name : {"a", "b", "c"}) nodes[name] = {kFits, true, {pod(name, "old", State::ready)}};
+  for (const auto* name : {"a", "b", "c"}) nodes[name] = {kFits, true, {daemon_pod(name, "old", State::ready)}};
   auto plan = plan_update(nodes, wish(true), {1, 0, 3});
   EXPECT_THAT(plan.nodes_to_fill, ElementsAre("a"));
   EXPECT_THAT(plan.pods_to_remove, IsEmpty());
-  nodes["a"].pods.push_back(pod("a2", "new", State::pending));
+  nodes["a"].pods.push_back(daemon_pod("a2", "new", State::pending));
   EXPECT_TRUE(plan_update(nodes, wish(true), {1, 0, 3}).empty());
   EXPECT_TRUE(plan_nodes(nodes, wish(true)).empty());
-  nodes["a"].pods[1] = pod("a2", "new", State::ready);
+  nodes["a"].pods[1] = daemon_pod("a2", "new", State::ready);
   plan = plan_update(nodes, wish(true), {1, 0, 3});
   EXPECT_THAT(plan.pods_to_remove, ElementsAre("a"));
   EXPECT_THAT(plan.nodes_to_fill, ElementsAre("b"));
@@ -137,7 +136,7 @@ TEST(DaemonPlan, ASurgePutsTheNewBesideTheOld) {
 
 TEST(DaemonPlan, LimitsAreNeverBothZero) {
   const auto set = [](const std::string& rolling) {
-    return parse(R"({"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":)" + rolling + "}}}");
+    return parse_json(R"({"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":)" + rolling + "}}}");
   };
   EXPECT_EQ(update_limits(set(R"({"maxUnavailable":"30%","maxSurge":0})").root(), 10).unavailable, 3);
   EXPECT_EQ(update_limits(set(R"({"maxUnavailable":0,"maxSurge":"15%"})").root(), 10).surge, 2);
@@ -149,9 +148,6 @@ TEST(DaemonPlan, LimitsAreNeverBothZero) {
 std::string daemon_set(const std::string& more = "") {
   return R"({"metadata":{"name":"agent"},"spec":{"selector":{"matchLabels":{"app":"agent"}},"template":{"metadata":{"labels":{"app":"agent"}},"spec":{"containers":[{"name":"c","image":"good"}]}})" +
          more + "}}";
-}
-std::string image_patch(const std::string& image) {
-  return R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":")" + image + R"("}]}}}})";
 }
 
 class DaemonSetTest : public testing::Test, public WorkloadsRig {
@@ -176,7 +172,7 @@ class DaemonSetTest : public testing::Test, public WorkloadsRig {
               .at(0)
               .string();
       auto binding =
-          parse(R"({"metadata":{"name":")" + name + R"("},"target":{"kind":"Node","name":")" + node + "\"}}");
+          parse_json(R"({"metadata":{"name":")" + name + R"("},"target":{"kind":"Node","name":")" + node + "\"}}");
       ASSERT_TRUE(client_.create(kPods, "default", binding.root(), name, "binding"));
     }
   }

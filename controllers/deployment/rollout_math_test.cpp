@@ -4,14 +4,15 @@
 
 #include "controllers/deployment/progress.h"
 #include "controllers/deployment/revisions.h"
+#include "controllers/resources_testing.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
 namespace {
 
 using schema::Document;
+using testing_support::parse_json;
 using Sizes = std::vector<int>;
-
-Document parse(const std::string& json) { return std::move(*Document::parse_json(json)); }
 
 TEST(RolloutMath, FencepostsAreNeverBothZero) {
   struct Case {
@@ -26,7 +27,7 @@ TEST(RolloutMath, FencepostsAreNeverBothZero) {
                         {"2", "3", 1, 2, 3},
                         {R"("100%")", "0", 7, 7, 0}};
   for (const auto& c : cases) {
-    const auto surge = parse(c.surge), unavailable = parse(c.unavailable);
+    const auto surge = parse_json(c.surge), unavailable = parse_json(c.unavailable);
     const auto posts = resolve_fenceposts(surge.root(), unavailable.root(), c.desired);
     EXPECT_EQ(posts.surge, c.surge_pods) << c.surge << " of " << c.desired;
     EXPECT_EQ(posts.unavailable, c.unavailable_pods) << c.unavailable << " of " << c.desired;
@@ -93,7 +94,7 @@ TEST(RolloutMath, PodsThatAreNotAvailableGoFirstInAllOldSets) {
 }
 
 TEST(Revisions, TheHashIsReadableAndTellsTemplatesApart) {
-  const auto a = parse(R"({"metadata":{"labels":{"a":"b"}},"spec":{}})"), b = parse(R"({"spec":{}})");
+  const auto a = parse_json(R"({"metadata":{"labels":{"a":"b"}},"spec":{}})"), b = parse_json(R"({"spec":{}})");
   EXPECT_EQ(template_hash(a.root(), std::nullopt), template_hash(a.root(), std::nullopt));
   EXPECT_NE(template_hash(a.root(), std::nullopt), template_hash(b.root(), std::nullopt));
   EXPECT_NE(template_hash(a.root(), std::nullopt), template_hash(a.root(), 1));
@@ -102,16 +103,17 @@ TEST(Revisions, TheHashIsReadableAndTellsTemplatesApart) {
 }
 
 TEST(Revisions, TemplatesAreComparedWithoutTheHash) {
-  const auto a = parse(R"({"metadata":{"labels":{"a":"b","pod-template-hash":"x"}}})"),
-             b = parse(R"({"metadata":{"labels":{"a":"b"}}})"), c = parse(R"({"metadata":{"labels":{"a":"c"}}})");
+  const auto a = parse_json(R"({"metadata":{"labels":{"a":"b","pod-template-hash":"x"}}})"),
+             b = parse_json(R"({"metadata":{"labels":{"a":"b"}}})"),
+             c = parse_json(R"({"metadata":{"labels":{"a":"c"}}})");
   EXPECT_TRUE(same_template(a.root(), b.root()));
   EXPECT_FALSE(same_template(a.root(), c.root()));
 }
 
 TEST(Revisions, ASetThatComesBackRemembersWhatItWas) {
-  const auto deployment = parse(
+  const auto deployment = parse_json(
       R"({"metadata":{"annotations":{"note":"n","deployment.kubernetes.io/revision":"7","kubectl.kubernetes.io/last-applied-configuration":"{}"}}})");
-  auto set = parse(R"({"metadata":{"annotations":{"deployment.kubernetes.io/revision":"1"}}})");
+  auto set = parse_json(R"({"metadata":{"annotations":{"deployment.kubernetes.io/revision":"1"}}})");
   EXPECT_TRUE(annotate_set(set.root(), deployment.root(), 3));
   EXPECT_EQ(set["metadata"]["annotations"].to_json(),
             R"({"deployment.kubernetes.io/revision":"3","note":"n","deployment.kubernetes.io/revision-history":"1"})");
@@ -121,17 +123,17 @@ TEST(Revisions, ASetThatComesBackRemembersWhatItWas) {
   EXPECT_EQ(revision_of(set.root()), 5);
 }
 
-WallTime at(int seconds) { return WallTime(std::chrono::seconds(1'700'000'000 + seconds)); }
+WallTime at_second(int second) { return kTestNow + std::chrono::seconds(second); }
 
 /// A Deployment of three with the conditions that it had, and one set with so many pods.
 struct Progress {
-  Document deployment = parse(R"({"metadata":{"name":"d","generation":2},"spec":{"replicas":3,
+  Document deployment = parse_json(R"({"metadata":{"name":"d","generation":2},"spec":{"replicas":3,
       "progressDeadlineSeconds":60,"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1,"maxUnavailable":0}}},
       "status":{}})");
   SetsOf sets;
   Document see(int replicas, int available, WallTime now) {
     sets.fresh = std::make_shared<Document>(
-        parse(R"({"metadata":{"name":"d-1"},"spec":{"replicas":3},"status":{"observedGeneration":1,
+        parse_json(R"({"metadata":{"name":"d-1"},"spec":{"replicas":3},"status":{"observedGeneration":1,
         "terminatingReplicas":0}})"));
     sets.fresh->root()["status"].put("replicas", replicas);
     sets.fresh->root()["status"].put("availableReplicas", available);
@@ -147,23 +149,23 @@ struct Progress {
 
 TEST(DeploymentProgress, GoesOnStallsAndEnds) {
   Progress progress;
-  auto status = progress.see(2, 0, at(0));
+  auto status = progress.see(2, 0, at_second(0));
   EXPECT_EQ(Progress::say(status, "Progressing"), "True ReplicaSetUpdated ReplicaSet \"d-1\" is progressing.");
   EXPECT_EQ(Progress::say(status, "Available"),
             "False MinimumReplicasUnavailable Deployment does not have minimum availability.");
-  EXPECT_EQ(next_progress_check(progress.deployment.root(), status.root(), at(10)), std::chrono::seconds(51));
-  status = progress.see(2, 0, at(60));
+  EXPECT_EQ(next_progress_check(progress.deployment.root(), status.root(), at_second(10)), std::chrono::seconds(51));
+  status = progress.see(2, 0, at_second(60));
   EXPECT_EQ(Progress::say(status, "Progressing"), "True ReplicaSetUpdated ReplicaSet \"d-1\" is progressing.");
-  status = progress.see(2, 0, at(61));
+  status = progress.see(2, 0, at_second(61));
   EXPECT_EQ(Progress::say(status, "Progressing"),
             "False ProgressDeadlineExceeded ReplicaSet \"d-1\" has timed out progressing.");
-  EXPECT_EQ(next_progress_check(progress.deployment.root(), status.root(), at(61)), std::nullopt);
-  status = progress.see(3, 3, at(70));
+  EXPECT_EQ(next_progress_check(progress.deployment.root(), status.root(), at_second(61)), std::nullopt);
+  status = progress.see(3, 3, at_second(70));
   EXPECT_EQ(Progress::say(status, "Progressing"),
             "True NewReplicaSetAvailable ReplicaSet \"d-1\" has successfully progressed.");
   EXPECT_EQ(Progress::say(status, "Available"), "True MinimumReplicasAvailable Deployment has minimum availability.");
-  EXPECT_EQ(next_progress_check(progress.deployment.root(), status.root(), at(71)), std::nullopt);
-  status = progress.see(3, 2, at(500));
+  EXPECT_EQ(next_progress_check(progress.deployment.root(), status.root(), at_second(71)), std::nullopt);
+  status = progress.see(3, 2, at_second(500));
   EXPECT_EQ(Progress::say(status, "Progressing").substr(0, 28), "True NewReplicaSetAvailable ") << "done is done";
 }
 

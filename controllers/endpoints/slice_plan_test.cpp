@@ -4,37 +4,34 @@
 
 #include "controllers/endpoints/mirrored_slices.h"
 #include "controllers/endpoints/subsets.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
 namespace {
 
 using schema::Document;
 using schema::Value;
-
-Document parse(std::string_view json) {
-  auto parsed = Document::parse_json(json);
-  EXPECT_TRUE(parsed) << json;
-  return parsed ? std::move(*parsed) : Document();
-}
+using testing_support::parse_json;
 
 Document service(std::string_view spec = R"({"ports":[{"name":"http","port":80,"targetPort":8080}]})",
                  std::string_view labels = R"({"app":"web"})") {
-  auto made = parse(R"({"metadata":{"name":"web","namespace":"ns","uid":"s"}})");
-  made["metadata"].put("labels", parse(labels).root());
-  made.root().put("spec", parse(spec).root());
+  auto made = parse_json(R"({"metadata":{"name":"web","namespace":"ns","uid":"s"}})");
+  made["metadata"].put("labels", parse_json(labels).root());
+  made.root().put("spec", parse_json(spec).root());
   made["spec"].put("clusterIP", "10.96.0.9");
   return made;
 }
 
-Document pod(int number, std::string_view ready = "True", std::string_view extra = "{}") {
+Document endpoint_pod(int number, std::string_view ready = "True", std::string_view extra = "{}") {
   const auto n = std::to_string(number);
-  auto made = parse(R"({"metadata":{"name":"p)" + n + R"(","namespace":"ns","uid":"u)" + n + R"("},"spec":{"nodeName":
+  auto made =
+      parse_json(R"({"metadata":{"name":"p)" + n + R"(","namespace":"ns","uid":"u)" + n + R"("},"spec":{"nodeName":
     "n1","containers":[{"ports":[{"name":"web","containerPort":9090}]}]},"status":{"phase":"Running","podIP":"10.0.0.)" +
-                    n + R"(","podIPs":[{"ip":"10.0.0.)" + n + R"("}]}})");
+                 n + R"(","podIPs":[{"ip":"10.0.0.)" + n + R"("}]}})");
   auto condition = made["status"].array("conditions").push_object();
   condition.put("type", "Ready");
   condition.put("status", ready);
-  const auto more = parse(extra);
+  const auto more = parse_json(extra);
   for (Value member : more.root())
     for (Value field : member) made.root().object(member.key()).put(field.key(), field);
   return made;
@@ -42,7 +39,7 @@ Document pod(int number, std::string_view ready = "True", std::string_view extra
 
 std::vector<Document> pods(int first, int last) {
   std::vector<Document> made;
-  for (int i = first; i <= last; ++i) made.push_back(pod(i));
+  for (int i = first; i <= last; ++i) made.push_back(endpoint_pod(i));
   return made;
 }
 
@@ -80,7 +77,7 @@ TEST(SlicePlan, SaysWhatIsToBeSaidOfAPod) {
   ASSERT_EQ(plan.creates.size(), 1u);
   const auto& slice = plan.creates[0];
   EXPECT_TRUE(slice["metadata"].equals(
-      parse(R"({"generateName":"web-","namespace":"ns","labels":{"app":"web","kubernetes.io/service-name":"web",
+      parse_json(R"({"generateName":"web-","namespace":"ns","labels":{"app":"web","kubernetes.io/service-name":"web",
         "endpointslice.kubernetes.io/managed-by":"endpointslice-controller.k8s.io"},"ownerReferences":[{"apiVersion":
         "v1","kind":"Service","name":"web","uid":"s","controller":true,"blockOwnerDeletion":true}]})")
           .root()))
@@ -88,7 +85,8 @@ TEST(SlicePlan, SaysWhatIsToBeSaidOfAPod) {
   EXPECT_EQ(slice["addressType"].text(), "IPv4");
   EXPECT_EQ(slice["ports"].to_json(), R"([{"name":"http","port":8080,"protocol":"TCP"}])");
   EXPECT_TRUE(slice["endpoints"].equals(
-      parse(R"([{"addresses":["10.0.0.1"],"conditions":{"ready":true,"serving":true,"terminating":false},"targetRef":
+      parse_json(
+          R"([{"addresses":["10.0.0.1"],"conditions":{"ready":true,"serving":true,"terminating":false},"targetRef":
         {"kind":"Pod","namespace":"ns","name":"p1","uid":"u1"},"nodeName":"n1","zone":"z1"}])")
           .root()))
       << slice["endpoints"].to_json();
@@ -109,7 +107,7 @@ TEST(SlicePlan, TellsReadyServingAndTerminatingApart) {
     auto wanted = service();
     if (publish) wanted["spec"].put("publishNotReadyAddresses", true);
     std::vector<Document> one;
-    one.push_back(pod(1, ready, extra));
+    one.push_back(endpoint_pod(1, ready, extra));
     auto plan = plan_slices(wanted.root(), one, no_zone, {});
     ASSERT_EQ(plan.creates.size(), 1u);
     EXPECT_EQ(plan.creates[0]["endpoints"].at(0)["conditions"].to_json(), conditions);
@@ -118,9 +116,9 @@ TEST(SlicePlan, TellsReadyServingAndTerminatingApart) {
 
 TEST(SlicePlan, LeavesOutWhatHasEndedOrHasNoAddress) {
   std::vector<Document> three;
-  three.push_back(pod(1, "False", R"({"status":{"phase":"Succeeded"}})"));
-  three.push_back(pod(2, "False", R"({"status":{"phase":"Failed"}})"));
-  three.push_back(pod(3, "False", R"({"status":{"podIP":"","podIPs":[]}})"));
+  three.push_back(endpoint_pod(1, "False", R"({"status":{"phase":"Succeeded"}})"));
+  three.push_back(endpoint_pod(2, "False", R"({"status":{"phase":"Failed"}})"));
+  three.push_back(endpoint_pod(3, "False", R"({"status":{"podIP":"","podIPs":[]}})"));
   auto plan = plan_slices(service().root(), three, no_zone, {});
   ASSERT_EQ(plan.creates.size(), 1u) << "the placeholder";
   EXPECT_TRUE(plan.creates[0]["endpoints"].empty() && plan.creates[0]["ports"].empty());
@@ -150,7 +148,7 @@ TEST(SlicePlan, FillsSlicesUpAndKeepsTheRestAsItIs) {
 TEST(SlicePlan, APodOfTheSameNameAndAddressIsBroughtUpToDateWhereItStands) {
   const auto slices = apply({}, plan_slices(service().root(), pods(1, 3), no_zone, {}));
   auto changed = pods(1, 3);
-  changed[1] = pod(2, "False");
+  changed[1] = endpoint_pod(2, "False");
   auto plan = plan_slices(service().root(), changed, no_zone, slices);
   ASSERT_EQ(plan.updates.size(), 1u);
   EXPECT_FALSE(plan.updates[0]["endpoints"].at(1)["conditions"]["ready"].boolean(true));
@@ -160,7 +158,8 @@ TEST(SlicePlan, APodOfTheSameNameAndAddressIsBroughtUpToDateWhereItStands) {
 TEST(SlicePlan, GroupsPodsByTheNumbersBehindNamedPorts) {
   const auto named = service(R"({"ports":[{"name":"http","port":80,"targetPort":"web"}]})");
   auto two = pods(1, 1);
-  two.push_back(pod(2, "True", R"({"spec":{"containers":[{"ports":[{"name":"web","containerPort":7070}]}]}})"));
+  two.push_back(
+      endpoint_pod(2, "True", R"({"spec":{"containers":[{"ports":[{"name":"web","containerPort":7070}]}]}})"));
   auto plan = plan_slices(named.root(), two, no_zone, {});
   ASSERT_EQ(plan.creates.size(), 2u);
   const auto slices = apply({}, std::move(plan));
@@ -182,7 +181,7 @@ TEST(SlicePlan, SlicesCarryTheServicesLabels) {
                                   R"({"tier":"x","kubernetes.io/service-name":"other"})");
   auto plan = plan_slices(relabelled.root(), pods(1, 1), no_zone, slices);
   ASSERT_EQ(plan.updates.size(), 1u);
-  EXPECT_TRUE(plan.updates[0]["metadata"]["labels"].equals(parse(R"({"tier":"x","kubernetes.io/service-name":"web",
+  EXPECT_TRUE(plan.updates[0]["metadata"]["labels"].equals(parse_json(R"({"tier":"x","kubernetes.io/service-name":"web",
         "endpointslice.kubernetes.io/managed-by":"endpointslice-controller.k8s.io"})")
                                                                .root()));
 }
@@ -191,7 +190,7 @@ TEST(SlicePlan, HeadlessServicesAndHostNames) {
   auto headless = service(R"({"ports":[]})");
   headless["spec"].put("clusterIP", "None");
   std::vector<Document> one;
-  one.push_back(pod(1, "True", R"({"spec":{"hostname":"first","subdomain":"web"}})"));
+  one.push_back(endpoint_pod(1, "True", R"({"spec":{"hostname":"first","subdomain":"web"}})"));
   auto plan = plan_slices(headless.root(), one, no_zone, {});
   ASSERT_EQ(plan.creates.size(), 1u);
   EXPECT_TRUE(plan.creates[0]["metadata"]["labels"].has("service.kubernetes.io/headless"));
@@ -208,14 +207,14 @@ TEST(SlicePlan, HintsFollowTheWishedDistribution) {
 
 TEST(SlicePlan, EachFamilyHasSlicesOfItsOwn) {
   auto dual = service();
-  dual["spec"].put("ipFamilies", parse(R"(["IPv6","IPv4"])").root());
+  dual["spec"].put("ipFamilies", parse_json(R"(["IPv6","IPv4"])").root());
   std::vector<Document> one;
-  one.push_back(pod(1, "True", R"({"status":{"podIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}]}})"));
+  one.push_back(endpoint_pod(1, "True", R"({"status":{"podIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}]}})"));
   auto slices = apply({}, plan_slices(dual.root(), one, no_zone, {}));
   ASSERT_EQ(slices.size(), 2u);
   EXPECT_EQ(slices[0]["addressType"].text(), "IPv6");
   EXPECT_EQ(slices[0]["endpoints"].at(0)["addresses"].to_json(), R"(["fd00::1"])");
-  dual["spec"].put("ipFamilies", parse(R"(["IPv4"])").root());
+  dual["spec"].put("ipFamilies", parse_json(R"(["IPv4"])").root());
   EXPECT_EQ(plan_slices(dual.root(), one, no_zone, slices).removals.size(), 1u);
 }
 
@@ -225,7 +224,7 @@ std::string subsets_of(const Document& of, const std::vector<Document>& selected
 
 TEST(Subsets, HoldAddressesByTheirPorts) {
   auto two = pods(1, 1);
-  two.push_back(pod(2, "False"));
+  two.push_back(endpoint_pod(2, "False"));
   EXPECT_EQ(subsets_of(service(), two),
             R"([{"addresses":[{"ip":"10.0.0.1","nodeName":"n1","targetRef":{"kind":"Pod","namespace":"ns","name":"p1",)"
             R"("uid":"u1"}}],"notReadyAddresses":[{"ip":"10.0.0.2","nodeName":"n1","targetRef":{"kind":"Pod",)"
@@ -245,7 +244,7 @@ TEST(Subsets, PortsOfTheSameAddressesStandTogether) {
 
 TEST(Subsets, EndingPodsAreLeftOutUnlessAllArePublished) {
   std::vector<Document> one;
-  one.push_back(pod(1, "True", R"({"metadata":{"deletionTimestamp":"2026-11-22T10:00:00Z"}})"));
+  one.push_back(endpoint_pod(1, "True", R"({"metadata":{"deletionTimestamp":"2026-11-22T10:00:00Z"}})"));
   EXPECT_EQ(subsets_of(service(), one), "[]");
   auto all = service();
   all["spec"].put("publishNotReadyAddresses", true);
@@ -253,8 +252,8 @@ TEST(Subsets, EndingPodsAreLeftOutUnlessAllArePublished) {
 }
 
 TEST(Subsets, AreCutDownToTheCapacityReadyOnesFirst) {
-  auto made =
-      parse(R"([{"addresses":[1,2,3],"notReadyAddresses":[1,2,3,4]},{"addresses":[1],"notReadyAddresses":[1,2]}])");
+  auto made = parse_json(
+      R"([{"addresses":[1,2,3],"notReadyAddresses":[1,2,3,4]},{"addresses":[1],"notReadyAddresses":[1,2]}])");
   EXPECT_FALSE(truncate_subsets(made.root(), 10));
   EXPECT_TRUE(truncate_subsets(made.root(), 7));
   EXPECT_EQ(made.to_json(),
@@ -264,7 +263,7 @@ TEST(Subsets, AreCutDownToTheCapacityReadyOnesFirst) {
 }
 
 Document endpoints() {
-  return parse(R"({"metadata":{"name":"db","namespace":"ns","uid":"e","labels":{"a":"b"},"annotations":{"x":"y",
+  return parse_json(R"({"metadata":{"name":"db","namespace":"ns","uid":"e","labels":{"a":"b"},"annotations":{"x":"y",
     "kubectl.kubernetes.io/last-applied-configuration":"{}"}},"subsets":[{"addresses":[{"ip":"1.2.3.4"},{"ip":"fd00::1"}],
     "notReadyAddresses":[{"ip":"1.2.3.5","hostname":"h"}],"ports":[{"name":"sql","port":5432,"protocol":"TCP"}]}]})");
 }
@@ -290,10 +289,10 @@ TEST(MirroredSlices, SayWhatTheEndpointsSay) {
 
 TEST(MirroredSlices, SomeEndpointsAreNotMirrored) {
   EXPECT_TRUE(may_be_mirrored(endpoints().root()));
-  EXPECT_FALSE(
-      may_be_mirrored(parse(R"({"metadata":{"labels":{"endpointslice.kubernetes.io/skip-mirror":"true"}}})").root()));
   EXPECT_FALSE(may_be_mirrored(
-      parse(R"({"metadata":{"annotations":{"control-plane.alpha.kubernetes.io/leader":"{}"}}})").root()));
+      parse_json(R"({"metadata":{"labels":{"endpointslice.kubernetes.io/skip-mirror":"true"}}})").root()));
+  EXPECT_FALSE(may_be_mirrored(
+      parse_json(R"({"metadata":{"annotations":{"control-plane.alpha.kubernetes.io/leader":"{}"}}})").root()));
 }
 
 }  // namespace

@@ -2,15 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/parse_json.h"
+
 namespace sublet::controllers {
 namespace {
 
 using schema::Document;
 using std::chrono::seconds;
+using testing_support::parse_json;
 
-Document parse(std::string_view json) { return std::move(*Document::parse_json(json)); }
-
-Pod pod(std::string_view json) {
+Pod job_pod(std::string_view json) {
   auto stored = std::make_shared<store::Object>();
   stored->key = "pods/ns/p";
   stored->bytes = json;
@@ -18,7 +19,7 @@ Pod pod(std::string_view json) {
   return Pod(std::move(stored));
 }
 
-WallTime at(std::string_view text) { return *parse_time(text); }
+WallTime moment(std::string_view text) { return *parse_time(text); }
 
 TEST(IndexRanges, ReadAndWriteAsAJobsStatusDoes) {
   for (const auto& [text, completions, again] :
@@ -53,9 +54,9 @@ constexpr std::string_view kFailedWith42 = R"({"metadata":{"name":"p","namespace
   {"terminated":{"exitCode":42}}},{"name":"other","state":{"terminated":{"exitCode":0}}}]}})";
 
 std::string judge(std::string_view rules) {
-  const auto job = parse(std::string(R"({"spec":{"podFailurePolicy":{"rules":)").append(rules) + "}}}");
+  const auto job = parse_json(std::string(R"({"spec":{"podFailurePolicy":{"rules":)").append(rules) + "}}}");
   const JobSpec spec(job.root());
-  auto verdict = judge_failure(spec, pod(kFailedWith42));
+  auto verdict = judge_failure(spec, job_pod(kFailedWith42));
   return std::string(verdict.action) + (verdict.counts ? "+" : "-") + verdict.fail_job;
 }
 
@@ -78,7 +79,7 @@ TEST(PodFailurePolicy, TheFirstRuleThatMatchesDecides) {
 
 TEST(SuccessPolicy, IsMetByIndexesOrTheirNumber) {
   const auto met = [](std::string_view rules, std::string_view succeeded) {
-    const auto job = parse(
+    const auto job = parse_json(
         std::string(R"({"spec":{"completionMode":"Indexed","completions":10,"successPolicy":{"rules":)").append(rules) +
         "}}}");
     return met_success_policy(JobSpec(job.root()), IndexRanges::parse(succeeded, 10)).value_or("no");
@@ -91,7 +92,7 @@ TEST(SuccessPolicy, IsMetByIndexesOrTheirNumber) {
 }
 
 TEST(JobBackoff, DoublesUpToTenMinutes) {
-  const auto now = at("2026-11-22T10:00:00Z");
+  const auto now = moment("2026-11-22T10:00:00Z");
   EXPECT_EQ(backoff_left(0, now, now), seconds(0));
   EXPECT_EQ(backoff_left(1, now, now), seconds(10));
   EXPECT_EQ(backoff_left(3, now - seconds(15), now), seconds(25));
@@ -106,12 +107,12 @@ std::string ended_at(std::string_view time) {
 }
 
 TEST(JobBackoff, CountsTheFailuresSinceTheLastSuccess) {
-  const auto early = pod(ended_at("2026-11-22T10:00:00Z")), middle = pod(ended_at("2026-11-22T10:00:05Z")),
-             late = pod(ended_at("2026-11-22T10:00:09Z"));
+  const auto early = job_pod(ended_at("2026-11-22T10:00:00Z")), middle = job_pod(ended_at("2026-11-22T10:00:05Z")),
+             late = job_pod(ended_at("2026-11-22T10:00:09Z"));
   BackoffRecord record;
   record = record.with({}, {late, early});
   EXPECT_EQ(record.failures, 2);
-  EXPECT_EQ(record.last_failure, at("2026-11-22T10:00:09Z"));
+  EXPECT_EQ(record.last_failure, moment("2026-11-22T10:00:09Z"));
   record = record.with({}, {});
   EXPECT_EQ(record.failures, 2);
   record = record.with({middle}, {early, late});
@@ -121,29 +122,31 @@ TEST(JobBackoff, CountsTheFailuresSinceTheLastSuccess) {
 }
 
 TEST(JobPods, EndWhenTheLastContainerDoes) {
-  EXPECT_EQ(finished_time(pod(R"({"spec":{"initContainers":[{"name":"side","restartPolicy":"Always"},{"name":"init"}]},
+  EXPECT_EQ(
+      finished_time(job_pod(R"({"spec":{"initContainers":[{"name":"side","restartPolicy":"Always"},{"name":"init"}]},
     "status":{"containerStatuses":[{"state":{"terminated":{"finishedAt":"2026-11-22T10:00:01Z"}}},
     {"state":{"terminated":{"finishedAt":"2026-11-22T10:00:03Z"}}}],"initContainerStatuses":[
     {"name":"init","state":{"running":{}}},
     {"name":"side","state":{"terminated":{"finishedAt":"2026-11-22T10:00:07Z"}}}]}})")),
-            at("2026-11-22T10:00:07Z"));
-  EXPECT_EQ(finished_time(pod(R"({"status":{"conditions":[
+      moment("2026-11-22T10:00:07Z"));
+  EXPECT_EQ(finished_time(job_pod(R"({"status":{"conditions":[
     {"type":"Ready","status":"False","lastTransitionTime":"2026-11-22T10:00:02Z"}],
     "containerStatuses":[{"state":{"running":{}}}]}})")),
-            at("2026-11-22T10:00:02Z"));
-  EXPECT_EQ(finished_time(pod(R"({"metadata":{"deletionTimestamp":"2026-11-22T10:00:30Z",
+            moment("2026-11-22T10:00:02Z"));
+  EXPECT_EQ(finished_time(job_pod(R"({"metadata":{"deletionTimestamp":"2026-11-22T10:00:30Z",
     "deletionGracePeriodSeconds":30}})")),
-            at("2026-11-22T10:00:00Z"));
-  EXPECT_EQ(finished_time(pod(R"({"metadata":{"creationTimestamp":"2026-11-22T09:00:00Z"}})")),
-            at("2026-11-22T09:00:00Z"));
+            moment("2026-11-22T10:00:00Z"));
+  EXPECT_EQ(finished_time(job_pod(R"({"metadata":{"creationTimestamp":"2026-11-22T09:00:00Z"}})")),
+            moment("2026-11-22T09:00:00Z"));
 }
 
 TEST(JobPods, FailWhenTheyAreDeletedUnlessFailedOnesAloneAreReplaced) {
-  const auto ending = pod(R"({"metadata":{"deletionTimestamp":"2026-11-22T10:00:30Z"},"status":{"phase":"Running"}})");
-  const auto plain = parse(R"({"spec":{}})"), strict = parse(R"({"spec":{"podReplacementPolicy":"Failed"}})");
+  const auto ending =
+      job_pod(R"({"metadata":{"deletionTimestamp":"2026-11-22T10:00:30Z"},"status":{"phase":"Running"}})");
+  const auto plain = parse_json(R"({"spec":{}})"), strict = parse_json(R"({"spec":{"podReplacementPolicy":"Failed"}})");
   EXPECT_TRUE(has_failed(ending, JobSpec(plain.root())));
   EXPECT_FALSE(has_failed(ending, JobSpec(strict.root())));
-  EXPECT_TRUE(has_failed(pod(kFailedWith42), JobSpec(strict.root())));
+  EXPECT_TRUE(has_failed(job_pod(kFailedWith42), JobSpec(strict.root())));
 }
 
 TEST(JobPods, HaveNamesThatFitInALabel) {

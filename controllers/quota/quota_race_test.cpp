@@ -8,24 +8,25 @@
 #include <thread>
 
 #include "base/eventually_testing.h"
+#include "controllers/resources_testing.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/controllers/executor.h"
 #include "sublet/store/sqlite_log.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
 namespace {
 
+using testing_support::parse_json;
+
 constexpr int kCreates = 20, kAllowed = 5;
-const kube::Resource kPods{"", "v1", "pods"}, kQuotas{"", "v1", "resourcequotas"},
-    kAccounts{"", "v1", "serviceaccounts"};
+const kube::Resource kQuotas{"", "v1", "resourcequotas"};
 
 int rounds() {
   const char* asked = std::getenv("SUBLET_QUOTA_ROUNDS");
   return asked ? std::atoi(asked) : 5;
 }
-
-schema::Document parse(const std::string& json) { return schema::Document::parse_json(json).value(); }
 
 std::string pod_json(const std::string& name) {
   return R"({"metadata":{"name":")" + name + R"("},"spec":{"containers":[{"name":"c","image":"x"}]}})";
@@ -63,7 +64,7 @@ class QuotaRace : public testing::Test {
     std::atomic<int> made{0}, refused{0};
   };
   void create(const std::string& name, Tally& tally) {
-    const auto made = client_.create(kPods, "default", parse(pod_json(name)).root());
+    const auto made = client_.create(kPods, "default", parse_json(pod_json(name)).root());
     if (made) {
       ++tally.made;
       return;
@@ -102,8 +103,8 @@ class QuotaRace : public testing::Test {
 
 TEST_F(QuotaRace, ExactlyWhatIsAllowedIsMade) {
   ASSERT_TRUE(testing_support::eventually([&] { return client_.get(kAccounts, "default", "default").has_value(); }));
-  ASSERT_TRUE(
-      client_.create(kQuotas, "default", parse(R"({"metadata":{"name":"q"},"spec":{"hard":{"pods":"5"}}})").root()));
+  ASSERT_TRUE(client_.create(kQuotas, "default",
+                             parse_json(R"({"metadata":{"name":"q"},"spec":{"hard":{"pods":"5"}}})").root()));
   expect_used("0");
   const int count = rounds();
   int round = 0;

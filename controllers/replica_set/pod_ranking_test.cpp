@@ -2,19 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include "controllers/resources_testing.h"
+
 namespace sublet::controllers {
 namespace {
 
 using namespace std::chrono_literals;
-
-const WallTime kNow{std::chrono::seconds(1'700'000'000)};
 
 PodRank running() {
   PodRank rank;
   rank.uid = "m";
   rank.assigned = rank.ready = true;
   rank.phase = 2;
-  rank.created = rank.ready_since = kNow - 64h;
+  rank.created = rank.ready_since = kTestNow - 64h;
   return rank;
 }
 
@@ -29,16 +29,16 @@ TEST(PodRanking, EachRuleDecidesBeforeTheNext) {
                         {"not ready", [](PodRank& r) { r.ready = false; }},
                         {"cheaper", [](PodRank& r) { r.deletion_cost = -1; }},
                         {"doubled up", [](PodRank& r) { r.neighbours = 2; }},
-                        {"ready for a shorter time", [](PodRank& r) { r.ready_since = kNow - 1h; }},
+                        {"ready for a shorter time", [](PodRank& r) { r.ready_since = kTestNow - 1h; }},
                         {"more restarts", [](PodRank& r) { r.restarts = 3; }},
                         {"more restarts of sidecars", [](PodRank& r) { r.sidecar_restarts = 1; }},
-                        {"younger", [](PodRank& r) { r.created = kNow - 1h; }}};
+                        {"younger", [](PodRank& r) { r.created = kTestNow - 1h; }}};
   for (std::size_t i = 0; i < std::size(cases); ++i) {
     auto first = running(), second = running();
     cases[i].first(first);
     for (auto later = i + 1; later < std::size(cases); ++later) cases[later].first(second);
-    EXPECT_TRUE(goes_first(first, second, kNow)) << cases[i].why;
-    EXPECT_FALSE(goes_first(second, first, kNow)) << cases[i].why;
+    EXPECT_TRUE(goes_first(first, second, kTestNow)) << cases[i].why;
+    EXPECT_FALSE(goes_first(second, first, kTestNow)) << cases[i].why;
   }
 }
 
@@ -46,12 +46,13 @@ TEST(PodRanking, AmongPodsOfAboutTheSameAgeTheUidDecides) {
   auto a = running(), b = running();
   a.uid = "a";
   b.uid = "b";
-  a.created = a.ready_since = kNow - 40h;  // both between 2^n and 2^(n+1)
-  EXPECT_TRUE(goes_first(a, b, kNow));
-  EXPECT_FALSE(goes_first(b, a, kNow));
+  a.created = a.ready_since = kTestNow - 40h;  // both between 2^n and 2^(n+1)
+  EXPECT_TRUE(goes_first(a, b, kTestNow));
+  EXPECT_FALSE(goes_first(b, a, kTestNow));
 }
 
-Pod pod(const std::string& name, const std::string& node, const std::string& metadata, const std::string& status) {
+Pod ranked_pod(const std::string& name, const std::string& node, const std::string& metadata,
+               const std::string& status) {
   auto object = std::make_shared<store::Object>();
   object->key = "pods/ns/" + name;
   object->bytes = R"({"metadata":{"name":")" + name + "\"" + metadata + R"(},"status":)" + status + "}";
@@ -68,17 +69,17 @@ TEST(PodRanking, ReadsWhatDecidesFromThePod) {
   const auto cost = [](const std::string& value) {
     return R"(,"annotations":{"controller.kubernetes.io/pod-deletion-cost":")" + value + "\"}";
   };
-  const auto rank = rank_of(pod("a", "n", cost("-10"), ready));
+  const auto rank = rank_of(ranked_pod("a", "n", cost("-10"), ready));
   EXPECT_TRUE(rank.assigned && rank.ready && rank.phase == 2);
   EXPECT_EQ(rank.deletion_cost, -10);
   EXPECT_EQ(rank.restarts, 4);
   for (const auto* odd : {"+1", "01", "x", "1.5", ""})
-    EXPECT_EQ(rank_of(pod("a", "n", cost(odd), ready)).deletion_cost, 0) << odd;
-  const std::vector<Pod> pods = {pod("a", "n1", "", ready), pod("b", "n2", "", ready),
-                                 pod("c", "", "", R"({"phase":"Pending"})")};
+    EXPECT_EQ(rank_of(ranked_pod("a", "n", cost(odd), ready)).deletion_cost, 0) << odd;
+  const std::vector<Pod> pods = {ranked_pod("a", "n1", "", ready), ranked_pod("b", "n2", "", ready),
+                                 ranked_pod("c", "", "", R"({"phase":"Pending"})")};
   std::vector<Pod> family = pods;
-  family.push_back(pod("other", "n2", "", ready));
-  EXPECT_EQ(pods_to_delete(pods, family, 2, kNow), (std::vector<std::string>{"c", "b"}));
+  family.push_back(ranked_pod("other", "n2", "", ready));
+  EXPECT_EQ(pods_to_delete(pods, family, 2, kTestNow), (std::vector<std::string>{"c", "b"}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "controllers/resources_testing.h"
 #include "controllers/runtime/feed.h"
 #include "sublet/store/sqlite_log.h"
 
@@ -17,7 +18,7 @@ namespace {
 using Names = std::set<std::string>;
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-const kube::Resource kPods{"", "v1", "pods"}, kServices{"", "v1", "services"}, kBudgets{"policy", "v1", "budgets"};
+const kube::Resource kBudgets{"policy", "v1", "budgets"};
 
 store::Index labelled(Labels labels) { return {"", std::move(labels), {}, {}}; }
 

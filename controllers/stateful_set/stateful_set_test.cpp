@@ -2,6 +2,7 @@
 
 #include "controllers/stateful_set/identity.h"
 #include "controllers/workloads_testing.h"
+#include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
 namespace {
@@ -11,8 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-Document parse(const std::string& json) { return std::move(*Document::parse_json(json)); }
+using testing_support::parse_json;
 
 // --- identity ---
 
@@ -25,10 +25,10 @@ TEST(StatefulIdentity, IsReadFromTheName) {
 }
 
 TEST(StatefulIdentity, VolumesOfClaimsComeFirstAndReplaceThoseOfTheirName) {
-  const auto set = parse(
+  const auto set = parse_json(
       R"({"metadata":{"name":"db"},"spec":{"serviceName":"svc","selector":{"matchLabels":{"a":"b"}},
           "volumeClaimTemplates":[{"metadata":{"name":"data","labels":{"x":"y"}},"spec":{}}]}})");
-  const auto pod_template = parse(
+  const auto pod_template = parse_json(
       R"({"metadata":{"labels":{"a":"b"}},"spec":{"volumes":[{"name":"data","emptyDir":{}},{"name":"tmp","emptyDir":{}}]}})");
   const ObjectRef owner{"apps/v1", "StatefulSet", "ns", "db", "uid", ""};
   const auto pod = new_stateful_pod(set.root(), pod_template.root(), owner, 3, "db-rev");
@@ -91,9 +91,6 @@ std::string stateful_set(int replicas, const std::string& more = "", const std::
   return R"({"metadata":{"name":"db"},"spec":{"replicas":)" + std::to_string(replicas) +
          R"(,"serviceName":"db","selector":{"matchLabels":{"app":"db"}},"template":{"metadata":{"labels":{"app":"db"}},"spec":{"containers":[{"name":"c","image":")" +
          image + R"("}]}})" + more + "}}";
-}
-std::string image_patch(const std::string& image) {
-  return R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":")" + image + R"("}]}}}})";
 }
 constexpr const char* kClaimTemplate =
     R"(,"volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}])";

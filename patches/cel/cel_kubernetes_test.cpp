@@ -27,7 +27,7 @@ constexpr const char* kSchema = R"({"type": "object", "properties": {
     "labels": {"type": "object", "additionalProperties": {"type": "string"}}
   }}}})";
 
-constexpr const char* kObject =
+constexpr const char* kThingObject =
     R"({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "t", "labels": {}}, "spec": {
   "name": "web", "a-b": "dash", "for": "word", "when": "2024-02-29T12:30:45Z", "timeout": "90s", "data": "aGk=", "ratio": 2,
   "port": "80%", "maybe": null, "few": ["x"], "set": ["a", "b"], "set2": ["b", "a"],
@@ -65,7 +65,7 @@ class CelKubernetes : public ::testing::Test {
   std::uint64_t estimate(std::string_view source) const { return Program::compile(source, env_)->estimate_cost().max; }
 
   schema::Document schema_ = schema::Document::parse_json(kSchema).value();
-  schema::Document object_ = schema::Document::parse_json(kObject).value();
+  schema::Document object_ = schema::Document::parse_json(kThingObject).value();
   TypeRef self_ = Type::of_schema(schema_.root(), true);
   Environment env_{Library::kubernetes};
 };

@@ -9,7 +9,7 @@ namespace sublet::patches::cel {
 namespace {
 
 // The variables of all expressions here.
-constexpr const char* kObject = R"({
+constexpr const char* kPodObject = R"({
   "metadata": {"name": "p", "labels": {"kai.scheduler/queue": "test", "a": "1"}, "annotations": null},
   "spec": {"containers": [{"name": "x", "resources": {"limits": {"nvidia.com/gpu": "1", "cpu": "500m"}}},
                           {"name": "y", "ports": [80, 443]}],
@@ -41,7 +41,7 @@ Environment environment() {
 std::string evaluate(std::string_view source, std::size_t cost = Program::kCostMax) {
   auto program = Program::compile(source, environment());
   if (!program) return "compile " + std::to_string(program.error()[0].offset) + ": " + program.error()[0].message;
-  const schema::Document document = schema::Document::parse_json(kObject).value();
+  const schema::Document document = schema::Document::parse_json(kPodObject).value();
   const Value value = program->evaluate(ObjectActivation(document), cost);
   if (value.is_error()) return "error " + std::to_string(value.failure().offset) + ": " + value.failure().message;
   return debug_text(value);
@@ -496,7 +496,7 @@ TEST(Cel, PlacesCountCharacters) {
 }
 
 TEST(Cel, ValuesAreWrittenBack) {
-  const schema::Document document = schema::Document::parse_json(kObject).value();
+  const schema::Document document = schema::Document::parse_json(kPodObject).value();
   auto program = Program::compile("{'c': object.spec.containers, 'r': object.spec.ratio}", environment());
   ASSERT_TRUE(program.has_value());
   schema::Document out;

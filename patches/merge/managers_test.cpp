@@ -30,7 +30,7 @@ class OneVersion final : public Versions {
   void filter(FieldSet&, const std::string&) const override {}
 };
 
-const MergeType& type_of(std::string_view group, std::string_view kind) {
+const MergeType& merge_type(std::string_view group, std::string_view kind) {
   const auto& kinds = *schema::Registry::builtin();
   return kinds.part<MergeTypes>().of(kinds.find_kind(group, "v1", kind));
 }
@@ -218,8 +218,8 @@ class History {
 };
 
 TEST(ApplyProperties, IdempotentAndNobodyLosesWhatTheyOwn) {
-  const std::array<const MergeType*, 4> kinds{&type_of("", "Pod"), &type_of("apps", "Deployment"),
-                                              &type_of("", "ConfigMap"), &type_of("", "Service")};
+  const std::array<const MergeType*, 4> kinds{&merge_type("", "Pod"), &merge_type("apps", "Deployment"),
+                                              &merge_type("", "ConfigMap"), &merge_type("", "Service")};
   const std::size_t wanted = applies_wanted();
   std::uint32_t seed = 1;
   std::size_t done = 0, refused = 0;
@@ -234,7 +234,7 @@ TEST(ApplyProperties, IdempotentAndNobodyLosesWhatTheyOwn) {
 }
 
 TEST(ApplyProperties, DisjointManagersCommute) {
-  const MergeType& type = type_of("", "Pod");
+  const MergeType& type = merge_type("", "Pod");
   const std::size_t wanted = applies_wanted() / 10;
   std::size_t compared = 0;
   std::uint32_t seed = 1;
@@ -257,7 +257,7 @@ TEST(ApplyProperties, DisjointManagersCommute) {
 }
 
 TEST(ApplyManaged, ConflictsNameManagerAndPath) {
-  const MergeType& type = type_of("apps", "Deployment");
+  const MergeType& type = merge_type("apps", "Deployment");
   State state;
   ASSERT_TRUE(apply(state, *Document::parse_json(R"({"spec":{"replicas":1}})"), "a", false, type));
   const auto config = Document::parse_json(R"({"spec":{"replicas":2}})");
@@ -272,7 +272,7 @@ TEST(ApplyManaged, ConflictsNameManagerAndPath) {
 }
 
 TEST(CheckType, SaysWhatDoesNotFit) {
-  const MergeType& type = type_of("apps", "Deployment");
+  const MergeType& type = merge_type("apps", "Deployment");
   const auto said = [&type](std::string_view json) {
     return text_of(check_type(Document::parse_json(json)->root(), type, Duplicates::refused));
   };
@@ -280,7 +280,7 @@ TEST(CheckType, SaysWhatDoesNotFit) {
   EXPECT_EQ(said(R"({"spec":{"replicas":"x"}})"), ".spec.replicas: expected numeric (int or float), got string");
   EXPECT_EQ(said(R"({"spec":{"template":{"spec":{"containers":[{"name":"a"},{"name":"a"}]}}}})"),
             R"(.spec.template.spec.containers: duplicate entries for key [name="a"])");
-  const MergeType& account = type_of("", "ServiceAccount");
+  const MergeType& account = merge_type("", "ServiceAccount");
   EXPECT_EQ(
       text_of(check_type(Document::parse_json(R"({"secrets":[{"kind":"a"}]})")->root(), account, Duplicates::refused)),
       R"(.secrets: element 0: associative list with keys has an element that omits all )"
@@ -289,7 +289,7 @@ TEST(CheckType, SaysWhatDoesNotFit) {
 
 // What must be said and was not is Go's zero in the key: it is validation that refuses such an item.
 TEST(CheckType, AnItemWithoutItsRequiredKeyHasTheEmptyOne) {
-  const MergeType& type = type_of("apps", "Deployment");
+  const MergeType& type = merge_type("apps", "Deployment");
   const auto said = [&type](std::string_view containers) {
     const auto json = R"({"spec":{"template":{"spec":{"containers":)" + std::string(containers) + "}}}}";
     const auto errors = check_type(Document::parse_json(json)->root(), type, Duplicates::refused);
@@ -301,14 +301,14 @@ TEST(CheckType, AnItemWithoutItsRequiredKeyHasTheEmptyOne) {
 }
 
 TEST(MergeTypes, KnowsListsAndKeys) {
-  const MergeType& pod = type_of("", "Pod");
+  const MergeType& pod = merge_type("", "Pod");
   const MergeType& container = *pod.map->type_of("spec")->map->type_of("containers")->list->item;
   EXPECT_THAT(container.map->type_of("ports")->list->keys, ElementsAre("containerPort", "protocol"));
   EXPECT_EQ(container.map->type_of("ports")->list->item->map->find("protocol")->default_json, "\"TCP\"");
   EXPECT_TRUE(container.map->type_of("args")->list->atomic);
   EXPECT_TRUE(pod.map->type_of("spec")->map->type_of("nodeSelector")->map->atomic);
   EXPECT_FALSE(pod.map->type_of("metadata")->map->type_of("finalizers")->list->atomic);
-  const MergeType& volume = type_of("", "PersistentVolume");
+  const MergeType& volume = merge_type("", "PersistentVolume");
   EXPECT_FALSE(volume.map->type_of("spec")->map->type_of("claimRef")->map->atomic) << "the field says so";
 }
 

@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const PatchContext kContext{
+const PatchContext kLegalContext{
     .virtual_cluster = "rag-legal", .tenant_namespace = "default", .host_namespace = "team-legal"};
 
 using Parameters = std::map<std::string, std::string>;
@@ -58,7 +58,7 @@ struct Result {
 Result translate(const std::string& name, const Document& tenant, const Parameters& parameters = {}) {
   Result result{tenant.clone(), tenant.clone(), {}};
   const auto resolved = shipped(name, parameters);
-  if (resolved) result.report = resolved->apply("Pod", result.host.root(), result.tenant.root(), kContext);
+  if (resolved) result.report = resolved->apply("Pod", result.host.root(), result.tenant.root(), kLegalContext);
   EXPECT_EQ(result.tenant.to_json(), tenant.to_json()) << "the tenant's object must not change";
   return result;
 }
@@ -68,7 +68,7 @@ Result fraction(const Document& tenant, const Parameters& parameters = {}) {
   if (!result.report.denials.empty()) return result;
   // T15: applied again, to its own output and to a fresh copy, it gives the same.
   Document again = result.host.clone();
-  shipped("gpu-fraction.yaml", parameters)->apply("Pod", again.root(), result.tenant.root(), kContext);
+  shipped("gpu-fraction.yaml", parameters)->apply("Pod", again.root(), result.tenant.root(), kLegalContext);
   EXPECT_EQ(again.to_json(), result.host.to_json());
   return result;
 }
@@ -218,7 +218,7 @@ TEST(GpuFraction, T10PodTemplatesAreNotTouched) {
   ASSERT_TRUE(pod.has("spec"));
   const std::string before = deployment.to_json();
   const auto report =
-      shipped("gpu-fraction.yaml")->apply("Deployment", deployment.root(), deployment.clone().root(), kContext);
+      shipped("gpu-fraction.yaml")->apply("Deployment", deployment.root(), deployment.clone().root(), kLegalContext);
   EXPECT_EQ(deployment.to_json(), before);
   EXPECT_THAT(report.applied, IsEmpty());
 }
@@ -236,17 +236,17 @@ TEST(GpuFraction, T12TheShareIsFrozen) {
   const auto resolved = shipped("gpu-fraction.yaml");
   const Document before = seed_pod();
   Document after = before.clone();
-  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kContext), IsEmpty());
+  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kLegalContext), IsEmpty());
   annotations(after).put("other", "x");
-  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kContext), IsEmpty());
+  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kLegalContext), IsEmpty());
   annotations(after).put("nvidia.com/gpu-fraction", "0.9");
-  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kContext),
+  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kLegalContext),
               ElementsAre(HasSubstr("cannot be changed after the pod's creation")));
   annotations(after).erase("nvidia.com/gpu-fraction");
-  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kContext), ::testing::SizeIs(1));
+  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kLegalContext), ::testing::SizeIs(1));
   annotations(after).put("nvidia.com/gpu-fraction", "0.5");
   annotations(after).put("gpu-memory", "1");
-  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kContext), ::testing::SizeIs(1));
+  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kLegalContext), ::testing::SizeIs(1));
 }
 
 TEST(GpuFraction, T13KeysOfTheSchedulerAreStripped) {
@@ -356,7 +356,7 @@ TEST(ShippedTemplates, AreSharedByThreads) {
     threads.emplace_back([&] {
       for (int j = 0; j < 20; ++j) {
         Document host = tenant.clone();
-        resolved->apply("Pod", host.root(), tenant.root(), kContext);
+        resolved->apply("Pod", host.root(), tenant.root(), kLegalContext);
         if (host.to_json() != expected) ++wrong;
       }
     });

@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const PatchContext kContext{.virtual_cluster = "rag", .tenant_namespace = "ai-team", .host_namespace = "team-legal"};
+const PatchContext kRagContext{.virtual_cluster = "rag", .tenant_namespace = "ai-team", .host_namespace = "team-legal"};
 
 std::string load_error(std::string_view yaml) {
   const auto loaded = Template::load(yaml, "t.yaml");
@@ -54,7 +54,7 @@ Patched run_effects(const std::string& effects, const std::string& head = "", co
       head + "    effects:\n" + effects);
   Patched run{Document::parse_json(pod).value(), {}};
   const Document tenant = run.object.clone();
-  if (resolved) run.report = resolved->apply("Pod", run.object.root(), tenant.root(), kContext);
+  if (resolved) run.report = resolved->apply("Pod", run.object.root(), tenant.root(), kRagContext);
   return run;
 }
 
@@ -66,7 +66,7 @@ TEST(Template, ValuesFileOfTheBookIsAcceptedAsItIs) {
   EXPECT_FALSE(resolved->config().set_owner);
   EXPECT_TRUE(resolved->config().runtime_classes_from_host);
   Document pod = Document::parse_json(R"({"metadata":{"annotations":{"nvidia.com/gpu-fraction":"0.5"}}})").value();
-  const auto report = resolved->apply("Pod", pod.root(), pod.root(), kContext);
+  const auto report = resolved->apply("Pod", pod.root(), pod.root(), kRagContext);
   EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("\"nvidia.com/gpu-fraction\" has no effect")));
   EXPECT_THAT(report.denials, IsEmpty());
   EXPECT_EQ(pod.to_json(), R"({"metadata":{"annotations":{"nvidia.com/gpu-fraction":"0.5"}}})");
@@ -518,7 +518,8 @@ TEST(Template, ParametersAreBoundByType) {
   const auto resolved = resolve(yaml, {{"count", "4"}, {"on", "true"}});
   ASSERT_TRUE(resolved);
   Document pod = Document::object();
-  EXPECT_THAT(resolved->apply("Pod", pod.root(), pod.root(), kContext).warnings, ElementsAre("rag-q 5 0.5 true a 5"));
+  EXPECT_THAT(resolved->apply("Pod", pod.root(), pod.root(), kRagContext).warnings,
+              ElementsAre("rag-q 5 0.5 true a 5"));
 
   const auto loaded = Template::load(yaml, "t.yaml");
   const auto failed =
@@ -880,8 +881,8 @@ TEST(Template, WhatItAllowsIsChecked) {
 TEST(Template, OtherKindsAreLeftAlone) {
   const auto resolved = resolve("patches: [{name: p, target: [Pod, Service], effects: [{warn: w}]}]\n");
   Document object = Document::object();
-  EXPECT_THAT(resolved->apply("Service", object.root(), object.root(), kContext).warnings, ElementsAre("w"));
-  EXPECT_THAT(resolved->apply("ConfigMap", object.root(), object.root(), kContext).warnings, IsEmpty());
+  EXPECT_THAT(resolved->apply("Service", object.root(), object.root(), kRagContext).warnings, ElementsAre("w"));
+  EXPECT_THAT(resolved->apply("ConfigMap", object.root(), object.root(), kRagContext).warnings, IsEmpty());
 }
 
 TEST(Template, FrozenFieldsRefuseUpdates) {
@@ -892,8 +893,8 @@ TEST(Template, FrozenFieldsRefuseUpdates) {
   const Document after =
       Document::parse_json(R"({"metadata":{"name":"p","annotations":{"gpu-memory":"1"}},"spec":{"priority":2}})")
           .value();
-  EXPECT_THAT(resolved->check_update("Pod", before.root(), before.root(), kContext), IsEmpty());
-  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kContext),
+  EXPECT_THAT(resolved->check_update("Pod", before.root(), before.root(), kRagContext), IsEmpty());
+  EXPECT_THAT(resolved->check_update("Pod", before.root(), after.root(), kRagContext),
               ElementsAre("fixed for p", "spec.priority cannot be changed after creation"));
 }
 
@@ -931,7 +932,7 @@ TEST(Template, ExamplesOfTheManualWork) {
   terms.push_object();
   terms.push_object();
   const Document tenant = pod.clone();
-  const auto report = resolved->apply("Pod", pod.root(), tenant.root(), kContext);
+  const auto report = resolved->apply("Pod", pod.root(), tenant.root(), kRagContext);
   EXPECT_THAT(report.denials, IsEmpty());
   EXPECT_EQ(pod["spec"]["containers"].at(0)["image"].text(), "mirror.corp/docker.io/library/nginx");
   EXPECT_EQ(pod["spec"]["containers"].at(1)["image"].text(), "ghcr.io/o/b:1");
@@ -939,7 +940,7 @@ TEST(Template, ExamplesOfTheManualWork) {
   for (const Value term : terms) EXPECT_EQ(term["matchExpressions"].size(), 1u);
   Document strange = tenant.clone();
   strange["spec"].put("runtimeClassName", "kata");
-  EXPECT_THAT(resolved->apply("Pod", strange.clone().root(), strange.root(), kContext).denials,
+  EXPECT_THAT(resolved->apply("Pod", strange.clone().root(), strange.root(), kRagContext).denials,
               ElementsAre("runtime class kata is not offered here; use nvidia or gvisor"));
 }
 

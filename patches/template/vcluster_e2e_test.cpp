@@ -6,25 +6,19 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "sublet/base/files.h"
 #include "sublet/patches/template.h"
 #include "tests/support/source_path.h"
 
 namespace sublet::patches {
 namespace {
 
-const std::string kFolder = source_path("patches/template/vcluster_e2e");
-
-std::string contents(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
+const std::string kE2eFolder = source_path("patches/template/vcluster_e2e");
 
 std::vector<std::string> configurations() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder))
+  for (const auto& entry : std::filesystem::directory_iterator(kE2eFolder))
     if (entry.path().extension() == ".yaml") names.push_back(entry.path().filename().string());
   std::ranges::sort(names);
   return names;
@@ -35,7 +29,7 @@ TEST(VClusterE2e, EachConfigurationIsTakenOrRefusedKeyByKey) {
   const auto names = configurations();
   EXPECT_EQ(names.size(), 24u);
   for (const std::string& name : names) {
-    const std::string yaml = contents(kFolder + "/" + name);
+    const std::string yaml = read_file(kE2eFolder + "/" + name).value();
     std::vector<std::string> left_out;
     const auto lenient = Template::load(yaml, name, {}, &left_out);
     ASSERT_TRUE(lenient) << lenient.error().message;
@@ -48,8 +42,8 @@ TEST(VClusterE2e, EachConfigurationIsTakenOrRefusedKeyByKey) {
     told += reasons.empty() ? name + ": taken\n" : reasons + "\n";
   }
   if (const char* mode = std::getenv("SUBLET_GOLDEN"); mode && std::string_view(mode) == "write")
-    std::ofstream(kFolder + "/expected.golden") << told;
-  EXPECT_EQ(told, contents(kFolder + "/expected.golden"));
+    std::ofstream(kE2eFolder + "/expected.golden") << told;
+  EXPECT_EQ(told, read_file(kE2eFolder + "/expected.golden").value());
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "patches/template/config_keys.h"
+#include "sublet/base/files.h"
 #include "sublet/patches/template.h"
 #include "sublet/schema/engine.h"
 #include "tests/support/source_path.h"
@@ -17,13 +17,7 @@ namespace {
 
 using schema::Value;
 
-const std::string kFolder = source_path("patches/template/");
-
-std::string contents(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
+const std::string kTemplateFolder = source_path("patches/template/");
 
 void add_leaves(const Value& value, const std::string& path, std::vector<std::string>& leaves) {
   if (!value.is_object() || value.empty()) return leaves.push_back(path);
@@ -52,7 +46,7 @@ const std::string* refusal_of(std::string path, const std::map<std::string, std:
 }
 
 TEST(VClusterValues, EachLeafActsOrIsAlwaysSoOrAsksForNothingOrIsRefusedWithAReason) {
-  const std::string text = contents(kFolder + "vcluster_values_testing.yaml");
+  const std::string text = read_file(kTemplateFolder + "vcluster_values_testing.yaml").value();
   const auto document = schema::parse_yaml(text);
   ASSERT_TRUE(document);
   std::vector<std::string> left_out, leaves;
@@ -75,10 +69,10 @@ TEST(VClusterValues, EachLeafActsOrIsAlwaysSoOrAsksForNothingOrIsRefusedWithARea
   std::printf("%s\n", sums.c_str());
   told = sums + "\n" + told;
   EXPECT_EQ(leaves.size(), 424u);
-  const std::string golden = kFolder + "vcluster_values.golden";
+  const std::string golden = kTemplateFolder + "vcluster_values.golden";
   if (const char* mode = std::getenv("SUBLET_GOLDEN"); mode && std::string_view(mode) == "write")
     std::ofstream(golden) << told;
-  EXPECT_EQ(told, contents(golden));
+  EXPECT_EQ(told, read_file(golden).value());
 }
 
 }  // namespace

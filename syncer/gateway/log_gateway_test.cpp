@@ -13,6 +13,7 @@
 #include "sublet/net/http_server.h"
 #include "sublet/net/tls_context.h"
 #include "sublet/schema/document.h"
+#include "syncer/gateway/host_pod_testing.h"
 
 namespace sublet::syncer {
 namespace {
@@ -37,9 +38,6 @@ class Lines final : public net::BodySource {
   int at_ = 0;
   std::atomic<std::size_t>& given_;
 };
-
-constexpr std::string_view kOurs =
-    R"({"metadata":{"labels":{"sublet.dev/virtual-cluster-uid":"vc-uid"},"annotations":{"sublet.dev/tenant-uid":"pod-uid"}}})";
 
 std::string job(const std::string& id, const std::string& query = "") {
   return R"({"id":")" + id + R"(","namespace":"default","pod":"web","uid":"pod-uid","query":")" + query + "\"}";
@@ -177,7 +175,7 @@ class LogGatewayTest : public testing::Test {
 
   net::AddressRules rules_;
   TunnelEnd tunnel_;
-  std::unique_ptr<HostEnd> host_ = std::make_unique<HostEnd>(kOurs);
+  std::unique_ptr<HostEnd> host_ = std::make_unique<HostEnd>(kOwnHostPod);
   net::LoopThread loop_{"gateway"};
   std::unique_ptr<LogGateway> gateway_;
 };
@@ -425,7 +423,7 @@ class PodCallTest : public LogGatewayTest {
  protected:
   /// What comes back of a call to a pod that the host shows so.
   void call(const std::string& spec_and_status, bool allowed = true) {
-    const std::string ours(kOurs);
+    const std::string ours(kOwnHostPod);
     host_ = std::make_unique<HostEnd>(ours.substr(0, ours.size() - 1) + spec_and_status + "}");
     if (allowed) rules_.allow(net::AddressRange::parse("127.0.0.0/8").value());
     tunnel_.take_all();

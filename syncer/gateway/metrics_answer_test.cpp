@@ -39,14 +39,14 @@ std::string list(const std::string& items) {
   return R"({"kind":"PodMetricsList","apiVersion":"metrics.k8s.io/v1beta1","metadata":{},"items":[)" + items + "]}";
 }
 
-std::string told(const kube::MetricsQuestion& question, const std::string& body, int code = 200) {
+std::string answer_for_tenant(const kube::MetricsQuestion& question, const std::string& body, int code = 200) {
   const auto answer = tenant_answer(question, options(), code, body);
   return std::to_string(answer.code) + " " + answer.body;
 }
 
 TEST(MetricsAnswer, OnlyTheTenantsPodsByTheirOwnNamesLabelsAndContainers) {
-  EXPECT_EQ(told({About::pods}, list(measured("web-x-shop") + "," + measured("of-the-platform") + "," +
-                                     measured("db-x-shop", "elsewhere"))),
+  EXPECT_EQ(answer_for_tenant({About::pods}, list(measured("web-x-shop") + "," + measured("of-the-platform") + "," +
+                                                  measured("db-x-shop", "elsewhere"))),
             "200 " + list(R"({"metadata":{"name":"web","namespace":"shop","creationTimestamp":"2026-11-23T05:00:00Z",)"
                           R"("labels":{"app":"mine"}},"timestamp":"2026-11-23T05:00:01Z","window":"15s",)"
                           R"("containers":[{"name":"main","usage":{"cpu":"1n","memory":"2Ki"}}]})"));
@@ -69,14 +69,15 @@ TEST(MetricsAnswer, SelectorsAreOfTheTenantsLabels) {
 }
 
 TEST(MetricsAnswer, OneThatIsAskedForByNameIsTheTenants) {
-  EXPECT_NE(told({About::pods, "shop", "web"}, measured("web-x-shop")).find(R"("kind":"PodMetrics")"),
+  EXPECT_NE(answer_for_tenant({About::pods, "shop", "web"}, measured("web-x-shop")).find(R"("kind":"PodMetrics")"),
             std::string::npos);
   const std::string missing = R"(podmetrics.metrics.k8s.io \"shop/web\" not found)";
   for (const auto& foreign : {measured("of-the-platform"), measured("db-x-shop"), measured("web-x-shop", "other")})
-    EXPECT_NE(told({About::pods, "shop", "web"}, foreign).find(missing), std::string::npos) << foreign;
-  EXPECT_NE(told({About::pods, "shop", "web"}, R"({"message":"podmetrics \"team/web-x-shop\" not found"})", 404)
-                .find(missing),
-            std::string::npos)
+    EXPECT_NE(answer_for_tenant({About::pods, "shop", "web"}, foreign).find(missing), std::string::npos) << foreign;
+  EXPECT_NE(
+      answer_for_tenant({About::pods, "shop", "web"}, R"({"message":"podmetrics \"team/web-x-shop\" not found"})", 404)
+          .find(missing),
+      std::string::npos)
       << "the host's names stay on the host";
 }
 
@@ -85,13 +86,13 @@ TEST(MetricsAnswer, OnlyNodesThatTheTenantSees) {
     return R"({"metadata":{"name":")" + name +
            R"(","labels":{"of":"host"}},"timestamp":"T","window":"10s","usage":{"cpu":"5n"}})";
   };
-  const auto answer = told({About::nodes}, list(node("n2") + "," + node("n1")));
+  const auto answer = answer_for_tenant({About::nodes}, list(node("n2") + "," + node("n1")));
   EXPECT_NE(answer.find(R"({"name":"n1","creationTimestamp":"","labels":{"zone":"a"}},"timestamp":"T","window":"10s",)"
                         R"("usage":{"cpu":"5n"}})"),
             std::string::npos)
       << answer;
   EXPECT_EQ(answer.find("n2"), std::string::npos);
-  EXPECT_TRUE(told({About::nodes, "", "n2"}, node("n2")).starts_with("404 "));
+  EXPECT_TRUE(answer_for_tenant({About::nodes, "", "n2"}, node("n2")).starts_with("404 "));
 }
 
 TEST(MetricsAnswer, NodesHaveTheTenantsNames) {
@@ -114,12 +115,13 @@ TEST(MetricsAnswer, NodesHaveTheTenantsNames) {
 }
 
 TEST(MetricsAnswer, WhatTheHostSaysOfItselfIsNotPassedOn) {
-  const auto answer = told({About::pods}, R"({"message":"service kube-system/metrics-server of the host"})", 503);
+  const auto answer =
+      answer_for_tenant({About::pods}, R"({"message":"service kube-system/metrics-server of the host"})", 503);
   EXPECT_TRUE(answer.starts_with("503 ")) << answer;
   EXPECT_EQ(answer.find("kube-system"), std::string::npos);
-  EXPECT_TRUE(told({About::pods}, "no JSON").starts_with("503 "));
-  EXPECT_TRUE(told({About::pods}, "forbidden", 403).starts_with("503 "));
-  EXPECT_EQ(told({About::api}, "of the host", 404), "404 {}");
+  EXPECT_TRUE(answer_for_tenant({About::pods}, "no JSON").starts_with("503 "));
+  EXPECT_TRUE(answer_for_tenant({About::pods}, "forbidden", 403).starts_with("503 "));
+  EXPECT_EQ(answer_for_tenant({About::api}, "of the host", 404), "404 {}");
 }
 
 TEST(MetricsAnswer, TheHostIsAskedOfItsNamespaceAlone) {

@@ -16,15 +16,13 @@
 #include "sublet/net/http_server.h"
 #include "sublet/syncer/log_gateway.h"
 #include "sublet/syncer/node_names.h"
+#include "syncer/gateway/host_pod_testing.h"
 
 namespace sublet::syncer {
 namespace {
 
 using namespace std::chrono_literals;
 using testing_support::eventually;
-
-constexpr std::string_view kOurs =
-    R"({"metadata":{"labels":{"sublet.dev/virtual-cluster-uid":"vc-uid"},"annotations":{"sublet.dev/tenant-uid":"pod-uid"}}})";
 
 /// Sends back what it hears, in capitals.
 class Shouter final : public net::Duplex::Observer {
@@ -214,7 +212,7 @@ class PodSessionsTest : public testing::Test {
     return asked_;
   }
 
-  std::string_view pod_ = kOurs;
+  std::string_view pod_ = kOwnHostPod;
   int refusal_ = 0;
   std::string refusal_text_ = "pod web-x says no", greeting_;
   std::shared_ptr<NodeNames> node_names_;
@@ -452,13 +450,13 @@ TEST_F(PodSessionsTest, AnotherPodsServerIsNotAsked) {
 }
 
 TEST_F(PodSessionsTest, TheServerOfAPodThatHasEndedIsNotAskedForItsAddressIsAnothers) {
-  const std::string ours(kOurs);
+  const std::string ours(kOwnHostPod);
   const auto ended = ours.substr(0, ours.size() - 1) + R"(,"status":{"phase":"Succeeded","podIP":"10.1.2.3"}})";
   pod_ = ended;
   begin();
   EXPECT_EQ(fetch_of_pod("GET", "/").code, 503);
   EXPECT_EQ(sessions_, 0);
-  pod_ = kOurs;
+  pod_ = kOwnHostPod;
   EXPECT_EQ(fetch_of_pod("GET", "/").code, 200);
 }
 

@@ -225,7 +225,7 @@ class Cases {
   std::vector<Case> found_;
 };
 
-TranslateContext context_of_rag() {
+TranslateContext context_of_rows() {
   TranslateContext context;
   context.virtual_cluster = "rag";
   context.virtual_cluster_uid = "vc-uid";
@@ -243,7 +243,7 @@ TranslateContext context_of_rag() {
 
 // Where tenants have names of their own for nodes, and what the cases say is the name of one.
 TranslateContext context_of_pseudo_names() {
-  TranslateContext context = context_of_rag();
+  TranslateContext context = context_of_rows();
   context.node_names = std::make_shared<NodeNames>("key");
   context.node_names->know({"sample"});
   return context;
@@ -333,7 +333,7 @@ std::string brought_back(std::string_view root, const Case& one) {
 }
 
 std::vector<std::string> all_lines() {
-  const TranslateContext context = context_of_rag();
+  const TranslateContext context = context_of_rows();
   std::vector<std::string> lines;
   Cases cases;
   for (const HostKind& kind : host_kinds())
@@ -472,7 +472,7 @@ constexpr std::string_view kUnseenAlone[] = {
 
 // Without the name of what the row does: a row is worth what it makes of a value.
 TEST(BorderRows, EachIsMissedWhenItIsTakenAwayOrMadeACopy) {
-  const TranslateContext context = context_of_rag();
+  const TranslateContext context = context_of_rows();
   Missed copied, taken, alone;
   Cases cases;
   for (const HostKind& kind : host_kinds())

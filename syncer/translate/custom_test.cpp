@@ -24,7 +24,7 @@ TranslateContext context_by(const std::string& yaml) {
 
 TranslateContext context_of(const std::string& to_host) { return context_by("sync: {toHost: " + to_host + "}\n"); }
 
-const char* const kCertificates = R"({customResources: {certificates.cert-manager.io: {enabled: true, patches: [
+const char* const kCertificatesTemplate = R"({customResources: {certificates.cert-manager.io: {enabled: true, patches: [
   {path: spec.secretName, reference: {apiVersion: v1, kind: Secret}},
   {path: spec.issuerRef, reference: {kind: Issuer, namePath: name, kindPath: kind}},
   {path: spec.issuerRef, reference: {kind: ClusterIssuer, namePath: name, kindPath: kind, ofHost: true}},
@@ -62,7 +62,7 @@ constexpr const char* kName = "certificates.cert-manager.io";
 
 TEST(CustomResources, CrossWithTheMetadataOfEveryKind) {
   const Document host =
-      host_of(context_of(kCertificates), kName, R"("spec":{"dnsNames":["a.example"]},"status":{"ready":true})");
+      host_of(context_of(kCertificatesTemplate), kName, R"("spec":{"dnsNames":["a.example"]},"status":{"ready":true})");
   const Value metadata = host["metadata"];
   EXPECT_EQ(metadata["name"].text(), host_name("web", "shop", "rag"));
   EXPECT_EQ(metadata["namespace"].text(), "team");
@@ -80,7 +80,7 @@ TEST(CustomResources, CrossWithTheMetadataOfEveryKind) {
 }
 
 TEST(CustomResources, WhatTheTemplateNamesIsTranslated) {
-  const TranslateContext context = context_of(kCertificates);
+  const TranslateContext context = context_of(kCertificatesTemplate);
   const auto spec = [&](const std::string& json) {
     return host_of(context, kName, R"("spec":)" + json)["spec"].to_json();
   };
@@ -103,14 +103,14 @@ TEST(CustomResources, WhatTheTemplateNamesIsTranslated) {
 }
 
 TEST(CustomResources, SecretsThatAreNamedComeWithThem) {
-  const auto translated = crossed(context_of(kCertificates), kName, R"("spec":{"secretName":"tls"})");
+  const auto translated = crossed(context_of(kCertificatesTemplate), kName, R"("spec":{"secretName":"tls"})");
   ASSERT_TRUE(translated);
   ASSERT_EQ(translated->references.size(), 1u);
   EXPECT_EQ(translated->references[0], (Reference{"Secret", "tls", false}));
 }
 
 TEST(CustomResources, WhatNobodyTranslatesIsRefused) {
-  const TranslateContext context = context_of(kCertificates);
+  const TranslateContext context = context_of(kCertificatesTemplate);
   const auto refused = [&](const std::string& json) { return refusal(context, kName, R"("spec":)" + json); };
   EXPECT_THAT(refused(R"({"issuerRef":{"name":"ca","kind":"Secret"}})"),
               HasSubstr("spec.issuerRef: only a reference to Issuer, ClusterIssuer can cross"));

@@ -3,27 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "sublet/schema/engine.h"
+#include "syncer/translate/translate_testing.h"
 
 namespace sublet::syncer {
 namespace {
 
 using schema::Document;
 
-TranslateContext context_with(const std::string& template_text) {
-  TranslateContext context;
-  context.virtual_cluster = "rag";
-  context.virtual_cluster_uid = "vc-uid";
-  context.host_namespace = "team-rag";
-  context.host_service_account = "sublet-workload-rag";
-  context.api_server_host = "10.1.2.3";
-  context.api_server_port = "443";
-  const auto loaded = patches::Template::load(template_text, "t.yaml");
-  EXPECT_TRUE(loaded) << loaded.error().message;
-  if (loaded) context.resolved_template = loaded->resolve({}, "rag", "team-rag").value();
-  return context;
-}
-
-const Document& pod() {
+const Document& web_pod() {
   static const Document made =
       schema::parse_yaml(
           "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: ai, uid: u, labels: {app: web}}\n"
@@ -45,7 +32,7 @@ constexpr const char* kAlways =
     "          {name: not-of-it, target: Service, effects: [{set: 'spec.type', value: ClusterIP}]}]\n";
 
 TEST(Explain, SaysWhichRowAndWhy) {
-  const Explanation answer = explain(context_with(""), "Pod", pod().root(), {});
+  const Explanation answer = explain(rag_context_with(""), "Pod", web_pod().root(), {});
   EXPECT_EQ(answer.host_namespace, "team-rag");
   EXPECT_EQ(answer.host_name, "web-x-ai-x-rag");
   const auto* account = find(answer, "spec.serviceAccountName");
@@ -63,8 +50,8 @@ TEST(Explain, SaysWhichRowAndWhy) {
 }
 
 TEST(Explain, TellsTheTemplateFromTheHost) {
-  const auto context = context_with(kAlways);
-  const Explanation before = explain(context, "Pod", pod().root(), {});
+  const auto context = rag_context_with(kAlways);
+  const Explanation before = explain(context, "Pod", web_pod().root(), {});
   const auto* policy = find(before, "spec.containers[0].imagePullPolicy");
   ASSERT_TRUE(policy);
   EXPECT_EQ(policy->cause, ExplainedField::Cause::patch);
@@ -75,10 +62,10 @@ TEST(Explain, TellsTheTemplateFromTheHost) {
   ASSERT_TRUE(find(before, "spec.serviceAccountName"));
   EXPECT_EQ(find(before, "spec.serviceAccountName")->patch, "");
 
-  auto on_host = translate(context, "Pod", pod().root(), Operation::create)->host_object.clone();
+  auto on_host = translate(context, "Pod", web_pod().root(), Operation::create)->host_object.clone();
   on_host.root()["spec"].put("nodeName", "node-1");
   on_host.root().object("status").put("phase", "Running");
-  const Explanation after = explain(context, "Pod", pod().root(), on_host.root());
+  const Explanation after = explain(context, "Pod", web_pod().root(), on_host.root());
   const auto* node = find(after, "spec.nodeName");
   ASSERT_TRUE(node);
   EXPECT_EQ(node->cause, ExplainedField::Cause::host);
@@ -88,17 +75,17 @@ TEST(Explain, TellsTheTemplateFromTheHost) {
 }
 
 TEST(Explain, APodThatRunsHasANode) {
-  Document bound = pod().clone();
+  Document bound = web_pod().clone();
   bound.root()["spec"].put("nodeName", "node-1");
-  EXPECT_EQ(explain(context_with(""), "Pod", bound.root(), {}).denied.size(), 1u) << "nobody may ask for one";
+  EXPECT_EQ(explain(rag_context_with(""), "Pod", bound.root(), {}).denied.size(), 1u) << "nobody may ask for one";
   bound.root()["metadata"].put("resourceVersion", "7");
-  EXPECT_TRUE(explain(context_with(""), "Pod", bound.root(), bound.root()).denied.empty());
+  EXPECT_TRUE(explain(rag_context_with(""), "Pod", bound.root(), bound.root()).denied.empty());
 }
 
 TEST(Explain, WhatDoesNotCrossIsOnlyRefused) {
-  Document refused = pod().clone();
+  Document refused = web_pod().clone();
   refused.root()["spec"].put("hostNetwork", true);
-  const Explanation answer = explain(context_with(""), "Pod", refused.root(), {});
+  const Explanation answer = explain(rag_context_with(""), "Pod", refused.root(), {});
   ASSERT_EQ(answer.denied.size(), 1u);
   EXPECT_EQ(answer.denied[0].field, "spec.hostNetwork");
   EXPECT_TRUE(answer.fields.empty());

@@ -7,6 +7,7 @@
 
 #include "sublet/schema/engine.h"
 #include "sublet/syncer/translate.h"
+#include "syncer/translate/translate_testing.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -14,12 +15,6 @@ namespace {
 
 using schema::Document;
 using schema::Value;
-
-Document parsed(const std::string& yaml) {
-  auto document = schema::parse_yaml(yaml);
-  EXPECT_TRUE(document) << yaml;
-  return document ? std::move(*document) : Document();
-}
 
 class Kinds : public testing::Test {
  protected:
@@ -40,8 +35,8 @@ class Kinds : public testing::Test {
 
   static Document object(std::string_view api_version, std::string_view kind, const std::string& body,
                          const std::string& metadata = "") {
-    return parsed("apiVersion: " + std::string(api_version) + "\nkind: " + std::string(kind) +
-                  "\nmetadata: {name: a, namespace: ns, uid: u" + metadata + "}\n" + body);
+    return yaml_document("apiVersion: " + std::string(api_version) + "\nkind: " + std::string(kind) +
+                         "\nmetadata: {name: a, namespace: ns, uid: u" + metadata + "}\n" + body);
   }
 
   /// The part of the host object, as JSON; or why it may not cross ("field: reason", one a line).
@@ -132,7 +127,7 @@ TEST_F(Kinds, IngressesNameServicesAndSecretsOnTheHost) {
 }
 
 // The selector of what is JSON: labels that must be equal, then those that are one of several.
-std::string selects(std::string labels, std::string_view namespaces) {
+std::string tenant_selector(std::string labels, std::string_view namespaces) {
   return R"({"matchLabels":{)" + labels + (labels.empty() ? "" : ",") + R"("sublet.dev/virtual-cluster-uid":"vc-uid")" +
          (namespaces.empty()
               ? R"(}})"
@@ -158,16 +153,18 @@ TEST_F(Kinds, NetworkPoliciesSelectTheTenantsOwnPods) {
       crossed(policy("policyTypes: [Ingress]"), "spec"),
       R"({"podSelector":{"matchLabels":{"sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"ns"}},)"
       R"("policyTypes":["Ingress"]})");
-  EXPECT_EQ(peer("{podSelector: {}}"), from(selects("", R"("ns")"))) << "none named: the policy's own namespace";
-  EXPECT_EQ(peer("{namespaceSelector: {}}"), from(selects("", ""))) << "every namespace of the tenant";
-  EXPECT_EQ(peer("{namespaceSelector: {matchLabels: {team: x}}}"), from(selects("", R"("dev","test")")));
+  EXPECT_EQ(peer("{podSelector: {}}"), from(tenant_selector("", R"("ns")")))
+      << "none named: the policy's own namespace";
+  EXPECT_EQ(peer("{namespaceSelector: {}}"), from(tenant_selector("", ""))) << "every namespace of the tenant";
+  EXPECT_EQ(peer("{namespaceSelector: {matchLabels: {team: x}}}"), from(tenant_selector("", R"("dev","test")")));
   EXPECT_EQ(asked, R"({"matchLabels":{"team":"x"}})");
-  EXPECT_EQ(peer("{namespaceSelector: {matchLabels: {none: x}}}"), from(selects("", R"("")")))
+  EXPECT_EQ(peer("{namespaceSelector: {matchLabels: {none: x}}}"), from(tenant_selector("", R"("")")))
       << "no namespace: a peer that nothing matches, for without peers a rule allows all";
   EXPECT_EQ(peer("{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}"),
             R"([{"from":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16"]}}]}])");
-  EXPECT_EQ(crossed(policy("egress: [{ports: [{protocol: UDP, port: 53}], to: [{podSelector: {}}]}]"), "spec.egress"),
-            R"([{"ports":[{"protocol":"UDP","port":53}],"to":[{"podSelector":)" + selects("", R"("ns")") + "}]}]");
+  EXPECT_EQ(
+      crossed(policy("egress: [{ports: [{protocol: UDP, port: 53}], to: [{podSelector: {}}]}]"), "spec.egress"),
+      R"([{"ports":[{"protocol":"UDP","port":53}],"to":[{"podSelector":)" + tenant_selector("", R"("ns")") + "}]}]");
 }
 
 TEST_F(Kinds, BudgetsCountWhatTheTenantsControllersCounted) {
@@ -207,8 +204,9 @@ TEST_F(Kinds, EndpointsCrossAsAddresses) {
 TEST_F(Kinds, PriorityClassesComeWithinTheBandUnderANameThatIsTheNamespacesOwn) {
   configure("sync: {toHost: {priorityClasses: {enabled: true, minValue: 10, maxValue: 100}}}\n");
   const auto priority = [](const std::string& value) {
-    return parsed("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high, uid: u}\nvalue: " +
-                  value + "\nglobalDefault: true\npreemptionPolicy: Never\ndescription: d\n");
+    return yaml_document(
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high, uid: u}\nvalue: " + value +
+        "\nglobalDefault: true\npreemptionPolicy: Never\ndescription: d\n");
   };
   EXPECT_EQ(crossed(priority("50"), "value"), "50");
   EXPECT_EQ(crossed(priority("5"), "value"), "10");
@@ -233,7 +231,7 @@ TEST_F(Kinds, PriorityClassesComeWithinTheBandUnderANameThatIsTheNamespacesOwn) 
 
 TEST_F(Kinds, StorageClassesNameWhatTheTemplateAllows) {
   const auto storage = [](const std::string& provisioner, const std::string& more) {
-    return parsed(
+    return yaml_document(
         "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast, uid: u, annotations: "
         "{storageclass.kubernetes.io/is-default-class: 'true'}}\nprovisioner: " +
         provisioner + "\n" + more);
@@ -284,7 +282,7 @@ TEST_F(Kinds, VolumesAreOfWhatTheTemplateAllowsAndForOneClaim) {
       "{sync: {toHost: {persistentVolumes: {enabled: true}, storageClasses: {enabled: true}}}, allow: "
       "{persistentVolumes: {csiVolumes: ['disk.x/a-*'], csiAttributes: ['disk.x/part=*'], nfsPaths: "
       "['files.x:/a/*']}}}\n");
-  const Document nfs = parsed(volume_of(
+  const Document nfs = yaml_document(volume_of(
       "storageClassName: slow, nfs: {server: files.x, path: /a/b, readOnly: true}, persistentVolumeReclaimPolicy: "
       "Delete, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, "
       "operator: In, values: [z1]}]}]}}"));
@@ -295,10 +293,11 @@ TEST_F(Kinds, VolumesAreOfWhatTheTemplateAllowsAndForOneClaim) {
             R"("storageClassName":"slow-x-team-x-rag","nfs":{"server":"files.x","path":"/a/b","readOnly":true},)"
             R"("persistentVolumeReclaimPolicy":"Delete","nodeAffinity":{"required":{"nodeSelectorTerms":[)"
             R"({"matchExpressions":[{"key":"topology.kubernetes.io/zone","operator":"In","values":["z1"]}]}]}}})");
-  EXPECT_EQ(crossed(parsed(volume_of("csi: {driver: disk.x, volumeHandle: a-1, fsType: xfs, volumeAttributes: {part: "
-                                     "'2'}}")),
-                    "spec.csi"),
-            R"({"driver":"disk.x","volumeHandle":"a-1","fsType":"xfs","volumeAttributes":{"part":"2"}})");
+  EXPECT_EQ(
+      crossed(yaml_document(volume_of("csi: {driver: disk.x, volumeHandle: a-1, fsType: xfs, volumeAttributes: {part: "
+                                      "'2'}}")),
+              "spec.csi"),
+      R"({"driver":"disk.x","volumeHandle":"a-1","fsType":"xfs","volumeAttributes":{"part":"2"}})");
 }
 
 TEST_F(Kinds, OfVolumesNothingElseOfTheHostCrosses) {
@@ -340,7 +339,7 @@ TEST_F(Kinds, OfVolumesNothingElseOfTheHostCrosses) {
       {"iscsi: {targetPortal: t, iqn: i, lun: 1}", "spec.iscsi: of a tenant's volumes those of csi and nfs cross"},
   };
   for (const auto& [source, why] : refused)
-    EXPECT_EQ(crossed(parsed(volume_of(source)), "spec").substr(0, std::string_view(why).size()), why) << source;
+    EXPECT_EQ(crossed(yaml_document(volume_of(source)), "spec").substr(0, std::string_view(why).size()), why) << source;
 }
 
 TEST_F(Kinds, NoAnnotationOfAVolumeSpeaksForWhatBindsAndMounts) {
@@ -348,7 +347,7 @@ TEST_F(Kinds, NoAnnotationOfAVolumeSpeaksForWhatBindsAndMounts) {
       "{sync: {toHost: {persistentVolumes: {enabled: true}}}, allow: {persistentVolumes: {annotations: ['*'], "
       "nfsPaths: "
       "['files.x:/a/*']}}}\n");
-  const Document volume = parsed(
+  const Document volume = yaml_document(
       "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: data, uid: u, annotations: {a: b, "
       "volume.beta.kubernetes.io/mount-options: suid, pv.kubernetes.io/bound-by-controller: 'yes', "
       "volume.kubernetes.io/provisioner-deletion-secret-name: s}}\nspec: {nfs: {server: files.x, path: /a/b}}\n");
@@ -386,7 +385,7 @@ TEST_F(Kinds, ServiceAccountsCrossWithoutAnyRight) {
 
 TEST_F(Kinds, OfTheHostsClassesNoParametersCome) {
   const auto shown = [&](std::string_view rows, const std::string& yaml) {
-    return carry_back(rows, parsed(yaml).root(), Value(), context).to_json();
+    return carry_back(rows, yaml_document(yaml).root(), Value(), context).to_json();
   };
   EXPECT_EQ(
       shown("HostStorageClass",
@@ -405,16 +404,17 @@ TEST_F(Kinds, OfTheHostsClassesNoParametersCome) {
 
 TEST_F(Kinds, OfNodesTheLabelsComeThatPodsChooseBy) {
   configure("sync: {fromHost: {nodes: {selector: {labels: {team: legal}}, labels: [corp.io/*]}}}\n");
-  const Document node = carry_back("Node",
-                                   parsed("metadata: {name: n, labels: {kubernetes.io/arch: amd64, "
-                                          "topology.kubernetes.io/zone: z, nvidia.com/gpu.count: '8', "
-                                          "team: legal, corp.io/rack: r, account: x, eks.amazonaws.com/nodegroup: "
-                                          "g}}\nspec: {providerID: 'aws:///i-1', taints: "
-                                          "[{key: a, effect: NoSchedule}]}\nstatus: {images: [{names: [secret]}], "
-                                          "volumesInUse: [v], capacity: {cpu: '4'}, nodeInfo: "
-                                          "{machineID: m, systemUUID: s, bootID: b, architecture: amd64}}\n")
-                                       .root(),
-                                   Value(), context);
+  const Document node =
+      carry_back("Node",
+                 yaml_document("metadata: {name: n, labels: {kubernetes.io/arch: amd64, "
+                               "topology.kubernetes.io/zone: z, nvidia.com/gpu.count: '8', "
+                               "team: legal, corp.io/rack: r, account: x, eks.amazonaws.com/nodegroup: "
+                               "g}}\nspec: {providerID: 'aws:///i-1', taints: "
+                               "[{key: a, effect: NoSchedule}]}\nstatus: {images: [{names: [secret]}], "
+                               "volumesInUse: [v], capacity: {cpu: '4'}, nodeInfo: "
+                               "{machineID: m, systemUUID: s, bootID: b, architecture: amd64}}\n")
+                     .root(),
+                 Value(), context);
   EXPECT_EQ(
       node["metadata"]["labels"].to_json(),
       R"({"kubernetes.io/arch":"amd64","topology.kubernetes.io/zone":"z","nvidia.com/gpu.count":"8","team":"legal","corp.io/rack":"r"})");
@@ -434,7 +434,7 @@ TEST_F(Kinds, DeviceClaimsAskForClassesAndForNothingOfOtherTenants) {
       "{requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com, allocationMode: ExactCount, count: 2, "
       "selectors: [{cel: {expression: 'true'}}], capacity: {requests: {memory: 10Gi}}}}, {name: any, firstAvailable: "
       "[{name: a, deviceClassName: b, allocationMode: All}]}], constraints: [{requests: [gpu], matchAttribute: a/b}]}";
-  EXPECT_EQ(devices(asked), parsed(asked).to_json());
+  EXPECT_EQ(devices(asked), yaml_document(asked).to_json());
   EXPECT_EQ(crossed(claim(asked), "metadata.name"), "\"a-x-ns-x-rag\"");
   EXPECT_EQ(devices("{requests: [{name: g, exactly: {deviceClassName: c, adminAccess: true}}]}"),
             "spec.devices.requests[0].exactly.adminAccess: it reaches devices that other tenants use\n");
@@ -509,7 +509,7 @@ TEST_F(Kinds, GangsNameWhatIsTheirs) {
 }
 
 TEST_F(Kinds, AllocatedDevicesComeBack) {
-  const Document host = parsed(
+  const Document host = yaml_document(
       "{allocation: {devices: {results: [{request: gpu, driver: d, pool: p, device: gpu-0, adminAccess: true}], "
       "config: "
       "[{source: FromClass}]}, nodeSelector: {nodeSelectorTerms: []}}, reservedFor: [{resource: pods, name: "

@@ -23,7 +23,7 @@ using schema::Value;
 
 constexpr int kKeys = 10'000;
 
-TranslateContext context_of_rag(const std::string& template_text = "") {
+TranslateContext metadata_context(const std::string& template_text = "") {
   TranslateContext context;
   context.virtual_cluster = "rag";
   context.virtual_cluster_uid = "vc-uid";
@@ -126,7 +126,7 @@ Document host_pod(const Document& tenant, const TranslateContext& context) {
 
 TEST(Metadata, TenThousandKeysMapInjectivelyToValidOnesAndNoneCrossesAsItIs) {
   Keys keys;
-  const TranslateContext context = context_of_rag();
+  const TranslateContext context = metadata_context();
   std::map<std::string, std::string> by_host_key;
   std::set<std::string> tried;
   while (tried.size() < kKeys) {
@@ -195,7 +195,7 @@ class Selectors {
   Keys keys_;
 };
 
-bool selects(const Value& selector, const Value& labels) {
+bool selector_matches(const Value& selector, const Value& labels) {
   const auto parsed = kube::LabelSelector::from_object(selector);
   EXPECT_TRUE(parsed) << selector.to_json();
   return parsed && parsed->matches(labels);
@@ -203,7 +203,7 @@ bool selects(const Value& selector, const Value& labels) {
 
 // Whatever a template allows or forces.
 TEST(Metadata, ASelectorFindsOnTheHostWhatItFindsInTheTenant) {
-  const TranslateContext context = context_of_rag(
+  const TranslateContext context = metadata_context(
       "allow: {pods: {labels: [kai.scheduler/*, tier]}}\npatches:\n- name: queue\n  target: Pod\n  effects:\n"
       "  - {set: 'metadata.labels[kai.scheduler/queue]', value: forced}\n  - {remove: 'metadata.labels[tier]'}\n");
   Selectors random;
@@ -221,14 +221,15 @@ TEST(Metadata, ASelectorFindsOnTheHostWhatItFindsInTheTenant) {
     term.put("labelSelector", selector.root());
     term.put("topologyKey", "kubernetes.io/hostname");
     const Document asking = host_pod(pod, context), asked = host_pod(tenant, context);
-    const bool wanted = selects(selector.root(), tenant["metadata"]["labels"]);
+    const bool wanted = selector_matches(selector.root(), tenant["metadata"]["labels"]);
     found += wanted ? 1 : 0;
     const Value spread = asking["spec"]["topologySpreadConstraints"].at(0)["labelSelector"];
-    EXPECT_EQ(selects(spread, asked["metadata"]["labels"]), wanted) << selector.to_json() << tenant.to_json();
+    EXPECT_EQ(selector_matches(spread, asked["metadata"]["labels"]), wanted) << selector.to_json() << tenant.to_json();
     const Value affinity = asking["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
-    EXPECT_EQ(selects(affinity.at(0)["labelSelector"], asked["metadata"]["labels"]), wanted) << selector.to_json();
+    EXPECT_EQ(selector_matches(affinity.at(0)["labelSelector"], asked["metadata"]["labels"]), wanted)
+        << selector.to_json();
     // Somebody else's pods are never found, whatever they are called.
-    EXPECT_FALSE(selects(spread, tenant["metadata"]["labels"]));
+    EXPECT_FALSE(selector_matches(spread, tenant["metadata"]["labels"]));
   }
   EXPECT_GT(found, 100);
   EXPECT_LT(found, 1'900);
@@ -236,7 +237,7 @@ TEST(Metadata, ASelectorFindsOnTheHostWhatItFindsInTheTenant) {
 
 TEST(Metadata, ATemplateLetsKeysCrossAsTheyAreButNoneOfTheHostsOrOfSublets) {
   const TranslateContext context =
-      context_of_rag("allow: {pods: {labels: ['kai.scheduler/*', '*'], annotations: [gpu-*, received-*, '*']}}\n");
+      metadata_context("allow: {pods: {labels: ['kai.scheduler/*', '*'], annotations: [gpu-*, received-*, '*']}}\n");
   const Document pod = host_pod(pod_with({{"kai.scheduler/topology", "rack"},
                                           {"runai-gpu-group", "mine"},
                                           {"sublet.dev/virtual-cluster-uid", "x"},
@@ -255,7 +256,7 @@ TEST(Metadata, ATemplateLetsKeysCrossAsTheyAreButNoneOfTheHostsOrOfSublets) {
 }
 
 TEST(Metadata, PatchesCannotGetAroundCarriedLabels) {
-  const TranslateContext context = context_of_rag(
+  const TranslateContext context = metadata_context(
       "patches:\n- name: all\n  target: Pod\n  effects:\n  - {remove: 'metadata.labels[?true]'}\n"
       "  - {set: \"metadata.labels[${'t.sublet.' + 'dev/x'}]\", value: forged}\n");
   const Document pod = host_pod(pod_with({{"app", "web"}}), context);

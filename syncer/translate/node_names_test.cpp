@@ -9,6 +9,7 @@
 #include "sublet/schema/engine.h"
 #include "syncer/translate/custom.h"
 #include "syncer/translate/rewrites.h"
+#include "syncer/translate/translate_testing.h"
 
 namespace sublet::syncer {
 namespace {
@@ -149,14 +150,9 @@ class PseudoNodes : public testing::Test {
     context.resolved_template = loaded->resolve({}, "rag", "team").value();
     context.node_names = names_of_two();
   }
-  static Document parsed(const std::string& yaml) {
-    auto document = schema::parse_yaml(yaml);
-    EXPECT_TRUE(document) << yaml;
-    return document ? std::move(*document) : Document::object();
-  }
   static Document pod(const std::string& spec, const std::string& container = "") {
-    return parsed("{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, uid: u}, spec: {" + spec +
-                  (spec.empty() ? "" : ", ") + "containers: [{name: c, image: i" + container + "}]}}");
+    return yaml_document("{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, uid: u}, spec: {" + spec +
+                         (spec.empty() ? "" : ", ") + "containers: [{name: c, image: i" + container + "}]}}");
   }
   /// Of the host pod, or of the refusal its first message.
   std::string crossed(const Document& tenant_pod, std::string_view path, Operation operation = Operation::create) {
@@ -165,7 +161,7 @@ class PseudoNodes : public testing::Test {
     return translated->host_object.root().path(path).to_json();
   }
   std::string came(std::string_view rows, const std::string& yaml) {
-    const std::string text = carry_back(rows, parsed(yaml).root(), Value(), context).to_json();
+    const std::string text = carry_back(rows, yaml_document(yaml).root(), Value(), context).to_json();
     for (const char* word : {"gpu-1", "10.20.30", "rack-7", "fd00"})
       EXPECT_EQ(text.find(word), std::string::npos) << word << " in " << text;
     return text;
@@ -302,12 +298,13 @@ TEST_F(PseudoNodes, AndSoDoesAllElseThatNamesOne) {
                  "nominatedNodeName: " +
                      host + "}"),
             R"({"phase":"Running","podIP":"10.244.1.7","nominatedNodeName":")" + name + "\"}");
-  const auto told = carry_back("PodStatus",
-                               parsed("{containerStatuses: [{name: c, allocatedResourcesStatus: [{name: r, resources: "
-                                      "[{resourceID: d/" +
-                                      host + "/gpu-0, health: Healthy, message: lost by gpu-1}]}]}]}")
-                                   .root(),
-                               parsed("{spec: {containers: [{name: c}]}}").root(), context);
+  const auto told =
+      carry_back("PodStatus",
+                 yaml_document("{containerStatuses: [{name: c, allocatedResourcesStatus: [{name: r, resources: "
+                               "[{resourceID: d/" +
+                               host + "/gpu-0, health: Healthy, message: lost by gpu-1}]}]}]}")
+                     .root(),
+                 yaml_document("{spec: {containers: [{name: c}]}}").root(), context);
   EXPECT_EQ(told["containerStatuses"].at(0)["allocatedResourcesStatus"].at(0)["resources"].to_json(),
             R"([{"resourceID":"d/)" + name + R"(/gpu-0","health":"Healthy","message":"lost by )" + name + "\"}]");
   EXPECT_EQ(came("Event", "{source: {component: kubelet, host: " + host +
@@ -346,8 +343,8 @@ TEST_F(PseudoNodes, AndSoDoesAllElseThatNamesOne) {
 TEST_F(PseudoNodes, SoDoesWhatAnotherKindOfTheHostsSays) {
   const auto shown =
       mirror_custom({},
-                    parsed("{metadata: {name: w, labels: {a: gpu-1}}, spec: {hosts: [gpu-1, {at: 10.20.30.40}], "
-                           "size: 3}, status: {message: 'runs on gpu-1'}}")
+                    yaml_document("{metadata: {name: w, labels: {a: gpu-1}}, spec: {hosts: [gpu-1, {at: 10.20.30.40}], "
+                                  "size: 3}, status: {message: 'runs on gpu-1'}}")
                         .root(),
                     context);
   EXPECT_EQ(shown.to_json(), R"({"metadata":{"name":"w","labels":{"a":")" + name + R"("}},"spec":{"hosts":[")" + name +
@@ -358,7 +355,7 @@ TEST_F(PseudoNodes, ATenantsClassNamesNodesByItsOwnNames) {
   configure(
       "sync: {toHost: {storageClasses: {enabled: true}}, fromHost: {nodes: {pseudoNames: true}}}\n"
       "allow: {storageClasses: {provisioners: ['*']}}\n");
-  const auto object = parsed(
+  const auto object = yaml_document(
       "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: s, uid: u}, provisioner: p, "
       "allowedTopologies: [{matchLabelExpressions: [{key: kubernetes.io/hostname, values: [" +
       name + ", " + kNode + "]}]}]}");

@@ -17,7 +17,7 @@ using schema::Value;
 
 std::string shipped_file(const std::string& path) { return read_file(source_path(path)).value(); }
 
-TranslateContext context_with(const std::string& file) {
+TranslateContext legal_context(const std::string& file) {
   TranslateContext context;
   context.virtual_cluster = "rag-legal";
   context.virtual_cluster_uid = "vc-uid";
@@ -52,7 +52,7 @@ TEST(ShippedTemplate, AllAreAcceptedWithWhatTheBorderOverrules) {
 
 TEST(ShippedTemplate, DemoPodReachesTheHostAsKaiWantsIt) {
   const Document pod = stored_demo_pod();
-  const auto out = translate(context_with("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::create);
+  const auto out = translate(legal_context("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::create);
   ASSERT_TRUE(out) << out.error().causes[0].message;
   const Value host = out->host_object.root();
   EXPECT_EQ(host["metadata"]["name"].text(), "gpu-sharing-pod-x-default-x-rag-legal");
@@ -67,7 +67,7 @@ TEST(ShippedTemplate, DemoPodReachesTheHostAsKaiWantsIt) {
   EXPECT_EQ(host["metadata"]["annotations"]["sublet.dev/requested-gpu"].text(), "1 x 0.5");
   EXPECT_EQ(out->warnings.size(), 1u) << "the queue that the tenant named";
   // The same again, to the last byte: a resync writes nothing.
-  const auto again = translate(context_with("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::update);
+  const auto again = translate(legal_context("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::update);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->host_object.to_json(), out->host_object.to_json());
 }
@@ -75,7 +75,7 @@ TEST(ShippedTemplate, DemoPodReachesTheHostAsKaiWantsIt) {
 TEST(ShippedTemplate, ARefusalCarriesThePatchsReason) {
   Document pod = stored_demo_pod();
   pod["metadata"]["annotations"].put("nvidia.com/gpu-fraction", "NaN");
-  const auto out = translate(context_with("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::create);
+  const auto out = translate(legal_context("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::create);
   ASSERT_FALSE(out);
   EXPECT_NE(out.error().causes[0].message.find("must be a decimal"), std::string::npos)
       << out.error().causes[0].message;
@@ -84,7 +84,7 @@ TEST(ShippedTemplate, ARefusalCarriesThePatchsReason) {
 // GPUs, their nodes and their scheduler are the platform's, which has said nothing of them.
 TEST(ShippedTemplate, WithoutATemplateNothingOfTheDemoPodsGpuCrosses) {
   const Document pod = stored_demo_pod();
-  const auto out = translate(context_with(""), "Pod", pod.root(), Operation::create);
+  const auto out = translate(legal_context(""), "Pod", pod.root(), Operation::create);
   ASSERT_FALSE(out);
   std::vector<std::string> fields;
   for (const Cause& cause : out.error().causes) fields.push_back(cause.field);
@@ -98,7 +98,7 @@ TEST(ShippedTemplate, AnAliasThatNoPatchReadsIsWarnedOf) {
   pod["spec"].erase("schedulerName");
   pod["spec"]["containers"].at(0).erase("resources");
   for (const bool lets_it_cross : {false, true}) {
-    TranslateContext context = context_with("");
+    TranslateContext context = legal_context("");
     const auto loaded = patches::Template::load(
         lets_it_cross ? "allow: {pods: {annotations: [nvidia.com/gpu-fraction]}}" : "", "t.yaml");
     context.resolved_template = loaded->resolve({}, "rag-legal", "team-legal").value();
@@ -121,7 +121,7 @@ TEST(ShippedTemplate, WholeDevicesGoThroughTheQueueToo) {
       Value resources = pod["spec"]["containers"].at(0)["resources"];
       resources.clear();
       resources.object("limits").put(resource, "1");
-      const auto out = translate(context_with("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::create);
+      const auto out = translate(legal_context("templates/gpu-fraction.yaml"), "Pod", pod.root(), Operation::create);
       ASSERT_TRUE(out) << out.error().causes[0].message;
       const Value host = out->host_object.root();
       EXPECT_EQ(host["spec"]["schedulerName"].text(), "kai-scheduler") << resource << alias;

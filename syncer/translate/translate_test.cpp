@@ -7,6 +7,7 @@
 #include "syncer/translate/field_check.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/pod_environment.h"
+#include "syncer/translate/translate_testing.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -15,37 +16,16 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-TranslateContext context_of_rag() {
-  TranslateContext context;
-  context.virtual_cluster = "rag";
-  context.virtual_cluster_uid = "vc-uid";
-  context.host_namespace = "team-rag";
-  context.host_service_account = "sublet-workload-rag";
-  context.api_server_host = "10.1.2.3";
-  context.api_server_port = "443";
-  return context;
-}
-
-TranslateContext context_with(const std::string& template_text) {
-  TranslateContext context = context_of_rag();
-  const auto loaded = patches::Template::load(template_text, "t.yaml");
-  EXPECT_TRUE(loaded) << loaded.error().message;
-  if (loaded) context.resolved_template = loaded->resolve({}, "rag", "team-rag").value();
-  return context;
-}
-
 // A tenant pod in YAML spec lines, with metadata of its own.
-Document pod(const std::string& spec, const std::string& metadata = "") {
+Document tenant_pod(const std::string& spec, const std::string& metadata = "") {
   const std::string yaml =
       "apiVersion: v1\nkind: Pod\nmetadata:\n  name: ollama\n  namespace: ai-team\n  uid: pod-uid\n" + metadata +
       "spec:\n  containers:\n  - name: main\n    image: ollama/ollama\n" + spec;
-  auto document = schema::parse_yaml(yaml);
-  EXPECT_TRUE(document) << yaml;
-  return document ? std::move(*document) : Document();
+  return yaml_document(yaml);
 }
 
 Translated translated(const Document& object, std::string_view kind = "Pod",
-                      const TranslateContext& context = context_of_rag()) {
+                      const TranslateContext& context = rag_context()) {
   auto result = translate(context, kind, object.root(), Operation::create);
   if (result) return std::move(*result);
   for (const Cause& cause : result.error().causes) ADD_FAILURE() << cause.field << ": " << cause.message;
@@ -54,7 +34,7 @@ Translated translated(const Document& object, std::string_view kind = "Pod",
 
 // The fields that a refused object is refused for.
 std::vector<std::string> denied_fields(const Document& object, Operation operation = Operation::create) {
-  const auto result = translate(context_of_rag(), "Pod", object.root(), operation);
+  const auto result = translate(rag_context(), "Pod", object.root(), operation);
   std::vector<std::string> fields;
   if (!result)
     for (const Cause& cause : result.error().causes) fields.push_back(cause.field);
@@ -71,10 +51,10 @@ std::string value_of(const Value& env, std::string_view name) {
 
 // user-pain, demand 14: whose a pod is stands on the host's pod, where exporters of GPU metrics read labels.
 TEST(TranslatePod, NamesLabelsAndIdentityOnTheHost) {
-  const Document tenant =
-      pod("  serviceAccountName: builder\n  automountServiceAccountToken: true\n  priorityClassName: high\n  priority: "
-          "100\n",
-          "  labels: {app: web}\n  annotations: {note: x}\n  ownerReferences: [{uid: o}]\n  finalizers: [a/b]\n");
+  const Document tenant = tenant_pod(
+      "  serviceAccountName: builder\n  automountServiceAccountToken: true\n  priorityClassName: high\n  priority: "
+      "100\n",
+      "  labels: {app: web}\n  annotations: {note: x}\n  ownerReferences: [{uid: o}]\n  finalizers: [a/b]\n");
   const Translated out = translated(tenant);
   const Value host = out.host_object.root();
   EXPECT_EQ(host["metadata"]["name"].text(), "ollama-x-ai-team-x-rag");
@@ -97,9 +77,9 @@ TEST(TranslatePod, NamesLabelsAndIdentityOnTheHost) {
 }
 
 TEST(TranslatePod, TellsContainersTheServicesBeforeTheirOwnVariables) {
-  TranslateContext context = context_of_rag();
+  TranslateContext context = rag_context();
   context.service_environment = {{"DB_SERVICE_HOST", "10.9.9.9"}, {"WEB_PORT", "80"}};
-  const Document tenant = pod("    env:\n    - {name: OWN, value: '1'}\n    - {name: WEB_PORT, value: mine}\n");
+  const Document tenant = tenant_pod("    env:\n    - {name: OWN, value: '1'}\n    - {name: WEB_PORT, value: mine}\n");
   const Translated out = translated(tenant, "Pod", context);
   const Value env = out.host_object.root()["spec"]["containers"].at(0)["env"];
   EXPECT_EQ(env.to_json(), R"([{"name":"DB_SERVICE_HOST","value":"10.9.9.9"},{"name":"OWN","value":"1"},)"
@@ -108,10 +88,10 @@ TEST(TranslatePod, TellsContainersTheServicesBeforeTheirOwnVariables) {
 
 // What a kubelet says of Service default/kubernetes stands once for all pods, and what a container says itself wins.
 TEST(TranslatePod, ContainersTakeTheApiServersVariablesFromOneConfigMapFirst) {
-  const TranslateContext context = context_of_rag();
-  const Document tenant =
-      pod("    envFrom:\n    - configMapRef: {name: c1}\n  initContainers:\n  - {name: i, image: i}\n"
-          "  enableServiceLinks: false\n");
+  const TranslateContext context = rag_context();
+  const Document tenant = tenant_pod(
+      "    envFrom:\n    - configMapRef: {name: c1}\n  initContainers:\n  - {name: i, image: i}\n"
+      "  enableServiceLinks: false\n");
   const Translated out = translated(tenant, "Pod", context);
   const Value spec = out.host_object.root()["spec"];
   const Document environment = make_host_environment(context);
@@ -128,14 +108,14 @@ TEST(TranslatePod, ContainersTakeTheApiServersVariablesFromOneConfigMapFirst) {
 }
 
 TEST(TranslatePod, RewritesEveryReferenceAndReportsIt) {
-  const Document tenant =
-      pod("    envFrom:\n    - configMapRef: {name: c1}\n    - secretRef: {name: s4, optional: true}\n"
-          "    env:\n    - {name: A, valueFrom: {configMapKeyRef: {name: c2, key: k}}}\n"
-          "    - {name: B, valueFrom: {secretKeyRef: {name: s1, key: k}}}\n"
-          "  imagePullSecrets: [{name: pull}]\n"
-          "  volumes:\n  - {name: v1, configMap: {name: c1}}\n  - {name: v2, secret: {secretName: s2}}\n"
-          "  - name: v3\n    projected:\n      sources:\n      - configMap: {name: kube-root-ca.crt, items: [{key: "
-          "ca.crt, path: ca.crt}]}\n      - secret: {name: s3}\n");
+  const Document tenant = tenant_pod(
+      "    envFrom:\n    - configMapRef: {name: c1}\n    - secretRef: {name: s4, optional: true}\n"
+      "    env:\n    - {name: A, valueFrom: {configMapKeyRef: {name: c2, key: k}}}\n"
+      "    - {name: B, valueFrom: {secretKeyRef: {name: s1, key: k}}}\n"
+      "  imagePullSecrets: [{name: pull}]\n"
+      "  volumes:\n  - {name: v1, configMap: {name: c1}}\n  - {name: v2, secret: {secretName: s2}}\n"
+      "  - name: v3\n    projected:\n      sources:\n      - configMap: {name: kube-root-ca.crt, items: [{key: "
+      "ca.crt, path: ca.crt}]}\n      - secret: {name: s3}\n");
   const Translated out = translated(tenant);
   const std::string json = out.host_object.to_json();
   for (const char* name : {"c1", "c2", "s1", "s2", "s3", "s4", "pull", "kube-root-ca.crt"})
@@ -151,10 +131,10 @@ TEST(TranslatePod, RewritesEveryReferenceAndReportsIt) {
 }
 
 TEST(TranslatePod, TurnsTokenProjectionsIntoASecretOfTheTenant) {
-  const Document tenant =
-      pod("  serviceAccountName: builder\n  volumes:\n  - name: kube-api-access-abcde\n    projected:\n      sources:\n"
-          "      - serviceAccountToken: {path: token, expirationSeconds: 3607}\n      - serviceAccountToken: {path: "
-          "vault, audience: vault}\n");
+  const Document tenant = tenant_pod(
+      "  serviceAccountName: builder\n  volumes:\n  - name: kube-api-access-abcde\n    projected:\n      sources:\n"
+      "      - serviceAccountToken: {path: token, expirationSeconds: 3607}\n      - serviceAccountToken: {path: "
+      "vault, audience: vault}\n");
   const Translated out = translated(tenant);
   ASSERT_EQ(out.tokens.size(), 2u);
   EXPECT_EQ(out.tokens[0].service_account, "builder");
@@ -170,19 +150,19 @@ TEST(TranslatePod, TurnsTokenProjectionsIntoASecretOfTheTenant) {
 }
 
 TEST(TranslatePod, AnswersTheDownwardApiWithTenantFacts) {
-  const Document tenant =
-      pod("    env:\n    - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}\n"
-          "    - {name: NS, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}\n"
-          "    - {name: L, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['app']\"}}}\n"
-          "    - {name: A, valueFrom: {fieldRef: {fieldPath: \"metadata.annotations['note']\"}}}\n"
-          "    - {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}\n"
-          "  volumes:\n  - name: d\n    downwardAPI:\n      items:\n      - {path: labels, fieldRef: {fieldPath: "
-          "metadata.labels}}\n"
-          "      - {path: name, fieldRef: {fieldPath: metadata.name}}\n"
-          "      - {path: note, fieldRef: {fieldPath: \"metadata.annotations['note']\"}}\n"
-          "      - {path: ns, fieldRef: {fieldPath: metadata.namespace}}\n"
-          "      - {path: uid, fieldRef: {fieldPath: metadata.uid}}\n",
-          "  labels: {app: web, b: c}\n  annotations: {note: 'cost $(HOME)'}\n");
+  const Document tenant = tenant_pod(
+      "    env:\n    - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}\n"
+      "    - {name: NS, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}\n"
+      "    - {name: L, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['app']\"}}}\n"
+      "    - {name: A, valueFrom: {fieldRef: {fieldPath: \"metadata.annotations['note']\"}}}\n"
+      "    - {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}\n"
+      "  volumes:\n  - name: d\n    downwardAPI:\n      items:\n      - {path: labels, fieldRef: {fieldPath: "
+      "metadata.labels}}\n"
+      "      - {path: name, fieldRef: {fieldPath: metadata.name}}\n"
+      "      - {path: note, fieldRef: {fieldPath: \"metadata.annotations['note']\"}}\n"
+      "      - {path: ns, fieldRef: {fieldPath: metadata.namespace}}\n"
+      "      - {path: uid, fieldRef: {fieldPath: metadata.uid}}\n",
+      "  labels: {app: web, b: c}\n  annotations: {note: 'cost $(HOME)'}\n");
   const Translated out = translated(tenant);
   const Value host = out.host_object.root();
   const Value env = host["spec"]["containers"].at(0)["env"];
@@ -204,65 +184,68 @@ TEST(TranslatePod, AnswersTheDownwardApiWithTenantFacts) {
 }
 
 TEST(TranslatePod, RefusesWhatReachesIntoTheNode) {
-  EXPECT_EQ(denied_fields(pod("  hostNetwork: true\n  hostPID: true\n")), (Fields{"spec.hostNetwork", "spec.hostPID"}));
-  EXPECT_EQ(denied_fields(pod("  hostNetwork: false\n")), Fields{});
-  EXPECT_EQ(denied_fields(pod("  volumes: [{name: v, hostPath: {path: /}}]\n")), Fields{"spec.volumes[0].hostPath"});
+  EXPECT_EQ(denied_fields(tenant_pod("  hostNetwork: true\n  hostPID: true\n")),
+            (Fields{"spec.hostNetwork", "spec.hostPID"}));
+  EXPECT_EQ(denied_fields(tenant_pod("  hostNetwork: false\n")), Fields{});
+  EXPECT_EQ(denied_fields(tenant_pod("  volumes: [{name: v, hostPath: {path: /}}]\n")),
+            Fields{"spec.volumes[0].hostPath"});
   EXPECT_EQ(
-      denied_fields(pod(
+      denied_fields(tenant_pod(
           "    securityContext: {privileged: true, procMount: Unmasked, capabilities: {add: [SYS_ADMIN, KILL]}}\n")),
       (Fields{"spec.containers[0].securityContext.privileged", "spec.containers[0].securityContext.procMount",
               "spec.containers[0].securityContext.capabilities"}));
-  EXPECT_EQ(denied_fields(pod("    ports: [{containerPort: 80, hostPort: 80}]\n")),
+  EXPECT_EQ(denied_fields(tenant_pod("    ports: [{containerPort: 80, hostPort: 80}]\n")),
             Fields{"spec.containers[0].ports[0].hostPort"});
   for (const std::string host :
        {"169.254.169.254", "localhost", "127.0.0.1", "'::1'"}) {  // the kubelet dials from the node
-    EXPECT_EQ(denied_fields(pod("    livenessProbe: {httpGet: {host: " + host + ", port: 80}}\n")),
+    EXPECT_EQ(denied_fields(tenant_pod("    livenessProbe: {httpGet: {host: " + host + ", port: 80}}\n")),
               Fields{"spec.containers[0].livenessProbe.httpGet.host"});
-    EXPECT_EQ(denied_fields(pod("    startupProbe: {tcpSocket: {host: " + host + ", port: 80}}\n")),
+    EXPECT_EQ(denied_fields(tenant_pod("    startupProbe: {tcpSocket: {host: " + host + ", port: 80}}\n")),
               Fields{"spec.containers[0].startupProbe.tcpSocket.host"});
-    EXPECT_EQ(denied_fields(pod("    lifecycle: {preStop: {httpGet: {host: " + host + ", port: 80}}}\n")),
+    EXPECT_EQ(denied_fields(tenant_pod("    lifecycle: {preStop: {httpGet: {host: " + host + ", port: 80}}}\n")),
               Fields{"spec.containers[0].lifecycle.preStop.httpGet.host"});
   }
-  EXPECT_EQ(denied_fields(pod("    livenessProbe: {httpGet: {host: '', port: 80}}\n")), Fields{});
-  EXPECT_EQ(denied_fields(pod("    volumeMounts: [{name: v, mountPath: /v, mountPropagation: Bidirectional}]\n"
-                              "  volumes: [{name: v, emptyDir: {}}]\n")),
+  EXPECT_EQ(denied_fields(tenant_pod("    livenessProbe: {httpGet: {host: '', port: 80}}\n")), Fields{});
+  EXPECT_EQ(denied_fields(tenant_pod("    volumeMounts: [{name: v, mountPath: /v, mountPropagation: Bidirectional}]\n"
+                                     "  volumes: [{name: v, emptyDir: {}}]\n")),
             Fields{"spec.containers[0].volumeMounts[0].mountPropagation"});
   EXPECT_EQ(
-      denied_fields(pod(
+      denied_fields(tenant_pod(
           "  securityContext: {seccompProfile: {type: Unconfined}, sysctls: [{name: kernel.msgmax, value: '1'}]}\n")),
       (Fields{"spec.securityContext.seccompProfile", "spec.securityContext.sysctls"}));
-  EXPECT_EQ(denied_fields(pod("  nodeName: n1\n")), Fields{"spec.nodeName"});
-  EXPECT_EQ(denied_fields(pod("  nodeName: n1\n"), Operation::update), Fields{});
-  EXPECT_EQ(denied_fields(pod("  quantumEntanglement: true\n")), Fields{"spec.quantumEntanglement"});
-  EXPECT_EQ(denied_fields(pod("    env: [{name: X, valueFrom: {fieldRef: {fieldPath: metadata.selfLink}}}]\n")),
+  EXPECT_EQ(denied_fields(tenant_pod("  nodeName: n1\n")), Fields{"spec.nodeName"});
+  EXPECT_EQ(denied_fields(tenant_pod("  nodeName: n1\n"), Operation::update), Fields{});
+  EXPECT_EQ(denied_fields(tenant_pod("  quantumEntanglement: true\n")), Fields{"spec.quantumEntanglement"});
+  EXPECT_EQ(denied_fields(tenant_pod("    env: [{name: X, valueFrom: {fieldRef: {fieldPath: metadata.selfLink}}}]\n")),
             Fields{"spec.containers[0].env[0].valueFrom.fieldRef.fieldPath"});
 }
 
 TEST(TranslatePod, GoesWhereTheTenantsNodesAre) {
-  TranslateContext context = context_of_rag();
+  TranslateContext context = rag_context();
   const auto loaded = patches::Template::load(
       "sync: {fromHost: {nodes: {selector: {labels: {team: legal}}}}}\n"
       "patches: [{name: p, target: Pod, effects: [{set: 'spec.nodeSelector[team]', value: other}]}]\n",
       "t.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
   context.resolved_template = loaded->resolve({}, "rag", "team-rag").value();
-  EXPECT_EQ(translated(pod("  nodeSelector: {kubernetes.io/arch: arm64}\n"), "Pod", context)
+  EXPECT_EQ(translated(tenant_pod("  nodeSelector: {kubernetes.io/arch: arm64}\n"), "Pod", context)
                 .host_object["spec"]["nodeSelector"]
                 .to_json(),
             R"({"kubernetes.io/arch":"arm64","team":"legal"})");
-  const auto refused = translate(context, "Pod", pod("  nodeSelector: {team: other}\n").root(), Operation::create);
+  const auto refused =
+      translate(context, "Pod", tenant_pod("  nodeSelector: {team: other}\n").root(), Operation::create);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().causes.at(0).field, "spec.nodeSelector.team");
   EXPECT_EQ(refused.error().causes.at(0).message, "this virtual cluster has only nodes with team=legal");
 }
 
 TEST(TranslatePod, StripsKeysThatDecidePrivileges) {
-  const Translated out =
-      translated(pod("    env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]\n  tolerations: [{operator: Exists}, {key: "
-                     "nvidia.com/gpu, operator: Exists}]\n",
-                     "  labels: {kai.scheduler/queue: boss, runai-gpu-group: g, sublet.dev/managed-by: other, "
-                     "hami.io/webhook: ignore, app: web}\n"
-                     "  annotations: {pod-group-name: p, runai-gpu-group/a: b}\n"));
+  const Translated out = translated(
+      tenant_pod("    env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]\n  tolerations: [{operator: Exists}, {key: "
+                 "nvidia.com/gpu, operator: Exists}]\n",
+                 "  labels: {kai.scheduler/queue: boss, runai-gpu-group: g, sublet.dev/managed-by: other, "
+                 "hami.io/webhook: ignore, app: web}\n"
+                 "  annotations: {pod-group-name: p, runai-gpu-group/a: b}\n"));
   const Value metadata = out.host_object.root()["metadata"];
   EXPECT_EQ(metadata["labels"].size(), 7u) << metadata["labels"].to_json();
   EXPECT_EQ(metadata["labels"]["tp.sublet.dev/kai.scheduler_queue"].text(), "boss");
@@ -278,10 +261,10 @@ TEST(TranslatePod, StripsKeysThatDecidePrivileges) {
 
 TEST(TranslatePod, WarnsOfAPriorityThatTheHostDoesNotKnow) {
   EXPECT_EQ(
-      translated(pod("  priorityClassName: system-node-critical\n  priority: 2000001000\n")).warnings,
+      translated(tenant_pod("  priorityClassName: system-node-critical\n  priority: 2000001000\n")).warnings,
       std::vector<std::string>{"spec.priorityClassName: priorities are the platform's: on the host the pod has the "
                                "host's default priority"});
-  EXPECT_TRUE(translated(pod("  priority: 0\n")).warnings.empty());
+  EXPECT_TRUE(translated(tenant_pod("  priority: 0\n")).warnings.empty());
 }
 
 // A template that tries to get around the border.
@@ -304,9 +287,9 @@ class Rogue final : public patches::ResolvedTemplate {
 };
 
 TEST(TranslatePod, PatchesCannotGetAroundTheBorder) {
-  TranslateContext context = context_of_rag();
+  TranslateContext context = rag_context();
   context.resolved_template = std::make_shared<Rogue>();
-  const Translated out = translated(pod(""), "Pod", context);
+  const Translated out = translated(tenant_pod(""), "Pod", context);
   const Value host = out.host_object.root();
   EXPECT_EQ(host["spec"]["serviceAccountName"].text(), "sublet-workload-rag");
   EXPECT_FALSE(host["spec"]["automountServiceAccountToken"].boolean(true));
@@ -319,13 +302,13 @@ TEST(TranslatePod, PatchesCannotGetAroundTheBorder) {
 
 // user-pain, demand 24: affinity and spread see the tenant's pods alone.
 TEST(TranslatePod, NarrowsSelectorsToTheTenantsNamespaces) {
-  const Translated out =
-      translated(pod("  topologySpreadConstraints: [{maxSkew: 1, topologyKey: h, whenUnsatisfiable: DoNotSchedule, "
-                     "labelSelector: {matchLabels: {a: b}}}]\n"
-                     "  affinity:\n    podAntiAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n"
-                     "      - {topologyKey: h, labelSelector: {matchLabels: {a: b}}}\n"
-                     "      - {topologyKey: h, namespaces: [n1, n2], labelSelector: {matchLabels: {a: b}}}\n"
-                     "      - {topologyKey: h, namespaceSelector: {}, labelSelector: {matchLabels: {a: b}}}\n"));
+  const Translated out = translated(
+      tenant_pod("  topologySpreadConstraints: [{maxSkew: 1, topologyKey: h, whenUnsatisfiable: DoNotSchedule, "
+                 "labelSelector: {matchLabels: {a: b}}}]\n"
+                 "  affinity:\n    podAntiAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n"
+                 "      - {topologyKey: h, labelSelector: {matchLabels: {a: b}}}\n"
+                 "      - {topologyKey: h, namespaces: [n1, n2], labelSelector: {matchLabels: {a: b}}}\n"
+                 "      - {topologyKey: h, namespaceSelector: {}, labelSelector: {matchLabels: {a: b}}}\n"));
   const Value spec = out.host_object.root()["spec"];
   EXPECT_EQ(
       spec["topologySpreadConstraints"].at(0)["labelSelector"].to_json(),
@@ -340,15 +323,16 @@ TEST(TranslatePod, NarrowsSelectorsToTheTenantsNamespaces) {
     EXPECT_FALSE(term.has("namespaceSelector"));
     EXPECT_EQ(term["labelSelector"]["matchLabels"][kLabelTenantUid].text(), "vc-uid");
   }
-  EXPECT_EQ(denied_fields(pod("  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                              "[{topologyKey: h, namespaceSelector: {matchLabels: {t: x}}, labelSelector: {}}]}}\n")),
-            Fields{"spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector"});
+  EXPECT_EQ(
+      denied_fields(tenant_pod("  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                               "[{topologyKey: h, namespaceSelector: {matchLabels: {t: x}}, labelSelector: {}}]}}\n")),
+      Fields{"spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector"});
 }
 
 TEST(TranslatePod, UsesTenantDnsWhenThereIsOne) {
-  TranslateContext context = context_of_rag();
+  TranslateContext context = rag_context();
   context.dns_service_ip = "10.1.0.10";
-  const Translated out = translated(pod("  dnsConfig: {options: [{name: edns0}]}\n"), "Pod", context);
+  const Translated out = translated(tenant_pod("  dnsConfig: {options: [{name: edns0}]}\n"), "Pod", context);
   EXPECT_EQ(out.host_object.root()["spec"]["dnsPolicy"].text(), "None");
   EXPECT_EQ(
       out.host_object.root()["spec"]["dnsConfig"].to_json(),
@@ -356,13 +340,14 @@ TEST(TranslatePod, UsesTenantDnsWhenThereIsOne) {
 }
 
 TEST(Translate, IsStableAndItsHashFollowsTheContent) {
-  const Translated first = translated(pod("", "  labels: {a: b}\n")), again = translated(pod("", "  labels: {a: b}\n"));
+  const Translated first = translated(tenant_pod("", "  labels: {a: b}\n")),
+                   again = translated(tenant_pod("", "  labels: {a: b}\n"));
   EXPECT_EQ(first.host_object.to_json(), again.host_object.to_json());
-  EXPECT_NE(first.desired_hash, translated(pod("", "  labels: {a: c}\n")).desired_hash);
+  EXPECT_NE(first.desired_hash, translated(tenant_pod("", "  labels: {a: c}\n")).desired_hash);
 }
 
 TEST(Translate, HashDoesNotDependOnTheOrderOfTheEnvelope) {
-  const Document watched = pod("");
+  const Document watched = tenant_pod("");
   Document listed = Document::copy_of(watched.root());
   for (const char* key : {"apiVersion", "kind"}) {
     const std::string value = listed[key].string();
@@ -380,7 +365,7 @@ TEST(TranslateService, SelectsTheTenantsPodsAndLeavesAddressesToTheHost) {
       "selector: {app: web}}\n"
       "status: {loadBalancer: {}}\n");
   ASSERT_TRUE(service);
-  const Translated out = translated(*service, "Service", context_with("allow: {services: {types: [NodePort]}}"));
+  const Translated out = translated(*service, "Service", rag_context_with("allow: {services: {types: [NodePort]}}"));
   EXPECT_EQ(
       out.host_object.root()["spec"].to_json(),
       R"({"type":"NodePort","ports":[{"port":80}],"selector":{"t.sublet.dev/app":"web","sublet.dev/virtual-cluster-uid":"vc-uid","sublet.dev/tenant-namespace":"ai-team"}})");
@@ -394,7 +379,7 @@ TEST(TranslatePod, WhatIsThePlatformsNeedsItsTemplatesConsent) {
       "  affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {"
       "matchExpressions: [{key: pool, operator: Exists}], matchFields: [{key: metadata.name, operator: In, values: "
       "[n]}]}}]}}\n";
-  const Document tenant = pod(spec);
+  const Document tenant = tenant_pod(spec);
   EXPECT_EQ(
       denied_fields(tenant),
       (Fields{"spec.containers[0].resources.limits.nvidia.com/gpu", "spec.containers[0].resources.limits.hugepages-2Mi",
@@ -402,35 +387,36 @@ TEST(TranslatePod, WhatIsThePlatformsNeedsItsTemplatesConsent) {
               "spec.nodeSelector.dedicated",
               "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference."
               "matchExpressions[0].key"}));
-  const TranslateContext open = context_with(
+  const TranslateContext open = rag_context_with(
       "allow: {pods: {resources: [nvidia.com/*, hugepages-*], schedulers: [other-*], nodeLabels: [dedicated, pool]}}");
   EXPECT_TRUE(translate(open, "Pod", tenant.root(), Operation::create));
 }
 
 TEST(TranslatePod, TolerationsAndPrioritiesThatTheTemplateDoesNotAllowAreLeftOut) {
-  const Document tenant =
-      pod("  priorityClassName: high\n  tolerations: [{operator: Exists}, {key: dedicated, operator: Exists}, {key: "
-          "node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}]\n");
+  const Document tenant = tenant_pod(
+      "  priorityClassName: high\n  tolerations: [{operator: Exists}, {key: dedicated, operator: Exists}, {key: "
+      "node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}]\n");
   const Translated plain = translated(tenant);
   EXPECT_EQ(plain.host_object["spec"]["tolerations"].to_json(),
             R"([{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute"}])");
   EXPECT_FALSE(plain.host_object["spec"].has("priorityClassName"));
   EXPECT_EQ(plain.warnings.size(), 3u);
   const Translated allowed =
-      translated(tenant, "Pod", context_with("allow: {pods: {tolerations: [dedicated], priorityClasses: [high]}}"));
+      translated(tenant, "Pod", rag_context_with("allow: {pods: {tolerations: [dedicated], priorityClasses: [high]}}"));
   EXPECT_EQ(allowed.host_object["spec"]["tolerations"].size(), 2u);
   EXPECT_EQ(allowed.host_object["spec"]["priorityClassName"].text(), "high");
   EXPECT_EQ(allowed.warnings.size(), 1u);
 }
 
 TEST(TranslatePod, GetsWhatTheTemplateGivesEveryPod) {
-  const auto context = context_with(
+  const auto context = rag_context_with(
       "sync: {toHost: {pods: {translateImage: {ollama/ollama: mirror.example/ollama}, runtimeClassName: gvisor,\n"
       "  priorityClassName: tenants, enforceTolerations: ['team=rag:NoSchedule', spot]}}}\n"
       "allow: {pods: {tolerations: [team]}}\n");
-  const auto made = translated(pod("  tolerations: [{key: team, value: rag, effect: NoSchedule}]\n"
-                                   "  initContainers: [{name: a, image: ollama/ollama}, {name: b, image: busybox}]\n"),
-                               "Pod", context);
+  const auto made =
+      translated(tenant_pod("  tolerations: [{key: team, value: rag, effect: NoSchedule}]\n"
+                            "  initContainers: [{name: a, image: ollama/ollama}, {name: b, image: busybox}]\n"),
+                 "Pod", context);
   const Value spec = made.host_object.root()["spec"];
   EXPECT_EQ(spec["containers"].at(0)["image"].text(), "mirror.example/ollama");
   EXPECT_EQ(spec["initContainers"].at(0)["image"].text(), "mirror.example/ollama");
@@ -440,17 +426,17 @@ TEST(TranslatePod, GetsWhatTheTemplateGivesEveryPod) {
   EXPECT_EQ(spec["tolerations"].to_json(),
             R"([{"key":"team","value":"rag","effect":"NoSchedule"},{"key":"spot","operator":"Exists"}])");
   // One of its own stays.
-  const auto own = translated(pod("  runtimeClassName: kata\n"), "Pod", context);
+  const auto own = translated(tenant_pod("  runtimeClassName: kata\n"), "Pod", context);
   EXPECT_EQ(own.host_object.root()["spec"]["runtimeClassName"].text(), "kata");
 }
 
 TEST(TranslatePod, MayNotNeedWhatTheTemplateDoesNotCarry) {
-  const auto context = context_with("sync: {toHost: {configMaps: {enabled: false}, secrets: {enabled: false}}}\n");
+  const auto context = rag_context_with("sync: {toHost: {configMaps: {enabled: false}, secrets: {enabled: false}}}\n");
   const std::string volumes =
       "  imagePullSecrets: [{name: pull}]\n"
       "  volumes: [{name: a, configMap: {name: a}}, {name: b, secret: {secretName: b}},\n"
       "    {name: c, configMap: {name: c, optional: true}}]\n";
-  const auto refused = translate(context, "Pod", pod(volumes).root(), Operation::create);
+  const auto refused = translate(context, "Pod", tenant_pod(volumes).root(), Operation::create);
   ASSERT_FALSE(refused);
   std::string told;
   for (const Cause& cause : refused.error().causes) told += cause.message + "\n";
@@ -458,14 +444,14 @@ TEST(TranslatePod, MayNotNeedWhatTheTemplateDoesNotCarry) {
             "this virtual cluster's template does not carry ConfigMaps to the host\n"
             "this virtual cluster's template does not carry Secrets to the host\n");
   const auto without =
-      translated(pod("  volumes: [{name: c, configMap: {name: c, optional: true}}]\n"), "Pod", context);
+      translated(tenant_pod("  volumes: [{name: c, configMap: {name: c, optional: true}}]\n"), "Pod", context);
   EXPECT_TRUE(without.references.empty());
 }
 
 TEST(TranslatePod, VariablesThatSteerAreLeftOutAlsoThroughEnvFrom) {
-  const Document tenant =
-      pod("    env: [{name: NVIDIA_DRIVER_CAPABILITIES, value: all}, {name: LD_PRELOAD, value: /x.so}, {name: "
-          "CUDA_VISIBLE_DEVICES, value: '0'}, {name: HABANA_VISIBLE_DEVICES, value: all}]\n");
+  const Document tenant = tenant_pod(
+      "    env: [{name: NVIDIA_DRIVER_CAPABILITIES, value: all}, {name: LD_PRELOAD, value: /x.so}, {name: "
+      "CUDA_VISIBLE_DEVICES, value: '0'}, {name: HABANA_VISIBLE_DEVICES, value: all}]\n");
   const Translated out = translated(tenant);
   const Value env = out.host_object["spec"]["containers"].at(0)["env"];
   EXPECT_EQ(value_of(env, "CUDA_VISIBLE_DEVICES"), R"({"name":"CUDA_VISIBLE_DEVICES","value":"0"})");
@@ -473,12 +459,13 @@ TEST(TranslatePod, VariablesThatSteerAreLeftOutAlsoThroughEnvFrom) {
     EXPECT_EQ(value_of(env, gone), "") << gone;
   EXPECT_EQ(out.warnings.size(), 3u);
   for (const char* prefix : {"N", "NVIDIA_", "NVIDIA_VIS", "LD_", "CUDA_MPS_PIPE"})
-    EXPECT_EQ(denied_fields(pod("    envFrom: [{prefix: '" + std::string(prefix) + "', configMapRef: {name: c}}]\n")),
-              Fields{"spec.containers[0].envFrom[0].prefix"})
+    EXPECT_EQ(
+        denied_fields(tenant_pod("    envFrom: [{prefix: '" + std::string(prefix) + "', configMapRef: {name: c}}]\n")),
+        Fields{"spec.containers[0].envFrom[0].prefix"})
         << prefix;
-  EXPECT_EQ(denied_fields(pod("    envFrom: [{prefix: APP_, configMapRef: {name: c}}]\n")), Fields{});
+  EXPECT_EQ(denied_fields(tenant_pod("    envFrom: [{prefix: APP_, configMapRef: {name: c}}]\n")), Fields{});
   const std::string metadata = "\nmetadata: {name: c, namespace: n, uid: u}\ndata: {LD_PRELOAD: eA==, color: eA==}\n";
-  const TranslateContext open = context_with("allow: {pods: {variables: [LD_PRELOAD]}}");
+  const TranslateContext open = rag_context_with("allow: {pods: {variables: [LD_PRELOAD]}}");
   for (const std::string kind : {"ConfigMap", "Secret"}) {
     const auto object = schema::parse_yaml("apiVersion: v1\nkind: " + kind + metadata);
     const Translated stripped = translated(*object, kind);
@@ -494,7 +481,7 @@ TEST(TranslateService, WhatReachesBeyondTheVirtualClusterNeedsTheTemplatesConsen
         "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: ai-team, uid: u}\nspec: {ports: [{port: "
         "80}], " +
         spec + "}\n");
-    const auto out = translate(context_with(template_text), "Service", service->root(), Operation::create);
+    const auto out = translate(rag_context_with(template_text), "Service", service->root(), Operation::create);
     Fields fields;
     if (!out)
       for (const Cause& cause : out.error().causes) fields.push_back(cause.field);
@@ -522,7 +509,7 @@ TEST(TranslateService, WhatReachesBeyondTheVirtualClusterNeedsTheTemplatesConsen
 // A template is the platform's, but its patches are run on what tenants write.
 TEST(TranslatePod, TheFinalPodMeetsThePodSecurityStandardWhateverPatchesDo) {
   const auto reason = [](const std::string& template_text) {
-    const auto out = translate(context_with(template_text), "Pod", pod("").root(), Operation::create);
+    const auto out = translate(rag_context_with(template_text), "Pod", tenant_pod("").root(), Operation::create);
     return out ? std::string() : out.error().causes.at(0).message;
   };
   for (const char* hostile : {"{set: spec.hostNetwork, value: true}", "{set: spec.hostPID, value: true}",
@@ -575,19 +562,19 @@ TEST(TranslateSecret, TokenSecretsReachNoHostController) {
 // Fields that stand deep in structs which once crossed whole: each leaf is decided upon.
 // user-pain, demand 7: a field of a later release is refused by name, and not lost on the way.
 TEST(TranslatePod, RefusesWhatNobodyKnowsAtAnyDepth) {
-  EXPECT_EQ(denied_fields(pod("  volumes: [{name: v, emptyDir: {sizeLimit: 1Gi, onHost: /}}]\n")),
+  EXPECT_EQ(denied_fields(tenant_pod("  volumes: [{name: v, emptyDir: {sizeLimit: 1Gi, onHost: /}}]\n")),
             Fields{"spec.volumes[0].emptyDir.onHost"});
-  EXPECT_EQ(denied_fields(pod("    livenessProbe: {exec: {command: [a], asRoot: true}}\n")),
+  EXPECT_EQ(denied_fields(tenant_pod("    livenessProbe: {exec: {command: [a], asRoot: true}}\n")),
             Fields{"spec.containers[0].livenessProbe.exec.asRoot"});
-  EXPECT_EQ(denied_fields(pod("    securityContext: {capabilities: {drop: [ALL], ambient: [X]}}\n")),
+  EXPECT_EQ(denied_fields(tenant_pod("    securityContext: {capabilities: {drop: [ALL], ambient: [X]}}\n")),
             Fields{"spec.containers[0].securityContext.capabilities.ambient"});
   EXPECT_EQ(
-      denied_fields(pod(
+      denied_fields(tenant_pod(
           "  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
           "{nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, operator: Exists, force: true}]}]}}}\n")),
       Fields{"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
              "matchExpressions[0].force"});
-  EXPECT_EQ(denied_fields(pod("  dnsConfig: {nameservers: [10.0.0.1], overTls: true}\n")),
+  EXPECT_EQ(denied_fields(tenant_pod("  dnsConfig: {nameservers: [10.0.0.1], overTls: true}\n")),
             Fields{"spec.dnsConfig.overTls"});
 }
 
@@ -599,8 +586,8 @@ TEST(CarryBack, LeavesOutWhatIsTheHostsOwnAndWhatNobodyKnows) {
                                    "containerStatuses: [{name: main, ready: true}, {name: injected, ready: true}]\n"
                                    "initContainerStatuses: [{name: injected, ready: true}]\n")
                                    .value();
-  const Document tenant_pod = pod("");
-  EXPECT_EQ(carry_back("PodStatus", host_status.root(), tenant_pod.root()).to_json(),
+  const Document tenant = tenant_pod("");
+  EXPECT_EQ(carry_back("PodStatus", host_status.root(), tenant.root()).to_json(),
             R"({"phase":"Running","podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}],)"
             R"("containerStatuses":[{"name":"main","ready":true}]})");
 }
