@@ -17,6 +17,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sublet/base/host_port.h"
+#include "sublet/base/text.h"
+
 namespace sublet::bench {
 namespace {
 
@@ -72,12 +75,6 @@ int dial(const std::string& host, const std::string& port) {
   return socket;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
 }  // namespace
 
 void die(const std::string& message) {
@@ -90,10 +87,10 @@ ClientTls::ClientTls(const kube::ClusterAccess& access) : context_(SSL_CTX_new(T
   if (!access.server.starts_with(scheme)) die("the server must be an https:// URL, not " + access.server);
   const std::string authority =
       access.server.substr(scheme.size(), access.server.find('/', scheme.size()) - scheme.size());
-  const std::size_t colon = authority.rfind(':');
-  if (colon == std::string::npos) die("the server's URL has no port: " + access.server);
-  host_ = authority.substr(0, colon);
-  port_ = authority.substr(colon + 1);
+  const HostPort parts = split_host_port(authority);
+  if (!parts.port) die("the server's URL has no port: " + access.server);
+  host_ = parts.host;
+  port_ = *parts.port;
   server_name_ = access.tls_server_name;
   headers_ = "Host: " + authority + "\r\n";
   if (!access.bearer_token.empty()) headers_ += "Authorization: Bearer " + access.bearer_token + "\r\n";
@@ -200,7 +197,7 @@ Response Connection::call(const Request& request) {
   read_headers(headers);
   Response response;
   response.status = std::atoi(headers.c_str() + std::strlen("HTTP/1.1 "));
-  const std::string lower = lower_case(headers);
+  const std::string lower = to_lower(headers);
   const std::string_view length_header = "\r\ncontent-length:";
   std::string rest = std::exchange(pending_, {});
   if (const std::size_t at = lower.find(length_header); at != std::string::npos) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "cluster/host_manifest.h"
+#include "sublet/base/host_port.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/translate.h"
 
@@ -36,11 +37,9 @@ void put_limits(Value limit, std::string_view member, const patches::Quantities&
 }
 
 // "https://203.0.113.7:6443" -> "203.0.113.7"; "" when it is a name.
-std::string address_in(std::string url) {
-  if (const auto scheme = url.find("://"); scheme != std::string::npos) url.erase(0, scheme + 3);
-  url = url.substr(0, url.find('/'));
-  if (url.starts_with("[")) return url.substr(1, url.find(']') - 1);
-  return url.substr(0, url.rfind(':'));
+std::string address_in(std::string_view url) {
+  if (const auto scheme = url.find("://"); scheme != url.npos) url.remove_prefix(scheme + 3);
+  return std::string(split_host_port(url.substr(0, url.find('/'))).host);
 }
 
 bool is_address(int family, const std::string& text) {

@@ -1,8 +1,7 @@
 #include "sublet/cluster/virtual_cluster.h"
 
-#include <charconv>
-
 #include "sublet/base/files.h"
+#include "sublet/base/host_port.h"
 #include "sublet/base/random.h"
 #include "sublet/schema/document.h"
 #include "sublet/syncer/node_names.h"
@@ -97,12 +96,7 @@ Result<VirtualCluster> VirtualCluster::load(const std::string& folder) {
   return cluster;
 }
 
-int VirtualCluster::listen_port() const {
-  int port = 0;
-  const auto colon = listen.rfind(':');
-  if (colon != std::string::npos) std::from_chars(listen.data() + colon + 1, listen.data() + listen.size(), port);
-  return port;
-}
+int VirtualCluster::listen_port() const { return parse_port(split_host_port(listen).port.value_or("")).value_or(0); }
 
 Outcome VirtualCluster::save() const { return write_private_file(record_path(), to_json()); }
 
@@ -112,9 +106,9 @@ Result<syncer::TranslateContext> translate_context(const VirtualCluster& cluster
   context.virtual_cluster_uid = cluster.uid;
   context.host_namespace = cluster.host_namespace;
   context.host_service_account = cluster.host_service_account;
-  const auto colon = cluster.listen.rfind(':');
-  context.api_server_host = cluster.listen.substr(0, colon);
-  context.api_server_port = cluster.listen.substr(colon + 1);
+  const HostPort listen = split_host_port(cluster.listen);
+  context.api_server_host = listen.host;
+  context.api_server_port = listen.port.value_or("");
   if (const std::string& service = cluster.pod_access.service_address; !service.empty()) {
     context.api_server_host = context.dns_service_ip = service;
     context.api_server_port = "443";

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
+
+#include "sublet/base/host_port.h"
 
 namespace sublet::dns {
 namespace {
@@ -16,19 +17,11 @@ constexpr int kReceiveBytes = 1 << 20;  // a burst waits here
 }  // namespace
 
 Result<Endpoint> Endpoint::parse(const std::string& text) {
-  const auto colon = text.rfind(':');
-  std::string host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  const auto address = Address::parse(host);
-  Endpoint endpoint;
-  const char* end = text.data() + text.size();
-  if (colon != std::string::npos && address)
-    if (const auto read = std::from_chars(text.data() + colon + 1, end, endpoint.port);
-        read.ec == std::errc() && read.ptr == end) {
-      endpoint.address = *address;
-      return endpoint;
-    }
-  return bad_request(text + ": expected ADDRESS:PORT, the address in numbers");
+  const HostPort parts = split_host_port(text);
+  const auto address = Address::parse(std::string(parts.host));
+  const auto port = parse_port(parts.port.value_or(""));
+  if (!address || !port) return bad_request(text + ": expected ADDRESS:PORT, the address in numbers");
+  return Endpoint{*address, static_cast<std::uint16_t>(*port)};
 }
 
 Endpoint Endpoint::from(const sockaddr_storage& storage) {

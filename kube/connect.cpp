@@ -1,7 +1,8 @@
 // From a resolved context to a transport: the server's URL, TLS, and a path prefix when the URL has one.
-#include <charconv>
+#include <algorithm>
 #include <optional>
 
+#include "sublet/base/host_port.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
 
@@ -15,14 +16,6 @@ struct Url {
   std::string unix_path;
   std::string prefix;  // "/k8s/clusters/c-1" without a slash at the end, or empty
 };
-
-std::optional<int> to_port(std::string_view text) {
-  int port = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, port);
-  if (error != std::errc() || end != last || port < 1 || port > 65535) return std::nullopt;
-  return port;
-}
 
 std::optional<Url> parse_url(std::string_view text) {
   Url out;
@@ -39,25 +32,14 @@ std::optional<Url> parse_url(std::string_view text) {
   const auto slash = std::min(text.find('/'), text.size());
   out.prefix = text.substr(slash);
   while (!out.prefix.empty() && out.prefix.back() == '/') out.prefix.pop_back();
-  std::string_view authority = text.substr(0, slash);
-  std::string_view port;
-  if (authority.starts_with('[')) {  // IPv6
-    const auto close = authority.find(']');
-    if (close == std::string_view::npos) return std::nullopt;
-    out.host = authority.substr(1, close - 1);
-    port = authority.substr(close + 1);
-  } else {
-    const auto colon = std::min(authority.find(':'), authority.size());
-    out.host = authority.substr(0, colon);
-    port = authority.substr(colon);
-  }
+  const HostPort parts = split_host_port(text.substr(0, slash));
+  const bool is_clear = parts.is_bracketed
+                            ? parts.host.find(']') == std::string_view::npos
+                            : parts.host.find(':') == std::string_view::npos && !parts.host.starts_with('[');
+  out.host = parts.host;
   out.port = out.tls ? 443 : 80;
-  if (!port.empty()) {
-    const auto number = port.front() == ':' ? to_port(port.substr(1)) : std::nullopt;
-    if (!number) return std::nullopt;
-    out.port = *number;
-  }
-  return out.host.empty() ? std::nullopt : std::optional(out);
+  if (parts.port) out.port = parse_port(*parts.port).value_or(0);
+  return is_clear && !out.host.empty() && out.port != 0 ? std::optional(out) : std::nullopt;
 }
 
 /// Puts a path in front of every target: API servers behind gateways.

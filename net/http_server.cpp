@@ -18,6 +18,7 @@
 #include "net/serving_loops.h"
 #include "net/stream.h"
 #include "sublet/base/descriptor.h"
+#include "sublet/base/host_port.h"
 #include "sublet/base/log.h"
 #include "sublet/base/mutex.h"
 
@@ -44,11 +45,9 @@ tl::unexpected<Status> system_failure(const std::string& what) {
 
 /// "host:port" or "[v6]:port".
 Result<std::pair<std::string, std::string>> split_address(const std::string& address) {
-  const auto colon = address.rfind(':');
-  if (colon == std::string::npos) return bad_request("listen address " + address + " has no port");
-  auto host = address.substr(0, colon);
-  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  return std::pair(std::move(host), address.substr(colon + 1));
+  const HostPort parts = split_host_port(address);
+  if (!parts.port) return bad_request("listen address " + address + " has no port");
+  return std::pair(std::string(parts.host), std::string(*parts.port));
 }
 
 std::string bound_address(int fd) {

@@ -1,13 +1,13 @@
 #include "subletd/api_host.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <thread>
 
 #include "sublet/apiserver/configured_authentication.h"
 #include "sublet/apiserver/last_writers.h"
 #include "sublet/base/files.h"
+#include "sublet/base/host_port.h"
 #include "sublet/base/log.h"
 #include "sublet/base/status_json.h"
 #include "sublet/cluster/certificates.h"
@@ -25,21 +25,17 @@ constexpr int kControllerWorkers = 8;  // they mostly wait for writes, which sha
 constexpr std::size_t kServingLoopsMax = 4;
 constexpr std::chrono::hours kRereadEvery{1};
 
-struct HostPort {
+struct ListenAddress {
   std::string host;
   int port = 0;
 };
 
-Result<HostPort> split_address(const std::string& address) {
-  const auto colon = address.rfind(':');
-  HostPort parts;
-  if (colon == std::string::npos) return bad_request("--listen " + address + ": expected ADDRESS:PORT");
-  parts.host = address.substr(0, colon);
-  if (parts.host.size() > 2 && parts.host.front() == '[') parts.host = parts.host.substr(1, parts.host.size() - 2);
-  const auto [end, error] = std::from_chars(address.data() + colon + 1, address.data() + address.size(), parts.port);
-  if (error != std::errc() || end != address.data() + address.size() || parts.port < 0 || parts.port > 65535)
-    return bad_request("--listen " + address + ": the port must be a number from 0 to 65535");
-  return parts;
+Result<ListenAddress> split_address(const std::string& address) {
+  const HostPort parts = split_host_port(address);
+  if (!parts.port) return bad_request("--listen " + address + ": expected ADDRESS:PORT");
+  const auto port = parse_port(*parts.port);
+  if (!port) return bad_request("--listen " + address + ": the port must be a number from 0 to 65535");
+  return ListenAddress{std::string(parts.host), *port};
 }
 
 Result<store::StoreQuota> quota_of(const ApiHostConfig& config) {

@@ -1,12 +1,11 @@
 #include "apiserver/admission/webhook_caller.h"
 
-#include <charconv>
-
 #include "apiserver/admission/relayed_answer.h"
 #include "apiserver/admission/webhook_review.h"
 #include "apiserver/authz/attributes.h"
 #include "apiserver/codec/object_bytes.h"
 #include "sublet/base/go_quoted.h"
+#include "sublet/base/host_port.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -107,16 +106,11 @@ Result<WebhookTarget> target_of_url(const WebhookClient& client) {
   target.authority = authority;
   target.path = slash == std::string_view::npos ? "/" : rest.substr(slash);
   target.peer.ca_pem = client.ca_pem;
-  const auto colon = authority.rfind(':');
-  const bool has_port = colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos;
-  std::string_view host = has_port ? authority.substr(0, colon) : authority;
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  target.peer.host = host;
-  if (!has_port) return target;
-  const auto digits = authority.substr(colon + 1);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), target.peer.port);
-  if (error != std::errc() || end != digits.data() + digits.size() || target.peer.port < 1 || target.peer.port > 65535)
-    return unreachable("invalid port " + go_quoted(digits));
+  const HostPort parts = split_host_port(authority);
+  target.peer.host = parts.host;
+  if (!parts.port) return target;
+  target.peer.port = parse_port(*parts.port).value_or(0);
+  if (target.peer.port == 0) return unreachable("invalid port " + go_quoted(*parts.port));
   return target;
 }
 

@@ -4,23 +4,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <fstream>
 #include <optional>
 
+#include "sublet/base/host_port.h"
 #include "sublet/base/random.h"
 
 namespace sublet::cluster {
 namespace {
 
 std::optional<int> port_of(const std::string& address) {
-  const auto colon = address.rfind(':');
-  if (colon == std::string::npos || address.compare(0, colon, "127.0.0.1") != 0) return std::nullopt;
-  int port = 0;
-  const char* end = address.data() + address.size();
-  const auto read = std::from_chars(address.data() + colon + 1, end, port);
-  const bool good = read.ec == std::errc() && read.ptr == end && port > 0 && port <= 65535;
-  return good ? std::optional<int>(port) : std::nullopt;
+  const HostPort parts = split_host_port(address);
+  if (!parts.port || parts.host != "127.0.0.1") return std::nullopt;
+  const auto port = parse_port(*parts.port);
+  return port != 0 ? port : std::nullopt;
 }
 
 // The port that a listener on `port` (0: any) gets; nullopt when it gets none.

@@ -8,6 +8,7 @@
 #include "cluster/local/records.h"
 #include "cluster/sweep.h"
 #include "sublet/base/files.h"
+#include "sublet/base/host_port.h"
 
 namespace sublet::cluster {
 namespace {
@@ -21,7 +22,7 @@ Outcome choose_dns_port(PodAccess& access) {
   if (!access.given() || access.dns_port != 0) return {};
   const auto address = choose_address();
   if (!address) return fail(address.error());
-  access.dns_port = std::stoi(address->substr(address->rfind(':') + 1));
+  access.dns_port = parse_port(split_host_port(*address).port.value_or("")).value_or(0);
   return {};
 }
 

@@ -3,6 +3,7 @@
 // Reading never leaves its text and says whether it worked. Pure; any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,7 +23,8 @@ inline std::size_t write_varint(char (&out)[kVarintMax], std::uint64_t value) {
 
 inline void append_varint(std::string& out, std::uint64_t value) {
   char bytes[kVarintMax];
-  out.append(bytes, write_varint(bytes, value));
+  const std::size_t size = write_varint(bytes, value);  // at most kVarintMax, which GCC 12 does not see
+  out.append(bytes, std::min(size, kVarintMax));
 }
 
 /// Takes one from the front of `text`; false, and nothing taken, when it does not end.
