@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include "base/eventually_testing.h"
-#include "dns/bytes_testing.h"
 #include "dns/endpoint.h"
 #include "dns/wire.h"
 #include "sublet/apiserver/server.h"

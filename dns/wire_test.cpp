@@ -4,7 +4,6 @@
 
 #include <cctype>
 
-#include "dns/bytes_testing.h"
 
 namespace sublet::dns {
 namespace {
