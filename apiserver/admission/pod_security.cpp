@@ -15,9 +15,7 @@
 namespace sublet::apiserver {
 namespace {
 
-using podsecurity::Level;
 using podsecurity::LevelVersion;
-using podsecurity::Policy;
 using podsecurity::Violations;
 using schema::Value;
 
@@ -59,7 +57,7 @@ void count_denial(std::string_view mode, const LevelVersion& level) {
 }
 
 /// What the labels of the attempt's namespace say; `wrong` when they say it badly.
-Policy policy_of(const Attempt& attempt, bool& wrong) {
+podsecurity::Policy policy_of(const Attempt& attempt, bool& wrong) {
   const auto& defaults = attempt.context.options.pod_security.defaults;
   const auto stored = attempt.context.pending.get("namespaces/" + std::string(attempt.context.namespace_name));
   const auto speaks = [](const auto& label) { return label.first.starts_with(podsecurity::kLabelPrefix); };
@@ -104,7 +102,7 @@ bool is_significant(const Attempt& attempt) {
          changes_ephemeral(spec["ephemeralContainers"], old["ephemeralContainers"]);
 }
 
-Outcome evaluate(const Attempt& attempt, const Policy& policy, const Value& pod, bool enforce) {
+Outcome evaluate(const Attempt& attempt, const podsecurity::Policy& policy, const Value& pod, bool enforce) {
   const Value metadata = pod["metadata"], spec = pod["spec"];
   const auto check = [&](const LevelVersion& level) { return check_pod(level, metadata, spec); };
   Outcome outcome;
@@ -145,7 +143,9 @@ Outcome judge_maker(const Attempt& attempt, const Maker& maker) {
   if (!attempt.context.subresource.empty()) return {};
   bool wrong = false;
   const auto policy = policy_of(attempt, wrong);
-  if (!wrong && policy.warn.level == Level::privileged && policy.audit.level == Level::privileged) return {};
+  if (!wrong && policy.warn.level == podsecurity::Level::privileged &&
+      policy.audit.level == podsecurity::Level::privileged)
+    return {};
   const Value pod = attempt.object.path(maker.template_path);
   if (pod.missing() || is_exempt_from_standard(attempt, pod)) return {};
   return evaluate(attempt, policy, pod, false);
@@ -222,11 +222,11 @@ void warn_of_pods(const Attempt& attempt, const LevelVersion& level) {
 }
 
 /// What an exempt namespace asks for in vain; "": nothing.
-std::string asked_in_vain(const Policy& policy, const Value& labels) {
+std::string asked_in_vain(const podsecurity::Policy& policy, const Value& labels) {
   std::string all;
   const auto tell = [&](std::string_view mode, const LevelVersion& level) {
     const auto label = std::string(podsecurity::kLabelPrefix).append(mode);
-    if (level.level == Level::privileged || !(labels.has(label) || labels.has(label + "-version"))) return;
+    if (level.level == podsecurity::Level::privileged || !(labels.has(label) || labels.has(label + "-version"))) return;
     all.append(all.empty() ? "" : ", ").append(mode).append("=").append(level.text());
   };
   tell("enforce", policy.enforce);
@@ -235,7 +235,7 @@ std::string asked_in_vain(const Policy& policy, const Value& labels) {
   return all;
 }
 
-bool warn_if_exempt(const Attempt& attempt, const Policy& policy) {
+bool warn_if_exempt(const Attempt& attempt, const podsecurity::Policy& policy) {
   const auto& options = attempt.context.options.pod_security;
   const auto name = attempt.name();
   if (!lists(options.exempt_namespaces, name)) return false;
@@ -253,7 +253,7 @@ Outcome judge_namespace(const Attempt& attempt) {
   const auto policy = podsecurity::policy_of(attempt.object["metadata"]["labels"], defaults, causes);
   const bool created = attempt.verb == WriteVerb::create;
   const auto before =
-      created ? Policy() : podsecurity::policy_of(attempt.old["metadata"]["labels"], defaults, old_causes);
+      created ? podsecurity::Policy() : podsecurity::policy_of(attempt.old["metadata"]["labels"], defaults, old_causes);
   if (!causes.empty() && (created || causes != old_causes))
     return fail(invalid_status("", "Namespace", attempt.name(), std::move(causes)));
   if (created) {
@@ -261,7 +261,7 @@ Outcome judge_namespace(const Attempt& attempt) {
     return {};
   }
   const auto& enforce = policy.enforce;
-  if (enforce == before.enforce || enforce.level == Level::privileged) return {};
+  if (enforce == before.enforce || enforce.level == podsecurity::Level::privileged) return {};
   if (enforce.version == before.enforce.version && enforce.level <= before.enforce.level) return {};
   if (!warn_if_exempt(attempt, policy)) warn_of_pods(attempt, enforce);
   return {};

@@ -24,59 +24,59 @@ constexpr std::string_view kOwnAnnotations[] = {kMetrics,
 constexpr int kCpuDefault = 80;  // percent
 
 /// A member of a v1 metric, and the path where v2 has it. `always`: a quantity that v1 cannot leave out.
-struct Field {
+struct MetricField {
   std::string_view v1, v2;
   bool always = false;
 };
 struct Metric {
   std::string_view name;  // the member of a MetricSpec or MetricStatus
-  std::span<const Field> fields;
+  std::span<const MetricField> fields;
 };
 
-constexpr Field kObjectSource[] = {{"target", "describedObject"},
-                                   {"metricName", "metric.name"},
-                                   {"targetValue", "target.value", true},
-                                   {"selector", "metric.selector"},
-                                   {"averageValue", "target.averageValue"}};
-constexpr Field kPodsSource[] = {{"metricName", "metric.name"},
-                                 {"targetAverageValue", "target.averageValue", true},
-                                 {"selector", "metric.selector"}};
-constexpr Field kResourceSource[] = {{"name", "name"},
-                                     {"targetAverageUtilization", "target.averageUtilization"},
-                                     {"targetAverageValue", "target.averageValue"}};
-constexpr Field kContainerSource[] = {{"name", "name"},
-                                      {"targetAverageUtilization", "target.averageUtilization"},
-                                      {"targetAverageValue", "target.averageValue"},
-                                      {"container", "container"}};
-constexpr Field kExternalSource[] = {{"metricName", "metric.name"},
-                                     {"metricSelector", "metric.selector"},
-                                     {"targetValue", "target.value"},
-                                     {"targetAverageValue", "target.averageValue"}};
+constexpr MetricField kObjectSource[] = {{"target", "describedObject"},
+                                         {"metricName", "metric.name"},
+                                         {"targetValue", "target.value", true},
+                                         {"selector", "metric.selector"},
+                                         {"averageValue", "target.averageValue"}};
+constexpr MetricField kPodsSource[] = {{"metricName", "metric.name"},
+                                       {"targetAverageValue", "target.averageValue", true},
+                                       {"selector", "metric.selector"}};
+constexpr MetricField kResourceSource[] = {{"name", "name"},
+                                           {"targetAverageUtilization", "target.averageUtilization"},
+                                           {"targetAverageValue", "target.averageValue"}};
+constexpr MetricField kContainerSource[] = {{"name", "name"},
+                                            {"targetAverageUtilization", "target.averageUtilization"},
+                                            {"targetAverageValue", "target.averageValue"},
+                                            {"container", "container"}};
+constexpr MetricField kExternalSource[] = {{"metricName", "metric.name"},
+                                           {"metricSelector", "metric.selector"},
+                                           {"targetValue", "target.value"},
+                                           {"targetAverageValue", "target.averageValue"}};
 constexpr Metric kAutoscalerMetricSources[] = {{"object", kObjectSource},
                                                {"pods", kPodsSource},
                                                {"resource", kResourceSource},
                                                {"containerResource", kContainerSource},
                                                {"external", kExternalSource}};
 
-constexpr Field kObjectStatus[] = {{"target", "describedObject"},
-                                   {"metricName", "metric.name"},
-                                   {"currentValue", "current.value", true},
-                                   {"selector", "metric.selector"},
-                                   {"averageValue", "current.averageValue"}};
-constexpr Field kPodsStatus[] = {{"metricName", "metric.name"},
-                                 {"currentAverageValue", "current.averageValue", true},
-                                 {"selector", "metric.selector"}};
-constexpr Field kResourceStatus[] = {{"name", "name"},
-                                     {"currentAverageUtilization", "current.averageUtilization"},
-                                     {"currentAverageValue", "current.averageValue", true}};
-constexpr Field kContainerStatus[] = {{"name", "name"},
-                                      {"currentAverageUtilization", "current.averageUtilization"},
-                                      {"currentAverageValue", "current.averageValue", true},
-                                      {"container", "container"}};
-constexpr Field kExternalStatus[] = {{"metricName", "metric.name"},
-                                     {"metricSelector", "metric.selector"},
-                                     {"currentValue", "current.value", true},
-                                     {"currentAverageValue", "current.averageValue"}};
+constexpr MetricField kObjectStatus[] = {{"target", "describedObject"},
+                                         {"metricName", "metric.name"},
+                                         {"currentValue", "current.value", true},
+                                         {"selector", "metric.selector"},
+                                         {"averageValue", "current.averageValue"}};
+constexpr MetricField kPodsStatus[] = {{"metricName", "metric.name"},
+                                       {"currentAverageValue", "current.averageValue", true},
+                                       {"selector", "metric.selector"}};
+constexpr MetricField kResourceStatus[] = {{"name", "name"},
+                                           {"currentAverageUtilization", "current.averageUtilization"},
+                                           {"currentAverageValue", "current.averageValue", true}};
+constexpr MetricField kContainerStatus[] = {{"name", "name"},
+                                            {"currentAverageUtilization", "current.averageUtilization"},
+                                            {"currentAverageValue", "current.averageValue", true},
+                                            {"container", "container"}};
+constexpr MetricField kExternalStatus[] = {{"metricName", "metric.name"},
+                                           {"metricSelector", "metric.selector"},
+                                           {"currentValue", "current.value", true},
+                                           {"currentAverageValue", "current.averageValue"}};
 constexpr Metric kMetricStatuses[] = {{"object", kObjectStatus},
                                       {"pods", kPodsStatus},
                                       {"resource", kResourceStatus},
@@ -100,7 +100,7 @@ void append_v1(Value list, const Value& metric, std::span<const Metric> shapes) 
     const Value source = metric[shape.name];
     if (!source.is_object()) continue;
     Value target = made.object(shape.name);
-    for (const Field& field : shape.fields) {
+    for (const MetricField& field : shape.fields) {
       if (const Value value = source.path(field.v2); value && !value.is_null())
         target.put(field.v1, value);
       else if (field.always)
@@ -137,7 +137,7 @@ void append_v2(Value list, const Value& metric, std::span<const Metric> shapes, 
     if (!source.is_object()) continue;
     Value target = made.object(shape.name);
     target.object(is_source ? "target" : "current");
-    for (const Field& field : shape.fields) {
+    for (const MetricField& field : shape.fields) {
       if (const Value value = source[field.v1]; value && !value.is_null())
         put_path(target, field.v2, value);
       else if (field.always)

@@ -12,7 +12,6 @@ namespace sublet::apiserver {
 namespace {
 
 using schema::Field;
-using schema::KindFacts;
 using schema::ListType;
 using schema::MapType;
 using schema::PatchStrategy;
@@ -227,14 +226,14 @@ void write_in_every_group(JsonWriter& json, const Registry& kinds, std::string_v
 }
 
 void write_kinds(JsonWriter& json, const Registry& kinds, Type type) {
-  std::vector<KindFacts> named;
+  std::vector<schema::KindFacts> named;
   for (std::size_t i = 0; i < kinds.kind_count(); ++i) {
-    KindFacts facts = kinds.kind_at(i);
+    schema::KindFacts facts = kinds.kind_at(i);
     if (facts.type == type) named.push_back(facts);
   }
   if (named.empty()) return;
   json.key("x-kubernetes-group-version-kind").array([&] {
-    for (const KindFacts& facts : named) {
+    for (const schema::KindFacts& facts : named) {
       if (facts.group == "*")
         write_in_every_group(json, kinds, facts.kind);
       else

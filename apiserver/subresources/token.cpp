@@ -10,7 +10,7 @@ using schema::Document;
 using schema::Value;
 
 constexpr std::string_view kTokenRequestKind = "TokenRequest";
-constexpr std::int64_t kSecondsDefault = 3600, kSecondsMin = 600, kSecondsMax = std::int64_t{1} << 32;
+constexpr std::int64_t kSecondsDefault = 3600, kTokenSecondsMin = 600, kTokenSecondsMax = std::int64_t{1} << 32;
 
 Outcome check_metadata(const Value& account, const Value& request) {
   Causes causes;
@@ -34,9 +34,9 @@ Outcome check_metadata(const Value& account, const Value& request) {
 Result<std::int64_t> lifetime(const Value& request) {
   auto seconds = request["spec"]["expirationSeconds"].integer(kSecondsDefault);
   Causes causes;
-  if (seconds < kSecondsMin)
+  if (seconds < kTokenSecondsMin)
     invalid(causes, "spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes");
-  if (seconds > kSecondsMax)
+  if (seconds > kTokenSecondsMax)
     invalid(causes, "spec.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds");
   if (!causes.empty()) return fail(invalid_status(kAuthenticationGroup, kTokenRequestKind, "", std::move(causes)));
   return seconds;

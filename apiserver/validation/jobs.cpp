@@ -17,7 +17,7 @@ using schema::Value;
 
 constexpr std::int64_t kIndexedParallelismMax = 100'000, kFailedIndexesMax = 100'000, kManyCompletions = 100'000,
                        kParallelismOfMany = 10'000, kFailedIndexesOfMany = 10'000;
-constexpr std::size_t kFailureRulesMax = 20, kExitCodesMax = 255, kPatternsMax = 20, kSuccessRulesMax = 20,
+constexpr std::size_t kFailureRulesMax = 20, kRuleExitCodesMax = 255, kPatternsMax = 20, kSuccessRulesMax = 20,
                       kZonePartMax = 14;
 constexpr int kManagedByMax = 63, kIndexesTextMax = 64 * 1024;
 constexpr std::string_view kFailureActions[] = {"Count", "FailIndex", "FailJob", "Ignore"},
@@ -56,7 +56,7 @@ void validate_exit_codes(Causes& causes, const std::string& path, const Value& c
   const auto values = codes["values"];
   if (values.empty())
     return invalid(causes, at, values ? BadValue(values) : BadValue::raw("null"), "at least one value is required");
-  if (values.size() > kExitCodesMax) too_many(causes, at, values.size(), kExitCodesMax);
+  if (values.size() > kRuleExitCodesMax) too_many(causes, at, values.size(), kRuleExitCodesMax);
   std::set<std::int64_t> seen;
   std::optional<std::int64_t> last;
   bool ordered = true;

@@ -4,7 +4,6 @@ namespace sublet::apiserver {
 
 namespace cel = patches::cel;
 using cel::Kind;
-using cel::Type;
 using cel::TypeRef;
 
 namespace {
@@ -13,43 +12,44 @@ cel::TypeField field(const char* name, TypeRef type) { return {name, name, std::
 
 // kubernetes.AdmissionRequest, without what has names of its own (object, oldObject) and uid.
 TypeRef make_request_type() {
-  const TypeRef text = Type::of(Kind::string), texts = Type::list(text);
-  const TypeRef kind =
-      Type::object("kubernetes.GroupVersionKind", {field("group", text), field("version", text), field("kind", text)});
-  const TypeRef resource = Type::object("kubernetes.GroupVersionResource",
-                                        {field("group", text), field("version", text), field("resource", text)});
-  const TypeRef user = Type::object(
-      "kubernetes.UserInfo",
-      {field("username", text), field("uid", text), field("groups", texts), field("extra", Type::map(text, texts))});
-  return Type::object(
+  const TypeRef text = cel::Type::of(Kind::string), texts = cel::Type::list(text);
+  const TypeRef kind = cel::Type::object("kubernetes.GroupVersionKind",
+                                         {field("group", text), field("version", text), field("kind", text)});
+  const TypeRef resource = cel::Type::object("kubernetes.GroupVersionResource",
+                                             {field("group", text), field("version", text), field("resource", text)});
+  const TypeRef user =
+      cel::Type::object("kubernetes.UserInfo", {field("username", text), field("uid", text), field("groups", texts),
+                                                field("extra", cel::Type::map(text, texts))});
+  return cel::Type::object(
       "kubernetes.AdmissionRequest",
       {field("kind", kind), field("resource", resource), field("subResource", text), field("requestKind", kind),
        field("requestResource", resource), field("requestSubResource", text), field("name", text),
        field("namespace", text), field("operation", text), field("userInfo", user),
-       field("dryRun", Type::of(Kind::boolean)), field("options", Type::of(Kind::dyn))});
+       field("dryRun", cel::Type::of(Kind::boolean)), field("options", cel::Type::of(Kind::dyn))});
 }
 
 TypeRef make_namespace_type() {
-  const TypeRef text = Type::of(Kind::string), time = Type::of(Kind::timestamp), number = Type::of(Kind::integer);
-  const TypeRef texts = Type::list(text), labels = Type::map(text, text);
-  const TypeRef spec = Type::object("kubernetes.NamespaceSpec", {field("finalizers", texts)});
-  const TypeRef condition = Type::object("kubernetes.NamespaceCondition",
-                                         {field("status", text), field("type", text), field("lastTransitionTime", time),
-                                          field("message", text), field("reason", text)});
-  const TypeRef status =
-      Type::object("kubernetes.NamespaceStatus", {field("conditions", Type::list(condition)), field("phase", text)});
-  const TypeRef metadata =
-      Type::object("kubernetes.NamespaceMetadata",
-                   {field("name", text), field("generateName", text), field("namespace", text), field("labels", labels),
-                    field("annotations", labels), field("UID", text), field("creationTimestamp", time),
-                    field("deletionGracePeriodSeconds", number), field("deletionTimestamp", time),
-                    field("generation", number), field("resourceVersion", text), field("finalizers", texts)});
-  return Type::object("kubernetes.Namespace",
-                      {field("metadata", metadata), field("spec", spec), field("status", status)});
+  const TypeRef text = cel::Type::of(Kind::string), time = cel::Type::of(Kind::timestamp),
+                number = cel::Type::of(Kind::integer);
+  const TypeRef texts = cel::Type::list(text), labels = cel::Type::map(text, text);
+  const TypeRef spec = cel::Type::object("kubernetes.NamespaceSpec", {field("finalizers", texts)});
+  const TypeRef condition = cel::Type::object(
+      "kubernetes.NamespaceCondition", {field("status", text), field("type", text), field("lastTransitionTime", time),
+                                        field("message", text), field("reason", text)});
+  const TypeRef status = cel::Type::object("kubernetes.NamespaceStatus",
+                                           {field("conditions", cel::Type::list(condition)), field("phase", text)});
+  const TypeRef metadata = cel::Type::object(
+      "kubernetes.NamespaceMetadata",
+      {field("name", text), field("generateName", text), field("namespace", text), field("labels", labels),
+       field("annotations", labels), field("UID", text), field("creationTimestamp", time),
+       field("deletionGracePeriodSeconds", number), field("deletionTimestamp", time), field("generation", number),
+       field("resourceVersion", text), field("finalizers", texts)});
+  return cel::Type::object("kubernetes.Namespace",
+                           {field("metadata", metadata), field("spec", spec), field("status", status)});
 }
 
 // What a variable is known by; of types that policies have no name for, nothing.
-TypeRef variable_type(const Type& type) {
+TypeRef variable_type(const cel::Type& type) {
   switch (type.kind) {
     case Kind::boolean:
     case Kind::bytes:
@@ -60,17 +60,17 @@ TypeRef variable_type(const Type& type) {
     case Kind::string:
     case Kind::timestamp:
     case Kind::uinteger:
-      return Type::of(type.kind);
+      return cel::Type::of(type.kind);
     case Kind::list:
-      return Type::list(variable_type(*type.parameters[0]));
+      return cel::Type::list(variable_type(*type.parameters[0]));
     case Kind::map:
-      return Type::map(variable_type(*type.parameters[0]), variable_type(*type.parameters[1]));
+      return cel::Type::map(variable_type(*type.parameters[0]), variable_type(*type.parameters[1]));
     default:
-      return Type::of(Kind::dyn);
+      return cel::Type::of(Kind::dyn);
   }
 }
 
-bool fits_result(const Type& type, Gives gives) {
+bool fits_result(const cel::Type& type, Gives gives) {
   switch (gives) {
     case Gives::anything:
       return true;
@@ -96,7 +96,7 @@ constexpr std::string_view kWanted[] = {"any",    "bool",           "string", "o
 
 PolicyEnvironment::PolicyEnvironment(const Offers& offers) : names_(cel::Library::kubernetes) {
   static const TypeRef request = make_request_type(), namespace_type = make_namespace_type();
-  const auto typed = [](const TypeRef& type) { return type ? type : Type::of(Kind::dyn); };
+  const auto typed = [](const TypeRef& type) { return type ? type : cel::Type::of(Kind::dyn); };
   names_.declare("object", typed(offers.object_type));
   names_.declare("oldObject", typed(offers.object_type));
   names_.declare("namespaceObject", namespace_type);
@@ -113,7 +113,7 @@ PolicyEnvironment::PolicyEnvironment(const Offers& offers) : names_(cel::Library
 void PolicyEnvironment::add_variable(const std::string& name, const cel::Program* program) {
   const std::string qualified = "variables." + name;
   names_.hide(qualified);  // of two of a name the later one counts
-  names_.declare(qualified, program ? variable_type(program->full_type()) : Type::of(Kind::dyn));
+  names_.declare(qualified, program ? variable_type(program->full_type()) : cel::Type::of(Kind::dyn));
 }
 
 PolicyEnvironment PolicyEnvironment::without_authorizer() const {
