@@ -4,7 +4,6 @@
 
 #include <cctype>
 
-
 namespace sublet::dns {
 namespace {
 

@@ -22,7 +22,6 @@ constexpr std::string_view kQualifiedName = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-
 constexpr std::string_view kLabelValue = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower_alnum(char c) { return is_lower(c) || is_digit(c); }
 
 template <class Accepts>
