@@ -225,16 +225,17 @@ else
 fi
 )sh";
 
+// Not "commands": zsh has a parameter of that name, by which it completes programs.
 constexpr const char* kZshGroup = R"sh(@NAME@() {
   local curcontext=$curcontext state line
   local -A opt_args
-  local -a commands=(
+  local -a subcommands=(
 @COMMANDS@  )
   _arguments -C@WORDS@ \
     '1: :->command' \
     '*:: :->arguments'
   case $state in
-    command) _describe command commands ;;
+    command) _describe command subcommands ;;
     arguments)
       case $words[1] in
 @CALLS@      esac
