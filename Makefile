@@ -2,7 +2,7 @@
 SHELL := bash
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
-.PHONY: help deps build demo test test-quick test-sanitizers test-host test-long test-peers attacks soak conformance bench bench-peers format lint coverage clean
+.PHONY: help deps build package demo test test-quick test-sanitizers test-host test-package test-long test-peers attacks soak conformance bench bench-peers format lint coverage clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -12,6 +12,10 @@ deps: ## install the Debian packages of tools/packages.txt that are missing
 
 build: deps ## build/release/bin/sublet and build/release/bin/subletd
 	@JOBS=$(JOBS) tools/build release sublet subletd
+
+package: deps ## dist/sublet_VERSION_ARCH.deb and .tar.zst: programs, man pages, completions, templates, unit, licences, SBOM
+	@JOBS=$(JOBS) tools/build release sublet subletd sublet_pages
+	@tools/package/package
 
 demo: ## the main job on the embedded host: two tenants share a GPU, shown step by step
 	@echo "make demo: installs Debian packages, builds sublet (about 8 minutes on two cores, once), and runs the demo (10 s)"
@@ -36,6 +40,9 @@ test-long: deps ## hours: growth, seeds, histories, kills, soak and fuzzing at f
 
 test-peers: build ## hours: conformance whole, every operator, 50,000 differential requests, and the benchmark beside its peers
 	@tools/run-peers $(PARTS)
+
+test-package: package ## the package in a fresh Debian 12 root: lintian, install with apt, use, upgrade, remove (root only)
+	@tests/package/run
 
 attacks: build ## every attack of tests/attacks on a virtual cluster of real processes; prints how many were repelled
 	@tests/e2e/run tests/attacks/run
@@ -67,5 +74,5 @@ coverage: deps ## unit tests of a build with coverage: lines per folder, the lar
 	@ctest --test-dir build/coverage -LE 'e2e|fuzz|schema-gen' -j$(JOBS) --output-on-failure
 	@tools/coverage
 
-clean: ## remove build/
-	@rm -rf build
+clean: ## remove build/ and dist/
+	@rm -rf build dist

@@ -6,6 +6,7 @@
 
 #include "cli/boot_place.h"
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "cli/exit_code.h"
 #include "cli/steps.h"
 #include "cli/systemd.h"
@@ -20,6 +21,8 @@ const CLI::Range kTimeouts(1, 24 * 3600);
 const CLI::Range kNodeCounts(0, 10'000);
 const CLI::Range kObjectCounts(0, 100'000'000);
 
+constexpr const char* kFileType = "FILE";  // the type of a value that shells complete with file names
+
 struct Parsed {
   CreateOptions create;
   ListOptions list;
@@ -32,6 +35,7 @@ struct Parsed {
   ExplainOptions explain;
   WhyOptions why;
   VersionOptions version;
+  std::string completion_shell;
   int create_timeout = 60, delete_timeout = 120, boot_timeout = 600;
 };
 
@@ -44,12 +48,14 @@ void declare_create(CLI::App& app, Parsed& parsed) {
   auto& options = parsed.create;
   command->add_option("NAME", options.name, "name of the virtual cluster")->required();
   command->add_option("-n,--namespace", options.host_namespace, "namespace on the host (default: sublet-NAME)");
-  command->add_option("-f,--template,--values", options.template_file, "template file, or a plain vcluster.yaml");
+  command->add_option("-f,--template,--values", options.template_file, "template file, or a plain vcluster.yaml")
+      ->type_name(kFileType);
   command->add_flag("--lenient", options.lenient,
                     "leave out keys of the template that sublet does not do, and tell which, in place of refusing it");
   command->add_option("--set", options.set, "NAME=VALUE, a parameter of the template; may be repeated");
-  command->add_option("--host-kubeconfig", options.host_kubeconfig,
-                      "kubeconfig of the host (default: the embedded host)");
+  command
+      ->add_option("--host-kubeconfig", options.host_kubeconfig, "kubeconfig of the host (default: the embedded host)")
+      ->type_name(kFileType);
   command->add_option("--context", options.host_context, "context in the host's kubeconfig");
   command->add_option("--timeout", parsed.create_timeout, "how long to wait, e.g. 60s")
       ->transform(kSeconds)
@@ -103,7 +109,8 @@ void declare_connect(CLI::App& app, Parsed& parsed) {
   auto* print = command->add_flag("--print", options.print, "write a kubeconfig to stdout and change nothing");
   command->add_option("--update-current", options.update_current, "make its context the current one")
       ->capture_default_str();
-  command->add_option("--kube-config,--kubeconfig", options.kubeconfig, "kubeconfig file to change");
+  command->add_option("--kube-config,--kubeconfig", options.kubeconfig, "kubeconfig file to change")
+      ->type_name(kFileType);
   auto* role = command->add_option(
       "--role", options.role,
       "hand out a token that may as much as this cluster role: view, edit, admin or cluster-admin (default: the "
@@ -122,7 +129,8 @@ void declare_connect(CLI::App& app, Parsed& parsed) {
 
 void declare_disconnect(CLI::App& app, Parsed& parsed) {
   auto* command = app.add_subcommand("disconnect", "Go back to the context that was current before connect");
-  command->add_option("--kube-config,--kubeconfig", parsed.disconnect.kubeconfig, "kubeconfig file to change");
+  command->add_option("--kube-config,--kubeconfig", parsed.disconnect.kubeconfig, "kubeconfig file to change")
+      ->type_name(kFileType);
   declare_output(command, parsed.disconnect.output);
   command->footer(
       "Examples:\n"
@@ -139,8 +147,10 @@ void declare_delete(CLI::App& app, Parsed& parsed) {
   command->add_flag("-y,--yes", options.yes, "do not ask; needed where there is no terminal to ask on");
   command->add_flag("--ignore-not-found", options.ignore_not_found, "succeed when there is none");
   command->add_flag("--force", options.force, "forget it also when the host cannot be reached");
-  command->add_option("--host-kubeconfig", options.host_kubeconfig,
-                      "kubeconfig of their host (default: the file that create was given)");
+  command
+      ->add_option("--host-kubeconfig", options.host_kubeconfig,
+                   "kubeconfig of their host (default: the file that create was given)")
+      ->type_name(kFileType);
   command->add_option("--context", options.host_context, "context in the host's kubeconfig");
   command->add_flag("--keep-host", options.keep_host, "leave the embedded host running when the last one goes");
   command->add_option("--timeout", parsed.delete_timeout, "how long to wait for each, e.g. 120s")
@@ -228,9 +238,12 @@ void declare_explain(CLI::App& app, Parsed& parsed) {
   command->add_option("NAME", options.name, "the virtual cluster, also as `sublet list -o name` prints it");
   auto* object = command->add_option("OBJECT", options.object, "KIND/NAME or KIND/NAMESPACE/NAME in it");
   command->add_option("-n,--namespace", options.host_namespace, "its namespace on the host");
-  command->add_option("-f,--filename", options.file, "an object in a file, which nobody has stored")->excludes(object);
+  command->add_option("-f,--filename", options.file, "an object in a file, which nobody has stored")
+      ->type_name(kFileType)
+      ->excludes(object);
   auto* of_template = command->add_option("--template", options.template_file,
                                           "as a virtual cluster of this template would have it: nothing is asked");
+  of_template->type_name(kFileType);
   command->add_option("--set", options.set, "NAME=VALUE, a parameter of that template; may be repeated")
       ->needs(of_template);
   of_template->excludes(object);
@@ -256,6 +269,18 @@ void declare_why(CLI::App& app, Parsed& parsed) {
       "  sublet why rag pod/team/web -o json");
 }
 
+void declare_completion(CLI::App& app, Parsed& parsed) {
+  auto* command = app.add_subcommand("completion", "Print the script by which a shell completes commands and names");
+  command->add_option("SHELL", parsed.completion_shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->footer(
+      "Examples:\n"
+      "  source <(sublet completion bash)         # in ~/.bashrc; the package installs all three\n"
+      "  source <(sublet completion zsh)          # in ~/.zshrc, after compinit\n"
+      "  sublet completion fish | source          # in ~/.config/fish/config.fish");
+}
+
 std::string kubernetes_release() { return std::string(schema::Registry::builtin()->release()); }
 
 void declare_version(CLI::App& app, Parsed& parsed) {
@@ -265,6 +290,39 @@ void declare_version(CLI::App& app, Parsed& parsed) {
       "Examples:\n"
       "  sublet version\n"
       "  sublet version -o json");
+}
+
+void declare_all(CLI::App& app, Parsed& parsed) {
+  app.require_subcommand(1);
+  app.set_version_flag(
+      "--version", [] { return version_text(kubernetes_release()); }, "print the versions");
+  app.footer(
+      "Examples:\n  sublet create rag --namespace team-rag -f templates/gpu-fraction.yaml\n"
+      "  sublet connect rag -- kubectl get pods\n  sublet delete rag");
+  declare_create(app, parsed);
+  declare_list(app, parsed);
+  declare_connect(app, parsed);
+  declare_disconnect(app, parsed);
+  declare_delete(app, parsed);
+  declare_audit(app, parsed);
+  declare_certs(app, parsed);
+  declare_boot(app, parsed);
+  declare_explain(app, parsed);
+  declare_why(app, parsed);
+  declare_completion(app, parsed);
+  declare_version(app, parsed);
+}
+
+constexpr const char* kProgramSummary =
+    "sublet: virtual Kubernetes clusters, each with its own API server, on one shared host";
+
+int completion(const std::string& shell) {
+  const CommandRow table = command_table();
+  const std::string script = shell == "bash"  ? bash_completion(table)
+                             : shell == "zsh" ? zsh_completion(table)
+                                              : fish_completion(table);
+  std::fputs(script.c_str(), stdout);
+  return kOk;
 }
 
 int run_subcommand(const CLI::App& app, Parsed& parsed, cluster::Driver& driver) {
@@ -323,25 +381,9 @@ std::string misplaced_command(const CLI::App& app, const Parsed& parsed) {
 }  // namespace
 
 int run_command_line(int argc, char** argv, const DriverMaker& make_driver) {
-  CLI::App app("sublet: virtual Kubernetes clusters, each with its own API server, on one shared host");
-  app.require_subcommand(1);
-  app.set_version_flag(
-      "--version", [] { return version_text(kubernetes_release()); }, "print the versions");
-  app.footer(
-      "Examples:\n  sublet create rag --namespace team-rag -f templates/gpu-fraction.yaml\n"
-      "  sublet connect rag -- kubectl get pods\n  sublet delete rag");
+  CLI::App app(kProgramSummary);
   Parsed parsed;
-  declare_create(app, parsed);
-  declare_list(app, parsed);
-  declare_connect(app, parsed);
-  declare_disconnect(app, parsed);
-  declare_delete(app, parsed);
-  declare_audit(app, parsed);
-  declare_certs(app, parsed);
-  declare_boot(app, parsed);
-  declare_explain(app, parsed);
-  declare_why(app, parsed);
-  declare_version(app, parsed);
+  declare_all(app, parsed);
   const auto command = take_command(argc, argv);
   parsed.connect.command = command.value_or(std::vector<std::string>());
   if (argc > 1)
@@ -354,7 +396,17 @@ int run_command_line(int argc, char** argv, const DriverMaker& make_driver) {
   }
   if (command)
     if (const auto wrong = misplaced_command(app, parsed); !wrong.empty()) return usage(wrong);
+  if (app.got_subcommand("completion")) return completion(parsed.completion_shell);
   return run_subcommand(app, parsed, *make_driver());
+}
+
+CommandRow command_table() {
+  CLI::App app(kProgramSummary, "sublet");
+  Parsed parsed;
+  declare_all(app, parsed);
+  CommandRow table = read_commands(app);
+  for (CommandRow& command : table.commands) command.runs_program = command.name == "connect";
+  return table;
 }
 
 }  // namespace sublet::cli

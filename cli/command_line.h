@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "cli/command_table.h"
 #include "sublet/cluster/driver.h"
 
 namespace sublet::cli {
@@ -13,5 +14,8 @@ namespace sublet::cli {
 using DriverMaker = std::function<std::unique_ptr<cluster::Driver>()>;
 
 int run_command_line(int argc, char** argv, const DriverMaker& make_driver);
+
+/// What run_command_line() takes, as data.
+CommandRow command_table();
 
 }  // namespace sublet::cli

@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class CommandLine : public testing::Test {
  protected:
@@ -176,7 +177,7 @@ TEST_F(CommandLine, MistakesAreToldBeforeAnythingIsAsked) {
 }
 
 TEST_F(CommandLine, EveryHelpHasExamplesOfItsOwn) {
-  for (const char* command : {"create", "list", "connect", "disconnect", "delete", "boot", "version"}) {
+  for (const char* command : {"create", "list", "connect", "disconnect", "delete", "boot", "completion", "version"}) {
     EXPECT_EQ(run({command, "--help"}), kOk);
     EXPECT_THAT(out_.substr(out_.find("Examples:")), HasSubstr(std::string("sublet ") + command)) << command;
   }
@@ -185,6 +186,18 @@ TEST_F(CommandLine, EveryHelpHasExamplesOfItsOwn) {
   EXPECT_EQ(run({"--version"}), kOk);
   EXPECT_THAT(out_, HasSubstr("serving Kubernetes v"));
   EXPECT_FALSE(asked_);
+}
+
+TEST_F(CommandLine, CompletionPrintsAScriptForEachShell) {
+  EXPECT_EQ(run({"completion", "bash"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("complete -F _sublet sublet\n"));
+  EXPECT_EQ(run({"completion", "zsh"}), kOk);
+  EXPECT_THAT(out_, StartsWith("#compdef sublet\n"));
+  EXPECT_EQ(run({"completion", "fish"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("complete -c sublet -f\n"));
+  EXPECT_EQ(run({"completion", "tcsh"}), kUsage);
+  EXPECT_EQ(run({"completion"}), kUsage);
+  EXPECT_FALSE(asked_) << "no state is needed";
 }
 
 TEST_F(CommandLine, VersionInJson) {

@@ -136,6 +136,14 @@ TEST_F(Commands, ListShowsWhatTheDriverKnows) {
   EXPECT_EQ(out_, "virtualcluster/rag\nvirtualcluster/train\n");
 }
 
+TEST_F(Commands, ListOfNamesAsksNoVirtualCluster) {
+  driver_.records.damaged = {{"broken", "team-c", "/folder", "its record is broken"}};
+  ASSERT_EQ(run_list("name"), kOk);
+  EXPECT_EQ(out_, "virtualcluster/rag\nvirtualcluster/train\nvirtualcluster/broken\n");
+  EXPECT_THAT(err_, HasSubstr("its record is broken"));
+  EXPECT_EQ(driver_.status_calls, 0);
+}
+
 TEST_F(Commands, WhatListNamesIsTakenAlsoOfNamesakes) {
   driver_.records.clusters.push_back(cluster_of("rag", "team-b"));
   driver_.statuses.push_back({"Running", "v1.35.0"});

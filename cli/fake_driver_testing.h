@@ -25,10 +25,12 @@ class FakeDriver final : public Driver {
   cluster::RemoveOptions remove_options;
   std::optional<cluster::Plan> plan;
   cluster::HostChoice host_choice;
+  mutable int status_calls = 0;
 
   cluster::Records list() const override { return records; }
   std::vector<cluster::ClusterStatus> status(std::span<const VirtualCluster> clusters,
                                              std::chrono::milliseconds) const override {
+    ++status_calls;
     return {statuses.begin(), statuses.begin() + static_cast<std::ptrdiff_t>(clusters.size())};
   }
   Result<Created> create(const cluster::Plan& wanted, const cluster::HostChoice& host, std::chrono::seconds,

@@ -75,23 +75,8 @@ void warn_of_certificates(const cluster::Driver& driver, const ClusterRow& row) 
       std::fprintf(stderr, "sublet: %s\n", certificate_warning(row.reference, certificate, state).c_str());
 }
 
-// Those in the namespace that is asked for; what is wrong with one is told.
-std::vector<ClusterRow> cluster_rows(const cluster::Driver& driver, const std::string& host_namespace) {
-  cluster::Records records = driver.list();
-  const cluster::Records all = records;
-  const auto elsewhere = [&](const auto& record) {
-    return !host_namespace.empty() && record.host_namespace != host_namespace;
-  };
-  std::erase_if(records.clusters, elsewhere);
-  std::erase_if(records.damaged, elsewhere);
-  const auto statuses = driver.status(records.clusters, kStatusTimeout);
-  const std::string current = kube::kubeconfig_current_context(kube::default_kubeconfig_path()).value_or("");
-  std::vector<ClusterRow> rows;
-  for (std::size_t i = 0; i < records.clusters.size(); ++i) {
-    const bool connected = current == context_name(records.clusters[i]);
-    auto reference = reference_of(all, records.clusters[i].name, records.clusters[i].host_namespace);
-    rows.push_back({std::move(records.clusters[i]), std::move(reference), statuses[i], connected});
-  }
+// Prints what the statuses and certificates of virtual clusters say is wrong.
+void warn_of_clusters(const cluster::Driver& driver, const std::vector<ClusterRow>& rows) {
   for (const ClusterRow& row : rows)
     if (row.status.status == "TokenExpired")
       std::fprintf(
@@ -100,6 +85,29 @@ std::vector<ClusterRow> cluster_rows(const cluster::Driver& driver, const std::s
           "create %s -n %s --host-kubeconfig FILE\n",
           row.reference.c_str(), row.cluster.name.c_str(), row.cluster.host_namespace.c_str());
   for (const ClusterRow& row : rows) warn_of_certificates(driver, row);
+}
+
+// Returns those in the namespace; an empty one means all. Names are read from the records alone, because shells ask for
+// them at each Tab.
+std::vector<ClusterRow> cluster_rows(const cluster::Driver& driver, const std::string& host_namespace,
+                                     bool names_only) {
+  cluster::Records records = driver.list();
+  const cluster::Records all = records;
+  const auto elsewhere = [&](const auto& record) {
+    return !host_namespace.empty() && record.host_namespace != host_namespace;
+  };
+  std::erase_if(records.clusters, elsewhere);
+  std::erase_if(records.damaged, elsewhere);
+  std::vector<cluster::ClusterStatus> statuses(records.clusters.size());
+  if (!names_only) statuses = driver.status(records.clusters, kStatusTimeout);
+  const std::string current = kube::kubeconfig_current_context(kube::default_kubeconfig_path()).value_or("");
+  std::vector<ClusterRow> rows;
+  for (std::size_t i = 0; i < records.clusters.size(); ++i) {
+    const bool connected = current == context_name(records.clusters[i]);
+    auto reference = reference_of(all, records.clusters[i].name, records.clusters[i].host_namespace);
+    rows.push_back({std::move(records.clusters[i]), std::move(reference), statuses[i], connected});
+  }
+  if (!names_only) warn_of_clusters(driver, rows);
   for (const auto& damaged : records.damaged) {
     rows.push_back(
         {damaged_cluster(damaged), reference_of(all, damaged.name, damaged.host_namespace), {"Damaged", "-"}});
@@ -125,7 +133,7 @@ int print_clusters(const std::vector<ClusterRow>& rows, const std::string& outpu
 }  // namespace
 
 int list(cluster::Driver& driver, const ListOptions& options) {
-  const auto rows = cluster_rows(driver, options.host_namespace);
+  const auto rows = cluster_rows(driver, options.host_namespace, options.output == "name");
   if (rows.empty() && (options.output == "table" || options.output == "wide")) {
     std::fprintf(stderr, "No virtual clusters%s. `sublet create NAME` makes one.\n",
                  options.host_namespace.empty() ? "" : (" in namespace " + options.host_namespace).c_str());

@@ -9,35 +9,9 @@
 #include <cstdio>
 
 #include "sublet/base/log.h"
-#include "subletd/role.h"
+#include "subletd/command_line.h"
 
 namespace {
-
-using sublet::subletd::Flags;
-
-class CliFlags final : public Flags {
- public:
-  explicit CliFlags(CLI::App& app) : app_(app) {}
-  void text(const std::string& name, std::string& into, const std::string& help, bool required) override {
-    auto* option = app_.add_option(name, into, help);
-    if (required)
-      option->required();
-    else
-      option->capture_default_str();
-  }
-  void number(const std::string& name, int& into, const std::string& help) override {
-    app_.add_option(name, into, help)->capture_default_str();
-  }
-  void toggle(const std::string& name, bool& into, const std::string& help) override {
-    app_.add_flag(name, into, help);
-  }
-  void list(const std::string& name, std::vector<std::string>& into, const std::string& help) override {
-    app_.add_option(name, into, help);
-  }
-
- private:
-  CLI::App& app_;
-};
 
 /// Each arena of malloc keeps what its threads left free: with one for every thread that ever did something an idle
 /// virtual cluster would hold 0.7 MiB more. Two are enough for the loops and the commit thread (docs/performance.md).
@@ -73,22 +47,12 @@ int main(int argc, char** argv) {
   raise_descriptor_limit();
   ::umask(077);  // whatever we write, keys or logs, is its owner's alone
   CLI::App app("subletd, the daemon of sublet");
-  app.require_subcommand(1);
-  std::string log_level = "info";
-  app.add_option("--log-level", log_level, "debug, info, warning or error")->capture_default_str();
-  std::vector<std::unique_ptr<sublet::subletd::RoleProgram>> programs;
+  sublet::subletd::CommandLine command_line;
   int code = 0;
-  for (const auto& role : sublet::subletd::roles()) {
-    auto* command = app.add_subcommand(std::string(role.name), std::string(role.summary));
-    command->fallthrough();
-    programs.push_back(role.make());
-    CliFlags flags(*command);
-    programs.back()->declare(flags);
-    command->final_callback([&code, &log_level, program = programs.back().get()] {
-      sublet::log::set_level(log_level);
-      code = run(*program);
-    });
-  }
+  sublet::subletd::declare_roles(app, command_line, [&](sublet::subletd::RoleProgram& program) {
+    sublet::log::set_level(command_line.log_level);
+    code = run(program);
+  });
   CLI11_PARSE(app, argc, argv);
   return code;
 }

@@ -1,7 +1,7 @@
 // Role: one way to run subletd: a name, its flags, and a run() that ends with the process.
 //
 // To add a role: derive a program in a file of its own, declare its make function below, and add one line to the table
-// in roles.cpp. Only main.cpp knows the command-line library.
+// in roles.cpp. Only main.cpp and command_line.cpp know the command-line library.
 #pragma once
 
 #include <memory>
