@@ -1,3 +1,4 @@
 #!/usr/bin/env bash
+# host: none
 # Upstream's conformance tests on `subletd apiserver`: those of tests/conformance/passing.txt must still pass.
 exec "$(dirname "$0")/../conformance/on-sublet" --guard

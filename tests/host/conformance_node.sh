@@ -1,3 +1,4 @@
 #!/usr/bin/env bash
+# host: own
 # Upstream's conformance tests in a virtual cluster on a real node: those of tests/conformance/passing-node.txt must still pass.
 exec "$(dirname "$0")/../conformance/on-node" --guard

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# host: given
 # A conversion webhook says the same through kubectl on a real kube-apiserver ($HOST_KUBECONFIG) and on ours: what is read, listed,
 # watched, written and applied in either version, its failures in the same words, a change of the stored version.
 set -uo pipefail

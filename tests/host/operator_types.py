@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# host: given
 """The CustomResourceDefinitions of real operators, from their Go modules, beside a real kube-apiserver.
 
     tests/host/operator_types.py [HOST_KUBECONFIG]         jobset, lws and kueue, as make test-host has it

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# host: own
 # Pods of a virtual cluster on a real node (kubelet, containerd, kube-proxy of tools/testhost): their own API server from inside, by
 # address, by name and with their token; the DNS names of Services, headless Services, StatefulSet pods; a Service through
 # kube-proxy; what people do with pods (support/node_sessions.sh); and that all of it goes with the virtual cluster, and the node without
@@ -7,7 +8,8 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 node_name="node-$$"
 . tests/host/support/on_a_node.sh
-footprint() { { ip netns list; ip -o link show | grep -o 'sn[0-9a-f]*o'; grep -c "hosts/$node_name" /proc/mounts; find /sys/fs/cgroup -maxdepth 2 -name 'sublet-testhost-*'; pgrep -c containerd-shim; } 2>/dev/null; }
+digest=$(printf %s "$node_name" | sha256sum | cut -c1-8) # other hosts may have nodes at the same time
+footprint() { { ip netns list | grep -c "sublet-$digest"; ip -o link show | grep -c "sn${digest}o"; grep -c "hosts/$node_name/" /proc/mounts; find /sys/fs/cgroup -maxdepth 2 -name "sublet-testhost-$digest"; pgrep -fc "containerd-shim.*hosts/$node_name/"; } 2>/dev/null; }
 before=$(footprint)
 testhost up --kubelet --name "$node_name" --with kube-controller-manager,kube-scheduler,metrics-server || { echo "0 passed, 1 failed"; exit 1; }
 HOST_KUBECONFIG=$(testhost env --name "$node_name" | sed 's/^export KUBECONFIG=//')

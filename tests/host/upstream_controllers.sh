@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# host: none
 # `controllers: upstream`: tests/e2e/controllers.sh with the stand's own kube-controller-manager.
 set -uo pipefail
 cd "$(dirname "$0")/../.."

@@ -24,6 +24,7 @@ import kai as kai_stand
 import node as real_node
 
 MARK = "SUBLET_TESTHOST"
+PORTS = range(16000, 30000)
 
 
 def hosts_dir() -> Path:
@@ -78,16 +79,31 @@ def kill_all(state: Path, at_once: bool = False):
             return
 
 
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
 def free_ports(count: int) -> list[int]:
-    sockets = []
-    for _ in range(count):
-        s = socket.socket()
-        s.bind(("127.0.0.1", 0))
-        sockets.append(s)
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+    """Below those that the kernel gives to clients, and in turn, so that hosts that start at once have different ones."""
+    turn, found = hosts_dir() / ".ports", []
+    with exclusive(hosts_dir() / ".ports.lock"):
+        try:
+            port = int(turn.read_text())
+        except (OSError, ValueError):  # none yet, or its writer was killed
+            port = PORTS.start
+        for _ in PORTS:
+            port = port + 1 if port + 1 in PORTS else PORTS.start
+            if _is_free(port):
+                found.append(port)
+            if len(found) == count:
+                turn.write_text(str(port))
+                return found
+    raise SystemExit(f"testhost: no {count} ports are free from {PORTS.start} to {PORTS.stop - 1}")
 
 
 def _openssl(*arguments: str, cwd: Path):
@@ -228,8 +244,8 @@ class Host:
             components, nodes = [c for c in components if c != "kwok"], 0
         elif "metrics-server" in components:
             raise SystemExit("testhost: metrics-server asks kubelets; there is none without --kubelet")
-        binaries = {name: build.build(name) for name in [store, "kube-apiserver", *components, *(build.members("kai") if kai else []),
-                                                         *(build.members("node") if kubelet else [])]}
+        binaries = build.build_all([store, "kube-apiserver", *components, *(build.members("kai") if kai else []),
+                                    *(build.members("node") if kubelet else [])])
         with exclusive(self.lock):
             self._sweep()
             for folder in (self.state, self.pki, self.logs):
@@ -238,7 +254,8 @@ class Host:
             started = time.monotonic()
             address = "127.0.0.1"
             if kubelet:
-                self.node.prepare()
+                with exclusive(hosts_dir() / ".networks.lock"):
+                    self.node.prepare()
                 self.wrapper, address = self.node.wrapper, self.node.address
             make_pki(self.pki, (self.node.service(1), address) if kubelet else ("10.0.0.1",))
             etcd_port, peer_port, free = free_ports(3)
