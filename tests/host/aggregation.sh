@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 30 s
 # An API server of the tenant's own, k8s.io/sample-apiserver over etcd, says the same through kubectl behind a real kube-apiserver
 # ($HOST_KUBECONFIG) and behind ours: registration, discovery, objects, rights that it asks for, the end of namespaces, its absence.
 set -uo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 40 s
 # kubectl's apply family (apply, server-side with two managers, prune, replace, edit, set, diff; built-in and custom objects)
 # says the same on a real kube-apiserver ($HOST_KUBECONFIG) and on ours, command by command.
 set -uo pipefail

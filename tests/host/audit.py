@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# host: given
+# host: given, 15 s
 """What a syncer says it has written to a real host ($HOST_KUBECONFIG, a host of `testhost up --audit`) is what the host's own audit log
 says, request by request: through creates, changes, deletions, refusals and a killed syncer. Each names the tenant's user who asked for
 it, and by which request. And an edited log is noticed."""

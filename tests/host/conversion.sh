@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 25 s
 # A conversion webhook says the same through kubectl on a real kube-apiserver ($HOST_KUBECONFIG) and on ours: what is read, listed,
 # watched, written and applied in either version, its failures in the same words, a change of the stored version.
 set -uo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: own
+# host: own, 120 s
 # The main job against a real host with real KAI: the same steps as examples/demo.sh, on a kube-apiserver whose one GPU is a
 # KWOK node's, with KAI's admission, podgrouper, scheduler and binder beside it (testhost up --kai). That host is this
 # script's own, for its webhook judges every pod and its one GPU makes sure that two halves share and a third does not fit. The

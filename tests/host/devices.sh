@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 15 s
 # Devices (DRA) on a real host: its kube-scheduler allocates what tenants claim, by a ResourceSlice and a DeviceClass as a
 # driver would publish them; what the driver says of a device comes back; two virtual clusters never get the same device.
 # The driver is simulated: its slice and its status are written by hand. HOST_KUBECONFIG names the host.

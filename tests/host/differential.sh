@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: own
+# host: own, 100 s
 # A short form of tools/differential, beside a kube-apiserver of its own: what controllers write, and what other tests have
 # left, is no answer to a request. The share of requests that differ may fall, and then the number here with it; it may not grow.
 set -uo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# host: given
+# host: given, 1 s
 """tests/host/discovery.py: what a real kube-apiserver ($HOST_KUBECONFIG) serves by group, version, resource, subresource and verb, our
 own server serves too, and nothing else; what may differ is in support/discovery_differences.txt with its reason. Prints the counts.
 

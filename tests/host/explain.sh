@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 50 s
 # kubectl explain in a virtual cluster shows the host's texts: of a real kube-apiserver, for every kind that both serve, the
 # same words on both sides; of the tenant's own custom resource its own; none while the host is away, and nobody waits long.
 # HOST_KUBECONFIG names the host, HOST_NAME its folder in testhost (to stop its API server for a while).

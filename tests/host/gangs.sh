@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 60 s
 # user-pain, demand 2: Kubernetes' own gangs on a real host: a kube-apiserver, controller manager and scheduler of 1.36 with their feature gates on,
 # and two virtual clusters with the same names side by side. Two pods of a gang of three wait, and their tenant reads why; with
 # the third all run. HOST_KUBECONFIG names the host of the run, which has the gates off, as they are by default: what is said

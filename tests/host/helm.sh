@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: none
+# host: none, 30 s
 # Helm itself (built from its module, unmodified) against our API server with controllers and simulated nodes: three charts
 # (charts/), one with crds/, one with Jobs as hooks: installed, changed, changed in vain (the hook fails), rolled back, removed.
 set -uo pipefail

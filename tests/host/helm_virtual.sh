@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: own
+# host: own, 90 s
 # Helm installs, changes and removes a chart with `--wait --wait-for-jobs` in a virtual cluster on the embedded host, and in one
 # on a real host with a real node (kubelet, containerd of tools/testhost; root only, else it says so): a StatefulSet, a Job,
 # Jobs as hooks before and after.

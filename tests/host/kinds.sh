@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 60 s
 # Kinds beside pods against a real host: claims bind to static local volumes, an Ingress, a NetworkPolicy, a budget and a
 # PriorityClass cross and what the host says of them comes back; two virtual clusters of the same name, with objects of the
 # same names side by side; nothing stays. Custom resources of three operators, from their modules' definitions: the Gateway

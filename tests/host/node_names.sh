@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 80 s
 # Pseudo names of nodes (sync.fromHost.nodes.pseudoNames) on a real host: whatever a tenant reads, no object, event, metric, text or refusal
 # has the name or the address of a node of the host in it, while pods are bound, a DaemonSet is placed, nodes are chosen by their pseudo
 # names, come, go and come again, and the syncer is killed. HOST_KUBECONFIG names the host.

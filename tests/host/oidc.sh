@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: own
+# host: own, 60 s
 # The same AuthenticationConfiguration on a kube-apiserver of its own and on ours: tokens of three issuers, good ones and every
 # kind of wrong one, are told the same by both: who one is, what may not be, and in a TokenReview why.
 set -uo pipefail

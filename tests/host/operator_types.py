@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# host: given
+# host: given, 100 s
 """The CustomResourceDefinitions of real operators, from their Go modules, beside a real kube-apiserver.
 
     tests/host/operator_types.py [HOST_KUBECONFIG]         jobset, lws and kueue, as make test-host has it

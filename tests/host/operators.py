@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# host: none
+# host: none, 60 s
 """Real managers of custom resources, unmodified, against `subletd apiserver`: JobSet, LeaderWorkerSet and Kueue.
 
     tests/host/operators.py [--verbose]                     jobset and lws, as make test-host has it

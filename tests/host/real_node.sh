@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: own
+# host: own, 105 s
 # Pods of a virtual cluster on a real node (kubelet, containerd, kube-proxy of tools/testhost): their own API server from inside, by
 # address, by name and with their token; the DNS names of Services, headless Services, StatefulSet pods; a Service through
 # kube-proxy; what people do with pods (support/node_sessions.sh); and that all of it goes with the virtual cluster, and the node without

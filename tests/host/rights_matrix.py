@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# host: given
+# host: given, 200 s
 """The same rights on a real kube-apiserver ($HOST_KUBECONFIG) and on ours: every resource and subresource x every verb x
 {nobody, anonymous, view, edit, admin and cluster-admin in the cluster and in a namespace, each controller's account}, asked by
 SubjectAccessReview; and every role and binding that a cluster begins with, word by word.

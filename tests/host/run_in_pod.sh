@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: own
+# host: own, 90 s
 # The daemons of a virtual cluster in a pod of the host itself (examples/in-a-pod.yaml), on a real node: another pod of the tenant reaches
 # its API server and DNS there, also after the pod has been made anew at another address. Root only: else it says so, and checks nothing.
 set -uo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# host: given
+# host: given, 15 s
 """A stolen token of the syncer on a real kube-apiserver ($HOST_KUBECONFIG): every case of tests/attacks/programs/stolen_token.py is
 refused; and what `create` made for the syncer there goes with it."""
 import os

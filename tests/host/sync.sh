@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 55 s
 # The syncer against a real host: kube-apiserver, etcd, controller manager, scheduler and KWOK nodes of tools/testhost.
 # HOST_KUBECONFIG names it, HOST_NAME is its name in testhost (to stop its API server for a while). The border in both
 # directions, then what can go wrong: a killed syncer, a killed API server, a host that is away, a host that mutates, a

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# host: own
+# host: own, 150 s
 """The stand survives being killed: `testhost up` meets SIGKILL at random moments, and the next `up` always works.
 
 Each of the kills strikes the program `up` itself, some of the components, or both, anywhere between the start and a moment after the host

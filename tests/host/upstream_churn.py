@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# host: none
+# host: none, 40 s
 """Upstream's kube-controller-manager, kube-scheduler and KWOK under churn against `subletd apiserver`.
 
 For CHURN_MINUTES (default 0.5) workloads of all kinds come, change and go; then everything is asked to end as it should.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: none
+# host: none, 15 s
 # `controllers: upstream`: tests/e2e/controllers.sh with the stand's own kube-controller-manager.
 set -uo pipefail
 cd "$(dirname "$0")/../.."

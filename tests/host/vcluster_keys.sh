@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 20 s
 # What keys of vcluster.yaml make on a real host: its API server takes the Services of every type, the Ingress, the TLSRoute, the
 # NetworkPolicy, the quota with scopes and the accounts as we write them; a second start writes nothing; people come in by a
 # kubeconfig from a Secret; nothing stays. HOST_KUBECONFIG names the host.

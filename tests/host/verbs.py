@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# host: own
+# host: own, 200 s
 """tests/host/verbs.py: every verb and subresource of every GA kind, with every option of a delete, asked of a `subletd apiserver` and of a
 kube-apiserver of its own, where no controller writes: status code, reason, words, causes and object of each answer are compared, and what is
 stored afterwards. What may differ is in support/verbs_differences.txt with its reason.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# host: given
+# host: given, 60 s
 # Tenants' own PersistentVolumes on a real host, whose controllers bind them: two virtual clusters with the same names side by side,
 # one of them with pseudo names of nodes. A volume is for its tenant's claim from the start, so that nobody else's gets it, and what
 # the template does not name is refused where it is written, and by the host's policy where it is not.
