@@ -255,7 +255,7 @@ int crash_at_every_write(std::uint64_t seed) {
       RunResult crashed = run(seed, {.crash_at_write = write, .crash_after_commit = after});
       ++runs;
       lives += crashed.lives;
-      if (crashed.violations.empty() && crashed.end != plain.end) crashed.violations.push_back("the end is another");
+      if (crashed.violations.empty() && crashed.end != plain.end) crashed.violations.emplace_back("the end is another");
       if (!crashed.violations.empty()) ++bad;
       for (const std::string& violation : crashed.violations)
         std::printf("seed %llu, a crash %s write %llu: %s\n", static_cast<unsigned long long>(seed),
