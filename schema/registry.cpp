@@ -11,9 +11,9 @@
 namespace sublet::schema {
 namespace {
 
-using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
-Key resource_key(const ResourceFacts& facts) { return {facts.resource, facts.group, facts.version}; }
-Key kind_key(const ResourceFacts& facts) { return {facts.kind, facts.group, facts.version}; }
+using VersionedName = std::tuple<std::string_view, std::string_view, std::string_view>;
+VersionedName resource_key(const ResourceFacts& facts) { return {facts.resource, facts.group, facts.version}; }
+VersionedName kind_key(const ResourceFacts& facts) { return {facts.kind, facts.group, facts.version}; }
 
 ResourceFacts facts_of(const TableData& data, const ResourceRow& from, std::span<const SubresourceFacts> subresources) {
   ResourceFacts made;
@@ -41,7 +41,7 @@ ResourceFacts facts_of(const TableData& data, const ResourceRow& from, std::span
 }
 
 const ResourceFacts* search(const std::vector<ResourceFacts>& all, const std::vector<std::uint16_t>& order,
-                            const Key& wanted, Key (*key_of)(const ResourceFacts&)) {
+                            const VersionedName& wanted, VersionedName (*key_of)(const ResourceFacts&)) {
   const auto found = std::ranges::lower_bound(order, wanted, {}, [&](auto place) { return key_of(all[place]); });
   return found == order.end() || key_of(all[*found]) != wanted ? nullptr : &all[*found];
 }
@@ -157,9 +157,10 @@ void Registry::sort_indexes() {
 }
 
 Outcome Registry::check_unique() const {
-  const auto check = [this](const std::vector<std::uint16_t>& order, Key (*key_of)(const ResourceFacts&)) -> Outcome {
+  const auto check = [this](const std::vector<std::uint16_t>& order,
+                            VersionedName (*key_of)(const ResourceFacts&)) -> Outcome {
     for (std::size_t i = 1; i < order.size(); ++i) {
-      const Key key = key_of(resources_[order[i]]);
+      const VersionedName key = key_of(resources_[order[i]]);
       if (key != key_of(resources_[order[i - 1]])) continue;
       return bad_request("two kinds are called " + std::string(std::get<0>(key)) + " in " +
                          std::string(std::get<1>(key)) + "/" + std::string(std::get<2>(key)));
