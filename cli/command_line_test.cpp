@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class CommandLine : public testing::Test {
@@ -203,6 +204,7 @@ TEST_F(CommandLine, CompletionPrintsAScriptForEachShell) {
 TEST_F(CommandLine, VersionInJson) {
   EXPECT_EQ(run({"version", "-o", "json"}), kOk);
   EXPECT_THAT(out_, HasSubstr("\"kubernetes\": \"v"));
+  EXPECT_THAT(out_, Not(HasSubstr("\"0.0.0\""))) << "the build gives it the version";
 }
 
 }  // namespace
