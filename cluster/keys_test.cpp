@@ -10,13 +10,14 @@
 #include <set>
 #include <sstream>
 
-#include "cluster/api_access.h"
-#include "cluster/exported_access.h"
-#include "cluster/first_objects.h"
-#include "cluster/host_manifest.h"
-#include "cluster/identity.h"
-#include "cluster/pod_access.h"
-#include "cluster/policies.h"
+#include "cluster/host/host_manifest.h"
+#include "cluster/lifecycle/first_objects.h"
+#include "cluster/objects/api_access.h"
+#include "cluster/objects/exported_access.h"
+#include "cluster/objects/identity.h"
+#include "cluster/objects/pod_access.h"
+#include "cluster/objects/policies.h"
+#include "cluster/objects/workload_account.h"
 #include "patches/template/config_keys.h"
 #include "sublet/base/files.h"
 #include "sublet/cluster/plan.h"

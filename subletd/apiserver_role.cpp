@@ -1,5 +1,5 @@
 #include "sublet/base/log_level.h"
-#include "sublet/cluster/virtual_cluster.h"
+#include "sublet/cluster/local_layout.h"
 #include "sublet/syncer/tenant_rights.h"
 #include "subletd/api_host.h"
 #include "subletd/border_admission.h"
@@ -52,33 +52,34 @@ class ApiServerRole final : public RoleProgram {
 
  private:
   Outcome take_virtual_cluster() {
-    auto cluster = cluster::VirtualCluster::load(folder_);
+    const cluster::LocalLayout layout(folder_);
+    auto cluster = layout.load();
     if (!cluster) return fail(cluster.error());
     auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
     log::set_encoding(syncer::config_of(*context).log_encoding);
-    config_.data_dir = cluster->api_folder();
+    config_.data_dir = layout.api_folder();
     config_.listen = cluster->listen;
-    config_.unix_socket = cluster->socket_path();
-    config_.admin_kubeconfig = cluster->admin_kubeconfig_path();
+    config_.unix_socket = layout.socket_path();
+    config_.admin_kubeconfig = layout.admin_kubeconfig_path();
     config_.context_name = cluster->name;
     if (cluster->quota.objects) config_.quota_objects = static_cast<int>(*cluster->quota.objects);
     if (cluster->quota.bytes) config_.quota_bytes = std::to_string(*cluster->quota.bytes);
     if (context->resolved_template) take_template(config_, context->resolved_template->config());
-    if (config_.controllers == "upstream") config_.controllers_kubeconfig = cluster->controllers_kubeconfig_path();
+    if (config_.controllers == "upstream") config_.controllers_kubeconfig = layout.controllers_kubeconfig_path();
     config_.server.mirrored_from_host = mirrored_from_host(*context);
     config_.server.carried_to_host = carried_to_host(*context);
-    if (cluster->pod_access.given()) serve_pods(*cluster);
+    if (cluster->pod_access.given()) serve_pods(*cluster, layout);
     serve_a_syncer(*context);
     config_.server.border = border_admission(std::move(*context));
     return {};
   }
 
-  void serve_pods(const cluster::VirtualCluster& cluster) {
+  void serve_pods(const cluster::VirtualCluster& cluster, const cluster::LocalLayout& layout) {
     config_.pod_listen = cluster.pod_access.listen;
     config_.advertise_address = cluster.pod_access.address;
     config_.service_address = cluster.pod_access.service_address;
-    config_.dns_kubeconfig = cluster.dns_kubeconfig_path();
+    config_.dns_kubeconfig = layout.dns_kubeconfig_path();
     config_.server.component_rights.push_back(
         {kDnsUser, R"([{"apiGroups":[""],"resources":["services","namespaces"],"verbs":["list","watch"]},)"
                    R"({"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"],"verbs":["list","watch"]}])"});

@@ -11,7 +11,7 @@
 
 #include "sublet/base/log.h"
 #include "sublet/base/log_level.h"
-#include "sublet/cluster/virtual_cluster.h"
+#include "sublet/cluster/local_layout.h"
 #include "sublet/syncer/translate.h"
 #include "subletd/role.h"
 #include "subletd/upstream_controllers.h"
@@ -28,10 +28,10 @@ constexpr std::string_view kControllers =
 
 }  // namespace
 
-std::vector<std::string> controller_manager_command(const cluster::VirtualCluster& cluster,
+std::vector<std::string> controller_manager_command(const cluster::LocalLayout& layout,
                                                     const patches::SyncConfig& config, const std::string& program) {
-  const auto kubeconfig = cluster.controllers_kubeconfig_path();
-  const auto folder = cluster.api_folder();
+  const auto kubeconfig = layout.controllers_kubeconfig_path();
+  const auto folder = layout.api_folder();
   std::string controllers(kControllers);
   if (config.claims_to_host)
     controllers += ",-persistentvolume-binder-controller,-persistentvolume-expander-controller";
@@ -56,19 +56,20 @@ class ControllersRole final : public RoleProgram {
   }
 
   Outcome run() override {
-    auto cluster = cluster::VirtualCluster::load(folder_);
+    const cluster::LocalLayout layout(folder_);
+    auto cluster = layout.load();
     if (!cluster) return fail(cluster.error());
     auto program = find_controller_manager();
     if (!program) return fail(program.error());
     std::error_code error;
-    if (!std::filesystem::exists(cluster->controllers_kubeconfig_path(), error))
+    if (!std::filesystem::exists(layout.controllers_kubeconfig_path(), error))
       return fail(Reason::service_unavailable, "the API server has not written " +
-                                                   cluster->controllers_kubeconfig_path() +
+                                                   layout.controllers_kubeconfig_path() +
                                                    " yet; `subletd run` starts this again");
     const auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
     log::set_encoding(syncer::config_of(*context).log_encoding);
-    auto words = controller_manager_command(*cluster, syncer::config_of(*context), *program);
+    auto words = controller_manager_command(layout, syncer::config_of(*context), *program);
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);

@@ -6,7 +6,7 @@
 #include "sublet/base/files.h"
 #include "sublet/base/log.h"
 #include "sublet/base/log_level.h"
-#include "sublet/cluster/virtual_cluster.h"
+#include "sublet/cluster/local_layout.h"
 #include "sublet/dns/name_server.h"
 #include "sublet/kube/kubeconfig.h"
 #include "subletd/lockdown.h"
@@ -57,7 +57,8 @@ class DnsRole final : public RoleProgram {
   }
 
   Outcome run() override {
-    const auto cluster = cluster::VirtualCluster::load(folder_);
+    const cluster::LocalLayout layout(folder_);
+    const auto cluster = layout.load();
     if (!cluster) return fail(cluster.error());
     const cluster::PodAccess& pods = cluster->pod_access;
     if (!pods.given())
@@ -66,12 +67,12 @@ class DnsRole final : public RoleProgram {
     const auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
     log::set_encoding(syncer::config_of(*context).log_encoding);
-    const auto access = wait_for_access(cluster->dns_kubeconfig_path());
+    const auto access = wait_for_access(layout.dns_kubeconfig_path());
     if (!access) return fail(access.error());
     const dns::Resolvers resolvers = dns::parse_resolv_conf(read_file(kResolvConf).value_or(""));
     const auto port = static_cast<std::uint16_t>(pods.dns_port);
     auto readable = system_files();
-    readable.push_back(cluster->dns_folder());
+    readable.push_back(layout.dns_folder());
     confine_daemon({.own = {},
                     .readable = std::move(readable),
                     .listened = {port},
@@ -90,7 +91,7 @@ class DnsRole final : public RoleProgram {
     if (!address) return fail(address.error());
     drop_calls_of_daemon(Outward::allowed);  // each question to a resolver has a socket of its own
     server.start();
-    watch_access(loop.loop(), cluster->dns_kubeconfig_path(), access->client_certificate_pem);
+    watch_access(loop.loop(), layout.dns_kubeconfig_path(), access->client_certificate_pem);
     log::info("dns.started", {{"virtual_cluster", cluster->name}, {"address", *address}});
     wait_for_stop_signal();
     const dns::NameServerStats stats = server.stats();

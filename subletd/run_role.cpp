@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sublet/base/log_level.h"
-#include "sublet/cluster/virtual_cluster.h"
+#include "sublet/cluster/local_layout.h"
 #include "subletd/lockdown.h"
 #include "subletd/role.h"
 #include "subletd/supervisor.h"
@@ -50,7 +50,7 @@ void confine_supervisor(const std::string& folder, const std::string& controller
 /// descriptor; otherwise (a container, a service manager) it is acquired here. It stays open
 /// across exec: free when the last of the children has ended.
 Outcome take_folder(const std::string& folder) {
-  const std::string path = cluster::VirtualCluster::daemon_lock_path_in(folder);
+  const std::string path = cluster::LocalLayout(folder).daemon_lock_path();
   struct stat file {
   }, handed{};
   if (::fstat(cluster::kDaemonLock, &handed) == 0 && ::stat(path.c_str(), &file) == 0 && handed.st_dev == file.st_dev &&
@@ -99,7 +99,7 @@ class RunRole final : public RoleProgram {
     forget_environment();
     ::prctl(PR_SET_DUMPABLE, 0);
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    const auto cluster = cluster::VirtualCluster::load(folder_);
+    const auto cluster = cluster::LocalLayout(folder_).load();
     if (!cluster) return fail(cluster.error());
     const auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());

@@ -7,7 +7,7 @@
 #include "sublet/base/files.h"
 #include "sublet/base/log.h"
 #include "sublet/base/log_level.h"
-#include "sublet/cluster/virtual_cluster.h"
+#include "sublet/cluster/local_layout.h"
 #include "sublet/kube/account_token.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/net/http_client.h"
@@ -41,23 +41,24 @@ class SyncerRole final : public RoleProgram {
   }
 
   Outcome run() override {
-    auto cluster = cluster::VirtualCluster::load(folder_);
+    const cluster::LocalLayout layout(folder_);
+    auto cluster = layout.load();
     if (!cluster) return fail(cluster.error());
     auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
     log::set_encoding(syncer::config_of(*context).log_encoding);
-    auto access = kube::load_kubeconfig(cluster->host_kubeconfig_path());
+    auto access = kube::load_kubeconfig(layout.host_kubeconfig_path());
     if (!access) return fail(access.error());
-    if (auto made = make_private_folder(cluster->syncer_folder()); !made) return made;
-    const auto token = host_token(*cluster);
+    if (auto made = make_private_folder(layout.syncer_folder()); !made) return made;
+    const auto token = host_token(*cluster, layout);
     if (!token) return fail(token.error());
     if (syncer::config_of(*context).pseudo_node_names) {
-      auto key = cluster::node_names_key(*cluster);
+      auto key = layout.node_names_key();
       if (!key) return fail(key.error());
       context->node_names = std::make_shared<syncer::NodeNames>(std::move(*key));
     }
     wake_without_preempting();
-    confine_daemon({.own = {cluster->syncer_folder()},
+    confine_daemon({.own = {layout.syncer_folder()},
                     .readable = system_files(),
                     .listened = {},
                     .connected = {},
@@ -67,15 +68,15 @@ class SyncerRole final : public RoleProgram {
     auto host_transport = kube::connect(loop.loop(), *access);
     if (!host_transport) return fail(host_transport.error());
     net::Endpoint socket;
-    socket.unix_path = cluster->socket_path();
+    socket.unix_path = layout.socket_path();
     auto tenant_transport = net::make_http_client(loop.loop(), socket);
-    syncer::HostAuditOptions written{cluster->audit_folder(), cluster->name, cluster->uid,
+    syncer::HostAuditOptions written{layout.audit_folder(), cluster->name, cluster->uid,
                                      cluster::syncer_user(*cluster)};
     written.writers = syncer::ask_tenant(tenant_transport);
     auto audit = syncer::HostAudit::open(std::move(written));
     if (!audit) return fail(audit.error());
     const auto recorded = (*audit)->record(*host_transport);
-    kube::TokenKeeper known_by(recorded, *token, cluster->host_token_path(), cluster->host_namespace,
+    kube::TokenKeeper known_by(recorded, *token, layout.host_token_path(), cluster->host_namespace,
                                cluster::syncer_account(*cluster));
     known_by.start();
     kube::Client tenant(tenant_transport, {.user_agent = "sublet-syncer"});
@@ -97,7 +98,7 @@ class SyncerRole final : public RoleProgram {
     gateway.start();
     if (auto started = syncer.start(); !started) return started;
     // For `sublet create`: from here on what a tenant makes is carried.
-    if (std::FILE* mark = std::fopen(cluster->syncer_ready_path().c_str(), "w")) std::fclose(mark);
+    if (std::FILE* mark = std::fopen(layout.syncer_ready_path().c_str(), "w")) std::fclose(mark);
     drop_calls_of_daemon(Outward::allowed);
     log::info("syncer.started", {{"virtual_cluster", cluster->name}, {"host_namespace", cluster->host_namespace}});
     wait_for_stop_signal();
@@ -121,8 +122,9 @@ class SyncerRole final : public RoleProgram {
     return options;
   }
 
-  static Result<kube::AccountToken> host_token(const cluster::VirtualCluster& cluster) {
-    auto token = kube::load_account_token(cluster.host_token_path());
+  static Result<kube::AccountToken> host_token(const cluster::VirtualCluster& cluster,
+                                               const cluster::LocalLayout& layout) {
+    auto token = kube::load_account_token(layout.host_token_path());
     if (token && token->holds_at(Clock::system().now())) return token;
     const std::string what = !token ? "has no token of its host" : "has a token of its host that has ended";
     return fail(Reason::unauthorized, "virtual cluster " + cluster.name + " " + what +

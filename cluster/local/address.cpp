@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 
+#include "sublet/base/descriptor.h"
 #include "sublet/base/host_port.h"
 #include "sublet/base/random.h"
 
@@ -60,6 +61,23 @@ Result<std::string> choose_address() {
         return "127.0.0.1:" + std::to_string(*port);
   if (const auto port = try_listen(0)) return "127.0.0.1:" + std::to_string(*port);
   return internal_error("cannot find a free port on 127.0.0.1");
+}
+
+bool is_local_address(const std::string& ip) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(sockaddr_in);
+  auto* four = reinterpret_cast<sockaddr_in*>(&storage);
+  auto* six = reinterpret_cast<sockaddr_in6*>(&storage);
+  if (::inet_pton(AF_INET, ip.c_str(), &four->sin_addr) == 1) {
+    four->sin_family = AF_INET;
+  } else if (::inet_pton(AF_INET6, ip.c_str(), &six->sin6_addr) == 1) {
+    six->sin6_family = AF_INET6;
+    size = sizeof(sockaddr_in6);
+  } else {
+    return false;
+  }
+  const Descriptor socket(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return socket && ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&storage), size) == 0;
 }
 
 bool address_is_free(const std::string& address) {

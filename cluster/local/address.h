@@ -1,4 +1,4 @@
-// Addresses on which our own servers listen: 127.0.0.1 and a port that nobody else has.
+// Addresses on which our own servers listen: 127.0.0.1 and a free port.
 #pragma once
 
 #include <string>
@@ -10,12 +10,14 @@ namespace sublet::cluster {
 struct PortRange {
   int first = 0, last = 0;
 };
-/// Which ports the kernel gives to outgoing connections; {0, 0} when it does not say.
+/// The ports that the kernel gives to outgoing connections; {0, 0} when unknown.
 PortRange connection_ports();
 
-/// "127.0.0.1:<port>", free at this moment, and not one that the kernel gives to a connection: what listens there must
-/// find it free again whenever it starts, also after years, beside thousands of connections.
+/// Returns "127.0.0.1:<port>", free now and outside the kernel's range for outgoing connections: the server must find
+/// the port free at every later start, beside thousands of connections.
 Result<std::string> choose_address();
+/// True when a process of this machine can listen on the IP address.
+bool is_local_address(const std::string& ip);
 /// False when another process listens there, or there is no such address.
 bool address_is_free(const std::string& address);
 

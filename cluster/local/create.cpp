@@ -1,12 +1,14 @@
 // Creating: a new one, or what an earlier create of that name made.
-#include "cluster/exported_access.h"
-#include "cluster/first_objects.h"
-#include "cluster/identity.h"
+#include "cluster/lifecycle/first_objects.h"
+#include "cluster/lifecycle/prepare_host.h"
+#include "cluster/lifecycle/sweep.h"
 #include "cluster/local/address.h"
-#include "cluster/local/create_claim.h"
+#include "cluster/local/cluster_lock.h"
+#include "cluster/local/daemon.h"
+#include "cluster/local/host_token.h"
 #include "cluster/local/local_driver.h"
-#include "cluster/local/records.h"
-#include "cluster/sweep.h"
+#include "cluster/objects/exported_access.h"
+#include "cluster/objects/identity.h"
 #include "sublet/base/files.h"
 #include "sublet/base/host_port.h"
 
@@ -17,7 +19,51 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kUndoPatience{20};
 
-// The API server takes for pods the port that it has on loopback; the DNS server's is chosen as that one was.
+// What the store of a running one holds, by its API server's metrics; nullopt when it does not answer.
+std::optional<std::int64_t> stored(const LocalLayout& layout, const std::string& metric) {
+  const auto access = kube::load_kubeconfig(layout.admin_kubeconfig_path());
+  if (!access || !daemon_runs(layout.daemon_lock_path())) return std::nullopt;
+  net::LoopThread loop("quota");
+  auto transport = kube::connect(loop.loop(), *access);
+  if (!transport) return std::nullopt;
+  const auto answer = kube::Client(*transport, {.timeout = std::chrono::seconds(5)}).raw("GET", "/metrics");
+  if (!answer || answer->code != 200) return std::nullopt;
+  const auto at = answer->body.find("\n" + metric + " ");
+  if (at == std::string::npos) return std::nullopt;
+  return static_cast<std::int64_t>(std::strtod(answer->body.c_str() + at + metric.size() + 2, nullptr));
+}
+
+// Refuses a limit below present use: nothing could be added any more, not even the status of a pod.
+Outcome check_quota(const Quota& wanted, const LocalCluster& existing) {
+  struct Limit {
+    const char *flag, *metric, *unit;
+    std::optional<std::int64_t> value;
+  };
+  for (const Limit& limit : {Limit{"--quota-objects", "sublet_store_objects", " objects", wanted.objects},
+                             Limit{"--quota-bytes", "sublet_store_bytes", " bytes", wanted.bytes}}) {
+    if (limit.value.value_or(0) == 0) continue;
+    const auto used = stored(existing.layout, limit.metric);
+    if (used && *used > *limit.value)
+      return bad_request(std::string(limit.flag) + " " + std::to_string(*limit.value) +
+                         ": the store of virtual cluster " + existing.record.name + " holds " + std::to_string(*used) +
+                         limit.unit + "; give more, or delete objects first");
+  }
+  return {};
+}
+
+// Before anything is stopped or stored: daemons cannot listen on an address of another machine.
+Outcome check_pod_access(const PodAccess& access) {
+  if (!access.given() || is_local_address(access.listen)) return {};
+  const bool same = access.listen == access.address;
+  return bad_request((same ? "--pod-address " : "--pod-listen ") + access.listen +
+                     " is not an address of this machine, so nothing can listen on it; `ip address` shows its "
+                     "addresses" +
+                     (same ? ". If " + access.address + " leads to this machine (NAT, a load balancer), name the " +
+                                 "address on which to listen with --pod-listen"
+                           : ""));
+}
+
+// For pods the API server listens on the port that it has on loopback; the DNS server's port is chosen the same way.
 Outcome choose_dns_port(PodAccess& access) {
   if (!access.given() || access.dns_port != 0) return {};
   const auto address = choose_address();
@@ -26,13 +72,12 @@ Outcome choose_dns_port(PodAccess& access) {
   return {};
 }
 
-Outcome write_folder(Plan& plan, const Host& host) {
-  VirtualCluster& cluster = plan.cluster;
-  if (auto made = make_private_folder(cluster.api_folder()); !made) return made;
-  if (auto written = write_private_file(cluster.template_path(), plan.template_text); !written) return written;
-  if (auto made = make_private_folder(cluster.syncer_folder()); !made) return made;
+Outcome write_folder(VirtualCluster& cluster, const LocalLayout& layout, const Host& host) {
+  if (auto made = make_private_folder(layout.api_folder()); !made) return made;
+  if (auto written = layout.save_template(cluster); !written) return written;
+  if (auto made = make_private_folder(layout.syncer_folder()); !made) return made;
   if (auto written =
-          write_private_file(cluster.host_kubeconfig_path(), kube::render_kubeconfig(without_credentials(host.access)));
+          write_private_file(layout.host_kubeconfig_path(), kube::render_kubeconfig(without_credentials(host.access)));
       !written)
     return written;
   auto address = choose_address();  // for the life of the virtual cluster: kubeconfigs outlive restarts
@@ -42,19 +87,19 @@ Outcome write_folder(Plan& plan, const Host& host) {
   cluster.host_context = host.context;
   cluster.host_kubeconfig = host.kubeconfig;
   cluster.embedded_host = host.embedded;
-  return cluster.save();
+  return layout.save(cluster);
 }
 
 }  // namespace
 
-// A create that failed half-way leaves nothing but its message.
-void LocalDriver::undo(const Host& host, const VirtualCluster& cluster, bool host_prepared, Progress& progress) {
-  (void)stop_daemons(cluster.folder);
-  const auto swept = sweep_host(host, cluster, !others_in_namespace(cluster), kUndoPatience, progress);
+// A failed create leaves nothing but its message.
+void LocalDriver::undo(const Host& host, const LocalCluster& cluster, bool host_prepared, Progress& progress) {
+  (void)stop_daemons(cluster.layout);
+  const auto swept = sweep_host(host, cluster.record, !others_in_namespace(cluster.record), kUndoPatience, progress);
   // Where nothing was made the host refuses for the reason that the call returns.
   if (!swept && host_prepared) progress.warn(swept.error().message);
-  // With the record goes the folder, when the claim ends.
-  if (auto emptied = empty_cluster_folder(cluster.folder); !emptied) progress.warn(emptied.error().message);
+  // The lock removes the folder when it ends, because the record is gone.
+  if (auto emptied = empty_cluster_folder(cluster.layout); !emptied) progress.warn(emptied.error().message);
 }
 
 Result<Host> LocalDriver::chosen_host(const HostChoice& choice, std::chrono::seconds patience, Progress& progress) {
@@ -62,88 +107,100 @@ Result<Host> LocalDriver::chosen_host(const HostChoice& choice, std::chrono::sec
                         : embedded(choice.shape, patience, progress);
 }
 
-Result<Created> LocalDriver::make(Plan plan, const HostChoice& choice, std::chrono::seconds patience,
+Result<Created> LocalDriver::make(const Plan& plan, const HostChoice& choice, std::chrono::seconds patience,
                                   Progress& progress) {
-  VirtualCluster& cluster = plan.cluster;
-  if (plan.leads_people_in && !cluster.pod_access.given())
+  LocalCluster cluster = local(plan.cluster);
+  VirtualCluster& record = cluster.record;
+  if (plan.needs_pod_access && !record.pod_access.given())
     return bad_request(
         "controlPlane.service, ingress and tlsRoute of the template lead people through the host to the API server, "
         "which has to have an address there: give --pod-address");
   const auto deadline = steady_clock::now() + patience;
+  if (auto local_address = check_pod_access(record.pod_access); !local_address) return fail(local_address.error());
+  // Until the record exists, a delete of the host's last virtual cluster must not take the host away.
+  auto host_in_use = choice.given() ? Result<Descriptor>(Descriptor()) : embedded_host_.lock(EmbeddedHost::Use::shared);
+  if (!host_in_use) return fail(host_in_use.error());
   progress.begin(choice.given() ? "reach host" : "start embedded host");
   auto host = chosen_host(choice, patience, progress);
   if (!host) return fail(host.error());
-  tell_of_unverified(*host, progress);
+  warn_if_unverified(*host, progress);
   bool host_prepared = false;
   const auto give_up = [&](const Status& status) {
     progress.failed();
     undo(*host, cluster, host_prepared, progress);
     return fail(status);
   };
-  // The record first: from here on remove() knows what there is, and create() can go on.
+  // The record first: from here on remove() and a repeated create() know what exists.
   progress.begin("make keys and record");
-  if (auto written = write_folder(plan, *host); !written) return give_up(written.error());
-  progress.recorded(cluster);
-  progress.begin("prepare host namespace " + cluster.host_namespace);
-  if (auto prepared = prepare_host(*host, cluster, deadline, progress); !prepared) return give_up(prepared.error());
+  if (auto written = write_folder(record, cluster.layout, *host); !written) return give_up(written.error());
+  host_in_use->reset();
+  progress.recorded(record);
+  progress.begin("prepare host namespace " + record.host_namespace);
+  if (auto prepared = prepare_host(*host, record, cluster.layout.folder(), deadline, progress); !prepared)
+    return give_up(prepared.error());
   host_prepared = true;
+  if (auto saved = cluster.layout.save(record); !saved) return give_up(saved.error());
   if (auto known = renew_token(*host, cluster); !known) return give_up(known.error());
   if (auto started = start_daemons(cluster, progress, deadline); !started) return give_up(started.error());
-  if (auto applied = apply_first_objects(cluster, deadline); !applied) return give_up(applied.error());
-  if (auto exported = export_access(*host, cluster); !exported) return give_up(exported.error());
-  return Created{Created::How::created, cluster};
+  const auto admin = kube::load_kubeconfig(cluster.layout.admin_kubeconfig_path());
+  if (!admin) return give_up(admin.error());
+  if (auto applied = apply_first_objects(record, *admin, deadline); !applied) return give_up(applied.error());
+  if (auto exported = export_access(*host, record, *admin); !exported) return give_up(exported.error());
+  return Created{Created::How::created, record};
 }
 
-// Another quota than it has is written down, and its daemons, which read it when they start, are stopped.
-Outcome LocalDriver::take_quota(const Quota& wanted, VirtualCluster& existing) {
-  Quota quota = existing.quota;
+// Stores a quota that differs and stops the daemons, which read it when they start.
+Outcome LocalDriver::take_quota(const Quota& wanted, LocalCluster& existing) {
+  Quota quota = existing.record.quota;
   if (wanted.objects) quota.objects = wanted.objects;
   if (wanted.bytes) quota.bytes = wanted.bytes;
-  if (quota == existing.quota) return {};
-  existing.quota = quota;
-  if (auto saved = existing.save(); !saved) return saved;
-  return stop(existing);
+  if (quota == existing.record.quota) return {};
+  if (auto enough = check_quota(wanted, existing); !enough) return enough;
+  existing.record.quota = quota;
+  if (auto saved = existing.layout.save(existing.record); !saved) return saved;
+  return stop_daemons(existing.layout);
 }
 
-// So is another way for its pods; those that run keep what they were told.
-Outcome LocalDriver::take_pod_access(const PodAccess& wanted, VirtualCluster& existing) {
-  if (!wanted.given() || (wanted.address == existing.pod_access.address && wanted.listen == existing.pod_access.listen))
-    return {};
-  existing.pod_access.address = wanted.address;
-  existing.pod_access.listen = wanted.listen;
-  if (auto chosen = choose_dns_port(existing.pod_access); !chosen) return chosen;
-  if (auto saved = existing.save(); !saved) return saved;
-  return stop(existing);
+// The same for another address for pods. Pods that run keep the address that they got.
+Outcome LocalDriver::take_pod_access(const PodAccess& wanted, LocalCluster& existing) {
+  PodAccess& access = existing.record.pod_access;
+  if (!wanted.given() || (wanted.address == access.address && wanted.listen == access.listen)) return {};
+  access.address = wanted.address;
+  access.listen = wanted.listen;
+  if (auto chosen = choose_dns_port(access); !chosen) return chosen;
+  if (auto saved = existing.layout.save(existing.record); !saved) return saved;
+  return stop_daemons(existing.layout);
 }
 
-// One of that name is there: running, or to be started again.
-Result<Created> LocalDriver::go_on_with(const Plan& plan, VirtualCluster existing, const HostChoice& choice,
+// The virtual cluster exists: it runs, or is started again.
+Result<Created> LocalDriver::go_on_with(const Plan& plan, LocalCluster existing, const HostChoice& choice,
                                         std::chrono::seconds patience, Progress& progress) {
-  const auto stored = read_file(existing.template_path());
-  if ((!plan.cluster.template_file.empty() && stored && *stored != plan.template_text) ||
-      (!plan.cluster.parameters.empty() && existing.parameters != plan.cluster.parameters))
-    return fail(exists_with(existing,
+  const VirtualCluster& record = existing.record;
+  if (record.deleting) return fail(being_deleted(record));
+  if ((!plan.cluster.template_file.empty() && record.template_text != plan.cluster.template_text) ||
+      (!plan.cluster.parameters.empty() && record.parameters != plan.cluster.parameters))
+    return fail(exists_with(record,
                             "another template or other parameters; delete it first, or leave -f and --set out to "
                             "keep it as it is"));
-  progress.recorded(existing);
+  progress.recorded(record);
+  if (auto good = check_pod_access(plan.cluster.pod_access); !good) return fail(good.error());
   if (auto taken = take_quota(plan.cluster.quota, existing); !taken) return fail(taken.error());
   if (auto taken = take_pod_access(plan.cluster.pod_access, existing); !taken) return fail(taken.error());
-  const auto started = start(existing, choice, patience, progress);
+  const auto started = start_local(existing, choice, patience, progress);
   if (!started) return fail(started.error());
-  return Created{*started ? Created::How::started : Created::How::unchanged, std::move(existing)};
+  return Created{*started ? Created::How::started : Created::How::unchanged, std::move(existing.record)};
 }
 
-Result<Created> LocalDriver::create(const Plan& wanted, const HostChoice& choice, std::chrono::seconds patience,
+Result<Created> LocalDriver::create(const Plan& plan, const HostChoice& choice, std::chrono::seconds patience,
                                     Progress& progress) {
-  if (auto own = check_state_folder(state_folder_); !own) return fail(own.error());
-  Plan plan = wanted;
-  plan.cluster.folder = cluster_folder(state_folder_, plan.cluster.host_namespace, plan.cluster.name);
-  const auto claim = CreateClaim::take(plan.cluster.folder, patience);
-  if (!claim) return fail(claim.error());
-  const auto existing = VirtualCluster::load(plan.cluster.folder);
-  if (existing) return go_on_with(plan, *existing, choice, patience, progress);
+  if (auto own = check_own_folder(); !own) return fail(own.error());
+  const LocalLayout layout = local(plan.cluster).layout;
+  const auto lock = ClusterLock::take(layout, patience);
+  if (!lock) return fail(lock.error());
+  const auto existing = layout.load();
+  if (existing) return go_on_with(plan, {*existing, layout}, choice, patience, progress);
   if (!existing.error().is(Reason::not_found)) return fail(existing.error());
-  return make(std::move(plan), choice, patience, progress);
+  return make(plan, choice, patience, progress);
 }
 
 }  // namespace sublet::cluster

@@ -16,8 +16,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cluster/wait_until.h"
-#include "sublet/cluster/virtual_cluster.h"
+#include "cluster/host/wait_until.h"
+#include "sublet/cluster/local_layout.h"
 
 namespace sublet::cluster {
 namespace {
@@ -43,8 +43,8 @@ bool write_pid(int lock) {
   return ::ftruncate(lock, 0) == 0 && ::pwrite(lock, text, static_cast<size_t>(end - text), 0) > 0;
 }
 
-// The grandchild: a session of its own, the lock inherited, everything else closed or redirected. A pipe or a lock of
-// the caller that came along would stay open for as long as the daemon lives, and hang whoever waits for its end.
+// The grandchild: a session of its own, the lock inherited, everything else closed or redirected. An inherited pipe or
+// lock of the caller would stay open while the daemon lives, and block a reader of that pipe.
 // Forked from a process with threads: nothing here may allocate.
 [[noreturn]] void become_daemon(int lock, const char* log_path, const char* program, char* const* words) {
   ::setsid();
@@ -119,8 +119,8 @@ int daemon_pid(const std::string& lock_path) {
 
 namespace {
 
-// Who wrote the pid may live in a container that shares nothing with us but the folder: that number is somebody else's
-// here, or nobody's. Ours says in its arguments which folder it serves.
+// The writer of the pid may be in another container that shares only the folder, where the number means another
+// process. A daemon of ours names its folder in its arguments.
 bool is_daemon_of(int pid, const std::string& lock_path) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
   const std::string folder = std::filesystem::path(lock_path).parent_path();

@@ -1,11 +1,16 @@
 #include "cluster/local/embedded_host.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
+#include "cluster/host/wait_until.h"
 #include "cluster/local/address.h"
 #include "cluster/local/daemon.h"
-#include "cluster/wait_until.h"
 #include "sublet/base/files.h"
 #include "sublet/kube/client.h"
 #include "sublet/net/loop.h"
@@ -64,7 +69,7 @@ Outcome EmbeddedHost::record_shape(const EmbeddedHostShape& shape) const {
   return write_private_file(shape_path(), document.root().to_pretty_json());
 }
 
-// Where it listened before, unless somebody else does now.
+// The address on which it listened before, unless another process has taken it.
 std::string EmbeddedHost::address_to_listen() const {
   const auto access = kube::load_kubeconfig(kubeconfig_path());
   constexpr std::string_view kScheme = "https://";
@@ -88,9 +93,19 @@ Outcome EmbeddedHost::launch(const EmbeddedHostShape& wanted, Progress& progress
     arguments.push_back(std::to_string((shape.*flag.value).value_or(kDefaultCount)));
   }
   auto started = start_daemon(lock_path(), log_path(), arguments);
-  // Lost the race against another create: its host is as good as ours.
+  // Another create started it first.
   if (!started && started.error().is(Reason::already_exists)) return {};
   return started;
+}
+
+Result<Descriptor> EmbeddedHost::lock(Use use) const {
+  const std::filesystem::path path = folder_ + ".lock";
+  if (auto made = make_private_folder(path.parent_path()); !made) return fail(made.error());
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return internal_error("cannot open " + path.string() + ": " + std::strerror(errno));
+  while (::flock(file.get(), use == Use::shared ? LOCK_SH : LOCK_EX) != 0)
+    if (errno != EINTR) return internal_error("cannot lock " + path.string() + ": " + std::strerror(errno));
+  return file;
 }
 
 bool EmbeddedHost::runs() const { return daemon_runs(lock_path()); }

@@ -1,12 +1,13 @@
 // EmbeddedHost: one `subletd simhost` a state folder, started on demand and stopped with the last virtual cluster.
 //
-// Its address and its shape are kept across restarts, so that the syncers that knew it find it again by themselves.
+// Address and shape stay the same across restarts, so that syncers find it again.
 // Lifecycle: cheap; the process outlives the object. Blocking. Threads: one.
 #pragma once
 
 #include <chrono>
 #include <string>
 
+#include "sublet/base/descriptor.h"
 #include "sublet/base/status.h"
 #include "sublet/cluster/driver.h"
 #include "sublet/kube/kubeconfig.h"
@@ -17,13 +18,17 @@ class EmbeddedHost {
  public:
   explicit EmbeddedHost(const std::string& state_folder) : folder_(state_folder + "/host") {}
 
-  /// Starts it when it does not run, and waits until it is ready. A shape that one of other shape cannot take is a
-  /// warning. Gives the access to it.
+  /// Starts it when it does not run, waits until it is ready, and returns the access to it. A shape that differs from
+  /// an existing host's has no effect and is a warning.
   Result<kube::ClusterAccess> start(const EmbeddedHostShape& shape, std::chrono::seconds patience, Progress& progress);
   bool runs() const;
-  /// The file with the access that start() gives.
+  /// Waits for and holds a lock beside the host's folder: shared by a create until its record shows that the host is
+  /// used, exclusive while a delete decides whether it was the last user.
+  enum class Use { shared, exclusive };
+  Result<Descriptor> lock(Use use) const;
+  /// The file with the access that start() returns.
   std::string kubeconfig_path() const { return folder_ + "/admin.kubeconfig"; }
-  /// Stops it and removes all that it had.
+  /// Stops it and removes all of its state.
   Outcome remove();
 
  private:

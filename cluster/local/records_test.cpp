@@ -36,9 +36,9 @@ void save(const std::string& state, const std::string& host_namespace, const std
   cluster.uid = "u-" + name;
   cluster.host_namespace = host_namespace;
   cluster.listen = "127.0.0.1:1";
-  cluster.folder = cluster_folder(state, host_namespace, name);
-  write_file(cluster.record_path(), "");
-  ASSERT_TRUE(cluster.save());
+  const LocalLayout layout = layout_of(state, host_namespace, name);
+  write_file(layout.record_path(), "");
+  ASSERT_TRUE(layout.save(cluster));
 }
 
 TEST(Records, AreThoseOfTheStateFolder) {
@@ -47,13 +47,12 @@ TEST(Records, AreThoseOfTheStateFolder) {
   save(state.path, "team-b", "a");
   save(state.path, "team-a", "z");
   save(state.path, "team-a", "b");
-  write_file(cluster_folder(state.path, "team-a", "being-made") + "/create.lock", "");
-  write_file(cluster_folder(state.path, "team-a", "broken") + "/virtual-cluster.json", "{}");
+  write_file(layout_of(state.path, "team-a", "being-made").folder() + "/create.lock", "");
+  write_file(layout_of(state.path, "team-a", "broken").folder() + "/virtual-cluster.json", "{}");
   const Records records = read_records(state.path);
   std::vector<std::string> names;
   for (const auto& cluster : records.clusters) names.push_back(cluster.host_namespace + "/" + cluster.name);
   EXPECT_THAT(names, testing::ElementsAre("team-a/b", "team-a/z", "team-b/a"));
-  EXPECT_EQ(records.clusters.front().folder, cluster_folder(state.path, "team-a", "b"));
   ASSERT_EQ(records.damaged.size(), 1u);
   EXPECT_EQ(records.damaged[0].name, "broken");
   EXPECT_EQ(records.damaged[0].host_namespace, "team-a");
@@ -64,12 +63,13 @@ TEST(Records, AreThoseOfTheStateFolder) {
 TEST(Records, TheRecordGoesLast) {
   const TestFolder state;
   save(state.path, "team", "rag");
-  const std::string folder = cluster_folder(state.path, "team", "rag");
+  const LocalLayout layout = layout_of(state.path, "team", "rag");
+  const std::string& folder = layout.folder();
   for (const char* file : {"/apiserver/state.db", "/template.yaml", "/zz.log", "/create.lock"})
     write_file(folder + file, "");
   std::vector<std::string> order;
   removed = &order;
-  const auto emptied = empty_cluster_folder(folder);
+  const auto emptied = empty_cluster_folder(layout);
   removed = nullptr;
   ASSERT_TRUE(emptied);
   ASSERT_GE(order.size(), 4u) << testing::PrintToString(order);
@@ -82,11 +82,11 @@ TEST(Records, AFolderGoesWithTheNamespaceThatItWasTheLastOf) {
   const TestFolder state;
   save(state.path, "team", "a");
   save(state.path, "team", "b");
-  ASSERT_TRUE(remove_cluster_folder(cluster_folder(state.path, "team", "a")));
+  ASSERT_TRUE(remove_cluster_folder(layout_of(state.path, "team", "a")));
   EXPECT_EQ(read_records(state.path).clusters.size(), 1u);
-  ASSERT_TRUE(remove_cluster_folder(cluster_folder(state.path, "team", "b")));
+  ASSERT_TRUE(remove_cluster_folder(layout_of(state.path, "team", "b")));
   EXPECT_FALSE(std::filesystem::exists(state.path + "/clusters/team"));
-  EXPECT_TRUE(remove_cluster_folder(cluster_folder(state.path, "team", "b"))) << "cannot be repeated";
+  EXPECT_TRUE(remove_cluster_folder(layout_of(state.path, "team", "b"))) << "cannot be repeated";
 }
 
 }  // namespace

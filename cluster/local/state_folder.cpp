@@ -1,10 +1,10 @@
+#include "sublet/cluster/state_folder.h"
+
 #include <pwd.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-
-#include "sublet/cluster/local_driver.h"
 
 namespace sublet::cluster {
 namespace {
@@ -20,8 +20,10 @@ std::string home_folder() {
   return entry && entry->pw_dir ? entry->pw_dir : "";
 }
 
-std::string chosen_folder() {
-  // Absolute, for daemons run in another folder than the command that starts them.
+}  // namespace
+
+std::string chosen_state_folder() {
+  // Absolute, because daemons run in another folder than the command that starts them.
   if (auto explicit_folder = environment("SUBLET_STATE_DIR"); !explicit_folder.empty())
     return std::filesystem::absolute(explicit_folder).lexically_normal().string();
   // A relative one is invalid and ignored, as the XDG base directory specification wants it.
@@ -29,14 +31,12 @@ std::string chosen_folder() {
   return home_folder() + "/.local/state/sublet";
 }
 
-}  // namespace
-
-std::string default_state_folder() {
-  // Behind symbolic links, which is where daemons and sockets find themselves.
+std::string resolved_folder(const std::string& folder) {
   std::error_code error;
-  const std::string chosen = chosen_folder();
-  const auto real = std::filesystem::weakly_canonical(chosen, error);
-  return error ? chosen : real.string();
+  const auto real = std::filesystem::weakly_canonical(folder, error);
+  return error ? folder : real.string();
 }
+
+std::string default_state_folder() { return resolved_folder(chosen_state_folder()); }
 
 }  // namespace sublet::cluster

@@ -3,8 +3,8 @@
 #include <map>
 #include <memory>
 
-#include "cluster/identity.h"
 #include "cluster/local/daemon.h"
+#include "cluster/local/host_token.h"
 #include "sublet/base/files.h"
 #include "sublet/base/mutex.h"
 #include "sublet/kube/kubeconfig.h"
@@ -17,8 +17,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Answers that are waited for together.
-class Open {
+// Counts the answers that are still awaited.
+class PendingAnswers {
  public:
   void add() {
     const MutexLock lock(mutex_);
@@ -42,12 +42,12 @@ class Open {
 // The answer to GET /version. Written until its exchange is gone, read after that.
 class VersionAnswer final : public net::ResponseObserver {
  public:
-  explicit VersionAnswer(Open& open) : open_(open) { open_.add(); }
+  explicit VersionAnswer(PendingAnswers& pending) : pending_(pending) { pending_.add(); }
   void on_head(int code, const net::Headers&) override { code_ = code; }
   void on_body(std::string_view chunk) override { body_.append(chunk); }
   void on_end(Outcome outcome) override {
     answered_ = outcome.has_value();
-    open_.answered();
+    pending_.answered();
   }
 
   bool anything() const { return answered_; }
@@ -58,7 +58,7 @@ class VersionAnswer final : public net::ResponseObserver {
   }
 
  private:
-  Open& open_;
+  PendingAnswers& pending_;
   int code_ = 0;
   bool answered_ = false;
   std::string body_;
@@ -72,53 +72,53 @@ net::Request version_request() {
   return request;
 }
 
-// Everybody who is asked, and what came.
+// All requests of one call, and their answers.
 class Round {
  public:
   explicit Round(milliseconds patience) : patience_(patience), deadline_(steady_clock::now() + patience) {}
 
   std::shared_ptr<const VersionAnswer> ask(std::shared_ptr<net::Transport> transport) {
-    auto answer = std::make_shared<VersionAnswer>(open_);
+    auto answer = std::make_shared<VersionAnswer>(pending_);
     exchanges_.push_back(transport->start(version_request(), answer, patience_));
     transports_.push_back(std::move(transport));
     return answer;
   }
   net::Loop& loop() { return loop_.loop(); }
-  // Whoever has not answered by then does not.
+  // Gives up what has not answered by the deadline.
   void end() {
-    open_.wait_until(deadline_);
+    pending_.wait_until(deadline_);
     exchanges_.clear();
   }
 
  private:
   const milliseconds patience_;
   const steady_clock::time_point deadline_;
-  Open open_;
+  PendingAnswers pending_;
   net::LoopThread loop_{"status"};
   std::vector<std::shared_ptr<net::Transport>> transports_;
   std::vector<std::unique_ptr<net::Exchange>> exchanges_;
 };
 
-// The hosts that are no embedded one, each asked once: all that came with the same kubeconfig have the same text of it.
+// The hosts other than the embedded one, each asked once. Virtual clusters of one host have equal kubeconfig files.
 class Hosts {
  public:
   Hosts(const HostConnector& connect, Round& round) : connect_(connect), round_(round) {}
-  void ask_for(const VirtualCluster& cluster) {
-    auto text = read_file(cluster.host_kubeconfig_path());
+  void ask_for(const LocalCluster& cluster) {
+    auto text = read_file(cluster.layout.host_kubeconfig_path());
     if (!text) return;
     const auto [host, is_new] = by_kubeconfig_.try_emplace(std::move(*text));
-    by_cluster_[cluster.folder] = &host->second;
+    by_cluster_[cluster.layout.folder()] = &host->second;
     if (is_new) host->second = ask(cluster);
   }
-  bool is_away(const VirtualCluster& cluster) const {
-    const auto found = by_cluster_.find(cluster.folder);
+  bool is_away(const LocalCluster& cluster) const {
+    const auto found = by_cluster_.find(cluster.layout.folder());
     return found == by_cluster_.end() || !*found->second || !(*found->second)->anything();
   }
 
  private:
   using AnswerPtr = std::shared_ptr<const VersionAnswer>;  // null: it cannot even be asked
-  AnswerPtr ask(const VirtualCluster& cluster) {
-    const auto access = kube::load_kubeconfig(cluster.host_kubeconfig_path());
+  AnswerPtr ask(const LocalCluster& cluster) {
+    const auto access = kube::load_kubeconfig(cluster.layout.host_kubeconfig_path());
     if (!access) return nullptr;
     auto transport = connect_(*access);
     return transport ? round_.ask(std::move(*transport)) : nullptr;
@@ -132,25 +132,28 @@ class Hosts {
 
 }  // namespace
 
-std::vector<ClusterStatus> ask_all(std::span<const VirtualCluster> clusters, bool embedded_host_runs,
+std::vector<ClusterStatus> ask_all(std::span<const LocalCluster> clusters, bool embedded_host_runs,
                                    const HostConnector& connect_host, milliseconds patience) {
   Round round(patience);
   Hosts hosts(connect_host, round);
   std::map<std::size_t, std::shared_ptr<const VersionAnswer>> answers;
   for (std::size_t i = 0; i < clusters.size(); ++i) {
-    if (!daemon_runs(clusters[i].daemon_lock_path())) continue;
+    if (!daemon_runs(clusters[i].layout.daemon_lock_path())) continue;
     net::Endpoint socket;
-    socket.unix_path = clusters[i].socket_path();
+    socket.unix_path = clusters[i].layout.socket_path();
     answers[i] = round.ask(net::make_http_client(round.loop(), std::move(socket)));
-    if (!clusters[i].embedded_host) hosts.ask_for(clusters[i]);
+    if (!clusters[i].record.embedded_host) hosts.ask_for(clusters[i]);
   }
   round.end();
   std::vector<ClusterStatus> out(clusters.size());
+  for (std::size_t i = 0; i < clusters.size(); ++i)
+    if (clusters[i].record.deleting) out[i].status = "Deleting";
   for (const auto& [i, answer] : answers) {
+    if (clusters[i].record.deleting) continue;
     out[i].status = "Starting";
     if (!answer->good()) continue;
-    const bool away = clusters[i].embedded_host ? !embedded_host_runs : hosts.is_away(clusters[i]);
-    out[i].status = away ? "HostDown" : token_holds(clusters[i]) ? "Running" : "TokenExpired";
+    const bool away = clusters[i].record.embedded_host ? !embedded_host_runs : hosts.is_away(clusters[i]);
+    out[i].status = away ? "HostDown" : token_is_valid(clusters[i].layout) ? "Running" : "TokenExpired";
     out[i].version = answer->version();
   }
   return out;

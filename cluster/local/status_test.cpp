@@ -21,7 +21,7 @@ class Living {
   Living(net::Loop& loop, const std::string& folder, bool answers)
       : lock_((std::filesystem::create_directories(folder),
                ::open((folder + "/daemon.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600))) {
-    cluster.folder = folder;
+    cluster.layout = LocalLayout(folder);
     EXPECT_EQ(::flock(lock_.get(), LOCK_EX | LOCK_NB), 0);
     server_ = std::make_unique<net::HttpServer>(
         loop, [this, answers](const net::Request& request, const std::shared_ptr<net::ResponseSink>& sink) {
@@ -31,7 +31,7 @@ class Living {
           else
             held_.push_back(sink);
         });
-    EXPECT_TRUE(server_->listen_unix(cluster.socket_path()));
+    EXPECT_TRUE(server_->listen_unix(cluster.layout.socket_path()));
   }
   ~Living() { server_->stop(std::chrono::milliseconds(0)); }
   // Stands on a host of its own choice, with that kubeconfig.
@@ -39,9 +39,9 @@ class Living {
     kube::ClusterAccess host;
     host.context_name = host.cluster_name = host.user_name = "prod";
     host.server = server;
-    EXPECT_TRUE(write_private_file(cluster.host_kubeconfig_path(), kube::render_kubeconfig(host)));
+    EXPECT_TRUE(write_private_file(cluster.layout.host_kubeconfig_path(), kube::render_kubeconfig(host)));
   }
-  VirtualCluster cluster;
+  LocalCluster cluster;
 
  private:
   const Descriptor lock_;
@@ -85,14 +85,13 @@ TEST(Status, AllAreAskedAtOnceAndOneThatHangsCostsItsPatienceOnce) {
   const testing_support::TestFolder folder;
   net::LoopThread loop("servers");
   std::vector<std::unique_ptr<Living>> living;
-  std::vector<VirtualCluster> clusters;
+  std::vector<LocalCluster> clusters;
   for (int i = 0; i < 20; ++i) {
     living.push_back(std::make_unique<Living>(loop.loop(), folder.path + "/" + std::to_string(i), i % 2 == 0));
-    living.back()->cluster.embedded_host = true;
+    living.back()->cluster.record.embedded_host = true;
     clusters.push_back(living.back()->cluster);
   }
-  VirtualCluster stopped;
-  stopped.folder = folder.path + "/stopped";
+  const LocalCluster stopped{{}, LocalLayout(folder.path + "/stopped")};
   clusters.push_back(stopped);
   constexpr std::chrono::milliseconds kPatience{500};
   const auto begun = steady_clock::now();
@@ -111,9 +110,9 @@ TEST(Status, OneThatRunsWithoutItsEmbeddedHostSaysSo) {
   net::LoopThread loop("servers");
   Living one(loop.loop(), folder.path + "/one", true), other(loop.loop(), folder.path + "/other", true);
   const RealHost host(loop.loop(), folder.path + "/host.sock", 200);
-  one.cluster.embedded_host = true;
+  one.cluster.record.embedded_host = true;
   other.stand_on(host.address);
-  const std::vector<VirtualCluster> clusters{one.cluster, other.cluster};
+  const std::vector<LocalCluster> clusters{one.cluster, other.cluster};
   const auto statuses = ask_all(clusters, false, by_socket(loop), std::chrono::seconds(10));
   EXPECT_EQ(statuses[0].status, "HostDown");
   EXPECT_EQ(statuses[1].status, "Running");
@@ -127,7 +126,7 @@ TEST(Status, OneWhoseRealHostIsAwaySaysSoToo) {
   const RealHost hanging(loop.loop(), folder.path + "/hanging.sock", 0);
   const std::string servers[] = {unfriendly.address, hanging.address, "unix://" + folder.path + "/nobody.sock"};
   std::vector<std::unique_ptr<Living>> living;
-  std::vector<VirtualCluster> clusters;
+  std::vector<LocalCluster> clusters;
   for (int i = 0; i < 9; ++i) {
     living.push_back(std::make_unique<Living>(loop.loop(), folder.path + "/" + std::to_string(i), true));
     living.back()->stand_on(servers[i % 3]);

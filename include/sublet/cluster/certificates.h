@@ -1,6 +1,7 @@
-// Certificates: what a virtual cluster's API server shows, and what it lets programs and administrators in by, as its
-// folder has them: read for people, and taken away so that others are made. The server itself makes, renews and counts
-// them (subletd/pki.h); this is what the two agree on. Pure functions over files. Threads: any.
+// Certificates: the certificates in the folder of a virtual cluster's API server: its serving certificate and those by
+// which administrators and programs authenticate. Reads them for people, and removes them so that the server makes new
+// ones. The server itself makes, renews and checks them (subletd/pki.h); this contract is what the two agree on.
+// Threads: any; pure functions over files.
 #pragma once
 
 #include <string>
@@ -12,22 +13,22 @@
 
 namespace sublet::cluster {
 
-/// POST on the API server's socket: it reads its certificates again, and answers when they count.
+/// POST on the API server's socket: it reloads its certificates and answers when they are in use.
 inline constexpr std::string_view kRereadCertificates = "/sublet.dev/v1/certificates";
 
 struct Certificate {
   std::string name;  // of its file, without ".crt"
-  std::string use;   // for people
+  std::string use;   // a description
   WallTime ends;
-  bool handed_out = false;  // somebody may have a copy
+  bool handed_out = false;  // copies may exist outside the folder
 };
 
-/// Those that there are.
+/// Returns those that exist.
 Result<std::vector<Certificate>> read_certificates(const std::string& api_folder);
-/// The list of the administrators' that count.
+/// Path of the list of administrators' certificates that are accepted.
 std::string administrators_path(const std::string& api_folder);
-/// What it shows and what administrators have: made anew when the server next reads them, and whatever was handed out
-/// before counts no longer. The authority stays.
+/// Removes the serving, administrator's and DNS server's certificates: the server makes new ones when it next loads
+/// them, and refuses those issued before. The authority stays.
 Outcome forget_certificates(const std::string& api_folder);
 
 }  // namespace sublet::cluster

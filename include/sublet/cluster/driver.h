@@ -1,14 +1,18 @@
-// Driver: makes, starts, looks after and removes virtual clusters in one kind of place where they can live; what
-// commands and an operator share.
+// Driver: creates, starts, inspects and deletes virtual clusters in one kind of place. The commands and the operator
+// use only this interface.
 //
-// local_driver.h keeps them as processes of this machine. Another place is another Driver in a file of its own; what is
-// the same everywhere (the record, a Plan, the objects on the host) stands beside it in cluster/.
+// local_driver.h runs virtual clusters as processes of this machine. Another place is another Driver in a folder of its
+// own; what all share (the record, a Plan, the objects on the host) is in cluster/record, cluster/host,
+// cluster/objects and cluster/lifecycle.
 //
-// Lifecycle: cheap to make. Every call may be cut off at any moment and repeated: create() and start() go on where they
-// were, remove() too. Blocking. Threads: one at a time; other processes may drive the same place at the same time.
+// Lifecycle: cheap to make. Every call may be interrupted at any moment and repeated: create(), start() and remove()
+// continue where they were.
+// Threads: blocking; one call at a time. Other processes may use the same place at the same time.
+// Errors: name the object, the cause and the next step.
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,10 +23,11 @@
 #include "sublet/cluster/plan.h"
 #include "sublet/cluster/virtual_cluster.h"
 #include "sublet/kube/kubeconfig.h"
+#include "sublet/syncer/host_audit.h"
 
 namespace sublet::cluster {
 
-/// Hears how a call gets on. Called from within the call, on its thread. Every function may do nothing.
+/// Receives the progress of a call, within the call and on its thread. Every function may do nothing.
 class Progress {
  public:
   virtual ~Progress() = default;
@@ -30,31 +35,31 @@ class Progress {
   virtual void begin(const std::string& step) { (void)step; }
   /// How far the running step is: "312 pods left".
   virtual void update(const std::string& how_far) { (void)how_far; }
-  /// The running step failed; the call returns the error, perhaps after taking back what it made.
+  /// The running step failed; the call returns the error, perhaps after it has undone what it made.
   virtual void failed() {}
   /// Something to know that is no failure.
   virtual void warn(const std::string& text) { (void)text; }
-  /// The record is there: from here on an interrupted create can be gone on with, or be removed.
+  /// The record is stored: from now on an interrupted create can be continued or deleted.
   virtual void recorded(const VirtualCluster& cluster) { (void)cluster; }
-  /// Its host objects are gone and its record goes next: what refers to it from elsewhere should go now.
+  /// Its host objects are gone and its record goes next: references to it elsewhere should go now.
   virtual void leaving(const std::string& name, const std::string& host_namespace) { (void)name, (void)host_namespace; }
 };
 
-/// Of the embedded host, heeded when it is made: unset is one of each, or what it has.
+/// Shape of the embedded host, used when it is made. Unset: one of each, or what it has.
 struct EmbeddedHostShape {
   std::optional<int> nodes, gpu_nodes, gpus_per_node;
 };
 
-/// The host to stand on: the embedded one (empty), or one by kubeconfig.
+/// The host of a virtual cluster: the embedded one (empty), or one by kubeconfig.
 struct HostChoice {
   std::string kubeconfig, context;  // one may be empty: the default file, the current context
   EmbeddedHostShape shape;
   bool given() const { return !kubeconfig.empty() || !context.empty(); }
 };
 
-/// A record that cannot be read; where it lies says whose it is.
+/// A record that cannot be read. Name and namespace come from where it is kept.
 struct DamagedRecord {
-  std::string name, host_namespace, folder, why;
+  std::string name, host_namespace, place, why;
 };
 struct Records {
   std::vector<VirtualCluster> clusters;  // by namespace and name
@@ -62,10 +67,22 @@ struct Records {
 };
 
 struct ClusterStatus {
-  // Running, Starting, HostDown (its API answers, its host does not), TokenExpired (its host no longer takes what its
-  // syncer is known by), Stopped
+  // Running, Starting, HostDown (the host does not answer), TokenExpired (the host no longer accepts the syncer's
+  // token), Deleting (its deletion has begun and is not finished), Stopped
   std::string status = "Stopped";
   std::string version = "-";  // Kubernetes version it serves; "-" when it does not answer
+};
+
+/// Where its logs are, for people.
+struct LogPlaces {
+  std::string all;                               // one text for a table
+  std::map<std::string, std::string> by_daemon;  // "apiserver": "/.../apiserver.log"
+};
+
+/// The log of its writes to the host, checked (sublet/syncer/host_audit.h).
+struct AuditReport {
+  std::string place;  // where the log is, for people
+  syncer::AuditCheck check;
 };
 
 struct Created {
@@ -74,49 +91,61 @@ struct Created {
 };
 
 struct RemoveOptions {
-  bool force = false;      // go on when the host cannot be reached or swept
-  bool keep_host = false;  // leave the embedded host running when the last one goes
+  bool force = false;      // continue when the host cannot be reached or cleaned up
+  bool keep_host = false;  // leave the embedded host running when its last virtual cluster goes
   std::chrono::seconds patience{120};
-  HostChoice host{};  // the operator's access, where that is no longer where create found it
+  HostChoice host{};  // the operator's access, when it is no longer where create found it
 };
 
 class Driver {
  public:
   virtual ~Driver() = default;
 
-  virtual Records list() const = 0;
-  /// What each is doing right now, in their order; all are asked at once, and one that hangs is given up after
-  /// `patience`.
+  /// Returns all of them; an error when the place itself cannot be read or belongs to another user.
+  virtual Result<Records> list() const = 0;
+  /// Returns the present state of each, in their order. All are asked at once; one that does not answer within
+  /// `patience` is given up.
   virtual std::vector<ClusterStatus> status(std::span<const VirtualCluster> clusters,
                                             std::chrono::milliseconds patience) const = 0;
+  virtual LogPlaces logs(const std::string& name, const std::string& host_namespace) const = 0;
 
-  /// Makes it, or starts the one of that name and namespace; one that runs is left as it is. already_exists when that
-  /// one has another template, other parameters or another host. A create that fails leaves nothing behind.
+  /// Creates it, or starts the one of that name and namespace; one that runs is left as it is. already_exists when that
+  /// one has another template, other parameters or another host; conflict while it is being deleted. A create that
+  /// fails leaves nothing behind.
   virtual Result<Created> create(const Plan& plan, const HostChoice& host, std::chrono::seconds patience,
                                  Progress& progress) = 0;
-  /// Starts what of it and of its host does not run, with renewed credentials when `host` gives them. False: all ran.
+  /// Starts those of its daemons and of its host that do not run, with renewed credentials when `host` gives them.
+  /// False: all ran.
   virtual Result<bool> start(const VirtualCluster& cluster, const HostChoice& host, std::chrono::seconds patience,
                              Progress& progress) = 0;
-  /// Ends its daemons; what it has, here and on the host, stays.
+  /// Stops its daemons; its state and its host objects stay.
   virtual Outcome stop(const VirtualCluster& cluster) = 0;
-  /// An administrator's access. service_unavailable, with what to do, when it is stopped.
+  /// Returns an administrator's access. service_unavailable, with the next step, when it is stopped.
   virtual Result<kube::ClusterAccess> access(const VirtualCluster& cluster) const = 0;
+  /// Returns the access of its syncer to its host, which may read no more than what the syncer carries.
+  virtual Result<kube::ClusterAccess> syncer_access(const VirtualCluster& cluster) const = 0;
+  /// Returns the key of the nodes' pseudo names (sublet/syncer/node_names.h).
+  virtual Result<std::string> node_names_key(const VirtualCluster& cluster) const = 0;
+  /// Checks the log of its writes to the host. `head`: a hash that an earlier check returned; "": none.
+  virtual Result<AuditReport> check_audit(const VirtualCluster& cluster, const std::string& head) const = 0;
 
-  /// Those of its API server.
+  /// Returns the certificates of its API server.
   virtual Result<std::vector<Certificate>> certificates(const VirtualCluster& cluster) const = 0;
-  /// Has the API server make what it shows and what administrators have anew; what was handed out before counts no
-  /// longer, and who is connected by it is cut off. False: it is stopped, and does so when it starts.
+  /// Replaces the serving and the administrator's certificates. Those issued before are refused, and their connections
+  /// are closed. False: it is stopped, and replaces them when it starts.
   virtual Result<bool> rotate_certificates(const VirtualCluster& cluster) = 0;
 
-  /// Stops it, takes its objects from the host, and forgets it.
+  /// Stops it, removes its objects from the host, and deletes its record. Waits for another command that works on it;
+  /// if that command deletes it, this one succeeds too. Once begun, a deletion must be finished: it is not started
+  /// again.
   virtual Outcome remove(const VirtualCluster& cluster, const RemoveOptions& options, Progress& progress) = 0;
-  /// Gives up one whose host nobody knows any more: what runs and lies here goes, its host objects stay.
+  /// Deletes one whose host is unknown: its processes and its state go, its host objects stay.
   virtual Outcome remove_damaged(const DamagedRecord& record, Progress& progress) = 0;
 };
 
-/// The damaged record of that name, and namespace when given.
+/// Returns the damaged record of that name, and namespace when given; null when there is none.
 const DamagedRecord* find_damaged(const Records& records, const std::string& name, const std::string& host_namespace);
-/// By name, and namespace when given. not_found names the nearest; bad_request when the name alone is ambiguous;
+/// Finds by name, and namespace when given. not_found names the nearest; bad_request when the name alone is ambiguous;
 /// internal_error when its record is damaged.
 Result<VirtualCluster> find_cluster(const Records& records, const std::string& name, const std::string& host_namespace);
 

@@ -1,5 +1,5 @@
-// Plan: a virtual cluster that is to be, with everything checked that can be checked before anything is started.
-// Pure, but for reading the template's file.
+// Plan: a virtual cluster to be created, with every check that is possible before anything starts. Pure, except that it
+// reads the template's file.
 #pragma once
 
 #include <map>
@@ -11,32 +11,31 @@
 
 namespace sublet::cluster {
 
-struct Wish {
+struct PlanRequest {
   std::string name;
   std::string host_namespace{};  // empty: sublet-<name>
   std::string template_file{};   // empty: none
   std::map<std::string, std::string> parameters{};
   Quota quota{};
-  bool lenient = false;                     // leave out keys of the template that sublet does not do
-  std::string pod_address{}, pod_listen{};  // PodAccess; empty: as it is, at first none
+  bool lenient = false;                     // ignore unsupported keys of the template
+  std::string pod_address{}, pod_listen{};  // PodAccess; empty: unchanged, none for a new one
 };
 
 struct Plan {
-  VirtualCluster cluster;  // its uid and time of creation given; folder, address and host come with the driver
-  std::string template_text;
-  bool leads_people_in = false;       // the template asks for what needs a PodAccess
-  std::vector<std::string> left_out;  // what a lenient wish left out of the template: place, key and reason
+  VirtualCluster cluster;             // with uid, template and time of creation; the driver adds address and host
+  bool needs_pod_access = false;      // the template has a Service, Ingress or route for people
+  std::vector<std::string> left_out;  // keys that a lenient request ignores: place, key and reason
 };
 
-/// bad_request names what cannot be used and why; the template's mistakes come with file, line and key.
-Result<Plan> make_plan(const Wish& wish);
+/// bad_request names the value and the reason; mistakes in the template come with file, line and key.
+Result<Plan> make_plan(const PlanRequest& request);
 
-/// Under which account of the host its pods run: the template's word, or sublet's.
+/// Returns the host account under which its pods run: the template's, or sublet's.
 std::string workload_account_name(const std::string& name, const patches::SyncConfig& config);
 
-/// How much a virtual cluster's store may hold when nobody says otherwise.
+/// The default of Quota::bytes.
 inline constexpr const char* kDefaultQuotaBytes = "2Gi";
-/// "2Gi", "500M", "0": whole bytes. bad_request when it is no such quantity.
+/// Parses "2Gi", "500M", "0" as whole bytes; bad_request for anything else.
 Result<std::int64_t> bytes_of(std::string_view quantity);
 
 }  // namespace sublet::cluster
