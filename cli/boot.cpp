@@ -1,10 +1,11 @@
-// boot: virtual clusters that come back when the machine starts.
+// boot: starts the virtual clusters when the machine starts.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <thread>
 
 #include "cli/boot_place.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/reference.h"
@@ -92,7 +93,7 @@ int disable(ServiceManager& services, const BootPlace& place) {
     return kOk;
   }
   if (auto ours = refuse_foreign_unit(place); !ours) return report(ours.error());
-  // Not --now: what runs goes on running.
+  // Without --now: running virtual clusters keep running.
   if (services.runs())
     if (auto done = control(services, "disable"); !done) return report(done.error());
   std::error_code error;
@@ -108,19 +109,27 @@ int disable(ServiceManager& services, const BootPlace& place) {
 
 // --- start ---
 
-// Worth another try: a network or a host that comes up later than this machine.
-bool may_come(const Status& status) {
+// Worth a retry: a network or a host that starts later than this machine.
+bool is_temporary(const Status& status) {
   return status.is(Reason::service_unavailable) || status.is(Reason::timeout) || status.is(Reason::server_timeout);
 }
 
 class Start {
  public:
-  Start(cluster::Driver& driver, const BootOptions& options)
-      : driver_(driver), options_(options), records_(driver.list()), deadline_(steady_clock::now() + options.timeout) {}
+  Start(cluster::Driver& driver, cluster::Records records, const BootOptions& options)
+      : driver_(driver),
+        options_(options),
+        records_(std::move(records)),
+        deadline_(steady_clock::now() + options.timeout) {}
 
   int run() {
-    for (const auto& damaged : records_.damaged) note(report(internal_error(damaged.why).value()));
-    std::vector<VirtualCluster> waiting = records_.clusters;
+    for (const auto& damaged : records_.damaged) note(report(fail(Reason::internal_error, damaged.why).value()));
+    std::vector<VirtualCluster> waiting;
+    for (const VirtualCluster& cluster : records_.clusters)
+      if (cluster.deleting)
+        warn_of_deletion(cluster);
+      else
+        waiting.push_back(cluster);
     while (!waiting.empty()) {
       std::erase_if(waiting, [&](const VirtualCluster& cluster) { return settled(cluster); });
       if (waiting.empty()) break;
@@ -132,6 +141,12 @@ class Start {
  private:
   steady_clock::duration left() const { return std::max(deadline_ - steady_clock::now(), steady_clock::duration{}); }
   void note(int code) { code_ = code_ == kOk ? code : code_; }
+
+  void warn_of_deletion(const VirtualCluster& cluster) const {
+    std::fprintf(stderr, "sublet: %s is not started, because its deletion is not finished: sublet delete %s -n %s\n",
+                 reference_of(records_, cluster.name, cluster.host_namespace).c_str(), cluster.name.c_str(),
+                 cluster.host_namespace.c_str());
+  }
 
   // True when there is nothing to try again.
   bool settled(const VirtualCluster& cluster) {
@@ -145,7 +160,7 @@ class Start {
       return true;
     }
     const int code = steps.give_up(fail(started.error().reason, reference + ": " + started.error().message).value());
-    if (may_come(started.error()) && left().count() > 0) return false;
+    if (is_temporary(started.error()) && left().count() > 0) return false;
     note(code);
     return true;
   }
@@ -157,6 +172,11 @@ class Start {
   int code_ = kOk;  // the first failure's
 };
 
+int start(cluster::Driver& driver, const BootOptions& options) {
+  auto records = driver.list();
+  return records ? Start(driver, std::move(*records), options).run() : report(records.error());
+}
+
 }  // namespace
 
 int boot(cluster::Driver& driver, ServiceManager& services, const BootPlace& place, const BootOptions& options) {
@@ -166,9 +186,44 @@ int boot(cluster::Driver& driver, ServiceManager& services, const BootPlace& pla
     case BootAction::disable:
       return disable(services, place);
     case BootAction::start:
-      return Start(driver, options).run();
+      return start(driver, options);
   }
   return kFailure;
 }
+
+namespace {
+
+class BootCommand final : public Command {
+ public:
+  void declare(Words& words) override {
+    const auto action = [&](const char* name, const char* summary, BootAction chosen) {
+      return words.command(name, summary, [this, chosen] { options_.action = chosen; });
+    };
+    Words enable =
+        action("enable", "From now on (a systemd service: the machine's for root, else your own)", BootAction::enable);
+    Words disable = action("disable", "No longer; running virtual clusters keep running", BootAction::disable);
+    Words start = action("start", "Start those that are stopped; the service runs this", BootAction::start);
+    start.timeout("--timeout", options_.timeout, "how long to retry while a host does not answer");
+    words.examples(
+        "  sublet boot enable                       # yours start with the machine, before you log in\n"
+        "  sudo sublet boot enable                  # root's\n"
+        "  sublet boot start                        # without systemd: run this when the machine starts");
+    enable.examples("  sublet boot enable");
+    disable.examples("  sublet boot disable");
+    start.examples(
+        "  sublet boot start\n"
+        "  @reboot SUBLET_STATE_DIR=$HOME/.local/state/sublet /opt/sublet/sublet boot start   # a line for crontab -e");
+  }
+  int run(const Invocation& invocation) override {
+    return boot(*invocation.make_driver(), *make_systemd(), default_boot_place(), options_);
+  }
+
+ private:
+  BootOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_boot_command() { return std::make_unique<BootCommand>(); }
 
 }  // namespace sublet::cli

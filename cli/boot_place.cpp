@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "sublet/cluster/local_driver.h"
+#include "sublet/cluster/state_folder.h"
 
 namespace sublet::cli {
 namespace {
@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view kFirstLine = "# Made by `sublet boot enable`; `sublet boot disable` takes it away.\n";
 constexpr std::string_view kStateFolder = "Environment=\"SUBLET_STATE_DIR=";
 
-// Quoted words of a unit carry these as they are. Others mean something to systemd (%, $, quotes), and are told rather
-// than escaped: nobody would look for them.
+// Characters without a meaning in a quoted word of a unit. Others (%, $, quotes) are refused, because a path with them
+// is rare and escaping is easy to get wrong.
 bool is_plain(std::string_view path) {
   constexpr std::string_view kOthers = "/_.-+@:,=~ ";
   for (const char c : path)

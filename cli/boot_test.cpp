@@ -213,5 +213,13 @@ TEST_F(Boot, StartTriesAgainWhereAHostIsNotUpYet) {
   EXPECT_EQ(run(BootAction::start), kFailure) << "not for ever";
 }
 
+TEST_F(Boot, StartLeavesOneWhoseDeletionIsNotFinished) {
+  driver_.records.clusters[0].deleting = true;
+  EXPECT_EQ(run(BootAction::start), kOk);
+  EXPECT_THAT(driver_.calls, ElementsAre("start train"));
+  EXPECT_THAT(err_,
+              HasSubstr("virtualcluster/rag is not started, because its deletion is not finished: sublet delete"));
+}
+
 }  // namespace
 }  // namespace sublet::cli

@@ -1,6 +1,7 @@
 // certs: when the certificates of virtual clusters end, and others in their place.
 #include <cstdio>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/json_output.h"
@@ -20,12 +21,12 @@ struct CertificateRow {
 };
 
 Result<std::vector<CertificateRow>> certificate_rows(const cluster::Driver& driver, const CertsOptions& options) {
-  const cluster::Records records = driver.list();
+  const auto listed = driver.list();
+  if (!listed) return fail(listed.error());
+  const cluster::Records& records = *listed;
   std::vector<cluster::VirtualCluster> meant = records.clusters;
   if (!options.name.empty()) {
-    const auto reference = parse_reference(options.name, options.host_namespace);
-    if (!reference) return fail(reference.error());
-    auto found = find_cluster(records, reference->name, reference->host_namespace);
+    auto found = find_named(driver, options.name, options.host_namespace);
     if (!found) return fail(found.error());
     meant = {std::move(*found)};
   } else if (!options.host_namespace.empty()) {
@@ -84,9 +85,7 @@ int check(const cluster::Driver& driver, const CertsOptions& options) {
 }
 
 int rotate(cluster::Driver& driver, const CertsOptions& options) {
-  const auto reference = parse_reference(options.name, options.host_namespace);
-  if (!reference) return report(reference.error());
-  const auto cluster = find_cluster(driver.list(), reference->name, reference->host_namespace);
+  const auto cluster = find_named(driver, options.name, options.host_namespace);
   if (!cluster) return report(cluster.error());
   const auto now = driver.rotate_certificates(*cluster);
   if (!now) return report(now.error());
@@ -130,5 +129,37 @@ std::string certificate_warning(const std::string& reference, const cluster::Cer
 int certs(cluster::Driver& driver, const CertsOptions& options) {
   return options.rotate ? rotate(driver, options) : check(driver, options);
 }
+
+namespace {
+
+class CertsCommand final : public Command {
+ public:
+  void declare(Words& words) override {
+    Words check = words.command("check", "Show when the certificates of virtual clusters expire", [] {});
+    check.text("NAME", options_.name, "its name, also as `sublet list -o name` prints it (default: all)");
+    Words rotate = words.command("rotate", "Replace the certificates now; kubeconfigs with the old ones are refused",
+                                 [this] { options_.rotate = true; });
+    rotate.text("NAME", options_.name, "its name, also as `sublet list -o name` prints it").required();
+    for (Words* each : {&check, &rotate}) {
+      each->text("-n,--namespace", options_.host_namespace, "its namespace on the host");
+      each->output(options_.output);
+    }
+    words.examples(
+        "  sublet certs check\n"
+        "  sublet certs rotate rag                  # when a kubeconfig is in the wrong hands");
+    check.examples(
+        "  sublet certs check                       # exit code 1 when one has expired\n"
+        "  sublet certs check rag -o json");
+    rotate.examples("  sublet certs rotate rag && sublet connect rag");
+  }
+  int run(const Invocation& invocation) override { return certs(*invocation.make_driver(), options_); }
+
+ private:
+  CertsOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_certs_command() { return std::make_unique<CertsCommand>(); }
 
 }  // namespace sublet::cli

@@ -1,18 +1,14 @@
-// CommandLine: the words after `sublet`. Declares every command's flags and examples, fills the options of commands.h,
-// and calls the command with the driver that `make_driver` gives, which is asked only when the words make sense.
-// Prints what CLI11 prints (help, mistakes) and gives the exit code.
+// CommandLine: the words after `sublet`. Declares every command (command.h), names what is wrong with the words
+// (usage.h), and runs the command. `make_driver` is called only by a command that needs a driver, after the words were
+// found good.
 #pragma once
 
-#include <functional>
-#include <memory>
-
+#include "cli/command.h"
 #include "cli/command_table.h"
-#include "sublet/cluster/driver.h"
 
 namespace sublet::cli {
 
-using DriverMaker = std::function<std::unique_ptr<cluster::Driver>()>;
-
+/// Prints help, usage errors and what the command prints; returns the exit code.
 int run_command_line(int argc, char** argv, const DriverMaker& make_driver);
 
 /// What run_command_line() takes, as data.

@@ -29,66 +29,25 @@ class CommandLine : public testing::Test {
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     asked_ = false;
-    auto driver = std::make_unique<FakeDriver>();
+    const auto driver = std::make_shared<FakeDriver>();
     driver->records.clusters = {cluster_of("rag", "team-a"), cluster_of("train", "team-b")};
-    for (auto& cluster : driver->records.clusters) cluster.folder = home_.path;
     driver->statuses = {{"Running", "v1.35.0"}, {"Stopped", "-"}};
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     const int code = run_command_line(static_cast<int>(argv.size()), argv.data(), [&] {
       asked_ = true;
-      return std::make_unique<Noted>(std::move(driver), *this);
+      return driver;
     });
+    calls_ = driver->calls;
+    plan_ = driver->plan;
+    host_ = driver->host_choice;
+    remove_ = driver->remove_options;
+    patience_ = driver->patience;
     std::fflush(stdout);
     out_ = testing::internal::GetCapturedStdout();
     err_ = testing::internal::GetCapturedStderr();
     return code;
   }
-
-  // The driver lives as long as the command; what it noted is looked at afterwards.
-  class Noted final : public Driver {
-   public:
-    Noted(std::unique_ptr<FakeDriver> fake, CommandLine& test) : fake_(std::move(fake)), test_(test) {}
-    ~Noted() override {
-      test_.calls_ = fake_->calls;
-      test_.plan_ = fake_->plan;
-      test_.host_ = fake_->host_choice;
-      test_.remove_ = fake_->remove_options;
-    }
-    cluster::Records list() const override { return fake_->list(); }
-    std::vector<cluster::ClusterStatus> status(std::span<const VirtualCluster> clusters,
-                                               std::chrono::milliseconds patience) const override {
-      return fake_->status(clusters, patience);
-    }
-    Result<Created> create(const cluster::Plan& plan, const cluster::HostChoice& host, std::chrono::seconds patience,
-                           cluster::Progress& progress) override {
-      test_.patience_ = patience;
-      return fake_->create(plan, host, patience, progress);
-    }
-    Result<bool> start(const VirtualCluster& cluster, const cluster::HostChoice& host, std::chrono::seconds patience,
-                       cluster::Progress& progress) override {
-      return fake_->start(cluster, host, patience, progress);
-    }
-    Outcome stop(const VirtualCluster& cluster) override { return fake_->stop(cluster); }
-    Result<kube::ClusterAccess> access(const VirtualCluster& cluster) const override { return fake_->access(cluster); }
-    Result<std::vector<cluster::Certificate>> certificates(const VirtualCluster& cluster) const override {
-      return fake_->certificates(cluster);
-    }
-    Result<bool> rotate_certificates(const VirtualCluster& cluster) override {
-      return fake_->rotate_certificates(cluster);
-    }
-    Outcome remove(const VirtualCluster& cluster, const cluster::RemoveOptions& options,
-                   cluster::Progress& progress) override {
-      return fake_->remove(cluster, options, progress);
-    }
-    Outcome remove_damaged(const cluster::DamagedRecord& record, cluster::Progress& progress) override {
-      return fake_->remove_damaged(record, progress);
-    }
-
-   private:
-    const std::unique_ptr<FakeDriver> fake_;
-    CommandLine& test_;
-  };
 
   const testing_support::TestFolder home_;
   bool asked_ = false;

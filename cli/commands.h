@@ -1,7 +1,8 @@
-// Commands: what main.cpp fills from the command line and calls. One file per command; each returns an exit code,
-// writes data to stdout and everything else to stderr. What they do to virtual clusters they ask of the driver.
+// Commands as functions of their options, for those that tests or other commands call. A new command needs nothing here
+// (command.h).
 //
-// To add a command: its options struct and function here, a file of its own, and its flags in main.cpp.
+// Each returns an exit code, writes data to stdout and everything else to stderr, and works on virtual clusters through
+// the driver alone.
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,7 @@ struct CreateOptions {
   std::string host_namespace;  // default: sublet-<name>
   std::string template_file;
   std::vector<std::string> set;  // NAME=VALUE
-  bool lenient = false;          // leave out what of the template's configuration sublet does not do
+  bool lenient = false;          // ignore keys of the template that sublet does not support
   std::string host_kubeconfig;   // empty: the embedded host
   std::string host_context;
   std::optional<std::int64_t> quota_objects;
@@ -33,7 +34,7 @@ int create(cluster::Driver& driver, const CreateOptions& options);
 
 struct ListOptions {
   std::string host_namespace;   // empty: all
-  bool all_namespaces = false;  // the default; -A is understood for those who are used to it
+  bool all_namespaces = false;  // the default; -A is accepted as in kubectl
   std::string output = "table";
 };
 int list(cluster::Driver& driver, const ListOptions& options);
@@ -43,6 +44,7 @@ struct ConnectOptions {
   std::string host_namespace;  // empty: wherever the one of that name is
   std::string role;            // view, edit, admin or cluster-admin by a token; empty: the administrator's certificate
   std::string expires;         // of the token, "8h"
+  std::string server;          // URL to write into the kubeconfig; empty: chosen by where it is used
   bool print = false;
   bool update_current = true;
   std::string kubeconfig;  // file to change; empty: as kubectl would
@@ -62,8 +64,8 @@ struct DeleteOptions {
   std::string host_namespace;
   bool yes = false;
   bool ignore_not_found = false;
-  bool force = false;                 // go on when the host cannot be reached
-  bool keep_host = false;             // leave the embedded host running when the last one goes
+  bool force = false;                 // continue when the host cannot be reached
+  bool keep_host = false;             // leave the embedded host running when its last virtual cluster goes
   std::chrono::seconds timeout{120};  // for each
   std::string output = "text";
   std::string host_kubeconfig{}, host_context{};  // the operator's access; empty: as create was given it
@@ -72,10 +74,10 @@ int remove(cluster::Driver& driver, const DeleteOptions& options);
 
 struct AuditOptions {
   std::string name, host_namespace;
-  std::string head;  // the hash that a former check printed: the log must still have that line
+  std::string head;  // the hash that an earlier check printed: the log must still have that line
   std::string output = "text";
 };
-/// Checks the log of what the virtual cluster has written to its host (sublet/syncer/host_audit.h).
+/// Checks the log of the virtual cluster's writes to its host (sublet/syncer/host_audit.h).
 int audit(const cluster::Driver& driver, const AuditOptions& options);
 
 struct CertsOptions {
@@ -87,7 +89,7 @@ enum class CertificateState { good, ends_soon, ended };
 CertificateState state_of(const cluster::Certificate& certificate, WallTime now);
 std::string certificate_warning(const std::string& reference, const cluster::Certificate& certificate,
                                 CertificateState state);
-/// When certificates end (a failure when one has); or others in their place, at once.
+/// Prints when certificates expire (a failure when one has), or replaces them.
 int certs(cluster::Driver& driver, const CertsOptions& options);
 
 class ServiceManager;
@@ -110,21 +112,20 @@ struct ExplainOptions {
   std::vector<std::string> set;
   std::string output = "text";
 };
-/// What an object is, or would be, on the host, and why each field differs.
+/// Prints what an object is, or would be, on the host, and why each field differs.
 int explain(cluster::Driver& driver, const ExplainOptions& options);
 
 struct WhyOptions {
   std::string name, object, host_namespace;  // as in explain
   std::string output = "text";
 };
-/// Why a pod does not run.
+/// Prints why a pod does not run.
 int why(cluster::Driver& driver, const WhyOptions& options);
 
 struct VersionOptions {
   std::string output;
 };
-/// `release`: of Kubernetes, as it is served.
-int version(const VersionOptions& options, const std::string& release);
-std::string version_text(const std::string& release);
+int version(const VersionOptions& options);
+std::string version_text();
 
 }  // namespace sublet::cli

@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,8 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
+#include "cli/command.h"
+#include "cli/command_kubeconfig.h"
 #include "cli/commands.h"
 #include "cli/context_name.h"
 #include "cli/exit_code.h"
@@ -19,8 +18,6 @@
 #include "cli/previous_context.h"
 #include "cli/reference.h"
 #include "cli/steps.h"
-#include "sublet/base/descriptor.h"
-#include "sublet/base/files.h"
 #include "sublet/kube/kubeconfig.h"
 
 namespace sublet::cli {
@@ -28,55 +25,54 @@ namespace {
 
 using cluster::VirtualCluster;
 
-constexpr std::string_view kExpires = "8h";
+constexpr std::string_view kDefaultLifetime = "8h";
 
-// A tenant's access under the name that connect gives it.
+// The name by which every certificate of an API server can be verified, whatever its address.
+constexpr const char* kServerName = "kubernetes.default.svc";
+
+std::string url_of(const std::string& address, int port) {
+  const bool six = address.find(':') != std::string::npos;
+  return "https://" + (six ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
+// A kubeconfig for another person names the address that other machines reach, if there is one.
+Outcome set_server(const VirtualCluster& cluster, const ConnectOptions& options, kube::ClusterAccess& access) {
+  const bool for_others = !options.role.empty() && options.print;
+  if (!options.server.empty()) {
+    if (!options.server.starts_with("https://") || options.server.size() == std::string_view("https://").size() ||
+        options.server.find_first_of(" \t\n") != std::string::npos)
+      return bad_request("--server " + options.server + " is not an https URL, such as https://rag.example.com:6443");
+    access.server = options.server;
+    access.tls_server_name = kServerName;
+  } else if (for_others && cluster.pod_access.given()) {
+    access.server = url_of(cluster.pod_access.address, cluster.listen_port());
+    access.tls_server_name = kServerName;
+  } else if (for_others) {
+    std::fprintf(stderr,
+                 "sublet: the kubeconfig names %s, which only this machine reaches; for another machine give --server "
+                 "URL\n",
+                 printable(access.server).c_str());
+  }
+  return {};
+}
+
+// The access that connect hands out, under its name in kubeconfigs.
 Result<kube::ClusterAccess> access_of(const cluster::Driver& driver, const VirtualCluster& cluster,
                                       const ConnectOptions& options) {
   std::chrono::seconds lifetime{0};
   if (!options.role.empty()) {
-    const auto parsed = parse_lifetime(options.expires.empty() ? kExpires : options.expires);
+    const auto parsed = parse_lifetime(options.expires.empty() ? kDefaultLifetime : options.expires);
     if (!parsed) return fail(parsed.error());
     lifetime = *parsed;
   }
   auto access = driver.access(cluster);
   if (access && !options.role.empty()) access = limited_access(*access, options.role, lifetime);
   if (!access) return access;
+  if (auto set = set_server(cluster, options, *access); !set) return fail(set.error());
   access->context_name = access->cluster_name = access->user_name = context_name(cluster);
   access->namespace_name = "default";
   return access;
 }
-
-// A private kubeconfig for one command, removed when it ends. Its lock is inherited by the command: one that nobody
-// holds was left by a connect that was killed, and goes with the next.
-class CommandKubeconfig {
- public:
-  explicit CommandKubeconfig(const VirtualCluster& cluster)
-      : folder_(cluster.folder), path_(folder_ + "/connect-" + std::to_string(::getpid()) + ".kubeconfig") {}
-  ~CommandKubeconfig() { ::unlink(path_.c_str()); }
-  Outcome write(const kube::ClusterAccess& access) {
-    remove_left_over();
-    if (auto written = write_private_file(path_, kube::render_kubeconfig(access)); !written) return written;
-    lock_.reset(::open(path_.c_str(), O_RDONLY | O_NOFOLLOW));
-    if (lock_) ::flock(lock_.get(), LOCK_SH);
-    return {};
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  void remove_left_over() const {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
-      const std::string name = entry.path().filename().string();
-      if (!name.starts_with("connect-") || !name.ends_with(".kubeconfig")) continue;
-      const Descriptor file(::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-      if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
-    }
-  }
-
-  const std::string folder_, path_;
-  Descriptor lock_;
-};
 
 volatile sig_atomic_t command_pid = 0;
 
@@ -84,7 +80,7 @@ void pass_signal(int signal) {
   if (command_pid > 0) ::kill(command_pid, signal);
 }
 
-// Runs the command and gives its exit code; 128+n when signal n ended it, 127 when there is no such program.
+// Runs the command and returns its exit code; 128+n when signal n ended it, 127 when there is no such program.
 int run_command(const std::vector<std::string>& command, const std::string& kubeconfig) {
   const pid_t child = ::fork();
   if (child < 0) {
@@ -105,7 +101,7 @@ int run_command(const std::vector<std::string>& command, const std::string& kube
   pass.sa_handler = pass_signal;
   pass.sa_flags = SA_RESTART;
   for (const int signal : {SIGTERM, SIGHUP, SIGQUIT}) ::sigaction(signal, &pass, nullptr);
-  // A terminal sends ^C to the command as well: it decides what that means.
+  // A terminal sends ^C to the command as well, which decides what to do.
   ::signal(SIGINT, SIG_IGN);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -113,15 +109,14 @@ int run_command(const std::vector<std::string>& command, const std::string& kube
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int connect_command(const VirtualCluster& cluster, const kube::ClusterAccess& access,
-                    const std::vector<std::string>& command) {
-  CommandKubeconfig kubeconfig(cluster);
+int connect_command(const kube::ClusterAccess& access, const std::vector<std::string>& command) {
+  CommandKubeconfig kubeconfig;
   if (auto written = kubeconfig.write(access); !written) return report(written.error());
   return run_command(command, kubeconfig.path());
 }
 
-// The user's file keeps the mode that it has: a key in one that others read is theirs to hear of.
-void tell_readers(const std::string& path, const kube::ClusterAccess& access) {
+// Warns when others may read the user's file, whose mode stays as it is.
+void warn_of_readers(const std::string& path, const kube::ClusterAccess& access) {
   const auto file = kube::kubeconfig_file_of(path, access.context_name);
   struct stat status;
   if (!file || ::stat(file->c_str(), &status) != 0 || (status.st_mode & 077) == 0) return;
@@ -141,7 +136,7 @@ int connect_kubeconfig(const ConnectOptions& options, const kube::ClusterAccess&
   if (auto merged = kube::merge_context(path, access, options.update_current); !merged) return report(merged.error());
   std::fprintf(stderr, "added context %s to %s%s\n", access.context_name.c_str(), path.c_str(),
                options.update_current ? ", and made it the current one; `sublet disconnect` goes back" : "");
-  tell_readers(path, access);
+  warn_of_readers(path, access);
   return kOk;
 }
 
@@ -158,13 +153,11 @@ void print_connection(const ConnectOptions& options, const VirtualCluster& clust
 }  // namespace
 
 int connect(cluster::Driver& driver, const ConnectOptions& options) {
-  const auto meant = parse_reference(options.name, options.host_namespace);
-  if (!meant) return report(meant.error());
-  const auto cluster = find_cluster(driver.list(), meant->name, meant->host_namespace);
+  const auto cluster = find_named(driver, options.name, options.host_namespace);
   if (!cluster) return report(cluster.error());
   const auto access = access_of(driver, *cluster, options);
   if (!access) return report(access.error());
-  if (!options.command.empty()) return connect_command(*cluster, *access, options.command);
+  if (!options.command.empty()) return connect_command(*access, options.command);
   if (options.print) {
     std::fputs(kube::render_kubeconfig(*access).c_str(), stdout);
     return kOk;
@@ -173,5 +166,47 @@ int connect(cluster::Driver& driver, const ConnectOptions& options) {
   if (code == kOk && options.output == "json") print_connection(options, *cluster, *access);
   return code;
 }
+
+namespace {
+
+class ConnectCommand final : public Command {
+ public:
+  void declare(Words& words) override {
+    words.text("NAME", options_.name, "its name, also as `sublet list -o name` prints it").required();
+    words.text("-n,--namespace", options_.host_namespace, "its namespace on the host");
+    const Word print = words.flag("--print", options_.print, "write a kubeconfig to stdout and change nothing");
+    words.boolean("--update-current", options_.update_current, "make its context the current one");
+    words.file("--kube-config,--kubeconfig", options_.kubeconfig, "kubeconfig file to change");
+    const Word role = words.choice("--role", options_.role, {"view", "edit", "admin", "cluster-admin"},
+                                   "issue a token with the rights of this cluster role: view, edit, admin or "
+                                   "cluster-admin (default: the administrator's certificate)");
+    words.text("--expires", options_.expires, "lifetime of that token, as in 90m, 8h or 7d (default: 8h)").needs(role);
+    words.text("--server", options_.server,
+               "URL of the API server in the kubeconfig, as its user reaches it, e.g. https://vc.example.com:6443");
+    words.output(options_.output).excludes(print);
+    words.examples(
+        "  sublet connect rag                       # kubectl uses it until: sublet disconnect\n"
+        "  sublet connect rag --role view --expires 8h --print > look.kubeconfig\n"
+        "  sublet connect rag --role edit --print --server https://rag.example.com:6443 > edit.kubeconfig\n"
+        "  sublet connect rag -- kubectl get pods   # this one command, and no kubeconfig changed\n"
+        "  sublet connect rag --print > rag.kubeconfig");
+  }
+  bool runs_program() const override { return true; }
+  int run(const Invocation& invocation) override {
+    options_.command = invocation.program;
+    if (!options_.command.empty() && options_.print)
+      return usage_error("connect", "--print and a command behind -- cannot be given together");
+    if (!options_.command.empty() && options_.output == "json")
+      return usage_error("connect", "-o json and a command behind -- cannot be given together");
+    return connect(*invocation.make_driver(), options_);
+  }
+
+ private:
+  ConnectOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_connect_command() { return std::make_unique<ConnectCommand>(); }
 
 }  // namespace sublet::cli

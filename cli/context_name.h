@@ -1,5 +1,5 @@
-// How virtual clusters are called in kubeconfigs: `sublet_<name>_<namespace>_<host context>`. '_' is in no name, so
-// that a prefix says whose a context is. Pure.
+// Names of virtual clusters in kubeconfigs: `sublet_<name>_<namespace>_<host context>`. No name contains '_', so a
+// prefix identifies the virtual cluster of a context. Pure.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace sublet::cli {
 
-/// What every context of ours begins with.
+/// The prefix of every context of sublet.
 inline constexpr const char* kContextPrefix = "sublet_";
 
-/// What every context of this virtual cluster begins with, whatever its host.
+/// The prefix of every context of this virtual cluster, on any host.
 inline std::string context_prefix(const std::string& name, const std::string& host_namespace) {
   return kContextPrefix + name + "_" + host_namespace + "_";
 }
 
-/// Where it stands, for people.
+/// Its host, for people.
 inline std::string host_text(const cluster::VirtualCluster& cluster) {
   return cluster.embedded_host ? "embedded" : cluster.host_context;
 }

@@ -52,7 +52,7 @@ http_request message_of(const net::Request& request, const kube::ClusterAccess& 
   return message;
 }
 
-// One exchange under way: who listens, until the answer was told or nobody listens any more.
+// One exchange in progress: its observer, until the answer was delivered or the exchange was dropped.
 class Call {
  public:
   Call(std::shared_ptr<net::ResponseObserver> observer, std::string server)
@@ -93,7 +93,7 @@ class CpprestExchange final : public net::Exchange {
  public:
   explicit CpprestExchange(std::shared_ptr<Call> call) : call_(std::move(call)) {}
   ~CpprestExchange() override { call_->abandon(); }
-  void pause(bool) override {}  // an answer is told in one piece, when it is there
+  void pause(bool) override {}  // an answer is delivered in one piece
 
  private:
   const std::shared_ptr<Call> call_;

@@ -1,6 +1,6 @@
-// CpprestTransport: the CLI's way to the host API, over cpprestsdk. Its connections are kept and used again, as many as
-// there are requests at once; tls_server_name is honoured. Good for a command's requests; not for watches (the syncer
-// has net/http_client.h). Thread-safe; observers are called on cpprest's threads.
+// CpprestTransport: the CLI's HTTP client for the host API, over cpprestsdk. It reuses connections, as many as there
+// are concurrent requests, and supports tls_server_name. For a command's requests, not for watches (the syncer uses
+// net/http_client.h). Thread-safe; observers are called on cpprest's threads.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/context_name.h"
 #include "cli/exit_code.h"
@@ -34,5 +35,26 @@ int disconnect(const DisconnectOptions& options) {
   }
   return kOk;
 }
+
+namespace {
+
+class DisconnectCommand final : public Command {
+ public:
+  void declare(Words& words) override {
+    words.file("--kube-config,--kubeconfig", options_.kubeconfig, "kubeconfig file to change");
+    words.output(options_.output);
+    words.examples(
+        "  sublet disconnect                        # after two connects: first to the one before, then to your own\n"
+        "  sublet disconnect --kubeconfig other.yaml");
+  }
+  int run(const Invocation&) override { return disconnect(options_); }
+
+ private:
+  DisconnectOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_disconnect_command() { return std::make_unique<DisconnectCommand>(); }
 
 }  // namespace sublet::cli

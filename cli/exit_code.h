@@ -23,6 +23,7 @@ inline int exit_code_of(const Status& status) {
       return kTimeout;
     case Reason::forbidden:
     case Reason::unauthorized:
+    case Reason::already_exists:
       return kRefused;
     case Reason::bad_request:
     case Reason::invalid:

@@ -1,7 +1,9 @@
 #include "sublet/syncer/explain.h"
 
+#include <algorithm>
 #include <cstdio>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/json_output.h"
@@ -10,8 +12,8 @@
 #include "cli/steps.h"
 #include "cli/tenant_object.h"
 #include "sublet/base/files.h"
-#include "sublet/kube/account_token.h"
 #include "sublet/schema/engine.h"
+#include "sublet/syncer/carried_kinds.h"
 #include "sublet/syncer/node_names.h"
 
 namespace sublet::cli {
@@ -25,18 +27,12 @@ constexpr std::size_t kValueMax = 48;  // of a cell; -o json has it whole
 /// What is explained, and against what.
 struct Question {
   std::string kind;
-  Document tenant, host;  // a null host: there is none, or nobody asked
+  Document tenant, host;  // a null host: there is none, or it was not requested
   syncer::TranslateContext context;
   bool asked_host = false;
 };
 
-Result<cluster::VirtualCluster> find(cluster::Driver& driver, const ExplainOptions& options) {
-  const auto reference = parse_reference(options.name, options.host_namespace);
-  if (!reference) return fail(reference.error());
-  return find_cluster(driver.list(), reference->name, reference->host_namespace);
-}
-
-// An object that nobody has stored yet has no uid, and a file may leave out its namespace.
+// Fills in the uid of an object that is not stored, and the namespace that its file may leave out.
 void complete(schema::Value object) {
   schema::Value metadata = object.object("metadata");
   if (metadata["namespace"].text().empty()) metadata.put("namespace", "default");
@@ -53,7 +49,7 @@ Result<Document> read_object(const std::string& path) {
   return object;
 }
 
-/// A virtual cluster that may never have been.
+/// The context of a virtual cluster that need not exist.
 Result<syncer::TranslateContext> context_of_template(const ExplainOptions& options) {
   std::map<std::string, std::string> parameters;
   for (const std::string& set : options.set) {
@@ -83,21 +79,20 @@ Result<syncer::TranslateContext> context_of_template(const ExplainOptions& optio
   return context;
 }
 
-// As the syncer, which may see no more than what it has to carry.
-Result<std::unique_ptr<Side>> connect_to_host(const cluster::VirtualCluster& cluster) {
-  auto access = kube::load_kubeconfig(cluster.host_kubeconfig_path());
+Result<std::unique_ptr<Side>> connect_to_host(const cluster::Driver& driver, const cluster::VirtualCluster& cluster) {
+  const auto access = driver.syncer_access(cluster);
   if (!access) return fail(access.error());
-  if (const auto token = kube::load_account_token(cluster.host_token_path())) access->bearer_token = token->token;
   return Side::connect(*access);
 }
 
-// By which names the tenant chooses nodes, as the syncer knows them.
-Outcome learn_node_names(const cluster::VirtualCluster& cluster, syncer::TranslateContext& context) {
+// Fills in the pseudo names of nodes, as the syncer knows them.
+Outcome learn_node_names(const cluster::Driver& driver, const cluster::VirtualCluster& cluster,
+                         syncer::TranslateContext& context) {
   if (!syncer::config_of(context).pseudo_node_names) return {};
-  auto key = cluster::node_names_key(cluster);
+  auto key = driver.node_names_key(cluster);
   if (!key) return fail(key.error());
   context.node_names = std::make_shared<syncer::NodeNames>(std::move(*key));
-  const auto side = connect_to_host(cluster);
+  const auto side = connect_to_host(driver, cluster);
   if (!side) return fail(side.error());
   const auto nodes = (*side)->client().list({"", "v1", "nodes"}, "");
   if (!nodes) return fail(nodes.error());
@@ -107,9 +102,9 @@ Outcome learn_node_names(const cluster::VirtualCluster& cluster, syncer::Transla
   return {};
 }
 
-Result<Document> host_object(const cluster::VirtualCluster& cluster, const ObjectName& name,
-                             const syncer::TranslateContext& context) {
-  const auto side = connect_to_host(cluster);
+Result<Document> host_object(const cluster::Driver& driver, const cluster::VirtualCluster& cluster,
+                             const ObjectName& name, const syncer::TranslateContext& context) {
+  const auto side = connect_to_host(driver, cluster);
   if (!side) return fail(side.error());
   ObjectName on_host = name;
   on_host.namespace_name = context.host_namespace;
@@ -120,6 +115,19 @@ Result<Document> host_object(const cluster::VirtualCluster& cluster, const Objec
   return object;
 }
 
+// Why an object never gets to the host; "" when its kind crosses.
+std::string stays_in_tenant(const syncer::TranslateContext& context, const ObjectName& name) {
+  if (name.facts->kind == "Service" && name.namespace_name == "default" && name.name == "kubernetes")
+    return "service default/kubernetes stays in the virtual cluster: it is the API server's own, and pods get its "
+           "address from their environment and DNS";
+  const auto kinds = syncer::carried_kinds(context);
+  if (std::ranges::any_of(kinds, [&](const auto& kind) { return kind.resource == name.resource(); })) return "";
+  std::string crossing;
+  for (const auto& kind : kinds) crossing += (crossing.empty() ? "" : ", ") + kind.kind;
+  return name.text() + " stays in the virtual cluster: a " + std::string(name.facts->kind) +
+         " has no counterpart on the host; its controller makes the objects that cross (" + crossing + ")";
+}
+
 Result<Question> ask(cluster::Driver& driver, const ExplainOptions& options) {
   Question out;
   if (!options.template_file.empty() || options.name.empty()) {
@@ -127,11 +135,11 @@ Result<Question> ask(cluster::Driver& driver, const ExplainOptions& options) {
     if (!context) return fail(context.error());
     out.context = std::move(*context);
   } else {
-    const auto cluster = find(driver, options);
+    const auto cluster = find_named(driver, options.name, options.host_namespace);
     if (!cluster) return fail(cluster.error());
     auto context = cluster::translate_context(*cluster);
     if (!context) return fail(context.error());
-    if (auto learnt = learn_node_names(*cluster, *context); !learnt) return fail(learnt.error());
+    if (auto learnt = learn_node_names(driver, *cluster, *context); !learnt) return fail(learnt.error());
     out.context = std::move(*context);
     if (options.file.empty()) {
       const auto name = parse_object_name(options.object);
@@ -142,7 +150,9 @@ Result<Question> ask(cluster::Driver& driver, const ExplainOptions& options) {
       if (!side) return fail(side.error());
       auto tenant = get_object(**side, *name);
       if (!tenant) return fail(tenant.error());
-      auto host = host_object(*cluster, *name, out.context);
+      if (const std::string stays = stays_in_tenant(out.context, *name); !stays.empty())
+        return fail(Reason::forbidden, stays);
+      auto host = host_object(driver, *cluster, *name, out.context);
       if (!host) return fail(host.error());
       out.tenant = std::move(*tenant);
       out.host = std::move(*host);
@@ -220,7 +230,7 @@ void print_answer_json(const Question& question, const syncer::Explanation& answ
 
 int explain(cluster::Driver& driver, const ExplainOptions& options) {
   if (options.file.empty() == options.object.empty())
-    return report(bad_request("explain needs an object: NAME KIND/NAME of a virtual cluster, or -f FILE").value());
+    return usage_error("explain", "explain needs an object: NAME KIND/NAME of a virtual cluster, or -f FILE");
   const auto question = ask(driver, options);
   if (!question) return report(question.error());
   const auto answer = syncer::explain(
@@ -235,5 +245,35 @@ int explain(cluster::Driver& driver, const ExplainOptions& options) {
   options.output == "json" ? print_answer_json(*question, answer) : print_text(*question, answer);
   return kOk;
 }
+
+namespace {
+
+class ExplainCommand final : public Command {
+ public:
+  void declare(Words& words) override {
+    words.text("NAME", options_.name, "the virtual cluster, also as `sublet list -o name` prints it");
+    const Word object = words.text("OBJECT", options_.object, "KIND/NAME or KIND/NAMESPACE/NAME in it");
+    words.text("-n,--namespace", options_.host_namespace, "its namespace on the host");
+    words.file("-f,--filename", options_.file, "a file with an object, which need not be stored").excludes(object);
+    Word of_template = words.file("--template", options_.template_file,
+                                  "as a virtual cluster with this template would have it; needs no virtual cluster");
+    words.texts("--set", options_.set, "NAME=VALUE, a parameter of that template; may be repeated").needs(of_template);
+    of_template.excludes(object);
+    words.output(options_.output);
+    words.examples(
+        "  sublet explain rag pod/web\n"
+        "  sublet explain rag svc/team/web -o json\n"
+        "  sublet explain rag -f pod.yaml           # before it is applied\n"
+        "  sublet explain -f pod.yaml --template templates/gpu-fraction.yaml --set queue=research");
+  }
+  int run(const Invocation& invocation) override { return explain(*invocation.make_driver(), options_); }
+
+ private:
+  ExplainOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_explain_command() { return std::make_unique<ExplainCommand>(); }
 
 }  // namespace sublet::cli

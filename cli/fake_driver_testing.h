@@ -1,4 +1,4 @@
-// FakeDriver: a driver that does as the test says and notes what it was asked. For the tests of the commands.
+// FakeDriver: a driver with the results that a test sets; it records its calls. For the tests of the commands.
 #pragma once
 
 #include <optional>
@@ -25,16 +25,18 @@ class FakeDriver final : public Driver {
   cluster::RemoveOptions remove_options;
   std::optional<cluster::Plan> plan;
   cluster::HostChoice host_choice;
+  std::chrono::seconds patience{};
   mutable int status_calls = 0;
 
-  cluster::Records list() const override { return records; }
+  Result<cluster::Records> list() const override { return records; }
   std::vector<cluster::ClusterStatus> status(std::span<const VirtualCluster> clusters,
                                              std::chrono::milliseconds) const override {
     ++status_calls;
     return {statuses.begin(), statuses.begin() + static_cast<std::ptrdiff_t>(clusters.size())};
   }
-  Result<Created> create(const cluster::Plan& wanted, const cluster::HostChoice& host, std::chrono::seconds,
+  Result<Created> create(const cluster::Plan& wanted, const cluster::HostChoice& host, std::chrono::seconds within,
                          cluster::Progress& progress) override {
+    patience = within;
     plan = wanted;
     host_choice = host;
     calls.push_back("create " + wanted.cluster.name + " on " + (host.given() ? host.context : "embedded"));
@@ -51,6 +53,17 @@ class FakeDriver final : public Driver {
     return cluster.name != unchanged;
   }
   Outcome stop(const VirtualCluster&) override { return {}; }
+  cluster::LogPlaces logs(const std::string& name, const std::string& host_namespace) const override {
+    const std::string folder = "/state/clusters/" + host_namespace + "/" + name + "/";
+    return {folder + "*.log",
+            {{"run", folder + "run.log"}, {"apiserver", folder + "apiserver.log"}, {"syncer", folder + "syncer.log"}}};
+  }
+  Result<kube::ClusterAccess> syncer_access(const VirtualCluster& cluster) const override { return access(cluster); }
+  Result<std::string> node_names_key(const VirtualCluster&) const override { return std::string(64, 'k'); }
+  Result<cluster::AuditReport> check_audit(const VirtualCluster&, const std::string&) const override {
+    if (failure) return fail(*failure);
+    return cluster::AuditReport{"/audit", {}};
+  }
   Result<kube::ClusterAccess> access(const VirtualCluster&) const override {
     if (failure) return fail(*failure);
     kube::ClusterAccess access;

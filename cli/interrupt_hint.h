@@ -1,6 +1,6 @@
-// InterruptHint: while one lives, ^C (SIGINT, SIGTERM, SIGHUP) ends the command with a word on how to go on.
+// InterruptHint: while one exists, ^C (SIGINT, SIGTERM, SIGHUP) ends the command with a hint on how to continue.
 //
-// The state on disk must allow what the word promises at every moment of its life. At most one at a time. Threads: one.
+// The state on disk must allow what the hint promises at every moment of its life. At most one at a time. Threads: one.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 json json_object(const std::string& kind) { return {{"apiVersion", "cli.sublet.dev/v1"}, {"kind", kind}}; }
 
-json cluster_json(const cluster::VirtualCluster& cluster) {
+json cluster_json(const cluster::VirtualCluster& cluster, const cluster::LogPlaces& logs) {
   json out = json_object("VirtualCluster");
   out["name"] = cluster.name;
   out["namespace"] = cluster.host_namespace;
@@ -22,7 +22,7 @@ json cluster_json(const cluster::VirtualCluster& cluster) {
   out["uid"] = cluster.uid;
   if (cluster.quota.objects) out["quota"]["objects"] = *cluster.quota.objects;
   if (cluster.quota.bytes) out["quota"]["bytes"] = *cluster.quota.bytes;
-  for (const char* daemon : cluster::kDaemons) out["logs"][daemon] = cluster.log_path(daemon);
+  for (const auto& [daemon, place] : logs.by_daemon) out["logs"][daemon] = place;
   return out;
 }
 

@@ -1,18 +1,18 @@
-// JsonOutput: what `-o json` writes. Keys are lower case and stable; docs/cli.md names them. Pure, but for print_json.
+// JsonOutput: the output of `-o json`. Keys are lower case and stable; docs/cli.md names them. Pure, except print_json.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sublet/cluster/virtual_cluster.h"
+#include "sublet/cluster/driver.h"
 
 namespace sublet::cli {
 
-/// An object of that kind, to be filled.
+/// Returns an object of that kind without other members.
 nlohmann::json json_object(const std::string& kind);
-/// All that its record says.
-nlohmann::json cluster_json(const cluster::VirtualCluster& cluster);
-/// To stdout; bytes that are no UTF-8 (they come from file names) are replaced.
+/// Everything in its record, and where its logs are.
+nlohmann::json cluster_json(const cluster::VirtualCluster& cluster, const cluster::LogPlaces& logs);
+/// Writes to stdout; replaces bytes that are not UTF-8 (from file names).
 void print_json(const nlohmann::json& document);
 
 }  // namespace sublet::cli

@@ -12,6 +12,7 @@ using schema::Document;
 
 constexpr std::string_view kNamespace = "kube-system", kRbac = "rbac.authorization.k8s.io";
 constexpr std::chrono::minutes kLifetimeMin{10};
+constexpr std::chrono::hours kLifetimeMax{365 * 24};
 
 const kube::Resource kAccounts{"", "v1", "serviceaccounts"};
 const kube::Resource kBindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings"};
@@ -60,6 +61,9 @@ Result<std::chrono::seconds> parse_lifetime(std::string_view text) {
     const std::chrono::seconds lifetime(std::clamp<std::int64_t>(count, 0, kCountMax) * unit.seconds);
     if (lifetime < kLifetimeMin)
       return bad_request("--expires " + std::string(text) + ": a token lives for ten minutes (10m) at least");
+    if (lifetime > kLifetimeMax)
+      return bad_request("--expires " + std::string(text) +
+                         ": a token lives for a year (365d) at most; issue another one later");
     return lifetime;
   }
   return bad_request("--expires " + std::string(text) + ": expected a number and s, m, h or d, as in 8h");

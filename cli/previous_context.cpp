@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "sublet/base/files.h"
-#include "sublet/cluster/local_driver.h"
+#include "sublet/cluster/state_folder.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::cli {
 namespace {
 
-// By kubeconfig file, the oldest first. A string is what a file had when only one was kept.
+// By kubeconfig file, the oldest first. An earlier version stored a single string.
 std::string file_path() { return cluster::default_state_folder() + "/previous-contexts.json"; }
 
 schema::Document load() {

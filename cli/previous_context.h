@@ -1,6 +1,5 @@
-// PreviousContext: which contexts a kubeconfig file had before each `connect` switched it; what `disconnect` goes back
-// to, one step at a time. Kept in the state folder, by file, so that the user's kubeconfig carries nothing of ours but
-// the context itself.
+// PreviousContext: the current contexts of a kubeconfig file before each `connect`; `disconnect` goes back one step at
+// a time. Stored in the state folder, by file, so that the user's kubeconfig gets nothing but the context itself.
 #pragma once
 
 #include <string>
@@ -9,10 +8,10 @@
 
 namespace sublet::cli {
 
-/// Before the current context of that file becomes `next`. One that is connected to again is not gone back to twice.
+/// Call before the current context of that file becomes `next`. A context is remembered once, at its last place.
 Outcome remember_context(const std::string& kubeconfig, const std::string& current, const std::string& next);
-/// Where to go when the current context of that file goes: the last remembered that is still there, "" when none is;
-/// forgets it, and those after it.
+/// Returns the context to go back to when the current one of that file is removed: the last remembered that still
+/// exists, "" when there is none. Forgets it and those after it.
 std::string take_previous_context(const std::string& kubeconfig);
 
 }  // namespace sublet::cli

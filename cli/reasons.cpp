@@ -1,6 +1,7 @@
 #include "cli/reasons.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace sublet::cli {
 namespace {
@@ -30,10 +31,12 @@ std::string_view last_seen(const Value& event) {
   return event["metadata"]["creationTimestamp"].text();
 }
 
-std::vector<std::string> warnings_of(const Value& events, std::string_view reason) {
+std::vector<std::string> warnings_of(const Value& events, std::string_view reason,
+                                     const std::function<bool(const Value&)>& concerns = nullptr) {
   std::vector<Value> warnings;
   for (const Value event : events)
-    if (event["type"].text() == "Warning" && (reason.empty() || event["reason"].text() == reason))
+    if (event["type"].text() == "Warning" && (reason.empty() || event["reason"].text() == reason) &&
+        (!concerns || concerns(event)))
       warnings.push_back(event);
   std::ranges::stable_sort(warnings, [](const Value& a, const Value& b) { return last_seen(a) > last_seen(b); });
   std::vector<std::string> out;
@@ -120,6 +123,16 @@ Reasons reasons_of(const Value& pod, const Value& events, const std::string& gan
   return out;
 }
 
-std::vector<std::string> failed_creations(const Value& events) { return warnings_of(events, "FailedCreate"); }
+bool may_control(std::string_view controller, std::string_view pod) {
+  const auto extends = [](std::string_view longer, std::string_view shorter) {
+    return longer.size() > shorter.size() && longer.starts_with(shorter) && longer[shorter.size()] == '-';
+  };
+  return controller == pod || extends(pod, controller) || extends(controller, pod);
+}
+
+std::vector<std::string> failed_creations(const Value& events, const std::string& pod_name) {
+  return warnings_of(events, "FailedCreate",
+                     [&](const Value& event) { return may_control(event["involvedObject"]["name"].text(), pod_name); });
+}
 
 }  // namespace sublet::cli

@@ -110,8 +110,10 @@ TEST(Reasons, WhatKeptAControllerFromMakingOne) {
       "[{type: Warning, reason: FailedCreate, message: exceeded quota, involvedObject: {kind: ReplicaSet, name: "
       "web-1}}, "
       "{type: Warning, reason: Other, message: x}]");
-  EXPECT_EQ(failed_creations(events->root()),
-            std::vector<std::string>{"ReplicaSet web-1: FailedCreate: exceeded quota"});
+  const std::vector<std::string> why{"ReplicaSet web-1: FailedCreate: exceeded quota"};
+  for (const char* pod : {"web-1-abcde", "web-1", "web"}) EXPECT_EQ(failed_creations(events->root(), pod), why) << pod;
+  for (const char* pod : {"nope", "web-12", "we", "api-web-1"})
+    EXPECT_TRUE(failed_creations(events->root(), pod).empty()) << pod << " has nothing to do with it";
 }
 
 }  // namespace

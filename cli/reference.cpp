@@ -23,6 +23,15 @@ Result<Reference> parse_reference(const std::string& word, const std::string& ho
   return meant;
 }
 
+Result<cluster::VirtualCluster> find_named(const cluster::Driver& driver, const std::string& word,
+                                           const std::string& host_namespace) {
+  const auto reference = parse_reference(word, host_namespace);
+  if (!reference) return fail(reference.error());
+  const auto records = driver.list();
+  if (!records) return fail(records.error());
+  return find_cluster(*records, reference->name, reference->host_namespace);
+}
+
 std::string reference_of(const cluster::Records& records, const std::string& name, const std::string& host_namespace) {
   const auto is_namesake = [&](const auto& other) {
     return other.name == name && other.host_namespace != host_namespace;

@@ -1,5 +1,5 @@
-// Reference: how a virtual cluster is named in a script: `virtualcluster/NAME`, and `virtualcluster/NAMESPACE/NAME`
-// where another namespace has one of that name too. `list -o name` prints it; connect and delete take it. Pure.
+// Reference: a virtual cluster's name in scripts: `virtualcluster/NAME`, or `virtualcluster/NAMESPACE/NAME` if another
+// namespace has one of that name too. `list -o name` prints it; connect and delete take it. Pure.
 #pragma once
 
 #include <string>
@@ -9,13 +9,16 @@
 namespace sublet::cli {
 
 struct Reference {
-  std::string name, host_namespace;  // the namespace may be empty: whichever has it
+  std::string name, host_namespace;  // an empty namespace means any
 };
 
-/// "rag", or a reference; `host_namespace` is what -n says. bad_request when it is of another kind, or the two
-/// namespaces differ.
+/// "rag", or a reference; `host_namespace` is the value of -n. bad_request for another kind, or when the
+/// two namespaces differ.
 Result<Reference> parse_reference(const std::string& word, const std::string& host_namespace);
-/// The shortest that means this one alone.
+/// Finds the virtual cluster that a user named; errors as those of parse_reference() and find_cluster().
+Result<cluster::VirtualCluster> find_named(const cluster::Driver& driver, const std::string& word,
+                                           const std::string& host_namespace);
+/// Returns the shortest unambiguous reference.
 std::string reference_of(const cluster::Records& records, const std::string& name, const std::string& host_namespace);
 
 }  // namespace sublet::cli

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <variant>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/context_name.h"
 #include "cli/exit_code.h"
@@ -20,7 +21,7 @@ namespace {
 using cluster::DamagedRecord;
 using cluster::VirtualCluster;
 
-// One that is to go, found before any goes.
+// One to delete; all are found before the first is deleted.
 struct Target {
   std::string name, host_namespace, reference;
   std::variant<VirtualCluster, DamagedRecord> record;
@@ -34,11 +35,12 @@ Result<Target> find_target(const cluster::Records& records, const DeleteOptions&
   if (cluster) return Target{cluster->name, cluster->host_namespace, reference(*cluster), *cluster};
   const auto* damaged = find_damaged(records, meant->name, meant->host_namespace);
   if (!damaged || cluster.error().is(Reason::bad_request)) return fail(cluster.error());
-  if (!options.force) return internal_error(damaged->why + "; --force gives it up and leaves its host objects");
+  if (!options.force)
+    return fail(Reason::internal_error, damaged->why + "; --force gives it up and leaves its host objects");
   return Target{damaged->name, damaged->host_namespace, reference(*damaged), *damaged};
 }
 
-// All of them, each once; an error when one of them cannot be meant, so that a mistyped list deletes nothing.
+// Returns all of them, each once. One that does not exist is an error, so that a mistyped list deletes nothing.
 Result<std::vector<Target>> find_targets(const cluster::Records& records, const DeleteOptions& options) {
   std::vector<Target> targets;
   for (const std::string& word : options.names) {
@@ -53,7 +55,7 @@ Result<std::vector<Target>> find_targets(const cluster::Records& records, const 
   return targets;
 }
 
-// The namespace itself may well stay: it is not what is asked about.
+// The namespace may stay, so the question does not name it as deleted.
 std::string question_of(const std::vector<Target>& targets) {
   std::string which;
   for (const Target& target : targets)
@@ -73,7 +75,7 @@ Outcome confirm(const std::vector<Target>& targets) {
   return fail(Reason::forbidden, "nothing was deleted");
 }
 
-// Only entries that are ours by name, also when one of them is current.
+// Removes only our entries, also when one of them is current.
 void forget_in_kubeconfig(const std::string& name, const std::string& host_namespace) {
   const std::string path = kube::default_kubeconfig_path();
   const auto contexts = kube::kubeconfig_contexts(path);
@@ -105,14 +107,16 @@ nlohmann::json result_json(const Target& target, const Outcome& removed) {
   document["name"] = target.name;
   document["namespace"] = target.host_namespace;
   document["result"] = removed ? "deleted" : "failed";
-  if (!removed) document["message"] = removed.error().message;
+  if (!removed) document["message"] = message_of(removed.error());
   return document;
 }
 
 }  // namespace
 
 int remove(cluster::Driver& driver, const DeleteOptions& options) {
-  const auto targets = find_targets(driver.list(), options);
+  const auto records = driver.list();
+  if (!records) return report(records.error());
+  const auto targets = find_targets(*records, options);
   if (!targets) return report(targets.error());
   if (!targets->empty() && !options.yes)
     if (auto agreed = confirm(*targets); !agreed) return report(agreed.error());
@@ -135,5 +139,37 @@ int remove(cluster::Driver& driver, const DeleteOptions& options) {
   if (json) print_json(results);
   return code;
 }
+
+namespace {
+
+class DeleteCommand final : public Command {
+ public:
+  void declare(Words& words) override {
+    words.texts("NAME", options_.names, "names, also as `sublet list -o name` prints them").required();
+    words.text("-n,--namespace", options_.host_namespace, "their namespace on the host");
+    words.flag("-y,--yes", options_.yes, "do not ask; needed without a terminal");
+    words.flag("--ignore-not-found", options_.ignore_not_found, "succeed when there is none");
+    words.flag("--force", options_.force, "delete it also when the host cannot be reached");
+    words.file("--host-kubeconfig", options_.host_kubeconfig,
+               "kubeconfig of their host (default: the file that create was given)");
+    words.text("--context", options_.host_context, "context in the host's kubeconfig");
+    words.flag("--keep-host", options_.keep_host, "leave the embedded host running when its last virtual cluster goes");
+    words.timeout("--timeout", options_.timeout, "how long to wait for each, e.g. 120s");
+    words.output(options_.output);
+    words.examples(
+        "  sublet delete rag\n"
+        "  sublet delete rag train -n team-rag --yes\n"
+        "  sublet delete --yes $(sublet list -n team-rag -o name)\n"
+        "  sublet delete rag --force                # its host no longer exists");
+  }
+  int run(const Invocation& invocation) override { return remove(*invocation.make_driver(), options_); }
+
+ private:
+  DeleteOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_delete_command() { return std::make_unique<DeleteCommand>(); }
 
 }  // namespace sublet::cli

@@ -19,7 +19,7 @@ Steps::Steps() : terminal_(::isatty(STDERR_FILENO) == 1), started_(steady_clock:
   colour_ = terminal_ && std::getenv("NO_COLOR") == nullptr && !(term && std::strcmp(term, "dumb") == 0);
 }
 
-// The running step, on a terminal's last line; whatever is printed next stands over it.
+// Shows the running step on a terminal's last line; the next output overwrites it.
 void Steps::show_running(const std::string& how_far) const {
   if (!terminal_ || current_.empty()) return;
   std::fprintf(stderr, "\r\033[K  %s ...%s%s\r", current_.c_str(), how_far.empty() ? "" : " ",
@@ -59,8 +59,15 @@ int Steps::give_up(const Status& status) {
 
 milliseconds Steps::total() const { return duration_cast<milliseconds>(steady_clock::now() - started_); }
 
+std::string message_of(const Status& status) {
+  constexpr std::string_view kPrefix = "Internal error occurred: ";
+  std::string text = status.message;
+  for (auto at = text.find(kPrefix); at != std::string::npos; at = text.find(kPrefix)) text.erase(at, kPrefix.size());
+  return text;
+}
+
 int report(const Status& status) {
-  std::fprintf(stderr, "sublet: %s\n", printable(status.message).c_str());
+  std::fprintf(stderr, "sublet: %s\n", printable(message_of(status)).c_str());
   return exit_code_of(status);
 }
 

@@ -20,7 +20,7 @@ class Steps : public cluster::Progress {
 
   /// Ends the running step as done.
   void done();
-  /// Ends it as failed, prints the error, and gives the exit code.
+  /// Ends it as failed, prints the error, and returns the exit code.
   int give_up(const Status& status);
   std::chrono::milliseconds total() const;
 
@@ -33,11 +33,13 @@ class Steps : public cluster::Progress {
   std::chrono::steady_clock::time_point begun_, started_;
 };
 
-/// Prints "sublet: <message>" to stderr and gives the exit code.
+/// The message without "Internal error occurred: ", which an API server prefixes and a command does not need.
+std::string message_of(const Status& status);
+/// Prints "sublet: <message>" to stderr and returns the exit code.
 int report(const Status& status);
 /// "0.42 s"
 std::string seconds_text(std::chrono::milliseconds time);
-/// Control bytes of texts that came from a server never reach the terminal.
+/// Replaces control bytes, so that a server's texts cannot control the terminal.
 std::string printable(std::string_view text);
 
 }  // namespace sublet::cli

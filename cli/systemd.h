@@ -1,5 +1,5 @@
-// ServiceManager: what starts services on this machine, as far as `sublet boot` needs it. make_systemd() is the real
-// one: of the machine for root, else the user's own. Threads: one at a time.
+// ServiceManager: the part of systemd that `sublet boot` needs. make_systemd() is the system manager for root, else the
+// user's own. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace sublet::cli {
 class ServiceManager {
  public:
   virtual ~ServiceManager() = default;
-  /// Whether it runs here at all.
+  /// True when it runs on this machine.
   virtual bool runs() const = 0;
-  /// `systemctl ARGUMENTS`; an error has what that said.
+  /// Runs `systemctl ARGUMENTS`; an error has its output.
   virtual Outcome control(const std::vector<std::string>& arguments) = 0;
-  /// Has the user's services start with the machine, not with their first login. Nothing to do for root.
+  /// Makes the user's services start with the machine instead of the first login. Does nothing for root.
   virtual Outcome linger() = 0;
 };
 

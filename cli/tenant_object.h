@@ -1,5 +1,5 @@
-// TenantObject: an object of a virtual cluster as a command names it ("pod/web", "svc/team/web"), and both sides of it.
-// Blocking.
+// TenantObject: an object of a virtual cluster as a user names it ("pod/web", "svc/team/web"), and connections to
+// tenant and host. Blocking.
 #pragma once
 
 #include <memory>
@@ -18,10 +18,10 @@ struct ObjectName {
   kube::Resource resource() const;
   std::string text() const;  // "pod default/web"
 };
-/// KIND/NAME or KIND/NAMESPACE/NAME; kinds as kubectl knows them. bad_request says what is wrong.
+/// KIND/NAME or KIND/NAMESPACE/NAME; kinds as in kubectl. bad_request names the mistake.
 Result<ObjectName> parse_object_name(const std::string& word);
 
-/// One of the two servers. The loop ends with it.
+/// A connection to one of the two servers; owns its loop.
 class Side {
  public:
   static Result<std::unique_ptr<Side>> connect(const kube::ClusterAccess& access);
@@ -33,7 +33,7 @@ class Side {
   std::unique_ptr<kube::Client> client_;
 };
 
-/// With its apiVersion and kind, which a server's answer has anyway.
+/// Returns the object with its apiVersion and kind.
 Result<schema::Document> get_object(const Side& side, const ObjectName& name);
 
 }  // namespace sublet::cli

@@ -1,8 +1,10 @@
 #include <cstdio>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/json_output.h"
+#include "sublet/schema/registry.h"
 
 #if __has_include("commit.h")  // made by the build; a linter works without one
 #include "commit.h"
@@ -17,16 +19,43 @@
 
 namespace sublet::cli {
 
-std::string version_text(const std::string& release) {
-  return std::string("sublet ") + SUBLET_VERSION + " (commit " + SUBLET_COMMIT + "), serving Kubernetes " + release;
+namespace {
+
+std::string kubernetes_release() { return std::string(schema::Registry::builtin()->release()); }
+
+}  // namespace
+
+std::string version_text() {
+  return std::string("sublet ") + SUBLET_VERSION + " (commit " + SUBLET_COMMIT + "), serving Kubernetes " +
+         kubernetes_release();
 }
 
-int version(const VersionOptions& options, const std::string& release) {
+int version(const VersionOptions& options) {
   if (options.output == "json")
-    print_json({{"version", SUBLET_VERSION}, {"commit", SUBLET_COMMIT}, {"kubernetes", release}});
+    print_json({{"version", SUBLET_VERSION}, {"commit", SUBLET_COMMIT}, {"kubernetes", kubernetes_release()}});
   else
-    std::printf("%s\n", version_text(release).c_str());
+    std::printf("%s\n", version_text().c_str());
   return kOk;
 }
+
+namespace {
+
+class VersionCommand final : public Command {
+ public:
+  void declare(Words& words) override {
+    words.output(options_.output);
+    words.examples(
+        "  sublet version\n"
+        "  sublet version -o json");
+  }
+  int run(const Invocation&) override { return version(options_); }
+
+ private:
+  VersionOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_version_command() { return std::make_unique<VersionCommand>(); }
 
 }  // namespace sublet::cli

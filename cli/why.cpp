@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/json_output.h"
@@ -21,7 +22,7 @@ Result<schema::Document> events_in(const Side& side, const std::string& namespac
   return side.client().list(kEvents, namespace_name, options);
 }
 
-// Of a kind that not every virtual cluster serves: what cannot be asked is not there.
+// Not every virtual cluster serves the kind; an error means that there is none.
 std::string gang_in(const Side& side, const schema::Value& pod, const std::string& namespace_name) {
   const std::string name = pod["spec"]["schedulingGroup"]["podGroupName"].string();
   if (name.empty()) return {};
@@ -31,14 +32,58 @@ std::string gang_in(const Side& side, const schema::Value& pod, const std::strin
   return gang_of(pod, group ? group->root() : schema::Value(), pods->root()["items"]);
 }
 
-// What is not the pod's doing: without its syncer nothing comes to the host.
+// A cause outside the pod: without its syncer nothing reaches the host.
+std::string next_step(const cluster::VirtualCluster& cluster, const std::string& status) {
+  const std::string name = cluster.name + " -n " + cluster.host_namespace;
+  if (status == "HostDown" && !cluster.embedded_host)
+    return "its host (context " + cluster.host_context +
+           ") does not answer; it continues by itself when the host is back";
+  if (status == "TokenExpired")
+    return "renew its access to the host: sublet create " + name +
+           (cluster.embedded_host ? "" : " --host-kubeconfig FILE");
+  if (status == "Deleting") return "its deletion is not finished: sublet delete " + name;
+  return "sublet create " + name + " starts what does not run";
+}
+
 void add_cluster(cluster::Driver& driver, const cluster::VirtualCluster& cluster, Reasons& reasons) {
   const auto status = driver.status({&cluster, 1}, kHealthTimeout);
   if (status.empty() || status[0].status == "Running") return;
   reasons.sentences.insert(reasons.sentences.begin(), "the virtual cluster is " + status[0].status +
-                                                          ", so nothing comes to its host; sublet create " +
-                                                          cluster.name + " -n " + cluster.host_namespace +
-                                                          " starts what of it does not run");
+                                                          ", so nothing reaches its host; " +
+                                                          next_step(cluster, status[0].status));
+}
+
+struct ControllerKind {
+  kube::Resource resource;
+  const char* kind;
+  const char *wanted, *present;  // paths of numbers
+};
+const ControllerKind kControllerKinds[] = {
+    {{"apps", "v1", "replicasets"}, "ReplicaSet", "spec.replicas", "status.replicas"},
+    {{"apps", "v1", "statefulsets"}, "StatefulSet", "spec.replicas", "status.replicas"},
+    {{"apps", "v1", "daemonsets"}, "DaemonSet", "status.desiredNumberScheduled", "status.currentNumberScheduled"},
+    {{"batch", "v1", "jobs"}, "Job", "spec.parallelism", "status.active"}};
+
+std::int64_t number_at(const schema::Value& object, const std::string& path) {
+  const auto dot = path.find('.');
+  return object[path.substr(0, dot)][path.substr(dot + 1)].integer();
+}
+
+// The controllers that could have a pod of that name, and how many pods each wants and has.
+std::vector<std::string> controllers_of(const Side& side, const ObjectName& pod) {
+  std::vector<std::string> sentences;
+  for (const ControllerKind& kind : kControllerKinds) {
+    const auto listed = side.client().list(kind.resource, pod.namespace_name);
+    if (!listed) continue;
+    for (const schema::Value object : listed->root()["items"]) {
+      const std::string name = object["metadata"]["name"].string();
+      if (!may_control(name, pod.name)) continue;
+      sentences.push_back(std::string(kind.kind) + " " + name + " wants " +
+                          std::to_string(number_at(object, kind.wanted)) + " pods and has " +
+                          std::to_string(number_at(object, kind.present)));
+    }
+  }
+  return sentences;
 }
 
 int print_reasons(const WhyOptions& options, const ObjectName& name, const Reasons& reasons) {
@@ -58,9 +103,7 @@ int print_reasons(const WhyOptions& options, const ObjectName& name, const Reaso
 }  // namespace
 
 int why(cluster::Driver& driver, const WhyOptions& options) {
-  const auto reference = parse_reference(options.name, options.host_namespace);
-  if (!reference) return report(reference.error());
-  const auto cluster = find_cluster(driver.list(), reference->name, reference->host_namespace);
+  const auto cluster = find_named(driver, options.name, options.host_namespace);
   if (!cluster) return report(cluster.error());
   const auto name = parse_object_name(options.object);
   if (!name) return report(name.error());
@@ -81,12 +124,36 @@ int why(cluster::Driver& driver, const WhyOptions& options) {
     if (!pod.error().is(Reason::not_found)) return report(pod.error());
     const auto events = events_in(**side, name->namespace_name, "reason=FailedCreate");
     if (!events) return report(events.error());
-    reasons.sentences = failed_creations(events->root()["items"]);
+    reasons.sentences = failed_creations(events->root()["items"], name->name);
+    for (std::string& sentence : controllers_of(**side, *name)) reasons.sentences.push_back(std::move(sentence));
     if (reasons.sentences.empty()) return report(pod.error());
-    reasons.sentences.insert(reasons.sentences.begin(), "there is no such pod; in its namespace these were not made:");
+    reasons.sentences.insert(reasons.sentences.begin(), "there is no such pod");
   }
   if (!reasons.well) add_cluster(driver, *cluster, reasons);
   return print_reasons(options, *name, reasons);
 }
+
+namespace {
+
+class WhyCommand final : public Command {
+ public:
+  void declare(Words& words) override {
+    words.text("NAME", options_.name, "the virtual cluster, also as `sublet list -o name` prints it").required();
+    words.text("OBJECT", options_.object, "pod/NAME or pod/NAMESPACE/NAME in it").required();
+    words.text("-n,--namespace", options_.host_namespace, "its namespace on the host");
+    words.output(options_.output);
+    words.examples(
+        "  sublet why rag pod/web\n"
+        "  sublet why rag pod/team/web -o json");
+  }
+  int run(const Invocation& invocation) override { return why(*invocation.make_driver(), options_); }
+
+ private:
+  WhyOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_why_command() { return std::make_unique<WhyCommand>(); }
 
 }  // namespace sublet::cli

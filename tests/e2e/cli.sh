@@ -92,7 +92,7 @@ for i in 1 2 3 4 5 6; do sublet connect rag 2>/dev/null & done
 wait
 check "connects at once leave a whole file" "$("$KUBECTL" config get-contexts -o name | sort | tr '\n' ' ')" "mine sublet_rag_team_embedded "
 
-check "another template is not applied silently" "$(code sublet create rag -n team -f templates/gpu-whole.yaml)" 1
+check "another template is not applied silently" "$(code sublet create rag -n team -f templates/gpu-whole.yaml)" 5
 contains "and says so" "$(cat "$work/err")" "another template"
 kill -9 "$(cat "$SUBLET_STATE_DIR/clusters/team/rag/daemon.lock")"
 status() { sublet list -o json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["status"])'; }

@@ -103,7 +103,7 @@ check "the one on a real host runs" "$(status far)" Running
 check "and goes" "$(code sublet delete far --yes)" 0
 check "the virtual cluster runs" "$(status rag)" Running
 check "and carries" "$(sublet connect rag -- "$KUBECTL" create configmap carried --from-literal=a=b -o name)" "configmap/carried"
-check "another host is refused" "$(code sublet create rag -n team --host-kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig")" 1
+check "another host is refused" "$(code sublet create rag -n team --host-kubeconfig "$SUBLET_STATE_DIR/host/admin.kubeconfig")" 5
 contains "and says so" "$(cat "$work/err")" "another host"
 
 # Its port is taken while it is stopped.
