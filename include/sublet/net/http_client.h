@@ -12,20 +12,13 @@
 #include <string>
 #include <string_view>
 
+#include "sublet/net/endpoint.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
-#include "sublet/net/tls_context.h"
 
 struct sockaddr;
 
 namespace sublet::net {
-
-struct Endpoint {
-  std::string host;  // name or address; empty for unix
-  int port = 0;
-  std::string unix_path;
-  std::shared_ptr<TlsContext> tls;  // null: plain
-};
 
 struct HttpClientOptions {
   std::size_t connections_max = 64;       // streams included; further requests wait in line
