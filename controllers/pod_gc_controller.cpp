@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 

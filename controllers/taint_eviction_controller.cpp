@@ -4,12 +4,12 @@
 
 #include <map>
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod.h"
 #include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/node_match.h"
 

@@ -12,7 +12,7 @@
 #include "controllers/resources_testing.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/controllers/controllers.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "tests/support/parse_json.h"
 
 namespace sublet::controllers {

@@ -12,8 +12,8 @@
 
 #include "controllers/autoscaling/metrics_api.h"
 #include "controllers/autoscaling/scale_history.h"
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/status.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {

@@ -6,11 +6,11 @@
 
 #include "controllers/cron_job/due_times.h"
 #include "controllers/job/job_facts.h"
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod_control.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 
 namespace sublet::controllers {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "controllers/deployment/rollout_math.h"
+#include "controllers/pods/scaled_value.h"
 
 namespace sublet::controllers {
 namespace {

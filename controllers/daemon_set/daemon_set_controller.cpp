@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "controllers/daemon_set/daemon_plan.h"
-#include "controllers/deployment/revisions.h"
 #include "controllers/pods/history.h"
 #include "controllers/pods/owner_wake.h"
 #include "controllers/pods/pod_control.h"
 #include "controllers/pods/status.h"
+#include "controllers/pods/template_hash.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"

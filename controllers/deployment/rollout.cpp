@@ -8,6 +8,7 @@
 #include "controllers/pods/claim.h"
 #include "controllers/pods/pod.h"
 #include "controllers/pods/pod_control.h"
+#include "controllers/pods/template_hash.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 

@@ -5,11 +5,11 @@
 #include <map>
 
 #include "controllers/disruption/budget.h"
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {

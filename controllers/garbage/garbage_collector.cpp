@@ -11,9 +11,9 @@
 #include <set>
 
 #include "controllers/garbage/verdict.h"
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "controllers/job/job_facts.h"
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 

@@ -2,9 +2,9 @@
 // own.
 
 #include "controllers/job/job_facts.h"
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {

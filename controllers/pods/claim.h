@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/base/status.h"
 #include "sublet/controllers/lister.h"
 #include "sublet/kube/selectors.h"

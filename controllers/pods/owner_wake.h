@@ -4,7 +4,7 @@
 // For handlers of changes: runs on the store's commit thread and is quick.
 #pragma once
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {

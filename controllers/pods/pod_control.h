@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {

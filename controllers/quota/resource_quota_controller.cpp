@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/quota/measure.h"

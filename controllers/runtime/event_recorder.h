@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/executor.h"

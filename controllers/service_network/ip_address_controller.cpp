@@ -2,9 +2,9 @@
 // gives the address away and repairs them; here the Services alone say which are given away, and these objects follow.
 // Source: pkg/registry/core/service/ipallocator of Kubernetes.
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "controllers/service_network/prefix.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::controllers {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "controllers/deployment/rollout_math.h"
 #include "controllers/pods/history.h"
 #include "controllers/pods/pod_control.h"
+#include "controllers/pods/scaled_value.h"
 #include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "controllers/storage/claim_use.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"

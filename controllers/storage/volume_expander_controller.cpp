@@ -2,10 +2,10 @@
 // their driver. Of drivers that once were in Kubernetes itself the claim names the resizer.
 // Source: pkg/controller/volume/expand of Kubernetes.
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"
 #include "sublet/schema/engine.h"

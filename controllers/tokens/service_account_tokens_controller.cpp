@@ -4,9 +4,9 @@
 // the Secret; that it runs out in 136 years is the longest that can be asked for. Source:
 // pkg/controller/serviceaccount/tokens_controller.go of Kubernetes.
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"

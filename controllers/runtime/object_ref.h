@@ -1,8 +1,6 @@
-// ObjectRef and OwnerRef: how controllers name an object that owns others or that an event is about, and how owned
-// objects name their owners.
+// ObjectRef and OwnerRef: references to an object that owns others or that an event is about, and owner references.
 //
-// Values; pure functions. What is read of stored objects is found in their text without parsing the rest, so handlers
-// of changes may ask.
+// Values; pure functions. They read stored objects without parsing the rest, so change handlers may call them.
 #pragma once
 
 #include <optional>
@@ -12,13 +10,13 @@
 
 #include "sublet/kube/client.h"
 #include "sublet/schema/document.h"
-#include "sublet/store/store.h"
+#include "sublet/store/object.h"
 
 namespace sublet::controllers {
 
 inline constexpr std::size_t kObjectNameMax = 253;
 
-/// A kind whose objects own others, as owner references and events name it.
+/// A kind as owner references and events name it.
 struct KindFacts {
   std::string api_version, kind;
   kube::Resource resource;
@@ -26,7 +24,7 @@ struct KindFacts {
 
 struct ObjectRef {
   std::string api_version, kind, namespace_name, name, uid, resource_version;
-  /// "namespace/name", or "name" in cluster scope: the key under which its controller has it in line.
+  /// Returns "namespace/name", or "name" in cluster scope: the key in its controller's work queue.
   std::string key() const;
 };
 ObjectRef ref_of(const KindFacts& kind, const store::Object& object);
@@ -37,14 +35,14 @@ struct OwnerRef {
   bool controller = false, block_owner_deletion = false;
 };
 std::vector<OwnerRef> owners_of(const store::Object& object);
-/// The owner that controls the object; no more than one does.
+/// Returns the owner that controls the object; there is one at most.
 std::optional<OwnerRef> controller_of(const store::Object& object);
 bool is_controlled_by(const store::Object& object, std::string_view uid);
 
-/// Makes `owner` the controller of an object that is about to be created.
+/// Adds the controller reference to the metadata of an object before it is created.
 void put_controller_ref(schema::Value metadata, const ObjectRef& owner);
 
-/// The key of a namespaced object: "namespace/name"; and back.
+/// Returns the key of a namespaced object, "namespace/name"; parts_of() is the inverse.
 std::string key_of(std::string_view namespace_name, std::string_view name);
 std::string key_of(const store::Object& object);
 struct KeyParts {

@@ -1,6 +1,6 @@
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 
-#include "sublet/controllers/lister.h"
+#include "sublet/controllers/stored_object.h"
 #include "sublet/kube/json_scan.h"
 
 namespace sublet::controllers {
