@@ -21,8 +21,10 @@ Result<std::string> to_pem(Write&& write) {
   return std::string(data, static_cast<std::size_t>(size));
 }
 
+// SEC1 ("EC PRIVATE KEY"), as client-go and k3s write it: Java's Kubernetes clients read no PKCS#8 keys of this kind.
 Result<std::string> key_pem(EVP_PKEY* key) {
-  return to_pem([&](BIO* out) { return PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
+  return to_pem(
+      [&](BIO* out) { return PEM_write_bio_PrivateKey_traditional(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
 }
 
 bool add_name(X509_NAME* name, const char* field, const std::string& value) {

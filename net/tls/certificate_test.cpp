@@ -33,7 +33,16 @@ TEST(Certificate, EveryOneHasItsOwnSerialAndKey) {
   const auto one = make_certificate(request, nullptr).value(), two = make_certificate(request, nullptr).value();
   EXPECT_NE(one.key_pem, two.key_pem);
   EXPECT_NE(one.certificate_pem, two.certificate_pem);
-  EXPECT_EQ(make_key().value().rfind("-----BEGIN PRIVATE KEY-----", 0), 0u);
+}
+
+TEST(Certificate, KeysAreWrittenInSec1WhichJavaClientsRead) {
+  CertificateRequest request;
+  request.common_name = "x";
+  for (const std::string& key : {make_certificate(request, nullptr).value().key_pem, make_key().value()}) {
+    EXPECT_TRUE(key.starts_with("-----BEGIN EC PRIVATE KEY-----\n")) << key.substr(0, 40);
+    EXPECT_TRUE(key.ends_with("-----END EC PRIVATE KEY-----\n"));
+    EXPECT_NE(read_private_key(key), nullptr);
+  }
 }
 
 TEST(Certificate, BadMaterialIsNamed) {

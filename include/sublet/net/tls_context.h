@@ -71,7 +71,7 @@ struct CertificateRequest {
 /// ECDSA P-256. Self-signed when `issuer` is null.
 Result<KeyPair> make_certificate(const CertificateRequest& request, const KeyPair* issuer,
                                  WallTime now = Clock::system().now());
-/// An ECDSA P-256 key, PEM (PKCS#8): for service-account tokens.
+/// Makes an ECDSA P-256 key for service account tokens, PEM (SEC1).
 Result<std::string> make_key();
 /// When the (first) certificate in the text ends.
 std::optional<WallTime> certificate_not_after(std::string_view pem);
