@@ -494,9 +494,11 @@ Outcome prepare_job_create(WriteContext& context, Value object) {
   auto spec = object.object("spec");
   if (spec["manualSelector"].boolean()) return {};
   auto metadata = object.object("metadata");
-  // A job that has no labels of its own, or its template's, is labelled like its pods.
-  bool labelled_like_pods =
-      semantically_equal(metadata["labels"], spec["template"]["metadata"]["labels"]) || metadata["labels"].empty();
+  // A job that was sent without labels has those of its template, with what is added to them here. Labels that were
+  // sent stay, also when they equal the template's.
+  const bool labelled_like_pods =
+      !context.labels_sent &&
+      (semantically_equal(metadata["labels"], spec["template"]["metadata"]["labels"]) || metadata["labels"].empty());
   if (metadata["uid"].text().empty()) metadata.put("uid", uuid_v4(context.random));
   auto labels = spec.object("template").object("metadata").object("labels");
   for (auto label : kJobNameLabels) default_text(labels, label, metadata["name"].text());
