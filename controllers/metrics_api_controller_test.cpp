@@ -19,7 +19,7 @@ class MetricsApiControllerTest : public ControlledServer {
     restart_controllers();
     settle();
   }
-  void answer(std::optional<bool> said) {
+  void answer(std::optional<bool> is_measured) {
     ASSERT_TRUE(done_);
     std::exchange(done_, nullptr)(said);
     settle();

@@ -116,15 +116,15 @@ class LoggedStore final : public Store {
   std::optional<Status> refusal(const PendingTxn& txn) SUBLET_REQUIRES(pending_mutex_);
   void wait_for_work(MutexLock& lock) SUBLET_REQUIRES(pending_mutex_);
 
-  /// Without a commit thread: the caller stands in for it.
-  void stand_in();
+  /// Does the commit thread's work on the caller's thread, for a store without one.
+  void run_on_caller();
 
   // The commit thread's own.
   void run();
   void commit(Batch batch);
   void publish(Batch& batch, const std::vector<EventPtr>& events);
   void bound_history(Revision before);
-  void tell_usage();
+  void warn_of_usage();
   void answer(Batch& batch);
   void on_full(Batch batch, const std::string& text);
   void poison(const std::string& text, Batch* batch);
@@ -173,7 +173,7 @@ class LoggedStore final : public Store {
   // The commit thread's own.
   PersistentMap durable_map_;
   std::size_t durable_bytes_ = 0;
-  bool nearly_full_ = false;  // has been said
+  bool nearly_full_ = false;  // the warning was logged
   struct Age {
     SteadyTime since;
     Revision revision;
@@ -191,7 +191,7 @@ class LoggedStore final : public Store {
 
   Mutex close_mutex_;
   std::thread thread_;
-  bool standing_in_ = false;  // for the one thread that a store without its own has
+  bool running_on_caller_ = false;  // for the one thread that a store without its own has
 };
 
 // --- readers ---
@@ -313,7 +313,7 @@ bool LoggedStore::submit(Txn txn, CommitCallback done) {
   }
   if (refused) prepared.done(fail(std::move(*refused)));
   if (wake) work_.notify_one();
-  stand_in();
+  run_on_caller();
   return true;
 }
 
@@ -326,7 +326,7 @@ Outcome LoggedStore::compact(Revision revision) {
     done = compact_requests_.back().done.get_future();
   }
   work_.notify_one();
-  stand_in();
+  run_on_caller();
   return done.get();
 }
 
@@ -337,7 +337,7 @@ void LoggedStore::close() {
     closing_ = true;
   }
   work_.notify_one();
-  stand_in();
+  run_on_caller();
   if (thread_.joinable()) thread_.join();
   log_.reset();
 }
@@ -359,10 +359,10 @@ void LoggedStore::wait_for_work(MutexLock& lock) {
 }
 
 // A callback that writes only adds to what run() goes on with.
-void LoggedStore::stand_in() {
-  if (has_thread_ || std::exchange(standing_in_, true)) return;
+void LoggedStore::run_on_caller() {
+  if (has_thread_ || std::exchange(running_on_caller_, true)) return;
   run();
-  standing_in_ = false;
+  running_on_caller_ = false;
 }
 
 void LoggedStore::run() {
@@ -431,15 +431,15 @@ void LoggedStore::publish(Batch& batch, const std::vector<EventPtr>& events) {
   }
   mark_age(batch.revision);
   bound_history(before);
-  tell_usage();
-  listeners_.tell();
+  warn_of_usage();
+  listeners_.notify();
   const bool wrote =
       std::any_of(batch.txns.begin(), batch.txns.end(), [](const auto& txn) { return txn.needs_room(); });
   if (wrote) leave_read_only();
 }
 
 // A little over the limits is fine: raising the floor costs a replay, so do it for many events at once. But never above
-// what watches that keep up have not been told yet: `before`, the revision before the newest batch.
+// what watches that keep up have not read yet: `before`, the revision before the newest batch.
 void LoggedStore::bound_history(Revision before) {
   std::size_t events = options_.history_events_max, bytes = options_.history_bytes_max;
   if (log_->short_of_space()) {
@@ -451,8 +451,8 @@ void LoggedStore::bound_history(Revision before) {
     raise_floor(std::min(before, history_.floor_within(events, bytes)));
 }
 
-// To whoever runs it; who writes is told by the server.
-void LoggedStore::tell_usage() {
+// For the operator; the server warns the writers.
+void LoggedStore::warn_of_usage() {
   static auto& bytes =
       metrics::gauge("sublet_store_bytes", "Bytes of the objects' keys and JSON, which a quota counts.");
   static auto& percent = metrics::gauge("sublet_store_quota_used_percent", "Of the store's quota; 0 without one.");
@@ -615,7 +615,7 @@ void LoggedStore::compact_step() {
   if (count > 0 || (raised && log_->compacted() < history_.floor())) result = compact_log(count, error);
   if (result == Log::AppendError::io) return poison(error, nullptr);
   if (result == Log::AppendError::full && count > 1) {
-    compact_rows_ = (count + 3) / 4;  // a smaller step may still fit, and makes room for the next
+    compact_rows_ = (count + 3) / 4;  // a smaller step may still fit, and frees space for the next
     return;
   }
   compact_rows_ = options_.compact_step_rows;

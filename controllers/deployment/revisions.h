@@ -1,5 +1,5 @@
-// Revisions: how a Deployment's ReplicaSets tell which template they stand for and when they were in use: names,
-// template hashes, and the annotations that `kubectl rollout history` and `undo` read.
+// Revisions: the annotations by which a Deployment's ReplicaSets record when their template was in use. `kubectl
+// rollout history` and `undo` read them.
 //
 // Functions of documents; pure.
 #pragma once

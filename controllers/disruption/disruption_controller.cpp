@@ -1,6 +1,6 @@
-// PodDisruptionBudgets: their status says how many pods may be evicted now; the API server's eviction obeys it. And
-// pods whose announced disruption (DisruptionTarget) never came are told so after two minutes. Keys: "namespace/name"
-// of a budget, "pod/namespace/name" of such a pod.
+// PodDisruptionBudgets: writes into their status how many pods may be evicted now; the API server's eviction obeys it.
+// And clears DisruptionTarget of pods whose disruption did not come within two minutes. Keys: "namespace/name" of a
+// budget, "pod/namespace/name" of such a pod.
 
 #include <map>
 

@@ -1,4 +1,4 @@
-// Jobs that are over and say for how long they are to stay (ttlSecondsAfterFinished) are deleted then, with what they
+// Deletes finished Jobs after their ttlSecondsAfterFinished, with what they
 // own.
 
 #include "controllers/job/job_facts.h"

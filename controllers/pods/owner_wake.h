@@ -1,5 +1,5 @@
 // OwnerWake: puts the owner of a changed pod in line: the one that controls it, the one that did before, and when
-// nobody does, those whose selectors would like to have it.
+// there is none, those whose selectors select the pod.
 //
 // For handlers of changes: runs on the store's commit thread and is quick.
 #pragma once

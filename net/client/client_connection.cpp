@@ -194,7 +194,7 @@ void ClientConnection::read_some() {
 }
 
 void ClientConnection::take(std::string_view bytes) {
-  if (state_ != State::busy) return close();  // nobody asked for an answer: not to be trusted with a request
+  if (state_ != State::busy) return close();  // an answer without a request: the peer cannot be trusted
   answer_begun_ = true;
   std::size_t used;
   if (in_.empty()) {

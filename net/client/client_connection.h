@@ -1,5 +1,5 @@
 // ClientConnection: one connection of an HttpClient, from connect() to the last answer, as a state machine on the
-// loop's thread. It carries one call at a time and tells its owner when it can carry another.
+// loop's thread. It carries one call at a time and calls its owner when it can carry another.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
     virtual ~Owner() = default;
     /// The call is answered and the connection idle.
     virtual void on_idle(const std::shared_ptr<ClientConnection>& connection) = 0;
-    /// The connection is over. `again` is a call that nobody has answered and that may be sent once more.
+    /// The connection is over. `again` is an unanswered call that may be sent once more.
     virtual void on_over(const std::shared_ptr<ClientConnection>& connection, std::shared_ptr<ClientCall> again) = 0;
     /// The call's observer has heard its last.
     virtual void on_call_over(const ClientCall& call) = 0;

@@ -22,7 +22,7 @@ bool any_of(const std::string_view (&list)[N], std::string_view word) {
 
 bool has_break(std::string_view text) { return text.find_first_of(std::string_view("\r\n\0", 3)) != text.npos; }
 
-/// Bytes that would change how the request is framed make it nobody's request.
+/// Refuses bytes that would change how the request is framed.
 Outcome check(const Request& request) {
   const auto visible = [](std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != 0x7f; });

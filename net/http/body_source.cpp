@@ -28,8 +28,8 @@ std::size_t fill_records(std::size_t held, std::size_t piece) {
   return bytes;
 }
 
-// One answer under way. Whoever will bring the next step holds it: the posted task, the sink while it is full, or
-// whoever is to wake the source.
+// One answer under way. The holder brings the next step: the posted task, the sink while it is full, or the source's
+// Waker.
 class SteppedAnswer final : public Waker, public std::enable_shared_from_this<SteppedAnswer> {
  public:
   SteppedAnswer(std::shared_ptr<ResponseSink> sink, int code, Headers headers, std::unique_ptr<BodySource> source,
@@ -59,20 +59,20 @@ class SteppedAnswer final : public Waker, public std::enable_shared_from_this<St
     if (sink_->closed()) return source_.reset();
     if (!sink_->wants_more()) return pause();
     const auto piece = empty_piece();
-    const auto said = source_->next(*piece, shared_from_this());
-    if (!said) return give_up(said.error());
-    if (!streaming_ && *said == BodySource::Step::end) return answer_whole(std::move(*piece));
-    send(piece, *said == BodySource::Step::more);
-    if (*said == BodySource::Step::end) return finish();
+    const auto step = source_->next(*piece, shared_from_this());
+    if (!step) return give_up(step.error());
+    if (!streaming_ && *step == BodySource::Step::end) return answer_whole(std::move(*piece));
+    send(piece, *step == BodySource::Step::more);
+    if (*step == BodySource::Step::end) return finish();
     watch_close();
-    if (*said == BodySource::Step::more) return wake();
-    piece_.reset();  // nobody knows for how long
+    if (*step == BodySource::Step::more) return wake();
+    piece_.reset();  // the wait may be long
   }
 
   /// The last piece's memory when it is on its way: what is allocated and freed by the 64 KiB makes malloc tidy up.
   std::shared_ptr<std::string> empty_piece() {
     if (piece_.use_count() == 1) {
-      std::shared_ptr<std::string>(piece_).reset();  // comes after whoever let go of it: counting does, asking does not
+      std::shared_ptr<std::string>(piece_).reset();  // after its last holder: counting orders, asking does not
       piece_->clear();
     } else {
       piece_ = std::make_shared<std::string>();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kChunkLineMax = 4 * 1024;  // a chunk's size with its extensions
 constexpr std::size_t kTrailerBytesMax = 8 * 1024;
-constexpr std::uint64_t kBodyGrowth = 4;  // so many times what has come is made room for
+constexpr std::uint64_t kBodyGrowth = 4;  // reserve this multiple of what has come
 
 // Bytes and lines -----------------------------------------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ struct RequestParser::Impl {
     target = path == std::string::npos ? "/" : target.substr(path);
   }
 
-  /// Room is made as bytes come, not as a head promises: a promise costs the peer nothing.
+  /// Memory grows with the bytes received, not with the announced length: an announcement costs the peer nothing.
   void append(std::string_view bytes) {
     if (discards) return;
     auto& to = request.body;

@@ -13,13 +13,13 @@ namespace sublet::net {
 
 class OwnedSink : public ResponseSink {
  public:
-  /// The handler's last reference is gone: answer 500 when nothing was said, break off an unfinished stream.
+  /// The handler's last reference is gone: answers 500 when there was no answer, aborts an unfinished stream.
   virtual void abandon() = 0;
 };
 
 /// A failure that the transport itself finds.
 void respond_failure(ResponseSink& sink, int code, Reason reason, std::string message);
-/// What abandon() answers when nothing was said.
+/// The answer of abandon() when the handler gave none.
 void respond_abandoned(ResponseSink& sink);
 
 void call_handler(const Handler& handler, Request request, const std::shared_ptr<OwnedSink>& sink);

@@ -49,7 +49,7 @@ bool WebSocket::take_frame() {
   at += wide;
   const auto opcode = static_cast<Opcode>(byte_at(in, 0) & 0x0f);
   const bool control = opcode >= Opcode::close;
-  // A client masks (RFC 6455 5.1); bits for extensions that nobody has agreed on are a fault.
+  // A client masks (RFC 6455 5.1); bits of extensions that were not negotiated are an error.
   if (!masked || (byte_at(in, 0) & 0x70) != 0 || size > kMessageMax || (control && size > kControlMax))
     return end(), false;
   if (in.size() < at + kMaskSize + size) return false;

@@ -87,9 +87,9 @@ class WebSocketSink final : public ResponseSink, public std::enable_shared_from_
 
  private:
   /// The peer's side: only that it goes matters, and that it is answered when it asks whether we are there.
-  class Ear final : public Duplex::Observer {
+  class DuplexReader final : public Duplex::Observer {
    public:
-    explicit Ear(std::shared_ptr<WebSocketSink> sink) : sink_(std::move(sink)) {}
+    explicit DuplexReader(std::shared_ptr<WebSocketSink> sink) : sink_(std::move(sink)) {}
     void on_bytes(std::string_view bytes) override { sink_->socket_.put(bytes); }
     void on_drain() override { sink_->has_drained(); }
     void on_end() override { sink_->leave(); }
@@ -99,7 +99,7 @@ class WebSocketSink final : public ResponseSink, public std::enable_shared_from_
     const std::shared_ptr<WebSocketSink> sink_;
   };
 
-  // The connection and its frames belong to its loop; a task of its own keeps their order, whoever writes.
+  // The connection and its frames belong to its loop; one task keeps the order of all writers.
   template <class Task>
   void on_loop(Task task) {
     sink_->courier()->post([self = shared_from_this(), task = std::move(task)] { task(*self); });
@@ -125,18 +125,18 @@ class WebSocketSink final : public ResponseSink, public std::enable_shared_from_
   }
   void upgraded(std::shared_ptr<Duplex> connection) {
     connection_ = std::move(connection);
-    connection_->start(std::make_shared<Ear>(shared_from_this()));
+    connection_->start(std::make_shared<DuplexReader>(shared_from_this()));
     if (!waiting_.empty()) connection_->write(std::exchange(waiting_, {}));
     if (ended_) connection_->end();
   }
   void has_drained() {
     written_ = 0;
-    std::function<void()> told;
+    std::function<void()> drained;
     {
       const MutexLock lock(mutex_);
-      told = drained_;
+      drained = drained_;
     }
-    if (told) told();
+    if (drained) drained();
   }
   void leave() {
     socket_.close();

@@ -79,7 +79,7 @@ struct Loop::Impl {
   const std::shared_ptr<Wake> wake = std::make_shared<Wake>();
 
   // own synchronisation
-  Mutex run_mutex;  // held by the thread that is, or stands in for, the loop
+  Mutex run_mutex;  // held by the loop's thread or its substitute
   std::atomic<std::thread::id> owner;
 
   Mutex mutex;

@@ -6,7 +6,7 @@
 
 namespace sublet::net {
 
-/// While it lives, what this thread makes goes by that clock for good. Whoever moves the clock wakes each loop, by
+/// While it lives, objects that this thread creates use that clock for good. After moving the clock, wake each loop, by
 /// post().
 class LoopClock {
  public:

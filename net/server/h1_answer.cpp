@@ -13,12 +13,12 @@ constexpr std::size_t kJoinedBodyMax = 2 * 1024;  // smaller bodies travel in on
 constexpr std::string_view kLastChunk = "0\r\n\r\n";
 constexpr int kSwitchingProtocols = 101;
 
-/// Line breaks in a value would let whoever chose it write header lines.
+/// A line break in a value would let its author add header lines.
 void append_clean(std::string& out, std::string_view text) {
   for (const char c : text) out += c == '\r' || c == '\n' || c == '\0' ? ' ' : c;
 }
 
-/// "Date: ..." with its line end, made anew once a second.
+/// Returns "Date: ..." with its line end, rebuilt once a second.
 std::string_view date_line() {
   thread_local std::time_t made = 0;
   thread_local char text[48];
@@ -152,7 +152,7 @@ void H1Answer::upgrade(Headers headers, std::function<void(std::shared_ptr<Duple
 void H1Answer::move_to(std::shared_ptr<ServerConnection> connection) {
   MutexLock lock(mutex_);
   connection_.swap(connection);
-  auto waiting = scheduled_ ? connection_ : nullptr;  // the one before was told, and has nobody any more to tell it of
+  auto waiting = scheduled_ ? connection_ : nullptr;  // the earlier one was notified and has no connection to notify
   lock.unlock();
   flush(std::move(waiting));
 }

@@ -50,10 +50,10 @@ class H1Answer final : public OwnedSink, public UpgradableSink {
     bool ended = false;
     bool aborted = false;
     bool keep_alive = true;
-    std::function<void(std::shared_ptr<Duplex>)> upgraded = {};  // who gets the connection when the rest is said
+    std::function<void(std::shared_ptr<Duplex>)> upgraded = {};  // gets the connection after the head was sent
   };
   Drained drain(OutputQueue& output);
-  /// Whether the connection can carry another request, as far as that is not said yet.
+  /// Whether the connection can carry another request, until an answer decides it.
   void keep_alive(bool keep);
   /// So many counted bytes left for the kernel.
   void sent(std::size_t bytes);
@@ -63,7 +63,7 @@ class H1Answer final : public OwnedSink, public UpgradableSink {
 
  private:
   enum class Phase { waiting, streaming, upgraded, ended };
-  /// The connection, when it must be told to flush: by flush(), without the lock.
+  /// The connection that has to be flushed: by flush(), without the lock.
   std::shared_ptr<ServerConnection> schedule() SUBLET_REQUIRES(mutex_);
   void flush(std::shared_ptr<ServerConnection> connection);
   /// Calls it on the loop's thread with the connection, as long as there is one.

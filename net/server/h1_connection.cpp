@@ -24,7 +24,7 @@ constexpr std::size_t kLingerBytesMax = 32 * 1024 * 1024;
 constexpr std::size_t kUnreadBodyMax =
     256 * 1024;  // of a request answered without its body: read, to keep the connection
 
-/// What stands in the loop's table for a connection that has been given away.
+/// Represents in the loop's table a connection that was handed over.
 class Upgraded final : public ServerConnection {
  public:
   Upgraded(std::shared_ptr<H1Answer> answer, PeerIdentity peer) : answer_(std::move(answer)), peer_(std::move(peer)) {}
@@ -42,7 +42,7 @@ class Upgraded final : public ServerConnection {
  private:
   const std::shared_ptr<H1Answer> answer_;
   const PeerIdentity peer_;
-  std::weak_ptr<Duplex> connection_;  // whoever got it keeps it
+  std::weak_ptr<Duplex> connection_;  // its new owner holds it
 };
 
 class H1Connection final : public ServerConnection, public std::enable_shared_from_this<H1Connection> {
@@ -111,7 +111,7 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
   bool body_dropped_ = false;  // what the parser reads is the body of an answered request
   bool refused_ = false;       // no further request is read
   bool finishing_ = false;     // ends after the running answer
-  bool lingering_ = false;     // all is said; waiting for the peer to have read it
+  bool lingering_ = false;     // the last answer is sent; waits until the peer has read it
   bool closed_ = false;
   bool write_blocked_ = false;
   bool read_wants_write_ = false;
@@ -119,7 +119,7 @@ class H1Connection final : public ServerConnection, public std::enable_shared_fr
   std::size_t lingered_bytes_ = 0;
 
   Phase phase_ = Phase::none;
-  std::uint64_t turn_ = 0, phase_turn_ = 0;  // a phase begins anew when a request or a write made progress
+  std::uint64_t turn_ = 0, phase_turn_ = 0;  // a phase restarts when a request or a write makes progress
   SteadyTime deadline_ = SteadyTime::max();
   SteadyTime timer_when_ = SteadyTime::max();
   Loop::TimerId timer_ = 0;
@@ -315,7 +315,7 @@ void H1Connection::refuse(int code, Reason reason, std::string_view message) {
   flush_answers();
 }
 
-/// The peer sends no more. As every client of this API closes both ways at once, it has gone: nobody hears an answer.
+/// The peer sends no more. Clients of this API close both ways at once, so it has gone and reads no answer.
 void H1Connection::on_peer_end() { close(); }
 
 // Answering -----------------------------------------------------------------------------------------------------------
@@ -501,7 +501,7 @@ void H1Connection::close() {
     std::string().swap(in_);  // while parsing, a caller still looks at both
   }
   output_.clear();
-  const auto nobodys = std::exchange(upgraded_, nullptr);
+  const auto unclaimed = std::exchange(upgraded_, nullptr);
   core_->remove(self);
   if (answer) answer->close();
 }

@@ -119,7 +119,7 @@ void start_connection(const std::shared_ptr<ServingLoop>& core, std::unique_ptr<
   log::warning("net.unknown_protocol", {{"alpn", stream->protocol()}});
 }
 
-/// An accepted connection until TLS stands. A failed one stays a moment, so that the peer reads the alert.
+/// An accepted connection during its TLS handshake. A failed one stays open a moment, so that the peer reads the alert.
 class PendingHandshake final : public ServerConnection, public std::enable_shared_from_this<PendingHandshake> {
  public:
   PendingHandshake(std::shared_ptr<ServingLoop> core, std::unique_ptr<Stream> stream)

@@ -34,7 +34,7 @@ class ServerConnection {
   virtual void finish() = 0;
   /// Ends it now.
   virtual void close() = 0;
-  /// Null while nobody knows.
+  /// Null while the peer's identity is unknown.
   virtual const PeerIdentity* peer() const { return nullptr; }
 };
 

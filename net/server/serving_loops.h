@@ -3,7 +3,7 @@
 //
 // A connection lives on one loop from its acceptance to its end. Which: that with the fewest. A further loop is begun
 // (up to the limits' loops_max) only for a connection that asks for it and finds another one like it: those over TLS
-// do, the unix socket's do not, because what stands there (a syncer's watches) is idle most of the time; they use what
+// do, the unix socket's do not, because its connections (a syncer's watches) are idle most of the time; they use what
 // runs. Lifecycle: after freeze() no loop is begun or ended any more; the loops' threads end with this object, which
 // therefore must not go on one of them. Threads: seat() on the first loop, the rest from any.
 #pragma once

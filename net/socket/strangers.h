@@ -1,7 +1,7 @@
 // Strangers: the connections of one server whose peers have not shown who they are, and what these may hold together.
 //
 // A newcomer is always let in; where that passes a limit, another stranger is closed: of the address with the most of
-// them the oldest, or when it is about bytes the one that holds most. So whoever connects in masses drives out itself,
+// them the oldest, or when it is about bytes the one that holds most. So a mass of connections drives out itself,
 // and a peer that shows who it is within the time that its own address leaves it is never in the way.
 // Closing is a shutdown() of the socket: its connection reads the end and goes the usual way.
 // Lifecycle: a Stranger must not outlive its descriptor, and leaves the table when it is destroyed. Threads: any.

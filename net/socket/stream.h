@@ -57,7 +57,7 @@ class Stream {
   void reset_on_close();
   /// Kept as long as the stream lives.
   void hold(std::shared_ptr<void> what) { held_ = std::move(what); }
-  /// Null once the peer is known, and where nobody is a stranger.
+  /// Null once the peer is authenticated, and where peers need no authentication.
   void count_as(std::unique_ptr<Stranger> stranger) { stranger_ = std::move(stranger); }
   Stranger* stranger() const { return stranger_.get(); }
 

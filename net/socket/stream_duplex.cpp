@@ -196,7 +196,7 @@ void StreamDuplex::finish_writing() {
   if (input_ended_) finish();
 }
 
-/// The peer takes no more; what it said before may still lie here.
+/// The peer reads no more; bytes that it sent before may still be buffered.
 void StreamDuplex::drop_output() {
   takes_ = false;
   ending_ = output_ended_ = true;

@@ -1,5 +1,5 @@
 // TLS directly on a non-blocking descriptor: OpenSSL with a BIO of our own, so that a write to a closed peer raises no
-// signal and no second pair of buffers stands between the socket and the records.
+// signal and no second pair of buffers lies between the socket and the records.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 

@@ -1,4 +1,4 @@
-// Certificate parts: what a certificate gets whoever makes it, and what it is known by. Private to net/; threads: any.
+// Certificate parts: what all kinds of certificates share. Private to net/. Threads: any.
 #pragma once
 
 #include <openssl/rand.h>

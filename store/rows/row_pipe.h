@@ -1,9 +1,10 @@
 // RowPipe: rows that one thread reads and another visits, in order: a large store opens in the time of the slower of
 // both.
 //
-// Few rows are visited by whoever reads them. Lifecycle: fill next(), put() it, and so on; then finish(), which returns
-// when all were visited. After a visit that failed none comes any more. A pipe that is destroyed without finish() drops
-// what was not visited. Threads: one reads; visits come one at a time, on that thread or on the pipe's own.
+// With few rows the reading thread visits them itself. Lifecycle: fill next(), put() it, and so on; then finish(),
+// which returns when all were visited. After a visit that failed none comes any more. A pipe that is destroyed without
+// finish() drops what was not visited. Threads: one reads; visits come one at a time, on that thread or on the pipe's
+// own.
 #pragma once
 
 #include <deque>
@@ -31,7 +32,7 @@ class RowPipe {
   RowPipe(const RowPipe&) = delete;
   RowPipe& operator=(const RowPipe&) = delete;
 
-  /// The row to fill; its strings may hold what an earlier one left, and its room.
+  /// Returns the row to fill; its strings may hold old content and memory.
   Row& next() { return filling_->rows[filling_->used]; }
   /// It is filled. False when a visit has failed: reading on is in vain.
   bool put();

@@ -1,7 +1,7 @@
 // FileCheck: whether an SQLite file is sound (PRAGMA quick_check), on a thread of its own beside who reads its rows.
 //
 // The check reads every page, and of a large file that takes as long as reading the rows. It has a connection of its
-// own, which takes no locks: whoever starts it holds the file's, and writes nothing until finish() has returned.
+// own, which takes no locks: its caller holds the file's, and writes nothing until finish() has returned.
 // Closing a descriptor would drop all locks of the process on that file (POSIX), so destroy it after the connection
 // that has them. Lifecycle: start() once, then finish(), which says the same as often as it is asked; destroyed before
 // that, it breaks off. One thread calls.

@@ -11,8 +11,8 @@
 //
 // SQLite's settings and why: one connection that locks the file (a second process is refused, and the WAL index needs
 // no shared memory file); synchronous=FULL (a commit is on disk before it is answered); no automatic checkpoints (ours
-// come when nobody waits); secure_delete off (Debian builds with it on, and it doubles the cost of compaction; the file
-// is 0600, and the WAL would keep deleted bytes anyway); no mmap (a read error must be an error, not a signal).
+// come when no writer waits); secure_delete off (Debian builds with it on, and it doubles the cost of compaction; the
+// file is 0600, and the WAL would keep deleted bytes anyway); no mmap (a read error must be an error, not a signal).
 #include "sublet/store/sqlite_log.h"
 
 #include <fcntl.h>
@@ -167,7 +167,7 @@ class SqliteLog final : public Log {
   bool reserve_ = false;
   bool reserve_used_ = false;  // given up, and not made again yet
   bool in_session_ = false;    // opened for good: the file says that it is in use
-  std::string broken_;         // an I/O error in a checkpoint: told with the next append
+  std::string broken_;         // an I/O error in a checkpoint: the next append reports it
 };
 
 // --- opening ---
@@ -226,7 +226,7 @@ Outcome SqliteLog::lock() {
   return {};
 }
 
-/// Judges the WAL that the process before left, and makes durable what stands in it.
+/// Checks the WAL that the earlier process left, and makes its contents durable.
 Outcome SqliteLog::settle_wal() {
   const auto wal = Wal::read(wal_path(), options_.vfs);
   if (!wal) return fail(wal.error());
@@ -428,7 +428,7 @@ int SqliteLog::insert(const std::vector<Row>& rows) {
   });
 }
 
-/// After a failure: the transaction is gone, and the error is told. Only a full disk leaves the outcome certain: SQLite
+/// After a failure: rolls back and reports the error. Only a full disk leaves the outcome certain: SQLite
 /// writes the frame that commits last, so when a write before or of it found no space nothing was committed.
 Log::AppendError SqliteLog::outcome(int code, std::string& error_text) {
   if (code == SQLITE_DONE) return AppendError::none;
@@ -439,7 +439,7 @@ Log::AppendError SqliteLog::outcome(int code, std::string& error_text) {
   return AppendError::io;
 }
 
-/// After an I/O error nobody knows what is on the disk: from now on only the next process, which looks, may write.
+/// After an I/O error the contents of the disk are unknown: only the next process, which reads them, may write.
 void SqliteLog::break_off(const std::string& why) { broken_ = why; }
 
 /// For what must pass on a full disk, deletes and compaction: first in the space that the WAL has already, then in that

@@ -121,7 +121,7 @@ std::string Wal::problem(const std::string& database) const {
   if (!possible_page_size()) return "its -wal file has an impossible page size";
   if (frames_.commits_behind < 2) return {};
   return "frame " + std::to_string(frames_.broken_at) + " of its -wal file does not match its checksum, and " +
-         std::to_string(frames_.commits_behind) + " commits stand behind it";
+         std::to_string(frames_.commits_behind) + " commits follow it";
 }
 
 /// The header is synced before the first frame of its generation is written. So
@@ -132,7 +132,7 @@ std::string Wal::problem_of_a_bad_header(const std::string& database) const {
   if (bytes_.size() < kHeader + kSize) return {};
   const Frame first{std::string_view(bytes_).substr(kHeader, kSize)};
   Pages pages;
-  for (const bool big : {false, true}) {  // the header said which; with the other one nothing follows
+  for (const bool big : {false, true}) {  // the header names one; with the other nothing follows
     const Sum sum{big, big_endian(first.checksum(), 0), big_endian(first.checksum(), 4)};
     if (pages.empty()) pages = read_frames(kHeader + kSize, kOurPageSize, first.salts(), sum).committed;
   }

@@ -4,7 +4,7 @@
 // SQLite reads a WAL up to the first frame whose checksum is wrong and silently ignores the rest, which is right after
 // a crash and loses acknowledged commits after damage. A crash can only break the last transaction, because each is
 // synced before the next begins; so two or more commits of the same generation behind a broken frame are damage. Damage
-// to the last transaction alone cannot be told from a crash. The header is written when a new generation begins, after
+// to the last transaction alone looks like a crash. The header is written when a new generation begins, after
 // a checkpoint: a broken one is a crash when the database has all that the frames behind it say, else damage. Format:
 // https://www.sqlite.org/fileformat2.html#walformat.
 // Lifecycle: read before SQLite opens the file, whose lock the caller holds; whole in memory, so dropped soon. Reads
@@ -42,7 +42,7 @@ class Wal {
     void add(std::string_view data);
     bool matches(std::string_view stored) const;
   };
-  /// Page number -> where its newest committed image stands.
+  /// Page number -> offset of its newest committed image.
   using Pages = std::map<std::uint32_t, std::size_t>;
   struct Frames {
     Pages committed;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kTwin = "-twin";
 
-/// The end of a complete twin: a mark, and length and checksum of what stands before.
+/// The end of a complete twin: a mark, and length and checksum of everything before.
 std::string trailer_of(std::string_view content) {
   return "sublet wal twin " + std::to_string(content.size()) + " " + std::to_string(crc32c(0, content)) + "\n";
 }
@@ -62,8 +62,8 @@ Outcome rescue_wal(const Wal& wal, const std::string& wal_path, const std::strin
   if (code == SQLITE_OK) code = twin.write(wal.bytes(), trailer_of(wal.bytes()));
   const bool full = (code & 0xff) == SQLITE_FULL;
   if (code != SQLITE_OK && !full) return failed(twin_path, "written", code);
-  // A full disk has no room for it; then the WAL's own sectors are written without a net, which is better than a store
-  // that cannot be opened to delete something. What there is of it takes space that they may need.
+  // A full disk has no space for it; then the WAL's own sectors are written without a copy, which is better than a
+  // store that cannot be opened to delete something. What there is of it takes space that they may need.
   if (full)
     if (code = twin.remove(); code != SQLITE_OK) return failed(twin_path, "removed", code);
   if (Outcome written = write_wal(vfs, wal_path, wal.bytes()); !written) return written;

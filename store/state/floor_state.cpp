@@ -34,7 +34,7 @@ void FloorState::take(ObjectPtr object, Revision create_revision, bool deleted) 
   rows_.push_back({std::move(object), create_revision, last_, bytes, deleted, begins});
 }
 
-/// False when a group stands within another's names ("a/b/" within "a/"): its keys are not all behind the other's.
+/// False when a group lies within another's names ("a/b/" within "a/"): its keys do not all come after the other's.
 bool FloorState::groups_are_apart() const {
   return std::adjacent_find(groups_.begin(), groups_.end(),
                             [](const auto& x, const auto& y) { return y.first.starts_with(x.first); }) == groups_.end();

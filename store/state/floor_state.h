@@ -1,7 +1,7 @@
-// FloorState: what stood at the compaction floor, from the log's rows up to there.
+// FloorState: builds the state at the compaction floor from the log's rows up to there.
 //
 // Of a large store that is nearly everything, so it is gathered first and becomes a tree at once, instead of by as many
-// descents into a tree that grows: sorting keys by eight bytes that stand side by side costs a tenth of that. What is
+// descents into a tree that grows: sorting keys by eight adjacent bytes costs a tenth of that. What is
 // needed of an object is noted when it comes: later each look at one of a million is a wait for memory. Threads: none.
 #pragma once
 
@@ -37,7 +37,7 @@ class FloorState {
   /// Resource and namespace.
   struct Group {
     std::uint32_t rank = 0;
-    std::string_view beginning;  // of all its names: "web-" tells none of them from another
+    std::string_view beginning;  // common to all its names: "web-" distinguishes none of them
   };
   using Groups = std::map<std::string_view, Group>;  // by views into keys of rows_
   struct FloorRow {

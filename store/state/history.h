@@ -1,6 +1,6 @@
 // History: the events since the compaction floor, and the state at any revision in between.
 //
-// Events stand in revision order. A tree root is kept at least every kRootStride events, always where a batch ended; a
+// Events are in revision order. A tree root is kept at least every kRootStride events, always where a batch ended; a
 // state in between is the root before it plus a replay of at most a stride and a batch. Roots share nearly everything,
 // so what history costs is the superseded versions, which `bytes` estimates.
 // Threads: none of its own. The commit thread alone changes it, under the store's state lock, and so may read it
@@ -15,7 +15,7 @@
 
 namespace sublet::store {
 
-/// The event's effect on a state.
+/// Applies the event to a state.
 void apply_event(PersistentMap& map, const Event& event);
 
 class History {

@@ -1,4 +1,4 @@
-// Pending: the state that includes accepted, not yet durable writes, and the batches that wait for the commit thread.
+// Pending: the state with accepted writes that are not durable yet, and the batches that wait for the commit thread.
 //
 // A Txn is checked against this state and given its revisions at once, so any number of changes of one object fit into
 // one batch. When a batch cannot be written, rollback() rebuilds this state from the durable one.
@@ -33,7 +33,7 @@ struct PendingTxn {
   PendingTxn(Txn&& txn, CommitCallback callback);
   PendingTxn(PendingTxn&&) = default;
   PendingTxn& operator=(PendingTxn&&) = default;
-  /// It has puts that are no deletion's: waits while the disk is full, and is held against the quota.
+  /// Returns true for puts that belong to no deletion: they wait while the disk is full and count against the quota.
   bool needs_room() const;
 };
 
@@ -64,8 +64,8 @@ class Pending {
     std::vector<PendingTxn> refused;      // these write, and there is no space
     std::vector<PendingTxn> conflicting;  // barriers, and deletes whose guards no longer hold
   };
-  /// After `failed` could not be written: starts again from `durable`, keeping of the failed batch (if `retry_failed`)
-  /// and of the queue only what does not write. Revisions that were given are never given again.
+  /// After `failed` could not be written: starts again from `durable`. Of the queue, and of the failed batch if
+  /// `retry_failed`, only deletes and barriers stay. Revisions are never given again.
   Undone rollback(const PersistentMap& durable, std::size_t bytes, Batch&& failed, bool retry_failed);
   /// Empties the queue.
   std::vector<PendingTxn> abandon(const PersistentMap& durable, std::size_t bytes);

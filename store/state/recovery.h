@@ -1,4 +1,4 @@
-// recovery: the log's rows back into a state and its history, checking on the way that no row is missing.
+// recovery: rebuilds the state and its history from the log's rows, and checks that no row is missing.
 //
 // A row says with create_revision whether it begins an object, and above the compaction floor the version before it
 // must still be there: so a lost row is found, although each row's checksum is right. Pure but for the log that is
@@ -23,7 +23,7 @@ struct Recovered {
 /// `limits`: the history's bounds; its floor rises when there is more.
 Result<Recovered> recover(Log& log, const StoreOptions& limits);
 
-/// Rows that nobody needs once the floor has passed the event.
+/// Adds the rows that no state needs once the floor has passed the event.
 void add_garbage(const Event& event, std::vector<Revision>& garbage);
 
 }  // namespace sublet::store

@@ -18,7 +18,7 @@ using Node = PersistentMap::Node;
 using NodePtr = PersistentMap::NodePtr;
 constexpr std::size_t kFanOut = PersistentMap::kFanOut;
 constexpr std::size_t kSmall = kFanOut / 4;       // below this a node looks for a neighbour to join
-constexpr std::size_t kJoined = kFanOut * 3 / 4;  // and joins when both together leave some room
+constexpr std::size_t kJoined = kFanOut * 3 / 4;  // and joins when both together leave some space
 
 struct Branch {
   NodePtr child;

@@ -32,7 +32,7 @@ class PersistentMap {
   ObjectPtr erase(std::string_view key);
   std::size_t size() const;
   std::size_t count(std::string_view prefix) const;
-  /// Those of them that stand behind `key`.
+  /// Returns the number of those that come after `key`.
   std::size_t count_after(std::string_view prefix, std::string_view key) const;
   void scan(std::string_view prefix, std::string_view start_after,
             const std::function<bool(const ObjectPtr&)>& visit) const;

@@ -1,4 +1,4 @@
-// Follower: a Watcher's place in the history, moved on by the commit thread.
+// Follower: a Watcher's position in the history. The commit thread moves it forward.
 //
 // Ends with its destruction, also from within a call; may outlive the store.
 #pragma once
@@ -15,9 +15,9 @@ class Follower final : public Subscription {
  public:
   Follower(Store& store, std::string_view prefix, std::shared_ptr<Watcher> watcher);
   ~Follower() override;
-  /// Delivers what is there after `from`, and then what comes.
+  /// Delivers the events after `from`, then new ones as they come.
   Outcome follow(Revision from);
-  /// What comes after the snapshot that it returns.
+  /// Returns a snapshot and delivers the events after it.
   Snapshot follow_snapshot();
 
  private:

@@ -10,22 +10,22 @@ class Listeners::Ending final : public Subscription {
   ~Ending() override {
     std::shared_ptr<const std::function<void()>> ended;  // destroyed after the lock: it may hold anything
     const RecursiveLock lock(listener_->mutex);
-    ended.swap(listener_->told);
+    ended.swap(listener_->function);
   }
 
  private:
   std::shared_ptr<Listener> listener_;
 };
 
-std::unique_ptr<Subscription> Listeners::add(std::function<void()> told) {
-  auto listener = std::make_shared<Listener>(std::move(told));
+std::unique_ptr<Subscription> Listeners::add(std::function<void()> committed) {
+  auto listener = std::make_shared<Listener>(std::move(committed));
   const MutexLock lock(mutex_);
   std::erase_if(all_, [](const std::weak_ptr<Listener>& known) { return known.expired(); });
   all_.push_back(listener);
   return std::make_unique<Ending>(std::move(listener));
 }
 
-void Listeners::tell() {
+void Listeners::notify() {
   std::vector<std::shared_ptr<Listener>> now;
   {
     const MutexLock lock(mutex_);
@@ -34,10 +34,10 @@ void Listeners::tell() {
       if (auto listener = known.lock()) now.push_back(std::move(listener));
   }
   for (const auto& listener : now) {
-    std::shared_ptr<const std::function<void()>> told;  // it may end itself while it is being called
+    std::shared_ptr<const std::function<void()>> function;  // it may end itself while it is being called
     const RecursiveLock lock(listener->mutex);
-    told = listener->told;
-    if (told) (*told)();
+    function = listener->function;
+    if (function) (*function)();
   }
 }
 

@@ -1,8 +1,8 @@
-// Listeners: who is told that a batch was committed.
+// Listeners: the functions that are called after each committed batch.
 //
-// Told is only that there is something to read: what a watch gets it reads from the history, at its own pace, so
-// nothing here can be lost or said twice. tell() holds no lock but the listener's own, which its end (the
-// Subscription's destructor) takes too: after that nothing is called.
+// A call only says that there is something to read. A watch reads its events from the history at its own pace, so no
+// event can be lost or repeated here. notify() holds no lock but the listener's own, which the Subscription's
+// destructor takes too: after it nothing is called.
 #pragma once
 
 #include <functional>
@@ -18,17 +18,17 @@ namespace sublet::store {
 class Listeners {
  public:
   /// Any thread. The Subscription may outlive this and the store.
-  std::unique_ptr<Subscription> add(std::function<void()> told);
+  std::unique_ptr<Subscription> add(std::function<void()> committed);
   /// Commit thread, no lock held.
-  void tell();
+  void notify();
 
  private:
   /// Recursive, because a listener may end its own Subscription while it is being called.
   struct Listener {
-    explicit Listener(std::function<void()> told_)
-        : told(std::make_shared<const std::function<void()>>(std::move(told_))) {}
+    explicit Listener(std::function<void()> committed)
+        : function(std::make_shared<const std::function<void()>>(std::move(committed))) {}
     RecursiveMutex mutex;
-    std::shared_ptr<const std::function<void()>> told SUBLET_GUARDED_BY(mutex);  // null: ended
+    std::shared_ptr<const std::function<void()>> function SUBLET_GUARDED_BY(mutex);  // null: ended
   };
   class Ending;
 

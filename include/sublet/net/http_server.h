@@ -31,18 +31,18 @@ class HttpServer {
   Result<std::string> listen_tls(const std::string& address, std::shared_ptr<TlsContext> tls);
   /// Removes a stale socket file; mode 0600. The peer is PeerIdentity::unix_socket.
   Outcome listen_unix(const std::string& path);
-  /// The same in two steps, for a process that may make no file there any more when it serves: whoever connects in
-  /// between is refused.
+  /// The same in two steps, for a process that may create no file there when it serves. A peer that connects in between
+  /// is refused.
   static Result<Descriptor> bind_unix(const std::string& path);
   Outcome listen_unix(Descriptor bound, const std::string& path);
-  /// The material of connections that are accepted from now on, on every TLS address; those that stand keep theirs. Any
-  /// thread.
+  /// Replaces the TLS context of connections accepted from now on, on every TLS address. Existing connections keep
+  /// theirs. Any thread.
   void use_tls(const std::shared_ptr<TlsContext>& tls);
-  /// Soon ends every connection to such a peer, whatever it is in the midst of: watches, and what has been upgraded.
-  /// `meant` is called on the loops' threads. Any thread.
+  /// Closes every connection to such a peer soon, including watches and upgraded connections. `meant` is called on the
+  /// loops' threads. Any thread.
   void close_peers(const std::function<bool(const PeerIdentity&)>& meant);
   std::size_t connections() const;
-  /// How many loops serve now.
+  /// Returns how many loops serve now.
   std::size_t loops() const;
   void stop(std::chrono::milliseconds grace);
 
