@@ -19,7 +19,7 @@ TEST(LogEnginesTest, EveryEngineOpensAndKeepsWhatIsAppended) {
   for (const std::string& engine : log_engines()) {
     SCOPED_TRACE(engine);
     const TempFolder folder;
-    auto log = open_log({.folder = folder.path, .engine = engine});
+    auto log = open_log({.folder = folder.path(), .engine = engine});
     ASSERT_TRUE(log) << log.error().message;
     ASSERT_TRUE((*log)->replay([](Row&&) { return Outcome(); }));
     std::string error;
@@ -32,12 +32,12 @@ TEST(LogEnginesTest, TheDefaultEngineKeepsRowsAcrossARestart) {
   const TempFolder folder;
   std::string error;
   {
-    auto log = open_log({.folder = folder.path});
+    auto log = open_log({.folder = folder.path()});
     ASSERT_TRUE(log) << log.error().message;
     ASSERT_TRUE((*log)->replay([](Row&&) { return Outcome(); }));
     ASSERT_EQ((*log)->append({test_row(kFirstRevision)}, error), Log::AppendError::none) << error;
   }
-  auto log = open_log({.folder = folder.path});
+  auto log = open_log({.folder = folder.path()});
   ASSERT_TRUE(log) << log.error().message;
   EXPECT_EQ((*log)->last(), kFirstRevision);
 }
