@@ -19,7 +19,7 @@ class MetricsApiControllerTest : public ControlledServer {
     restart_controllers();
     settle();
   }
-  void answer(std::optional<bool> is_measured) {
+  void answer(std::optional<bool> said) {
     ASSERT_TRUE(done_);
     std::exchange(done_, nullptr)(said);
     settle();

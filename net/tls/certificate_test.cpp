@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "net/net_testing.h"
+#include "sublet/net/openssl_ptr.h"
 
 namespace sublet::net {
 namespace {
