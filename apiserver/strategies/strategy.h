@@ -53,7 +53,6 @@ struct WriteContext {
   const AdmissionHooks* hooks = nullptr;   // the tenant's webhooks and policies; null only in tests
   const Query* query = nullptr;            // of the request
   std::string_view request_body = {};      // as it came
-  bool labels_sent = false;                // a create's metadata has labels; without any, defaults may add some
 
   /// A stored object as Document (with apiVersion/kind unset), null when absent: "namespaces", "", "x".
   std::optional<schema::Document> read(std::string_view group_resource, std::string_view namespace_name_,

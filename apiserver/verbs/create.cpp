@@ -73,7 +73,6 @@ Outcome mutate_new(Write& write, Draft& draft) {
   if (auto matched = match_url(request, object); !matched) return matched;
   if (!is_number(object["metadata"]["resourceVersion"].text())) return bad_request(std::string(kVersionSet));
   begin_metadata(write, object);
-  write.context.labels_sent = !object["metadata"]["labels"].empty();
   apply_defaults(request, object);
   manage_fields(write, draft);
   return admit_mutating(write.context, WriteVerb::create, object, Value(), &draft.rounds);
