@@ -411,7 +411,8 @@ Outcome StatefulSetSync::write_status() {
     of_current += pod.label(kRevisionLabel) == current ? 1 : 0;
     of_update += pod.label(kRevisionLabel) == update ? 1 : 0;
   }
-  of_current -= removed_for_update_;
+  // A removed pod may be one that is not counted: it was not created yet, or is of a third revision.
+  of_current = std::max<std::int64_t>(0, of_current - removed_for_update_);
   const std::int64_t wanted = replicas_of_set(set());
   const bool done = set()["spec"]["updateStrategy"]["type"].text() == "RollingUpdate" && of_update == wanted &&
                     ready == wanted && created == wanted;
