@@ -8,7 +8,7 @@
 #include "sublet/base/metrics.h"
 #include "sublet/syncer/host_audit.h"
 #include "sublet/syncer/node_names.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 namespace sublet::syncer {
 
@@ -18,38 +18,38 @@ struct Syncer::Impl {
   Impl(Strand& informers, Executor& executor_, kube::Client tenant, kube::Client host, SyncerOptions options)
       : executor(executor_), border(informers, std::move(tenant), std::move(host), std::move(options)) {}
 
-  std::vector<Informer*> copies() const { return border.copies(); }
+  std::vector<Informer*> informers() const { return border.informers(); }
 
   void reconcile(const std::string& text) {
     const KeyParts key = split_key(text);
     const bool past = key.kind.starts_with(kPast);
-    const Sides* sides = border.sides_of_key(past ? key.kind.substr(kPast.size()) : key.kind);
+    const KindSides* sides = border.sides_of_key(past ? key.kind.substr(kPast.size()) : key.kind);
     const Reconcile function = !sides ? nullptr : past ? sides->kind.reconcile_past : sides->kind.reconcile;
     if (function == nullptr) return;
     // A key without a name asks about the kind itself (look_for_groups()).
     if (sides->kind.watch_tenant && !sides->tenant && !key.name.empty()) return;
-    ++border.reconciles;
+    ++border.counters.reconciles;
     const kube::Resource& resource = sides->kind.resource;
     const CauseScope cause({cause_key(resource.group, resource.resource, key.namespace_name, key.name)});
     const auto result = function(border, *sides, std::string(key.namespace_name), std::string(key.name));
     if (!result) {
-      ++border.failures;
+      ++border.counters.failures;
       log::warning("syncer.retry", {{"key", text}, {"cause", result.error().message}});
       if (result.error().retry_after_seconds > 0)
         border.queue.add_after(text, std::chrono::seconds(result.error().retry_after_seconds));
-      else if (nobody_answered(result.error()) && border.outage.silent())
-        return border.outage.in_vain(text);
+      else if (nobody_answered(result.error()) && border.host.outage.silent())
+        return border.host.outage.in_vain(text);
       else
         border.queue.retry(text);
     } else {
       border.queue.forget(text);
       if (*result) border.queue.add_after(text, **result);
     }
-    border.outage.passed();
+    border.host.outage.passed();
   }
 
   void work(const std::string& key) {
-    if (!border.outage.may_pass(key)) return tell_who_waits();
+    if (!border.host.outage.may_pass(key)) return tell_who_waits();
     static auto& duration = metrics::histogram("sublet_syncer_reconcile_seconds", "Time of one reconcile.");
     const SteadyTime started = border.clock.steady_now();
     reconcile(key);
@@ -57,9 +57,9 @@ struct Syncer::Impl {
   }
 
   void tell_who_waits() {
-    for (const std::string& text : border.outage.to_be_told()) {
+    for (const std::string& text : border.host.outage.to_be_told()) {
       const KeyParts key = split_key(text);
-      const Sides* sides = border.sides_of_key(key.kind);
+      const KindSides* sides = border.sides_of_key(key.kind);
       if (sides && sides->kind.reconcile == reconcile_pod)
         tell_that_host_is_away(border, *sides, std::string(key.namespace_name), std::string(key.name));
     }
@@ -70,19 +70,19 @@ struct Syncer::Impl {
   }
 
   bool is_custom(const Informer& copy) const {
-    return std::ranges::any_of(border.kinds, [&](const Sides& one) {
+    return std::ranges::any_of(border.kinds(), [&](const KindSides& one) {
       return one.kind.custom && (one.kind.only.empty() || one.kind.mapping) &&
              (one.tenant.get() == &copy || one.host.get() == &copy);
     });
   }
 
   void begin() {
-    for (Informer* copy : copies()) copy->start();
+    for (Informer* copy : informers()) copy->start();
   }
 
-  Outcome await_copies() {
+  Outcome await_informers() {
     const auto deadline = Clock::system().steady_now() + border.options.sync_timeout;
-    for (const Informer* copy : copies()) {
+    for (const Informer* copy : informers()) {
       if (is_custom(*copy)) continue;  // the tenant has its definition only once the syncer is at work
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::system().steady_now());
       if (copy->wait_synced(std::max(left, std::chrono::milliseconds(1)))) continue;
@@ -98,7 +98,7 @@ struct Syncer::Impl {
   // What others may name at once is there before anybody is told that the virtual cluster is.
   void serve() {
     for (const std::string& key : always_there()) reconcile(key);
-    for (const Sides& one : border.kinds) {
+    for (const KindSides& one : border.kinds()) {
       if (!one.kind.before_others || !one.host) continue;
       for (const auto& object : one.host->list())
         reconcile(queue_key(one.kind.kind, object->namespace_name, object->name));
@@ -109,7 +109,7 @@ struct Syncer::Impl {
 
   std::vector<std::string> always_there() const {
     std::vector<std::string> keys;
-    for (const Sides& one : border.kinds)
+    for (const KindSides& one : border.kinds())
       if (const auto& [namespace_name, name] = one.kind.always; !name.empty())
         keys.push_back(queue_key(one.kind.kind, namespace_name, name));
     return keys;
@@ -125,7 +125,7 @@ struct Syncer::Impl {
 
   void resync() {
     for (const std::string& key : always_there()) border.queue.add(key);
-    for (const Sides& one : border.kinds)
+    for (const KindSides& one : border.kinds())
       if (one.kind.resync && (one.tenant || one.host)) one.kind.resync(border, one);
   }
 
@@ -141,7 +141,7 @@ Syncer::~Syncer() { stop(); }
 
 Outcome Syncer::start() {
   impl_->begin();
-  if (auto there = impl_->await_copies(); !there) return there;
+  if (auto there = impl_->await_informers(); !there) return there;
   impl_->serve();
   return {};
 }
@@ -149,7 +149,7 @@ Outcome Syncer::start() {
 void Syncer::begin() { impl_->begin(); }
 
 bool Syncer::synced() const {
-  for (const Informer* copy : impl_->copies())
+  for (const Informer* copy : impl_->informers())
     if (!impl_->is_custom(*copy) && !copy->synced()) return false;
   return true;
 }
@@ -159,11 +159,11 @@ void Syncer::serve() { impl_->serve(); }
 void Syncer::stop() { impl_->stop(); }
 
 bool Syncer::idle(std::chrono::milliseconds ahead) const {
-  return impl_->border.queue.idle(ahead) && impl_->border.outage.waiting() == 0;
+  return impl_->border.queue.idle(ahead) && impl_->border.host.outage.waiting() == 0;
 }
 
 Result<bool> Syncer::caught_up() const {
-  for (const Informer* copy : impl_->copies()) {
+  for (const Informer* copy : impl_->informers()) {
     auto same = copy->up_to_date();
     if (!same || !*same) return same;
   }
@@ -174,13 +174,13 @@ void Syncer::resync() { impl_->resync(); }
 
 SyncerStats Syncer::stats() const {
   const Border& border = impl_->border;
-  return {border.host_writes,
-          border.tenant_writes,
-          border.reconciles,
-          border.failures,
-          border.denied,
-          border.foreign,
-          border.queue.depth() + border.outage.waiting()};
+  return {border.host.writes,
+          border.tenant.writes,
+          border.counters.reconciles,
+          border.counters.failures,
+          border.counters.denied,
+          border.host.foreign_objects,
+          border.queue.depth() + border.host.outage.waiting()};
 }
 
 namespace {
@@ -209,7 +209,7 @@ std::optional<MeasuredPod> Syncer::measured_pod(const std::string& host_pod) con
 }
 
 std::optional<MeasuredNode> Syncer::measured_node(const std::string& host_node) const {
-  const Sides& nodes = impl_->border.sides("Node");
+  const KindSides& nodes = impl_->border.sides("Node");
   if (!is_wanted(nodes.kind, impl_->border.context()) || !nodes.host || !nodes.tenant) return std::nullopt;
   const std::string name = impl_->border.nodes().to_tenant(host_node);
   const auto shown = nodes.tenant->get("", name);

@@ -17,7 +17,7 @@
 #include "sublet/net/loop.h"
 #include "sublet/store/sqlite_log.h"
 #include "sublet/syncer/syncer.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 namespace sublet::syncer {
 

@@ -53,7 +53,7 @@ class Telling {
     if (text == border_.host_namespace()) return value.set(about_.namespace_name);
     if (const auto names = tenant_names(text, border_.context().virtual_cluster)) return value.set(names->name);
     if (may_be_hashed_name(text))
-      for (const Sides& one : border_.kinds) {
+      for (const KindSides& one : border_.kinds()) {
         if (one.kind.direction != Direction::to_host || !one.host) continue;
         const auto tenant = tenant_of(border_, one, text);
         if (tenant && !tenant->name.empty()) return value.set(tenant->name);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "syncer/to_host/written.h"
+#include "syncer/border/written.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {

@@ -13,7 +13,7 @@ std::optional<TenantObjectName> tenant_object_of(Border& border, const std::stri
     const auto pod = tenant_of(border, border.sides("Pod"), host_name);  // of pods alone texts tell uids
     return TenantObjectName{joined->namespace_name, joined->name, pod ? pod->uid : std::string()};
   }
-  for (const Sides& one : border.kinds) {
+  for (const KindSides& one : border.kinds()) {
     if (one.kind.direction != Direction::to_host || !one.host) continue;
     const auto tenant = tenant_of(border, one, host_name);
     if (tenant && !tenant->name.empty()) return TenantObjectName{tenant->namespace_name, tenant->name, tenant->uid};
@@ -23,7 +23,7 @@ std::optional<TenantObjectName> tenant_object_of(Border& border, const std::stri
 
 }  // namespace
 
-std::optional<TenantIdentity> tenant_of(Border& border, const Sides& sides, const std::string& host_name) {
+std::optional<TenantIdentity> tenant_of(Border& border, const KindSides& sides, const std::string& host_name) {
   if (const auto cached = sides.host->get(border.host_place(sides.kind), host_name)) {
     // Beside a tenant's Secrets stand those of the syncer's tokens.
     const std::string said = cached->text({"metadata", "annotations", kAnnotationTenantKind});
@@ -31,10 +31,7 @@ std::optional<TenantIdentity> tenant_of(Border& border, const Sides& sides, cons
     return tenant_identity(*cached);
   }
   if (sides.kind.kind != "Pod") return std::nullopt;
-  const MutexLock lock(border.owners_mutex);
-  const auto found = border.host_pod_owners.find(host_name);
-  if (found == border.host_pod_owners.end()) return std::nullopt;
-  return found->second;
+  return border.pods.owners.owner_of(host_name);
 }
 
 std::string in_tenant_words(Border& border, std::string_view text, std::string_view host_name,

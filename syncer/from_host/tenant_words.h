@@ -7,12 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 namespace sublet::syncer {
 
 /// Whose the host's object of that kind and name is; nullopt: not of this virtual cluster, or not known any more.
-std::optional<TenantIdentity> tenant_of(Border& border, const Sides& sides, const std::string& host_name);
+std::optional<TenantIdentity> tenant_of(Border& border, const KindSides& sides, const std::string& host_name);
 
 /// A text about the tenant's object `about`, which is `host_name` on the host: that name becomes the tenant's as it
 /// stands, every other object of the tenant's "namespace/name", and what is somebody else's is masked (host_text.h).

@@ -4,7 +4,7 @@
 
 #include "sublet/kube/volume_match.h"
 #include "sublet/patches/patch.h"
-#include "syncer/to_host/written.h"
+#include "syncer/border/written.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {

@@ -3,12 +3,12 @@
 #include "sublet/base/text.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/node_names.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
+#include "syncer/border/written.h"
 #include "syncer/from_host/custom_status.h"
 #include "syncer/from_host/tenant_words.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/to_host/volume_choice.h"
-#include "syncer/to_host/written.h"
 #include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
@@ -85,9 +85,9 @@ Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value&
   if (patch.root().empty()) return {};
   const Value metadata = tenant_object["metadata"];
   patch.root().object("metadata").put("uid", metadata["uid"]);  // by now another may have its name
-  ++border.tenant_writes;
-  const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
-                                           kube::PatchType::merge, patch.to_json());
+  ++border.tenant.writes;
+  const auto patched = border.tenant.client.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
+                                                  kube::PatchType::merge, patch.to_json());
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
 }
@@ -112,9 +112,10 @@ Outcome bring_copied_status_back(Border& border, const SyncedKind& kind, const V
   patch.root().put("status", difference.root());
   const Value metadata = tenant_object["metadata"];
   patch.root().object("metadata").put("uid", metadata["uid"]);
-  ++border.tenant_writes;
-  const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
-                                           kube::PatchType::merge, patch.to_json(), status_endpoint(border, kind));
+  ++border.tenant.writes;
+  const auto patched =
+      border.tenant.client.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
+                                 kube::PatchType::merge, patch.to_json(), status_endpoint(border, kind));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
 }
@@ -138,7 +139,7 @@ void tell_of_refusal(Border& border, const SyncedKind& kind, const Value& tenant
 
 }  // namespace
 
-Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_copied(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                  const std::string& name) {
   const SyncedKind& kind = sides.kind;
   if (kind.crosses_to_host && !kind.crosses_to_host(tenant_namespace, name)) return Requeue();

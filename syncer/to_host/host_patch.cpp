@@ -6,7 +6,7 @@
 
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/translate.h"
-#include "syncer/to_host/written.h"
+#include "syncer/border/written.h"
 #include "syncer/translate/reserved_keys.h"
 
 namespace sublet::syncer {

@@ -5,10 +5,9 @@
 // -> it is made, unless the tenant's had already run. Both -> changes go to the host; node, status and end come back.
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
-#include "sublet/base/mutex.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/node_names.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/from_host/pod_status.h"
 #include "syncer/from_host/tenant_words.h"
 #include "syncer/to_host/host_object.h"
@@ -24,25 +23,6 @@ using schema::Document;
 using schema::Value;
 
 constexpr std::chrono::minutes kClaimLooked{5};  // what becomes of it is told; but not of one that is not ours
-constexpr std::size_t kOwnersMax = 8192;         // host pods remembered for their late events
-
-/// Whether it was another's, or nobody's, as far as this syncer knew.
-bool remember_owner(Border& border, const std::string& host_pod, const TenantIdentity& owner) {
-  const MutexLock lock(border.owners_mutex);
-  if (border.host_pod_owners.size() >= kOwnersMax) border.host_pod_owners.clear();
-  TenantIdentity& known = border.host_pod_owners[host_pod];
-  const bool is_news = known.uid != owner.uid;
-  known = owner;
-  return is_news;
-}
-
-/// Whether that tenant pod may have had a host pod: this syncer has made or met one, or one before it may have.
-bool may_have_run(Border& border, const std::string& host_pod, const std::string& tenant_uid) {
-  const MutexLock lock(border.owners_mutex);
-  if (border.pods_from_before.contains(tenant_uid)) return true;
-  const auto known = border.host_pod_owners.find(host_pod);
-  return known != border.host_pod_owners.end() && known->second.uid == tenant_uid;
-}
 
 bool has_node(const CachedObject& tenant_pod) { return !tenant_pod.text({"spec", "nodeName"}).empty(); }
 
@@ -58,40 +38,22 @@ bool made_before(const CachedObject& tenant_pod, const std::string& begun) {
 
 void note_pod_from_before(Border& border, const CachedObject& tenant_pod) {
   if (has_node(tenant_pod)) return;  // it says itself that it has run
-  const MutexLock lock(border.owners_mutex);
-  border.pods_from_before.insert(tenant_pod.uid);
-}
-
-void forget_pod_from_before(Border& border, const std::string& tenant_uid) {
-  const MutexLock lock(border.owners_mutex);
-  border.pods_from_before.erase(tenant_uid);
-}
-
-/// The tenant's server has told that this pod is gone, which no copy has to be believed for.
-bool is_known_gone(Border& border, const std::string& tenant_uid) {
-  const MutexLock lock(border.owners_mutex);
-  return border.gone_pods.contains(tenant_uid);
+  border.pods.owners.add_from_before(tenant_pod.uid);
 }
 
 void note_gone(Border& border, const CachedObject& tenant_pod) {
   if (!border.on_host(border.sides("Pod"), tenant_pod.namespace_name, tenant_pod.name)) return;
-  const MutexLock lock(border.owners_mutex);
-  if (border.gone_pods.size() < kOwnersMax) border.gone_pods.insert(tenant_pod.uid);  // of the others is asked
-}
-
-void forget_gone(Border& border, const std::string& tenant_uid) {
-  const MutexLock lock(border.owners_mutex);
-  border.gone_pods.erase(tenant_uid);
+  border.pods.owners.add_deleted(tenant_pod.uid);
 }
 
 void enqueue_uses(Border& border, const CachedObject& tenant_pod) {
-  for (const PodUsePtr use = border.uses.of(tenant_pod); const auto& key : use->keys) border.queue.add(key);
+  for (const PodUsePtr use = border.pods.uses.of(tenant_pod); const auto& key : use->keys) border.queue.add(key);
 }
 
 }  // namespace
 
-void watch_tenant_pods(Border& border, Sides& sides) {
-  sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.uses.keys_in_use(pod); });
+void watch_tenant_pods(Border& border, KindSides& sides) {
+  sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.pods.uses.keys_in_use(pod); });
   sides.tenant->on_deleted([&border](const CachedObject& last_state) { note_gone(border, last_state); });
   const std::string begun = format_time(border.clock.now());
   sides.tenant->add_handler([&border, &sides, begun](const CachedPtr& before, const CachedPtr& after) {
@@ -106,19 +68,19 @@ void watch_tenant_pods(Border& border, Sides& sides) {
     if (after) return;
     // The last user may be gone.
     enqueue_uses(border, *before);
-    border.uses.forget(*before);
-    border.settled_pods.forget(before->uid);
-    border.awaited_claims.forget(queue_key("Pod", before->namespace_name, before->name));
-    forget_pod_from_before(border, before->uid);
+    border.pods.uses.forget(*before);
+    border.pods.settled.forget(before->uid);
+    border.pods.awaited_claims.forget(queue_key("Pod", before->namespace_name, before->name));
+    border.pods.owners.remove_from_before(before->uid);
   });
 }
 
-void watch_host_pods(Border& border, Sides& sides) {
+void watch_host_pods(Border& border, KindSides& sides) {
   sides.host->add_handler([&border](const CachedPtr& before, const CachedPtr& after) {
     const CachedObject& pod = after ? *after : *before;
     const TenantIdentity owner = tenant_identity(pod);
-    const bool is_news = remember_owner(border, pod.name, owner);
-    if (!after) forget_gone(border, owner.uid);
+    const bool is_news = border.pods.owners.record(pod.name, owner);
+    if (!after) border.pods.owners.remove_deleted(owner.uid);
     if (!before && is_news)  // not of our making, as above
       if (const auto tenant_pod = border.tenant_pods().get(owner.namespace_name, owner.name);
           tenant_pod && tenant_pod->uid == owner.uid)
@@ -127,14 +89,14 @@ void watch_host_pods(Border& border, Sides& sides) {
   });
 }
 
-void resync_pods(Border& border, const Sides& sides) {
+void resync_pods(Border& border, const KindSides& sides) {
   for (const auto& pod : sides.tenant->list()) {
     border.enqueue("Pod", *pod);
-    for (const PodUsePtr use = border.uses.of(*pod); const auto& key : use->keys) border.queue.add(key);
+    for (const PodUsePtr use = border.pods.uses.of(*pod); const auto& key : use->keys) border.queue.add(key);
   }
 }
 
-int lane_of_pod(const Border& border, const Sides& sides, std::string_view tenant_namespace,
+int lane_of_pod(const Border& border, const KindSides& sides, std::string_view tenant_namespace,
                 std::string_view tenant_name) {
   return sides.host->get(border.host_namespace(), border.host_name_of(tenant_namespace, tenant_name)) ? 1 : 0;
 }
@@ -143,7 +105,7 @@ namespace {
 
 struct PodPair {
   Border& border;
-  const Sides& sides;
+  const KindSides& sides;
   std::string tenant_namespace, tenant_name, host_name;
   kube::CachedPtr tenant_cached, host_cached;
 
@@ -160,16 +122,16 @@ Result<Requeue> finish_tenant_pod(PodPair& pair) {
   kube::DeleteOptions options;
   options.grace_period_seconds = 0;
   options.uid = pair.tenant_cached->uid;
-  ++pair.border.tenant_writes;
-  const auto removed = pair.border.tenant.send(
-      pair.border.tenant.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
+  ++pair.border.tenant.writes;
+  const auto removed = pair.border.tenant.client.send(
+      pair.border.tenant.client.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
   if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }
 
 // The cache may lag behind our own create: before a missing host pod has consequences, the host itself is asked.
 Result<bool> gone_from_host(PodPair& pair) {
-  const auto host_pod = pair.border.host.get(kPods, pair.border.host_namespace(), pair.host_name);
+  const auto host_pod = pair.border.host.client.get(kPods, pair.border.host_namespace(), pair.host_name);
   if (host_pod)
     return !is_ours(pair.border, host_pod->root()) || tenant_identity(host_pod->root()).uid != pair.tenant_cached->uid;
   if (host_pod.error().is(Reason::not_found)) return true;
@@ -179,7 +141,7 @@ Result<bool> gone_from_host(PodPair& pair) {
 // The same of the tenant's: before a host pod ends, or runs a second time, because of what the copy says, the tenant's
 // server is asked. Missing: there is none.
 Result<Document> tenant_pod_now(PodPair& pair) {
-  auto pod = pair.border.tenant.get(kPods, pair.tenant_namespace, pair.tenant_name);
+  auto pod = pair.border.tenant.client.get(kPods, pair.tenant_namespace, pair.tenant_name);
   if (!pod && pod.error().is(Reason::not_found)) return Document();
   return pod;
 }
@@ -187,7 +149,7 @@ Result<Document> tenant_pod_now(PodPair& pair) {
 // The host pod stands for no pod that the copy of the tenant's has.
 Result<Requeue> remove_host_pod_of_none(PodPair& pair, const Value& host_pod) {
   const std::string owner = tenant_identity(host_pod).uid;
-  if (!is_known_gone(pair.border, owner)) {
+  if (!pair.border.pods.owners.is_deleted(owner)) {
     const auto now = tenant_pod_now(pair);
     if (!now) return fail(now.error());
     const bool its_own = (*now)["metadata"]["uid"].text() == owner;
@@ -220,7 +182,7 @@ bool terminal(const Value& pod) {
 
 // What a pod uses comes to the host; or leaves it, when the pod is over and was the last that used it.
 void look_at_uses(const PodPair& pair) {
-  for (const PodUsePtr use = pair.border.uses.of(*pair.tenant_cached); const std::string& key : use->keys)
+  for (const PodUsePtr use = pair.border.pods.uses.of(*pair.tenant_cached); const std::string& key : use->keys)
     pair.border.queue.add(key);
 }
 
@@ -260,12 +222,12 @@ Result<Document> claim_now(const kube::Client& side, const std::string& namespac
 // that all is well is asked of both sides, for a copy may be from before.
 Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
   const Border& border = pair.border;
-  const Sides* const claims = border.sides_of_key("PersistentVolumeClaim");
+  const KindSides* const claims = border.sides_of_key("PersistentVolumeClaim");
   if (!claims || !claims->tenant || !claims->host) return false;
   const auto other = [](const std::string& uid, const std::string& wanted, bool ends) { return ends || uid != wanted; };
   const std::vector<std::string> names = claims_of(pair, tenant_pod);
   for (const std::string& name : names)
-    pair.border.awaited_claims.await(queue_key("PersistentVolumeClaim", pair.tenant_namespace, name), pair.key());
+    pair.border.pods.awaited_claims.await(queue_key("PersistentVolumeClaim", pair.tenant_namespace, name), pair.key());
   for (const std::string& name : names) {
     const CachedPtr there = border.on_host(*claims, pair.tenant_namespace, name);
     const CachedPtr wanted = claims->tenant->get(pair.tenant_namespace, name);
@@ -275,16 +237,16 @@ Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
   }
   for (const std::string& name : names) {
     const auto there =
-        claim_now(border.host, border.host_namespace(), border.host_name_of(pair.tenant_namespace, name));
+        claim_now(border.host.client, border.host_namespace(), border.host_name_of(pair.tenant_namespace, name));
     if (!there) return fail(there.error());
     if (!there->root().is_object()) continue;  // nobody runs the pod before it has come
-    const auto wanted = claim_now(border.tenant, pair.tenant_namespace, name);
+    const auto wanted = claim_now(border.tenant.client, pair.tenant_namespace, name);
     if (!wanted) return fail(wanted.error());
     if (other(tenant_identity(there->root()).uid, (*wanted)["metadata"]["uid"].string(),
               (*there)["metadata"].has("deletionTimestamp")))
       return true;
   }
-  if (!names.empty()) pair.border.awaited_claims.forget(pair.key());
+  if (!names.empty()) pair.border.pods.awaited_claims.forget(pair.key());
   return false;
 }
 
@@ -293,7 +255,7 @@ Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
 std::string awaited_node(const PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
   std::vector<std::string> missing = missing_nodes(border.context(), tenant_pod);
-  for (const std::string& node : missing) border.awaited_claims.await(queue_key("Node", "", node), pair.key());
+  for (const std::string& node : missing) border.pods.awaited_claims.await(queue_key("Node", "", node), pair.key());
   if (!missing.empty()) missing = missing_nodes(border.context(), tenant_pod);  // it may have come meanwhile
   return missing.empty() ? "" : missing.front();
 }
@@ -314,12 +276,12 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
     record_tenant_event(border, tenant_pod, "Warning", "HostPodDeleted", "the pod was deleted on the host");
     return finish_tenant_pod(pair);
   }
-  if (may_have_run(border, pair.host_name, pair.tenant_cached->uid)) {  // has it, by now?
+  if (border.pods.owners.may_have_run(pair.host_name, pair.tenant_cached->uid)) {  // has it, by now?
     const auto now = tenant_pod_now(pair);
     if (!now) return fail(now.error());
     if ((*now)["metadata"]["resourceVersion"].text() != pair.tenant_cached->resource_version)
       return Requeue(kCopyIsBehind);
-    forget_pod_from_before(border, pair.tenant_cached->uid);
+    border.pods.owners.remove_from_before(pair.tenant_cached->uid);
   }
   if (const std::string why = unshown_name(border, pair.sides.kind, tenant_pod, nullptr); !why.empty()) {
     record_tenant_event(border, tenant_pod, "Warning", "SyncDenied", why);
@@ -335,7 +297,7 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   if (*waits) return Requeue(kClaimLooked);
   auto translated = translate_for_host(border, pair.sides.kind, tenant_pod, Operation::create);
   if (!translated) return Requeue();
-  (void)remember_owner(border, pair.host_name, {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
+  (void)border.pods.owners.record(pair.host_name, {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
   look_at_uses(pair);
   auto applied = apply_to_host(border, pair.sides.kind, nullptr, std::move(translated->host_object), tenant_pod);
   if (!applied) tell_refusal(pair, tenant_pod, "the pod", applied.error());
@@ -356,9 +318,9 @@ Result<bool> bind_tenant_pod(PodPair& pair, std::string_view node) {
   target.put("apiVersion", "v1");
   target.put("kind", "Node");
   target.put("name", pair.border.nodes().to_tenant(node));
-  ++pair.border.tenant_writes;
-  const auto bound = pair.border.tenant.send(
-      pair.border.tenant.create_request(kPods, pair.tenant_namespace, root, pair.tenant_name, "binding"));
+  ++pair.border.tenant.writes;
+  const auto bound = pair.border.tenant.client.send(
+      pair.border.tenant.client.create_request(kPods, pair.tenant_namespace, root, pair.tenant_name, "binding"));
   // Conflict: bound already and our cache is behind, or being deleted; the next event tells.
   if (bound) return true;
   if (bound.error().is(Reason::conflict) || bound.error().is(Reason::not_found)) return false;
@@ -379,8 +341,8 @@ Outcome bring_pod_status_back(PodPair& pair, const Value& tenant_pod, const Valu
   patch.root().object("metadata").put("uid", pair.tenant_cached->uid);
   if (difference.root().has("conditions") && has_conditions_of_tenant(tenant_pod))
     patch.root().object("metadata").put("resourceVersion", tenant_pod["metadata"]["resourceVersion"].text());
-  ++pair.border.tenant_writes;
-  const auto patched = pair.border.tenant.send(pair.border.tenant.patch_request(
+  ++pair.border.tenant.writes;
+  const auto patched = pair.border.tenant.client.send(pair.border.tenant.client.patch_request(
       kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json(), "status"));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
@@ -399,8 +361,8 @@ Outcome bring_records_back(PodPair& pair, const Value& tenant_pod, const Value& 
   }
   if (patch.root().empty()) return {};
   patch.root().object("metadata").put("uid", pair.tenant_cached->uid);
-  ++pair.border.tenant_writes;
-  const auto patched = pair.border.tenant.send(pair.border.tenant.patch_request(
+  ++pair.border.tenant.writes;
+  const auto patched = pair.border.tenant.client.send(pair.border.tenant.client.patch_request(
       kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json()));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
@@ -412,9 +374,9 @@ Result<Requeue> follow_host_deletion(PodPair& pair, const Value& tenant_pod, con
   options.uid = pair.tenant_cached->uid;
   options.grace_period_seconds = static_cast<int>(host_pod["metadata"]["deletionGracePeriodSeconds"].integer(30));
   record_tenant_event(pair.border, tenant_pod, "Warning", "HostPodDeleted", "the host is deleting the pod");
-  ++pair.border.tenant_writes;
-  const auto removed = pair.border.tenant.send(
-      pair.border.tenant.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
+  ++pair.border.tenant.writes;
+  const auto removed = pair.border.tenant.client.send(
+      pair.border.tenant.client.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
   if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }
@@ -423,14 +385,14 @@ Result<Requeue> follow_host_deletion(PodPair& pair, const Value& tenant_pod, con
 Result<Requeue> bring_wishes_down(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
   std::string seen = SettledPods::fingerprint(*pair.tenant_cached, *pair.host_cached);
-  if (border.settled_pods.settled(pair.tenant_cached->uid, seen)) return Requeue();
+  if (border.pods.settled.settled(pair.tenant_cached->uid, seen)) return Requeue();
   auto translated = translate_for_host(border, pair.sides.kind, tenant_pod, Operation::update);
   if (!translated) return Requeue();
   auto applied =
       apply_to_host(border, pair.sides.kind, pair.host_cached, std::move(translated->host_object), tenant_pod);
   if (!applied) tell_refusal(pair, tenant_pod, "what has changed of the pod", applied.error());
   // What was written now comes back as a change of the host pod, and is looked at then.
-  if (applied && !*applied) border.settled_pods.settle(pair.tenant_cached->uid, seen);
+  if (applied && !*applied) border.pods.settled.settle(pair.tenant_cached->uid, seen);
   return applied;
 }
 
@@ -462,7 +424,7 @@ Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
 
 }  // namespace
 
-Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_pod(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                               const std::string& tenant_name) {
   PodPair pair{border,  sides,  tenant_namespace, tenant_name, border.host_name_of(tenant_namespace, tenant_name),
                nullptr, nullptr};
@@ -488,7 +450,7 @@ Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::str
   return sync_both(pair, tenant_pod.root());
 }
 
-void tell_that_host_is_away(Border& border, const Sides& sides, const std::string& tenant_namespace,
+void tell_that_host_is_away(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                             const std::string& tenant_name) {
   const CachedPtr cached = sides.tenant->get(tenant_namespace, tenant_name);
   if (!cached || has_node(*cached) || border.on_host(sides, tenant_namespace, tenant_name)) return;

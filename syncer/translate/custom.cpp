@@ -5,6 +5,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "sublet/syncer/host_name.h"
 #include "sublet/syncer/node_names.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/translation.h"

@@ -74,17 +74,6 @@ std::string hash_of(const Value& host_object) { return net::sha256_hex(host_obje
 
 }  // namespace
 
-const patches::SyncConfig& config_of(const TranslateContext& context) {
-  static const patches::SyncConfig by_default;
-  return context.resolved_template ? context.resolved_template->config() : by_default;
-}
-
-const NodeNames& node_names_of(const TranslateContext& context) {
-  static const NodeNames of_the_host, of_nobody(NodeNames::new_key(Random::system()));
-  if (context.node_names) return *context.node_names;
-  return config_of(context).pseudo_node_names ? of_nobody : of_the_host;
-}
-
 tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind_name,
                                            const Value& tenant_object, Operation operation) {
   const patches::CustomResource* const custom = find_custom(context, kind_name);

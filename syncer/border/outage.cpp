@@ -1,4 +1,4 @@
-#include "syncer/outage.h"
+#include "syncer/border/outage.h"
 
 #include <algorithm>
 #include <utility>

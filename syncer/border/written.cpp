@@ -1,4 +1,4 @@
-#include "syncer/to_host/written.h"
+#include "syncer/border/written.h"
 
 #include <charconv>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/host_gateway.h"
 
 #include <algorithm>
 #include <array>
@@ -141,11 +141,11 @@ PodConnect read_connect(const schema::Value& job) {
 }
 
 // One log being carried. Everything happens on the loop's thread.
-struct LogStream : std::enable_shared_from_this<LogStream> {
-  LogStream() = default;
-  LogStream(const LogStream&) = delete;
-  LogStream& operator=(const LogStream&) = delete;
-  ~LogStream() {
+struct HostStream : std::enable_shared_from_this<HostStream> {
+  HostStream() = default;
+  HostStream(const HostStream&) = delete;
+  HostStream& operator=(const HostStream&) = delete;
+  ~HostStream() {
     if (host_connection) host_connection->close();
     if (tenant_connection) tenant_connection->close();
   }
@@ -155,7 +155,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   kube::LinkRewriter links;
   net::Loop* loop = nullptr;
   net::Transport* tenant = nullptr;
-  std::function<void(LogStream*)> finished;
+  std::function<void(HostStream*)> finished;
   std::optional<PodCall> call;                   // instead of a log
   std::optional<PodConnect> connect;             // the same
   std::optional<kube::MetricsQuestion> metrics;  // the same, of no pod
@@ -297,7 +297,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   // The tenant's side of an upgrade.
   class TenantMeeting final : public net::UpgradeObserver {
    public:
-    explicit TenantMeeting(const std::shared_ptr<LogStream>& stream) : stream_(stream), loop_(stream->loop) {}
+    explicit TenantMeeting(const std::shared_ptr<HostStream>& stream) : stream_(stream), loop_(stream->loop) {}
     void on_head(int, const net::Headers&) override {}
     void on_body(std::string_view) override {}
     void on_end(Outcome) override {  // no 101: the client has gone
@@ -312,7 +312,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     }
 
    private:
-    const std::weak_ptr<LogStream> stream_;
+    const std::weak_ptr<HostStream> stream_;
     net::Loop* const loop_;
   };
 
@@ -358,16 +358,16 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   }
 };
 
-std::string allowed_query(const LogStream& stream, const std::string& query) {
+std::string allowed_query(const HostStream& stream, const std::string& query) {
   if (!stream.connect) return allowed_log_query(query);
   if (stream.connect->is_proxy()) return query.empty() ? "" : "?" + query;  // is_proxy_target() looks at it
   const std::string allowed = kube::allowed_connect_query(stream.connect->subresource, query);
   return allowed.empty() ? "" : "?" + allowed;
 }
 
-struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
+struct HostGateway::Impl : std::enable_shared_from_this<HostGateway::Impl> {
   Impl(net::Loop& loop_, std::shared_ptr<net::Transport> tenant_, std::shared_ptr<net::Transport> host_,
-       LogGatewayOptions options_)
+       HostGatewayOptions options_)
       : loop(loop_),
         tenant(std::move(tenant_)),
         host(std::move(host_)),
@@ -411,11 +411,11 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
       for (const schema::Value id : job->root()["closed"]) close(id.string());
       return;
     }
-    auto stream = std::make_shared<LogStream>();
+    auto stream = std::make_shared<HostStream>();
     stream->id = job->root()["id"].string();
     stream->loop = &loop;
     stream->tenant = tenant.get();
-    stream->finished = [this](LogStream* over) {
+    stream->finished = [this](HostStream* over) {
       std::erase_if(streams, [&](const auto& kept) { return kept.get() == over; });
     };
     if (job->root().has("openapi")) return open_openapi(stream, job->root()["openapi"].string());
@@ -446,14 +446,14 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   }
 
   // The host's OpenAPI: the hashes of what is Kubernetes' own, or one of those documents as it comes.
-  void open_openapi(const std::shared_ptr<LogStream>& stream, const std::string& path) {
+  void open_openapi(const std::shared_ptr<HostStream>& stream, const std::string& path) {
     const bool too_many = streams.size() >= options.streams_max;
     streams.insert(stream);
     if (too_many) return stream->answer(status_of(Reason::too_many_requests, "too many streams are open already"));
     if (!path.empty() && !is_known_document(path))
       return stream->answer(status_of(Reason::not_found, "that is no group version of Kubernetes' own"));
     if (!path.empty()) return get_openapi(*stream, "/" + path, std::make_shared<HostObserver>(stream));
-    get_openapi(*stream, "", collect_for(stream, [](Impl&, LogStream& asked, int code, const std::string& body) {
+    get_openapi(*stream, "", collect_for(stream, [](Impl&, HostStream& asked, int code, const std::string& body) {
       asked.code = code;
       asked.content_type = "application/json";
       asked.buffer = code == 200 ? known_hashes(body) : "";
@@ -461,7 +461,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     }));
   }
 
-  void get_openapi(LogStream& stream, const std::string& path, std::shared_ptr<net::ResponseObserver> observer) {
+  void get_openapi(HostStream& stream, const std::string& path, std::shared_ptr<net::ResponseObserver> observer) {
     stream.host_exchange = host->start(host_get("/openapi/v3" + path, "application/json"), std::move(observer),
                                        std::chrono::milliseconds(0));
   }
@@ -480,7 +480,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
   }
 
-  void ask_metrics(const std::shared_ptr<LogStream>& stream) {
+  void ask_metrics(const std::shared_ptr<HostStream>& stream) {
     if (!is_offered(stream->metrics->about, options))
       return stream->answer(status_of(Reason::not_found, "what it uses is not told in this virtual cluster"));
     const auto target = host_target(*stream->metrics, options);
@@ -488,7 +488,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     stream->host_exchange =
         host->start(host_get(*target, "application/json"),
                     collect_for(stream,
-                                [](Impl& impl, LogStream& asked, int code, const std::string& body) {
+                                [](Impl& impl, HostStream& asked, int code, const std::string& body) {
                                   const net::Response said = tenant_answer(*asked.metrics, impl.options, code, body);
                                   asked.code = said.code;
                                   asked.content_type = "application/json";
@@ -505,7 +505,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     stream->finish();
   }
 
-  std::unique_ptr<net::Exchange> ask_host(const LogStream& stream, std::string_view subresource,
+  std::unique_ptr<net::Exchange> ask_host(const HostStream& stream, std::string_view subresource,
                                           const std::string& query, std::shared_ptr<net::ResponseObserver> observer) {
     const kube::Resource pods{"", "v1", "pods"};
     const bool metadata_only = subresource.empty() && !stream.goes_by_address();
@@ -515,8 +515,8 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   }
 
   /// The host's whole answer, for a stream that still waits for it.
-  using Heard = void (*)(Impl& impl, LogStream& stream, int code, const std::string& body);
-  std::shared_ptr<Collector> collect_for(const std::shared_ptr<LogStream>& stream, Heard heard) {
+  using Heard = void (*)(Impl& impl, HostStream& stream, int code, const std::string& body);
+  std::shared_ptr<Collector> collect_for(const std::shared_ptr<HostStream>& stream, Heard heard) {
     return std::make_shared<Collector>([weak = std::weak_ptr(stream), self = weak_from_this(), to = &loop, heard](
                                            Outcome outcome, int code, std::string body) {
       // The exchange must not be destroyed from within its own callback.
@@ -530,14 +530,14 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     });
   }
 
-  void ask_whose(const std::shared_ptr<LogStream>& stream) {
+  void ask_whose(const std::shared_ptr<HostStream>& stream) {
     stream->host_exchange = ask_host(
-        *stream, "", "", collect_for(stream, [](Impl& impl, LogStream& asked, int code, const std::string& body) {
+        *stream, "", "", collect_for(stream, [](Impl& impl, HostStream& asked, int code, const std::string& body) {
           impl.told_whose(asked.shared_from_this(), code, body);
         }));
   }
 
-  void told_whose(const std::shared_ptr<LogStream>& stream, int code, const std::string& body) {
+  void told_whose(const std::shared_ptr<HostStream>& stream, int code, const std::string& body) {
     if (code != 200) {
       stream->code = code;
       stream->content_type = "application/json";
@@ -560,7 +560,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
 
   // A name that is the host pod's alone, so that nothing else is asked for, whoever stands before the host's API
   // server.
-  void proxy_to_pod(const std::shared_ptr<LogStream>& stream) {
+  void proxy_to_pod(const std::shared_ptr<HostStream>& stream) {
     PodConnect& connect = *stream->connect;
     const auto at = kube::parse_proxy_name(connect.at.text());
     const auto query = std::string_view(stream->query).substr(std::min<std::size_t>(stream->query.size(), 1));
@@ -578,7 +578,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
         host->start(std::move(request), std::make_shared<HostUpgrade>(stream), std::chrono::milliseconds(0));
   }
 
-  void connect_pod(const std::shared_ptr<LogStream>& stream) {
+  void connect_pod(const std::shared_ptr<HostStream>& stream) {
     if (stream->connect->is_proxy()) return proxy_to_pod(stream);
     if (!kube::is_connect_subresource(stream->connect->subresource))
       return stream->answer(status_of(Reason::not_found, "pods have no sessions of that kind"));
@@ -593,7 +593,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
         host->start(std::move(request), std::make_shared<HostUpgrade>(stream), std::chrono::milliseconds(0));
   }
 
-  void call_pod(const std::shared_ptr<LogStream>& stream, const schema::Value& pod) {
+  void call_pod(const std::shared_ptr<HostStream>& stream, const schema::Value& pod) {
     const std::string name = "pod " + stream->tenant_pod;
     if (pod["spec"]["hostNetwork"].boolean())
       return stream->fail_call(name + " is on the network of its node, where nothing of a virtual cluster is called");
@@ -618,7 +618,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
                       });
   }
 
-  void relay_from_pod(const std::shared_ptr<LogStream>& stream) {
+  void relay_from_pod(const std::shared_ptr<HostStream>& stream) {
     const auto transport = outbound.transport_to(stream->call->peer);
     if (!transport) return stream->fail_call(transport.error().message);
     stream->host_exchange = (*transport)
@@ -630,19 +630,19 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   template <class Base>
   class Feeder : public Base {
    public:
-    explicit Feeder(const std::shared_ptr<LogStream>& stream) : stream_(stream), loop_(stream->loop) {}
+    explicit Feeder(const std::shared_ptr<HostStream>& stream) : stream_(stream), loop_(stream->loop) {}
     void on_head(int code, const net::Headers& headers) override {
-      on_loop([code, type = std::string(headers.get("Content-Type"))](LogStream& stream) {
+      on_loop([code, type = std::string(headers.get("Content-Type"))](HostStream& stream) {
         stream.code = code;
         if (!type.empty()) stream.content_type = type;
         stream.push();
       });
     }
     void on_body(std::string_view chunk) override {
-      on_loop([text = std::string(chunk)](LogStream& stream) { stream.take(text); });
+      on_loop([text = std::string(chunk)](HostStream& stream) { stream.take(text); });
     }
     void on_end(Outcome outcome) override {
-      on_loop([result = std::move(outcome)](LogStream& stream) { stream.host_ends(result); });
+      on_loop([result = std::move(outcome)](HostStream& stream) { stream.host_ends(result); });
     }
 
    protected:
@@ -654,7 +654,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     }
 
    private:
-    std::weak_ptr<LogStream> stream_;
+    std::weak_ptr<HostStream> stream_;
     net::Loop* loop_;
   };
   using HostObserver = Feeder<net::ResponseObserver>;
@@ -664,7 +664,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
    public:
     using HostObserver::HostObserver;
     void on_head(int code, const net::Headers& headers) override {
-      on_loop([code, headers](LogStream& stream) {
+      on_loop([code, headers](HostStream& stream) {
         stream.code = code;
         stream.call->answer = kube::proxied_answer_headers(headers, false);
         stream.content_type = std::string(headers.get("Content-Type"));
@@ -677,7 +677,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
    public:
     using Feeder::Feeder;
     void on_head(int code, const net::Headers& headers) override {
-      on_loop([code, headers](LogStream& stream) {
+      on_loop([code, headers](HostStream& stream) {
         PodConnect& connect = *stream.connect;
         if (code == 101) {
           connect.answer = connect.is_proxy() ? kube::proxied_answer_headers(headers, true)
@@ -691,7 +691,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
       });
     }
     void on_upgrade(std::shared_ptr<net::Duplex> connection) override {
-      on_loop([connection = std::move(connection)](LogStream& stream) {
+      on_loop([connection = std::move(connection)](HostStream& stream) {
         if (!stream.over) stream.meet(connection);
       });
     }
@@ -699,20 +699,20 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
 
   net::Loop& loop;
   std::shared_ptr<net::Transport> tenant, host;
-  LogGatewayOptions options;
+  HostGatewayOptions options;
   net::OutboundClient outbound;
   // The loop's thread only:
   std::unique_ptr<net::Exchange> poll_exchange;
   int failed_polls = 0;  // in a row
-  std::set<std::shared_ptr<LogStream>> streams;
+  std::set<std::shared_ptr<HostStream>> streams;
   bool stopped = false;
 };
 
-LogGateway::LogGateway(net::Loop& loop, std::shared_ptr<net::Transport> tenant, std::shared_ptr<net::Transport> host,
-                       LogGatewayOptions options)
+HostGateway::HostGateway(net::Loop& loop, std::shared_ptr<net::Transport> tenant, std::shared_ptr<net::Transport> host,
+                         HostGatewayOptions options)
     : impl_(std::make_shared<Impl>(loop, std::move(tenant), std::move(host), std::move(options))) {}
 
-LogGateway::~LogGateway() {
+HostGateway::~HostGateway() {
   impl_->loop.run_sync([this] {
     impl_->stopped = true;
     impl_->poll_exchange.reset();
@@ -720,7 +720,7 @@ LogGateway::~LogGateway() {
   });
 }
 
-void LogGateway::start() {
+void HostGateway::start() {
   impl_->loop.post([weak = std::weak_ptr(impl_)] {
     if (const auto self = weak.lock()) self->poll();
   });

@@ -1,5 +1,5 @@
 // The line in front of a host that does not answer, by a clock of the test's and the real queue.
-#include "syncer/outage.h"
+#include "syncer/border/outage.h"
 
 #include <gtest/gtest.h>
 
