@@ -2,21 +2,39 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
+#include "sublet/base/mutex.h"
 #include "sublet/syncer/host_audit.h"
 #include "sublet/syncer/node_names.h"
 #include "syncer/border/border.h"
+#include "syncer/border/retry_log.h"
+#include "syncer/health_monitor.h"
 
 namespace sublet::syncer {
 
 using kube::Informer;
 
+namespace {
+
+// A key of its own on the queue: tells the tenant's pending pods what is wrong with the host. No kind has such keys.
+const std::string kReportToPending = "~pending//";
+
+}  // namespace
+
 struct Syncer::Impl {
-  Impl(Strand& informers, Executor& executor_, kube::Client tenant, kube::Client host, SyncerOptions options)
-      : executor(executor_), border(informers, std::move(tenant), std::move(host), std::move(options)) {}
+  Impl(Strand& strand, Executor& executor_, kube::Client tenant, kube::Client host, SyncerOptions options)
+      : executor(executor_), border(strand, std::move(tenant), std::move(host), std::move(options)) {
+    if (border.options.health_path.empty()) return;
+    health_monitor.emplace(strand, border,
+                           HealthMonitor::Options{.path = border.options.health_path,
+                                                  .look = [this] { return health(); },
+                                                  .on_health = [this](const Health& now) { take_health(now); }});
+  }
 
   std::vector<Informer*> informers() const { return border.informers(); }
 
@@ -34,38 +52,88 @@ struct Syncer::Impl {
     const auto result = function(border, *sides, std::string(key.namespace_name), std::string(key.name));
     if (!result) {
       ++border.counters.failures;
-      log::warning("syncer.retry", {{"key", text}, {"cause", result.error().message}});
+      if (const auto times = retries.add(text, result.error().message))
+        log::warning("syncer.retry", {{"key", text}, {"cause", result.error().message}, {"times", *times}});
       if (result.error().retry_after_seconds > 0)
         border.queue.add_after(text, std::chrono::seconds(result.error().retry_after_seconds));
-      else if (nobody_answered(result.error()) && border.host.outage.silent())
-        return border.host.outage.in_vain(text);
+      else if (is_unanswered(result.error()) && border.host.outage.silent())
+        return border.host.outage.add_unanswered(text);
       else
         border.queue.retry(text);
     } else {
       border.queue.forget(text);
+      retries.forget(text);
       if (*result) border.queue.add_after(text, **result);
     }
-    border.host.outage.passed();
+    border.host.outage.note_progress();
   }
 
   void work(const std::string& key) {
-    if (!border.host.outage.may_pass(key)) return tell_who_waits();
+    if (key == kReportToPending) return report_to_pending_pods();
+    if (!border.host.outage.may_work(key)) return report_to_waiting_pods();
     static auto& duration = metrics::histogram("sublet_syncer_reconcile_seconds", "Time of one reconcile.");
     const SteadyTime started = border.clock.steady_now();
     reconcile(key);
     duration.observe(std::chrono::duration<double>(border.clock.steady_now() - started).count());
   }
 
-  void tell_who_waits() {
-    for (const std::string& text : border.host.outage.to_be_told()) {
+  void report_to_waiting_pods() {
+    for (const std::string& text : border.host.outage.take_due_reports()) {
       const KeyParts key = split_key(text);
       const KindSides* sides = border.sides_of_key(key.kind);
       if (sides && sides->kind.reconcile == reconcile_pod)
-        tell_that_host_is_away(border, *sides, std::string(key.namespace_name), std::string(key.name));
+        report_to_pending_pod(border, *sides, std::string(key.namespace_name), std::string(key.name),
+                              HostTrouble::silent);
     }
   }
 
-  static bool nobody_answered(const Status& status) {
+  // While the host is of no use, each pod that waits for it gets one event.
+  void take_health(const Health& now) {
+    const MutexLock lock(reported_mutex);
+    host_state = now.state;
+    if (now.state == HealthState::host_silent || now.state == HealthState::host_refuses)
+      border.queue.add(kReportToPending);
+    else
+      reported.clear();
+  }
+
+  void report_to_pending_pods() {
+    const KindSides& pods = border.sides("Pod");
+    for (const kube::CachedPtr& pod : pods.tenant->list()) {
+      HostTrouble trouble = HostTrouble::silent;
+      {
+        const MutexLock lock(reported_mutex);
+        if (host_state == HealthState::host_refuses)
+          trouble = HostTrouble::refuses;
+        else if (host_state != HealthState::host_silent)
+          return;
+        if (reported.contains(pod->uid)) continue;
+      }
+      if (!report_to_pending_pod(border, pods, pod->namespace_name, pod->name, trouble)) continue;
+      const MutexLock lock(reported_mutex);
+      reported.insert(pod->uid);
+    }
+  }
+
+  Health health() const {
+    Health now;
+    now.tenant = border.tenant.contact.health();
+    now.host = border.host.contact.health();
+    for (const KindSides& one : border.kinds())
+      for (const auto& [side, informer] : {std::pair("tenant", one.tenant.get()), std::pair("host", one.host.get())}) {
+        if (!informer || is_custom(*informer)) continue;
+        kube::InformerActivity activity = informer->activity();
+        now.kinds.push_back(
+            {std::string(one.kind.kind), side, activity.listed, activity.watched, std::move(activity.failure)});
+      }
+    now.waiting = border.host.outage.waiting();
+    now.backlog = border.queue.depth() + now.waiting;
+    now.denied = border.counters.denied;
+    now.failures = border.counters.failures;
+    return now;
+  }
+
+  static bool is_unanswered(const Status& status) {
     return status.http_code() >= 502;  // 503 and 504 are also the transport's own words
   }
 
@@ -77,6 +145,7 @@ struct Syncer::Impl {
   }
 
   void begin() {
+    if (health_monitor) health_monitor->start();
     for (Informer* copy : informers()) copy->start();
   }
 
@@ -95,7 +164,7 @@ struct Syncer::Impl {
     return {};
   }
 
-  // What others may name at once is there before anybody is told that the virtual cluster is.
+  // What tenants may name from the start exists before the virtual cluster counts as started.
   void serve() {
     for (const std::string& key : always_there()) reconcile(key);
     for (const KindSides& one : border.kinds()) {
@@ -117,6 +186,7 @@ struct Syncer::Impl {
 
   void stop() {
     std::call_once(stopped, [this] {
+      health_monitor.reset();
       border.queue.shut_down();
       executor.stop();
       border.stop_informers();
@@ -131,7 +201,13 @@ struct Syncer::Impl {
 
   Executor& executor;
   Border border;
+  RetryLog retries;
   std::once_flag stopped;
+  Mutex reported_mutex;
+  HealthState host_state SUBLET_GUARDED_BY(reported_mutex) = HealthState::starting;
+  std::unordered_set<std::string> reported
+      SUBLET_GUARDED_BY(reported_mutex);        // uids of pending pods that have the event
+  std::optional<HealthMonitor> health_monitor;  // destroyed first: it calls into all of the above
 };
 
 Syncer::Syncer(Strand& informers, Executor& executor, kube::Client tenant, kube::Client host, SyncerOptions options)
@@ -182,6 +258,8 @@ SyncerStats Syncer::stats() const {
           border.host.foreign_objects,
           border.queue.depth() + border.host.outage.waiting()};
 }
+
+Health Syncer::health() const { return impl_->health(); }
 
 namespace {
 

@@ -81,7 +81,7 @@ void leave_node_names(std::string& json) {
 Border::Border(Strand& strand, kube::Client tenant_client, kube::Client host_client, SyncerOptions syncer_options)
     : options(with_node_names(std::move(syncer_options))),
       pods(options.context),
-      tenant{std::move(tenant_client)},
+      tenant(std::move(tenant_client), *options.clock),
       host(std::move(host_client), queue, options) {
   kinds_.reserve(table_.size());
   for (const SyncedKind& kind : table_) {
@@ -185,6 +185,14 @@ int Border::lane_of(std::string_view key) const {
 
 bool is_ours(const Border& border, const Value& host_object) {
   return host_object["metadata"]["labels"][kLabelTenantUid].text() == border.context().virtual_cluster_uid;
+}
+
+bool has_lost_label(const Border& border, const Value& host_object, const TenantIdentity& owner) {
+  const Value labels = host_object["metadata"]["labels"];
+  const std::string_view managed_by = labels[kLabelManagedBy].text();
+  const TenantIdentity recorded = tenant_identity(host_object);
+  return labels[kLabelTenantUid].missing() && !owner.uid.empty() && recorded.uid == owner.uid &&
+         (managed_by.empty() || managed_by == border.context().virtual_cluster);
 }
 
 namespace {

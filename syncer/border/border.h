@@ -119,6 +119,10 @@ void write_for(const kube::Resource& resource, std::string_view namespace_name, 
 
 /// Returns true if a host object belongs to this virtual cluster.
 bool is_ours(const Border& border, const schema::Value& host_object);
+/// Returns true if a host object was made for that tenant object by this virtual cluster, and someone on the host has
+/// removed its label since: the tenant's uid is in an annotation too.
+bool has_lost_label(const Border& border, const schema::Value& host_object, const TenantIdentity& owner);
+
 /// Deletes a tenant object by uid. Succeeds if it no longer exists.
 Outcome remove_from_tenant(Border& border, const kube::Resource& resource, const kube::CachedObject& tenant_object);
 

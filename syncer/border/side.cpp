@@ -21,8 +21,18 @@ void VainPatches::add(const std::string& host_uid, std::string attempt) {
   attempts_[host_uid] = std::move(attempt);
 }
 
+Side::Side(kube::Client side_client, Clock& clock) : Side(std::move(side_client), clock, [](const Answer&) {}) {}
+
+Side::Side(kube::Client side_client, Clock& clock, std::function<void(const Answer&)> report)
+    : contact(clock),
+      client(reporting(std::move(side_client), clock, [this, report = std::move(report)](const Answer& answer) {
+        contact.add(answer);
+        report(answer);
+      })) {}
+
 HostSide::HostSide(kube::Client host_client, kube::WorkQueue& queue, const SyncerOptions& options)
-    : Side{telling(std::move(host_client), [this](bool answered) { outage.heard(answered); })},
+    : Side(std::move(host_client), *options.clock,
+           [this](const Answer& answer) { outage.note_answer(answer.answered); }),
       outage(*options.clock, queue, *options.random),
       pace(*options.clock),
       changes(*options.clock, options.host_changes_at_once, options.host_changes_per_second) {}

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 
@@ -12,6 +13,7 @@
 #include "sublet/kube/client.h"
 #include "sublet/syncer/syncer_options.h"
 #include "syncer/border/change_pace.h"
+#include "syncer/border/contact.h"
 #include "syncer/border/outage.h"
 #include "syncer/border/token_bucket.h"
 
@@ -30,12 +32,18 @@ class VainPatches {
 };
 
 struct Side {
+  Side(kube::Client side_client, Clock& clock);
+
+  Contact contact;  // the client reports to it
   kube::Client client;
   std::atomic<std::uint64_t> writes{0};
+
+ protected:
+  /// For a side whose other members want to hear of answers too.
+  Side(kube::Client side_client, Clock& clock, std::function<void(const Answer&)> report);
 };
 
 struct HostSide : Side {
-  /// `host_client` reports to `outage` which requests were answered.
   HostSide(kube::Client host_client, kube::WorkQueue& queue, const SyncerOptions& options);
 
   Outage outage;

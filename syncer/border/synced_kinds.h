@@ -208,9 +208,10 @@ void watch_host_pods(Border& border, KindSides& sides);
 Result<Requeue> reconcile_pod(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                               const std::string& tenant_name);
 void resync_pods(Border& border, const KindSides& sides);
-/// To a tenant's pod that the host has not got yet, as an event.
-void tell_that_host_is_away(Border& border, const KindSides& sides, const std::string& tenant_namespace,
-                            const std::string& tenant_name);
+enum class HostTrouble { silent, refuses };
+/// Writes an event on a tenant pod that has no host pod, about why it waits. Returns false if it does not wait.
+bool report_to_pending_pod(Border& border, const KindSides& sides, const std::string& tenant_namespace,
+                           const std::string& tenant_name, HostTrouble trouble);
 /// What must start first goes first: pods that the host does not have yet (0), then what pods that run report (1).
 int lane_of_pod(const Border& border, const KindSides& sides, std::string_view tenant_namespace,
                 std::string_view tenant_name);

@@ -41,8 +41,8 @@ void watch_host_by_identity(Border& border, KindSides& sides) {
     const CachedObject& object = after ? *after : *before;
     const TenantIdentity owner = tenant_identity(object);
     if (owner.name.empty()) return;
-    const std::string said = object.text({"metadata", "annotations", kAnnotationTenantKind});
-    border.queue.add(queue_key(said.empty() ? kind : said, owner.namespace_name, owner.name));
+    const std::string recorded_kind = object.text({"metadata", "annotations", kAnnotationTenantKind});
+    border.queue.add(queue_key(recorded_kind.empty() ? kind : recorded_kind, owner.namespace_name, owner.name));
   });
 }
 

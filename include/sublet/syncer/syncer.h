@@ -21,6 +21,7 @@
 #include "sublet/base/strand.h"
 #include "sublet/kube/client.h"
 #include "sublet/syncer/executor.h"
+#include "sublet/syncer/health.h"
 #include "sublet/syncer/host_gateway_options.h"
 #include "sublet/syncer/syncer_options.h"
 
@@ -54,6 +55,8 @@ class Syncer {
   /// Puts every known object in line again: a resync that must cause no write.
   void resync();
   SyncerStats stats() const;
+  /// What works at present, without `at`, `since` and `pid`.
+  Health health() const;
   /// For HostGatewayOptions: as both copies know it, by the uids that they give the pod; only nodes that the tenant
   /// has.
   std::optional<MeasuredPod> measured_pod(const std::string& host_pod) const;

@@ -24,6 +24,8 @@ struct SyncerOptions {
   /// Called, from any thread and perhaps several times, when the host serves a custom resource in another way than when
   /// the syncer started: the syncer must be restarted.
   std::function<void()> kinds_changed{};
+  /// Where to write the health record (health.h) from begin() to stop(); "": nowhere, and the host is not probed.
+  std::string health_path{};
   Clock* clock = &Clock::system();     // now(): when tokens are due; steady_now(): delays in the queue
   Random* random = &Random::system();  // jitter of retries
 };
