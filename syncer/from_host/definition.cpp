@@ -15,7 +15,7 @@ using schema::Document;
 using schema::Value;
 
 // Which version crosses was learnt at the start; everything stands on it. Whoever runs the syncer starts it anew.
-void say_when_it_changes(Border& border, const SyncedKind& kind, const Value& host_definition) {
+void report_change(Border& border, const SyncedKind& kind, const Value& host_definition) {
   const ServedKind now = served_by(host_definition, *kind.custom);
   const auto known = border.context().served_kinds.find(kind.custom->name);
   const bool same = known == border.context().served_kinds.end()
@@ -51,7 +51,7 @@ Result<Requeue> reconcile_definition(Border& border, const KindSides& sides, con
   const auto host_cached = sides.host->get("", name);
   if (!host_cached) return Requeue();
   const Document host_definition = host_cached->document();
-  say_when_it_changes(border, kind, host_definition.root());
+  report_change(border, kind, host_definition.root());
   const auto served = border.context().served_kinds.find(kind.custom->name);
   if (served == border.context().served_kinds.end()) return Requeue();
   Document wanted = mirror_definition(host_definition.root(), served->second.version);

@@ -40,10 +40,10 @@ constexpr std::array<std::string_view, 10> kLogOptions = {"container", "follow",
 // value counts, as the host reads it: an empty container before the one that was judged would be the host's to choose.
 std::string allowed_log_query(const std::string& query) {
   std::string allowed;
-  std::set<std::string> said;
+  std::set<std::string> seen;
   for (const auto& [key, value] : net::parse_query(query)) {
     if (std::ranges::find(kLogOptions, key) == kLogOptions.end()) continue;
-    if ((key == "container" && value.empty()) || !said.insert(key).second) continue;
+    if ((key == "container" && value.empty()) || !seen.insert(key).second) continue;
     allowed += (allowed.empty() ? "?" : "&") + key + "=" + net::percent_encode(value);
   }
   return allowed;
@@ -231,8 +231,8 @@ struct HostStream : std::enable_shared_from_this<HostStream> {
   }
 
   // What a pod's own server says: its headers go with the first piece, and links lead to where the client has it.
-  void begin_proxied(int said, const net::Headers& headers) {
-    code = said;
+  void begin_proxied(int host_code, const net::Headers& headers) {
+    code = host_code;
     connect->answer = kube::proxied_answer_headers(headers, false);
     const std::string from = proxy_path(), &to = connect->prefix;
     if (const auto location = connect->answer.get("Location"); location.starts_with(from))
@@ -260,8 +260,9 @@ struct HostStream : std::enable_shared_from_this<HostStream> {
   void rename_in_error() {
     if (code < 400 || host_pod.empty()) return;
     const HostTextNames names = text_names();
-    if (auto told = call ? "" : tenant_refusal(buffer, names, connect && connect->is_proxy()); !told.empty())
-      buffer = std::move(told);
+    if (auto translated = call ? "" : tenant_refusal(buffer, names, connect && connect->is_proxy());
+        !translated.empty())
+      buffer = std::move(translated);
     else if (node_names && !call && !(connect && connect->is_proxy()))
       buffer = node_names->in_text(buffer);
     for (auto at = buffer.find(host_pod); at != std::string::npos; at = buffer.find(host_pod, at + tenant_pod.size()))
@@ -270,12 +271,12 @@ struct HostStream : std::enable_shared_from_this<HostStream> {
 
   // The host has upgraded: the tenant is to meet it.
   void meet(std::shared_ptr<net::Duplex> host) {
-    const bool errors_told =
+    const bool translates_errors =
         node_names && has_error_channel(connect->subresource, connect->answer.get("Sec-WebSocket-Protocol"));
-    const auto tell = [names = text_names(), kept = node_names](std::string_view message) {
+    const auto translate = [names = text_names(), kept = node_names](std::string_view message) {
       return tenant_session_error(message, names);
     };
-    host_connection = errors_told ? with_errors_told(std::move(host), tell) : std::move(host);
+    host_connection = translates_errors ? with_errors_translated(std::move(host), translate) : std::move(host);
     net::Request request;
     request.method = "GET";
     request.target = std::string(kPath) + "/" + id;
@@ -328,8 +329,8 @@ struct HostStream : std::enable_shared_from_this<HostStream> {
     const bool last = host_ended && all;
     if (last) request.target += broken ? "&end=broken" : "&end=1";
     request.headers.set("Content-Type", content_type);
-    if (const auto* said = connect ? &connect->answer : call ? &call->answer : nullptr; said && !sent_any)
-      for (const auto& [name, value] : *said) request.headers.add(std::string(kTunnelHostHeader) + name, value);
+    if (const auto* headers = connect ? &connect->answer : call ? &call->answer : nullptr; headers && !sent_any)
+      for (const auto& [name, value] : *headers) request.headers.add(std::string(kTunnelHostHeader) + name, value);
     request.body = buffer.substr(0, kPieceMax);
     buffer.erase(0, kPieceMax);
     posting = sent_any = true;
@@ -482,17 +483,17 @@ struct HostGateway::Impl : std::enable_shared_from_this<HostGateway::Impl> {
 
   void ask_metrics(const std::shared_ptr<HostStream>& stream) {
     if (!is_offered(stream->metrics->about, options))
-      return stream->answer(status_of(Reason::not_found, "what it uses is not told in this virtual cluster"));
+      return stream->answer(status_of(Reason::not_found, "metrics of it are not available in this virtual cluster"));
     const auto target = host_target(*stream->metrics, options);
     if (!target) return stream->answer(target.error());
     stream->host_exchange =
         host->start(host_get(*target, "application/json"),
                     collect_for(stream,
                                 [](Impl& impl, HostStream& asked, int code, const std::string& body) {
-                                  const net::Response said = tenant_answer(*asked.metrics, impl.options, code, body);
-                                  asked.code = said.code;
+                                  const net::Response answer = tenant_answer(*asked.metrics, impl.options, code, body);
+                                  asked.code = answer.code;
                                   asked.content_type = "application/json";
-                                  asked.buffer = said.body;
+                                  asked.buffer = answer.body;
                                   asked.host_ends({});
                                 }),
                     kMetricsTimeout);

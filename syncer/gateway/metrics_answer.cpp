@@ -91,13 +91,13 @@ net::Response tenant_answer(const kube::MetricsQuestion& question, const HostGat
   if (of_api) return {code, {{"Content-Type", "application/json"}}, code == 200 ? body : "{}"};
   // One that the host does not measure; the host's own words name its objects.
   if (code == 404 && !question.name.empty()) return answer->response();
-  const auto said = code == 200 ? Document::parse_json(body) : Result<Document>(internal_error("no metrics"));
-  if (!said) return response(unavailable());
+  const auto document = code == 200 ? Document::parse_json(body) : Result<Document>(internal_error("no metrics"));
+  if (!document) return response(unavailable());
   const auto add = question.about == About::pods ? add_pod : add_node;
   if (!question.name.empty())
-    add(*answer, said->root(), options);
+    add(*answer, document->root(), options);
   else
-    for (const Value item : (*said)["items"]) add(*answer, item, options);
+    for (const Value item : (*document)["items"]) add(*answer, item, options);
   return answer->response();
 }
 
