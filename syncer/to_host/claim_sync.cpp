@@ -17,7 +17,7 @@ Result<bool> is_up_to_date(const Border& border, const kube::CachedObject& claim
   return now->root()["metadata"]["resourceVersion"].text() == claim.resource_version;
 }
 
-Result<Requeue> say_lost(Border& border, const SyncedKind& kind, const kube::CachedObject& claim) {
+Result<Requeue> mark_lost(Border& border, const SyncedKind& kind, const kube::CachedObject& claim) {
   if (claim.text({"status", "phase"}) == "Lost" || !claim.text({"metadata", "deletionTimestamp"}).empty())
     return Requeue();
   // The copy may lag behind what was written a moment ago.
@@ -35,6 +35,14 @@ Result<Requeue> say_lost(Border& border, const SyncedKind& kind, const kube::Cac
                       "the claim was deleted on the host, and this one has lost its volume; delete it and make it anew "
                       "for an empty one");
   return Requeue();
+}
+
+Result<bool> is_on_host_without_label(const Border& border, const kube::CachedObject& claim) {
+  const auto there =
+      border.host.client.get(kClaims, border.host_namespace(), border.host_name_of(claim.namespace_name, claim.name));
+  if (there) return has_lost_label(border, there->root(), {claim.namespace_name, claim.name, claim.uid});
+  if (there.error().is(Reason::not_found)) return false;
+  return fail(there.error());
 }
 
 void look_at_waiting_pods(Border& border, const std::string& tenant_namespace, const std::string& name) {
@@ -76,7 +84,12 @@ Result<Requeue> reconcile_claim(Border& border, const KindSides& sides, const st
     const auto current = is_up_to_date(border, *claim);
     if (!current) return fail(current.error());
     if (!*current) return Requeue(kCopyIsBehind);
-    if (was_bound(border, *claim)) return say_lost(border, sides.kind, *claim);
+    if (was_bound(border, *claim)) {
+      const auto unlabelled = is_on_host_without_label(border, *claim);
+      if (!unlabelled) return fail(unlabelled.error());
+      if (*unlabelled) return reconcile_copied(border, sides, tenant_namespace, name);  // restores the label
+      return mark_lost(border, sides.kind, *claim);
+    }
   }
   const auto wait = choose_volume(border, sides.kind, *claim, host_claim);
   if (!wait) return fail(wait.error());

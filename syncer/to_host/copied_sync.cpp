@@ -6,7 +6,7 @@
 #include "syncer/border/border.h"
 #include "syncer/border/written.h"
 #include "syncer/from_host/custom_status.h"
-#include "syncer/from_host/tenant_words.h"
+#include "syncer/from_host/text_for_tenant.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/to_host/volume_choice.h"
 #include "syncer/translate/custom.h"
@@ -24,12 +24,11 @@ bool is_missing_or_empty(const Value& value) {
 }
 
 // Conditions' messages, of whichever kind.
-void put_messages_in_words(Border& border, const Value& value, std::string_view host_name,
-                           const TenantIdentity& about) {
+void translate_messages(Border& border, const Value& value, std::string_view host_name, const TenantIdentity& about) {
   for (Value child : value) {
     if (child.is_string() && child.key() == "message")
-      child.set(in_tenant_words(border, child.text(), host_name, about));
-    if (child.is_object() || child.is_array()) put_messages_in_words(border, child, host_name, about);
+      child.set(text_for_tenant(border, child.text(), host_name, about));
+    if (child.is_object() || child.is_array()) translate_messages(border, child, host_name, about);
   }
 }
 
@@ -38,8 +37,8 @@ Document status_difference_by_rows(Border& border, std::string_view rows, const 
                                    const Value& host_object) {
   const Document wanted = carry_back(rows, host_object["status"], tenant_object, border.context());
   const Value metadata = tenant_object["metadata"];
-  put_messages_in_words(border, wanted.root(), host_object["metadata"]["name"].text(),
-                        {metadata["namespace"].string(), metadata["name"].string(), metadata["uid"].string()});
+  translate_messages(border, wanted.root(), host_object["metadata"]["name"].text(),
+                     {metadata["namespace"].string(), metadata["name"].string(), metadata["uid"].string()});
   Document difference = Document::object();
   for (const FieldPlan& field : plan_of(rows)->fields) {
     if (!lets_cross(field.row->action)) continue;
@@ -68,7 +67,7 @@ std::string value_for_tenant(const Border& border, std::string_view place, std::
   return place == "storageClassName" ? std::string(value) : border.nodes().value_to_tenant(value);
 }
 
-// What the host has filled in where the tenant's said nothing (SyncedKind::host_fills, host_notes).
+// Writes into the tenant object the fields that only the host has filled in (SyncedKind::host_fills, host_notes).
 Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
                             const Value& host_object) {
   Document patch = Document::object();
@@ -77,9 +76,9 @@ Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value&
     if (!theirs.empty() && tenant_object["spec"][field].text().empty()) patch.root().object("spec").put(field, theirs);
   }
   for (const std::string_view note : split_words(kind.host_notes)) {
-    const Value said = host_object["metadata"]["annotations"][note];
-    const std::string theirs = value_for_tenant(border, note, said.text());
-    if (said && theirs != tenant_object["metadata"]["annotations"][note].text())
+    const Value host_note = host_object["metadata"]["annotations"][note];
+    const std::string theirs = value_for_tenant(border, note, host_note.text());
+    if (host_note && theirs != tenant_object["metadata"]["annotations"][note].text())
       patch.root().object("metadata").object("annotations").put(note, theirs);
   }
   if (patch.root().empty()) return {};
@@ -127,14 +126,14 @@ Outcome bring_back(Border& border, const SyncedKind& kind, const Value& tenant_o
 }
 
 // Trying again does not help against what the host does not want; the tenant can.
-void tell_of_refusal(Border& border, const SyncedKind& kind, const Value& tenant_object, const Status& error) {
+void report_copy_refusal(Border& border, const SyncedKind& kind, const Value& tenant_object, const Status& error) {
   if (!error.is(Reason::invalid) && !error.is(Reason::forbidden) && !error.is(Reason::bad_request)) return;
   const Value metadata = tenant_object["metadata"];
   const TenantIdentity about{metadata["namespace"].string(), metadata["name"].string(), {}};
-  const std::string said =
-      in_tenant_words(border, error.message, border.host_name_of(about.namespace_name, about.name), about);
+  const std::string message =
+      text_for_tenant(border, error.message, border.host_name_of(about.namespace_name, about.name), about);
   record_tenant_event(border, tenant_object, "Warning", "SyncFailed",
-                      "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + said);
+                      "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + message);
 }
 
 }  // namespace
@@ -160,10 +159,10 @@ Result<Requeue> reconcile_copied(Border& border, const KindSides& sides, const s
   if (!translated) return Requeue();
   const std::string hash = translated->desired_hash;
   auto applied = apply_to_host(border, kind, host_cached, std::move(translated->host_object), tenant_object.root());
-  if (!applied) tell_of_refusal(border, kind, tenant_object.root(), applied.error());
+  if (!applied) report_copy_refusal(border, kind, tenant_object.root(), applied.error());
   // A custom resource's status counts the changes that it tells of: it comes once the host has this one.
-  const bool told = host_cached && (!kind.custom || Written::on(host_cached->document().root()).hash == hash);
-  if (applied && told)
+  const bool is_current = host_cached && (!kind.custom || Written::on(host_cached->document().root()).hash == hash);
+  if (applied && is_current)
     if (const auto back = bring_back(border, kind, tenant_object.root(), host_cached->document().root()); !back)
       return fail(back.error());
   return applied;

@@ -82,7 +82,7 @@ Result<Requeue> patch_views(Border& border, const SyncedKind& kind, const Value&
 }
 
 // Of a kind whose fields stand behind feature gates of their own: what the host has taken and not kept.
-void tell_of_ignored(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& patch) {
+void report_ignored_fields(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& patch) {
   std::string fields;
   for (const Value field : patch["spec"]) fields += (fields.empty() ? "spec." : ", spec.") + std::string(field.key());
   if (!kind.only_some_hosts || fields.empty()) return;
@@ -122,7 +122,7 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   if (patched) {
     if ((*patched)["metadata"]["resourceVersion"].text() == version) {
       border.host.vain_patches.add(uid, std::move(attempt));
-      tell_of_ignored(border, kind, tenant_object, patch.root());
+      report_ignored_fields(border, kind, tenant_object, patch.root());
     }
     return again;
   }
@@ -160,7 +160,11 @@ Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube
   const std::string name = wanted["metadata"]["name"].string();
   const auto existing = border.host.client.get(kind.resource, border.host_place(kind), name);
   if (!existing) return fail(existing.error());
-  if (!is_ours(border, existing->root())) return fail(foreign_status(border, kind, name, tenant_object));
+  if (!is_ours(border, existing->root())) {
+    if (!has_lost_label(border, existing->root(), tenant_identity(wanted)))
+      return fail(foreign_status(border, kind, name, tenant_object));
+    log::warning("syncer.identity_restored", {{"kind", kind.kubernetes_kind()}, {"host_object", name}});
+  }
   if (keep && keep(existing->root())) return Requeue();
   return patch_host(border, kind, existing->root(), wanted, tenant_object);
 }

@@ -9,7 +9,7 @@
 #include "sublet/syncer/node_names.h"
 #include "syncer/border/border.h"
 #include "syncer/from_host/pod_status.h"
-#include "syncer/from_host/tenant_words.h"
+#include "syncer/from_host/text_for_tenant.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/translate/reserved_keys.h"
 #include "syncer/translate/rewrites.h"
@@ -78,7 +78,10 @@ void watch_tenant_pods(Border& border, KindSides& sides) {
 void watch_host_pods(Border& border, KindSides& sides) {
   sides.host->add_handler([&border](const CachedPtr& before, const CachedPtr& after) {
     const CachedObject& pod = after ? *after : *before;
-    const TenantIdentity owner = tenant_identity(pod);
+    TenantIdentity owner = tenant_identity(pod);
+    // Someone on the host has removed what names the owner: what was known of it still holds.
+    if (owner.uid.empty() || owner.name.empty())
+      if (const auto known = border.pods.owners.owner_of(pod.name)) owner = *known;
     const bool is_news = border.pods.owners.record(pod.name, owner);
     if (!after) border.pods.owners.remove_deleted(owner.uid);
     if (!before && is_news)  // not of our making, as above
@@ -129,13 +132,45 @@ Result<Requeue> finish_tenant_pod(PodPair& pair) {
   return fail(removed.error());
 }
 
-// The cache may lag behind our own create: before a missing host pod has consequences, the host itself is asked.
+// Puts the labels and annotations that identify the pod back on its host pod, which someone on the host has removed.
+Outcome restore_identity(PodPair& pair, const Value& host_pod) {
+  Document patch = Document::object();
+  Value metadata = patch.root().object("metadata");
+  metadata.put("uid", host_pod["metadata"]["uid"].text());
+  Value labels = metadata.object("labels");
+  labels.put(kLabelManagedBy, pair.border.context().virtual_cluster);
+  labels.put(kLabelTenantUid, pair.border.context().virtual_cluster_uid);
+  labels.put(kLabelTenantNamespace, pair.tenant_namespace);
+  Value annotations = metadata.object("annotations");
+  annotations.put(kAnnotationTenantName, pair.tenant_name);
+  annotations.put(kAnnotationTenantUid, pair.tenant_cached->uid);
+  log::warning("syncer.identity_restored", {{"kind", "Pod"}, {"host_object", pair.host_name}});
+  ++pair.border.host.writes;
+  const auto patched = pair.border.host.client.patch(kPods, pair.border.host_namespace(), pair.host_name,
+                                                     kube::PatchType::merge, patch.to_json());
+  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+  return {};
+}
+
+// Returns true if the host pod no longer records a tenant uid but is known to have been made for this tenant pod.
+bool has_lost_annotation(const PodPair& pair, const Value& host_pod) {
+  if (!is_ours(pair.border, host_pod) || !tenant_identity(host_pod).uid.empty()) return false;
+  const auto owner = pair.border.pods.owners.owner_of(pair.host_name);
+  return owner && owner->uid == pair.tenant_cached->uid;
+}
+
+// The cache may lag behind our own create, and it does not have pods without our label: before a missing host pod has
+// consequences, the host itself is asked.
 Result<bool> gone_from_host(PodPair& pair) {
   const auto host_pod = pair.border.host.client.get(kPods, pair.border.host_namespace(), pair.host_name);
-  if (host_pod)
-    return !is_ours(pair.border, host_pod->root()) || tenant_identity(host_pod->root()).uid != pair.tenant_cached->uid;
-  if (host_pod.error().is(Reason::not_found)) return true;
-  return fail(host_pod.error());
+  if (!host_pod && host_pod.error().is(Reason::not_found)) return true;
+  if (!host_pod) return fail(host_pod.error());
+  const TenantIdentity owner{pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid};
+  if (has_lost_label(pair.border, host_pod->root(), owner)) {
+    if (auto restored = restore_identity(pair, host_pod->root()); !restored) return fail(restored.error());
+    return false;
+  }
+  return !is_ours(pair.border, host_pod->root()) || tenant_identity(host_pod->root()).uid != pair.tenant_cached->uid;
 }
 
 // The same of the tenant's: before a host pod ends, or runs a second time, because of what the copy says, the tenant's
@@ -152,7 +187,7 @@ Result<Requeue> remove_host_pod_of_none(PodPair& pair, const Value& host_pod) {
   if (!pair.border.pods.owners.is_deleted(owner)) {
     const auto now = tenant_pod_now(pair);
     if (!now) return fail(now.error());
-    const bool its_own = (*now)["metadata"]["uid"].text() == owner;
+    const bool its_own = !owner.empty() && (*now)["metadata"]["uid"].text() == owner;
     if (its_own) return Requeue(kCopyIsBehind);
   }
   return done(remove_from_host(pair.border, kPods, *pair.host_cached));
@@ -193,12 +228,12 @@ bool is_refusal(const Status& error) {
          error.is(Reason::not_found) || error.is(Reason::internal_error);
 }
 
-void tell_refusal(PodPair& pair, const Value& tenant_pod, std::string_view what, const Status& error) {
+void report_pod_refusal(PodPair& pair, const Value& tenant_pod, std::string_view what, const Status& error) {
   if (!is_refusal(error)) return;
   record_tenant_event(
       pair.border, tenant_pod, "Warning", "SyncFailed",
       "the host refused " + std::string(what) + ": " +
-          in_tenant_words(pair.border, error.message, pair.host_name, {pair.tenant_namespace, pair.tenant_name, {}}));
+          text_for_tenant(pair.border, error.message, pair.host_name, {pair.tenant_namespace, pair.tenant_name, {}}));
 }
 
 std::vector<std::string> claims_of(const PodPair& pair, const Value& tenant_pod) {
@@ -300,7 +335,7 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   (void)border.pods.owners.record(pair.host_name, {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
   look_at_uses(pair);
   auto applied = apply_to_host(border, pair.sides.kind, nullptr, std::move(translated->host_object), tenant_pod);
-  if (!applied) tell_refusal(pair, tenant_pod, "the pod", applied.error());
+  if (!applied) report_pod_refusal(pair, tenant_pod, "the pod", applied.error());
   return applied;
 }
 
@@ -330,7 +365,7 @@ Result<bool> bind_tenant_pod(PodPair& pair, std::string_view node) {
 Outcome bring_pod_status_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
   const Document wanted =
       tenant_pod_status(pair.border.context(), host_pod, tenant_pod, [&pair](std::string_view text) {
-        return in_tenant_words(pair.border, text, pair.host_name,
+        return text_for_tenant(pair.border, text, pair.host_name,
                                {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
       });
   Document difference = patches::make_merge_patch(tenant_pod["status"], wanted.root());
@@ -390,7 +425,7 @@ Result<Requeue> bring_wishes_down(PodPair& pair, const Value& tenant_pod) {
   if (!translated) return Requeue();
   auto applied =
       apply_to_host(border, pair.sides.kind, pair.host_cached, std::move(translated->host_object), tenant_pod);
-  if (!applied) tell_refusal(pair, tenant_pod, "what has changed of the pod", applied.error());
+  if (!applied) report_pod_refusal(pair, tenant_pod, "what has changed of the pod", applied.error());
   // What was written now comes back as a change of the host pod, and is looked at then.
   if (applied && !*applied) border.pods.settled.settle(pair.tenant_cached->uid, seen);
   return applied;
@@ -399,6 +434,7 @@ Result<Requeue> bring_wishes_down(PodPair& pair, const Value& tenant_pod) {
 Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
   const Document host_pod = pair.host_cached->document();
   const Value host_metadata = host_pod["metadata"];
+  if (has_lost_annotation(pair, host_pod.root())) return done(restore_identity(pair, host_pod.root()));
   if (tenant_identity(host_pod.root()).uid != pair.tenant_cached->uid) {
     // It stands for an earlier pod of that name; its end brings this key back.
     if (host_metadata.has("deletionTimestamp")) return Requeue();
@@ -450,14 +486,21 @@ Result<Requeue> reconcile_pod(Border& border, const KindSides& sides, const std:
   return sync_both(pair, tenant_pod.root());
 }
 
-void tell_that_host_is_away(Border& border, const KindSides& sides, const std::string& tenant_namespace,
-                            const std::string& tenant_name) {
+bool report_to_pending_pod(Border& border, const KindSides& sides, const std::string& tenant_namespace,
+                           const std::string& tenant_name, HostTrouble trouble) {
   const CachedPtr cached = sides.tenant->get(tenant_namespace, tenant_name);
-  if (!cached || has_node(*cached) || border.on_host(sides, tenant_namespace, tenant_name)) return;
+  if (!cached || has_node(*cached) || border.on_host(sides, tenant_namespace, tenant_name)) return false;
   const Document tenant_pod = whole(*cached, "v1", "Pod");
-  if (terminal(tenant_pod.root()) || tenant_pod["metadata"].has("deletionTimestamp")) return;
-  record_tenant_event(border, tenant_pod.root(), "Warning", "HostAway",
-                      "the host does not answer; the pod comes to it as soon as it does");
+  if (terminal(tenant_pod.root()) || tenant_pod["metadata"].has("deletionTimestamp")) return false;
+  if (trouble == HostTrouble::silent)
+    record_tenant_event(border, tenant_pod.root(), "Warning", "HostAway",
+                        "the host does not answer; the pod comes to it as soon as it does");
+  else
+    record_tenant_event(border, tenant_pod.root(), "Warning", "HostRefuses",
+                        "the host does not accept the credentials of this virtual cluster, as after its host namespace "
+                        "was deleted; ask the platform team to run `sublet create " +
+                            border.context().virtual_cluster + "` again");
+  return true;
 }
 
 }  // namespace sublet::syncer

@@ -39,7 +39,7 @@ Outcome patch_volume_of_tenant(Border& border, const Value& volume, Document pat
   return patched || patched.error().is(Reason::not_found) ? Outcome() : patched;
 }
 
-Outcome say_phase(Border& border, const Value& volume, std::string_view phase) {
+Outcome set_phase(Border& border, const Value& volume, std::string_view phase) {
   if (volume["status"]["phase"].text() == phase) return {};
   Document patch = Document::object();
   Value status = patch.root().object("status");
@@ -64,7 +64,7 @@ Result<Requeue> keep_at_home(Border& border, const SyncedKind& kind, const Value
     if (names_volume(*claim, name) && has_on_host(border, *claim, name)) return Requeue();
   if (host_volume) return take_from_host(border, *host_volume);
   if (!translate_for_host(border, kind, volume, Operation::update)) return Requeue();  // which says so
-  if (const auto said = say_phase(border, volume, "Available"); !said) return fail(said.error());
+  if (const auto marked = set_phase(border, volume, "Available"); !marked) return fail(marked.error());
   return Requeue();
 }
 
@@ -98,8 +98,8 @@ Result<bool> host_has(const Border& border, const std::string& name) {
 }
 
 Result<Requeue> release(Border& border, const Value& volume) {
-  const auto said = say_phase(border, volume, "Released");
-  return said ? Result<Requeue>(Requeue()) : fail(said.error());
+  const auto marked = set_phase(border, volume, "Released");
+  return marked ? Result<Requeue>(Requeue()) : fail(marked.error());
 }
 
 // The host has none of a volume whose claim is gone. One that was used, and was to be deleted with its claim, has been,

@@ -65,7 +65,8 @@ Document with_type_first(const Value& tenant_object) {
   Document document = Document::object();
   Value root = document.root();
   for (const std::string_view key : {"apiVersion", "kind"}) root.put(key, tenant_object[key]);
-  for (const Value member : tenant_object) root.put(member.key(), member);
+  for (const Value member : tenant_object)
+    if (member.key() != "apiVersion" && member.key() != "kind") root.add_member(member.key()).set(member);
   return document;
 }
 
